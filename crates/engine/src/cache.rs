@@ -1,0 +1,111 @@
+//! The page cache: how much of a file is in it, and getting it out.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Asks the kernel to drop the cached pages of `file`. Pages that are dirty or mapped stay: sync
+/// first, and check with [`cached_bytes`].
+///
+/// # Errors
+/// The kernel's.
+pub fn evict(file: &File) -> io::Result<()> {
+    // SAFETY: plain integers and an open descriptor.
+    match unsafe { libc::posix_fadvise64(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
+        0 => Ok(()),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    }
+}
+
+/// Tells the kernel in which order `file` will be read, which decides about read-ahead.
+pub fn advise(file: &File, random: bool) {
+    let advice = if random { libc::POSIX_FADV_RANDOM } else { libc::POSIX_FADV_SEQUENTIAL };
+    // SAFETY: plain integers and an open descriptor; advice that fails has no consequence.
+    unsafe { libc::posix_fadvise64(file.as_raw_fd(), 0, 0, advice) };
+}
+
+/// Bytes of the first `len` bytes of `file` that are in the page cache: by `cachestat` where the
+/// kernel has it (Linux 6.5), else by `mincore`.
+///
+/// # Errors
+/// The kernel's.
+pub fn cached_bytes(file: &File, len: u64) -> io::Result<u64> {
+    by_cachestat(file, len).or_else(|_| by_mincore(file, len))
+}
+
+/// The number of the system call, the same on every architecture.
+const SYS_CACHESTAT: libc::c_long = 451;
+
+fn by_cachestat(file: &File, len: u64) -> io::Result<u64> {
+    let range = [0u64, len];
+    // cached, dirty, under writeback, evicted, recently evicted: in pages.
+    let mut pages = [0u64; 5];
+    // SAFETY: the kernel reads two u64 and writes five.
+    let result =
+        unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), range.as_ptr(), pages.as_mut_ptr(), 0u32) };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok((pages[0] * page_bytes()).min(len))
+}
+
+fn by_mincore(file: &File, len: u64) -> io::Result<u64> {
+    /// Mapped in pieces, so that a large file does not need a large vector.
+    const PIECE: u64 = 1 << 30;
+    let page = page_bytes();
+    let mut cached = 0;
+    for start in (0..len).step_by(PIECE as usize) {
+        let piece = (len - start).min(PIECE) as usize;
+        // SAFETY: a new read-only mapping.
+        let base = unsafe {
+            let fd = file.as_raw_fd();
+            libc::mmap64(std::ptr::null_mut(), piece, libc::PROT_READ, libc::MAP_SHARED, fd, start as i64)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let mut resident = vec![0u8; piece.div_ceil(page as usize)];
+        // SAFETY: the vector has a byte for every page of the mapping.
+        let result = unsafe { libc::mincore(base, piece, resident.as_mut_ptr()) };
+        let error = io::Error::last_os_error();
+        // SAFETY: the mapping made above.
+        unsafe { libc::munmap(base, piece) };
+        if result != 0 {
+            return Err(error);
+        }
+        cached += resident.iter().filter(|r| **r & 1 == 1).count() as u64 * page;
+    }
+    Ok(cached.min(len))
+}
+
+fn page_bytes() -> u64 {
+    // SAFETY: a query without side effects.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// Both ways of asking must tell the same of a file that was just written and of one that was
+    /// evicted.
+    #[test]
+    fn written_pages_are_seen_and_evicted_ones_are_gone() {
+        // A directory on a real disk: tmpfs cannot evict.
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut file = File::create_new(directory.path().join("data")).unwrap();
+        let len = 1 << 20;
+        file.write_all(&vec![7; len as usize]).unwrap();
+        assert_eq!(by_mincore_of(&directory, len), len);
+        assert_eq!(cached_bytes(&file, len).unwrap(), len);
+        file.sync_all().unwrap();
+        evict(&file).unwrap();
+        assert_eq!(cached_bytes(&file, len).unwrap(), 0);
+        assert_eq!(by_mincore_of(&directory, len), 0);
+    }
+
+    fn by_mincore_of(directory: &tempfile::TempDir, len: u64) -> u64 {
+        by_mincore(&File::open(directory.path().join("data")).unwrap(), len).unwrap()
+    }
+}

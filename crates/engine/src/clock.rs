@@ -1,0 +1,151 @@
+//! Time, read in one place: engines have no clock, the driver owns the one that it is given.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// A clock in nanoseconds from an arbitrary start, never going backwards.
+pub trait Clock {
+    /// The time now.
+    fn now(&self) -> u64;
+    /// Returns as soon as the time is `until_ns` or later, or earlier if a signal arrives.
+    fn sleep_until(&self, until_ns: u64);
+    /// Waits for the start that all workers share, given in the machine's monotonic time, and returns
+    /// it in this clock's time.
+    fn start(&self, shared_ns: u64) -> u64;
+    /// True if time goes on by itself, so that a thread can wait for it by looking again and again.
+    const PASSES: bool;
+}
+
+/// `CLOCK_MONOTONIC`, the same for all threads of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MonotonicClock;
+
+/// The last stretch before a due time is spun rather than slept: a wake-up takes about as long.
+const SPIN_NS: u64 = 60_000;
+
+impl Clock for MonotonicClock {
+    #[inline]
+    fn now(&self) -> u64 {
+        monotonic_ns()
+    }
+
+    fn sleep_until(&self, until_ns: u64) {
+        let now = monotonic_ns();
+        if until_ns > now + SPIN_NS {
+            let until = timespec(until_ns - SPIN_NS);
+            // SAFETY: both pointers are valid or null for the call. An early return by a signal is
+            // welcome: the caller looks at its stop flag and comes back.
+            unsafe {
+                libc::clock_nanosleep(
+                    libc::CLOCK_MONOTONIC,
+                    libc::TIMER_ABSTIME,
+                    &until,
+                    std::ptr::null_mut(),
+                );
+            }
+        }
+        let mut now = monotonic_ns();
+        while now < until_ns && until_ns - now <= SPIN_NS {
+            std::hint::spin_loop();
+            now = monotonic_ns();
+        }
+    }
+
+    fn start(&self, shared_ns: u64) -> u64 {
+        while monotonic_ns() < shared_ns {
+            self.sleep_until(shared_ns);
+        }
+        shared_ns
+    }
+
+    const PASSES: bool = true;
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds.
+#[inline]
+pub fn monotonic_ns() -> u64 {
+    read_clock(libc::CLOCK_MONOTONIC)
+}
+
+/// CPU time of the calling thread in nanoseconds, `(user, system)`.
+pub(crate) fn thread_cpu_ns() -> (u64, u64) {
+    rusage_ns(libc::RUSAGE_THREAD)
+}
+
+/// CPU time of the whole process in nanoseconds, `(user, system)`; threads that the kernel runs on
+/// its behalf (io_uring's workers) are in it.
+pub fn process_cpu_ns() -> (u64, u64) {
+    rusage_ns(libc::RUSAGE_SELF)
+}
+
+fn rusage_ns(who: libc::c_int) -> (u64, u64) {
+    // SAFETY: an all-zero rusage is a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid for writing; the call cannot fail with these constants.
+    unsafe { libc::getrusage(who, &mut usage) };
+    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
+    (ns(usage.ru_utime), ns(usage.ru_stime))
+}
+
+#[inline]
+fn read_clock(id: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing; the clock exists on every Linux.
+    unsafe { libc::clock_gettime(id, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+pub(crate) fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ }
+}
+
+/// A clock that stands still until somebody moves it: the time of the simulator.
+#[derive(Clone, Debug, Default)]
+pub struct VirtualClock(Rc<Cell<u64>>);
+
+impl VirtualClock {
+    /// Moves the clock forward to `ns`; a time in the past leaves it where it is.
+    pub fn advance_to(&self, ns: u64) {
+        self.0.set(self.0.get().max(ns));
+    }
+}
+
+impl Clock for VirtualClock {
+    fn now(&self) -> u64 {
+        self.0.get()
+    }
+
+    fn sleep_until(&self, until_ns: u64) {
+        self.advance_to(until_ns);
+    }
+
+    fn start(&self, _shared_ns: u64) -> u64 {
+        self.now()
+    }
+
+    const PASSES: bool = false;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monotonic_clock_sleeps_at_least_until_the_given_time() {
+        let clock = MonotonicClock;
+        for wait_ns in [0, 1_000, 200_000, 2_000_000] {
+            let until = clock.now() + wait_ns;
+            clock.sleep_until(until);
+            assert!(clock.now() >= until);
+        }
+    }
+
+    #[test]
+    fn a_virtual_clock_is_shared_and_never_goes_back() {
+        let clock = VirtualClock::default();
+        let other = clock.clone();
+        clock.sleep_until(500);
+        other.advance_to(200);
+        assert_eq!((clock.now(), other.now()), (500, 500));
+    }
+}

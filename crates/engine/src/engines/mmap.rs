@@ -1,0 +1,175 @@
+//! Memory-mapped files: a read copies from the mapping, a write copies into it, a sync is `msync`.
+//!
+//! When the storage beneath a mapping fails, the kernel has no return value to say so and sends
+//! SIGBUS. The handler here puts a page of zeros under the failing address, so that the copy can go
+//! on, and leaves a mark that turns the operation into an `EIO`.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Once;
+
+use model::{Capabilities, EngineKind};
+
+use super::{Completion, Engine, Request, Setup, Verb, uninterrupted};
+use crate::clock::MonotonicClock;
+
+pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+    kind: EngineKind::Mmap,
+    synchronous: true,
+    buffered_only: true,
+    trim: false,
+    max_iodepth: 1,
+    summary: "memory-mapped files, through the page cache",
+};
+
+pub(crate) fn probe() -> io::Result<()> {
+    Ok(())
+}
+
+thread_local! {
+    /// The mapping that the calling thread is copying from or to, as (first address, end).
+    static GUARDED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    /// A guarded access has failed.
+    static FAULTED: Cell<bool> = const { Cell::new(false) };
+}
+
+fn page_bytes() -> usize {
+    // SAFETY: a query without side effects.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
+
+/// Replaces the failing page by zeros if the fault is in the guarded mapping; else lets the default
+/// action take place. Calls nothing that is not async-signal-safe.
+extern "C" fn on_sigbus(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid siginfo; for SIGBUS it holds the address.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let (start, end) = GUARDED.get();
+    if !(start..end).contains(&address) {
+        // SAFETY: resetting to the default; the faulting instruction runs again and ends the process.
+        unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
+        return;
+    }
+    let page = page_bytes();
+    // SAFETY: replaces one page inside the engine's own mapping, which stays mapped.
+    unsafe {
+        libc::mmap(
+            (address & !(page - 1)) as *mut libc::c_void,
+            page,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+            -1,
+            0,
+        );
+    }
+    FAULTED.set(true);
+}
+
+fn install_handler() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        // SAFETY: an all-zero sigaction is valid; the handler is async-signal-safe.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_sigbus as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+            libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
+        }
+    });
+}
+
+/// One mapped file, unmapped with the value.
+struct Mapping {
+    base: *mut u8,
+    len: usize,
+    /// Bytes that the file really has; what lies beyond can be mapped but not touched.
+    present: u64,
+}
+
+impl Mapping {
+    fn new(file: &File, len: usize, writable: bool, random: bool) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let present = if metadata.is_file() { metadata.len() } else { len as u64 };
+        let fd = file.as_raw_fd();
+        let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        // SAFETY: a new mapping; no existing memory is affected.
+        let base = unsafe { libc::mmap64(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, fd, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let advice = if random { libc::MADV_RANDOM } else { libc::MADV_SEQUENTIAL };
+        // SAFETY: advice on the mapping just made; failure has no consequence.
+        unsafe { libc::madvise(base, len, advice) };
+        Ok(Self { base: base.cast(), len, present: present.min(len as u64) })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and nothing refers to it any more.
+        unsafe { libc::munmap(self.base.cast(), self.len) };
+    }
+}
+
+pub(crate) struct Mmap {
+    mappings: Vec<Mapping>,
+    writable: bool,
+    done: Vec<Completion>,
+}
+
+impl Mmap {
+    /// Copies `len` bytes within reach of a mapping that may fail under the copy.
+    fn copy(mapping: &Mapping, from: *const u8, to: *mut u8, len: usize) -> i64 {
+        GUARDED.set((mapping.base as usize, mapping.base as usize + mapping.len));
+        FAULTED.set(false);
+        // SAFETY: both ranges are `len` bytes long, one in the mapping and one in the driver's
+        // buffers, so they do not overlap; a fault in the mapping is mended by the handler.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, len) };
+        // The handler runs in this thread; the compiler must not move the check before the copy.
+        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+        GUARDED.set((0, 0));
+        if FAULTED.get() { -i64::from(libc::EIO) } else { len as i64 }
+    }
+}
+
+impl Engine for Mmap {
+    type Clock = MonotonicClock;
+
+    const SYNCHRONOUS: bool = true;
+
+    fn open(setup: &Setup<'_>) -> io::Result<(Self, MonotonicClock)> {
+        install_handler();
+        let len =
+            usize::try_from(setup.file_bytes).map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
+        let map = |file| Mapping::new(file, len, setup.writable, setup.random);
+        let mappings = setup.files.iter().map(map).collect::<io::Result<_>>()?;
+        let engine = Self { mappings, writable: setup.writable, done: Vec::with_capacity(1) };
+        Ok((engine, MonotonicClock))
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
+        let Some(request) = batch.first() else { return Ok(0) };
+        let mapping = &self.mappings[request.file as usize];
+        // Like read(2) at the end of a file: what lies beyond is not there.
+        let len = mapping.present.saturating_sub(request.offset).min(u64::from(request.len)) as usize;
+        let place = mapping.base.wrapping_add(request.offset as usize);
+        let result = match request.verb {
+            Verb::Read => Self::copy(mapping, place, request.buffer, len),
+            Verb::Write if !self.writable => -i64::from(libc::EBADF),
+            Verb::Write => Self::copy(mapping, request.buffer, place, len),
+            Verb::Fsync | Verb::Fdatasync => uninterrupted(|| {
+                // SAFETY: the whole mapping, which is ours.
+                unsafe { libc::msync(mapping.base.cast(), mapping.len, libc::MS_SYNC) as isize }
+            }),
+            Verb::Trim => -i64::from(libc::EOPNOTSUPP),
+        };
+        self.done.push(Completion { slot: request.slot, result });
+        Ok(1)
+    }
+
+    fn reap(&mut self, _min: usize, _timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
+        out.append(&mut self.done);
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! The engines: each hands requests to the kernel its own way and has no clock.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use model::Capabilities;
+
+use crate::buffers::Buffers;
+use crate::clock::Clock;
+
+pub(crate) mod libaio;
+pub(crate) mod mmap;
+pub(crate) mod psync;
+pub(crate) mod sim;
+#[cfg(target_pointer_width = "64")]
+pub(crate) mod uring;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Read,
+    Write,
+    Fsync,
+    Fdatasync,
+    Trim,
+}
+
+/// One operation to be started. The buffer stays valid and untouched until its completion is reaped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub slot: u32,
+    pub verb: Verb,
+    /// Index into [`Setup::files`].
+    pub file: u32,
+    /// Byte offset in the file.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u32,
+    pub buffer: *mut u8,
+}
+
+/// One operation that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Completion {
+    pub slot: u32,
+    /// Bytes moved, or a negative errno.
+    pub result: i64,
+}
+
+/// What an engine is opened with.
+pub(crate) struct Setup<'a> {
+    pub files: &'a [File],
+    /// Bytes of each file that may be touched.
+    pub file_bytes: u64,
+    pub iodepth: u32,
+    pub buffers: &'a Buffers,
+    pub writable: bool,
+    pub random: bool,
+    pub sim: Option<&'a sim::SimModel>,
+}
+
+/// A way to do I/O. Opening does all set-up; dropping tears down.
+pub(crate) trait Engine: Sized {
+    /// The clock in whose time the engine works.
+    type Clock: Clock;
+
+    /// True if an operation has ended when `submit` returns.
+    const SYNCHRONOUS: bool;
+
+    /// Makes the engine ready for `setup.iodepth` operations in flight.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    fn open(setup: &Setup<'_>) -> io::Result<(Self, Self::Clock)>;
+
+    /// Starts the requests, in order, and returns how many were taken; the rest is offered again.
+    ///
+    /// # Errors
+    /// Only what concerns the engine itself; the failure of an operation is a completion.
+    fn submit(&mut self, batch: &[Request]) -> io::Result<usize>;
+
+    /// Appends what has completed to `out`: all of it, without waiting, if that is `min` or more;
+    /// else waits for `min`, but no longer than `timeout_ns`.
+    ///
+    /// # Errors
+    /// Only what concerns the engine itself.
+    fn reap(&mut self, min: usize, timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()>;
+}
+
+/// An engine in the list of all: what it can do, and whether it works here.
+pub struct EngineEntry {
+    /// What it can and cannot do.
+    pub capabilities: Capabilities,
+    probe: fn() -> io::Result<()>,
+}
+
+impl EngineEntry {
+    /// Tries whether the engine works on this machine.
+    ///
+    /// # Errors
+    /// Why it does not, such as `ENOSYS` from an old kernel or `EPERM` in a container.
+    pub fn probe(&self) -> io::Result<()> {
+        (self.probe)()
+    }
+}
+
+/// All engines that drive real storage, the best first. `auto` takes the first that works.
+pub static ENGINES: &[EngineEntry] = &[
+    #[cfg(target_pointer_width = "64")]
+    EngineEntry { capabilities: uring::CAPABILITIES, probe: uring::probe },
+    EngineEntry { capabilities: libaio::CAPABILITIES, probe: libaio::probe },
+    EngineEntry { capabilities: psync::CAPABILITIES, probe: psync::probe },
+    EngineEntry { capabilities: mmap::CAPABILITIES, probe: mmap::probe },
+];
+
+fn raw_fds(files: &[File]) -> Vec<RawFd> {
+    files.iter().map(AsRawFd::as_raw_fd).collect()
+}
+
+/// Bytes on success, negative errno on failure, as completions have it.
+fn outcome(result: isize) -> i64 {
+    if result < 0 { -i64::from(last_errno()) } else { result as i64 }
+}
+
+fn last_errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// Repeats a call that a signal interrupted.
+fn uninterrupted(mut call: impl FnMut() -> isize) -> i64 {
+    loop {
+        let result = outcome(call());
+        if result != -i64::from(libc::EINTR) {
+            return result;
+        }
+    }
+}
+
+/// Does what every engine does in the calling thread: syncs and trims. Before a sync the driver has
+/// let everything in flight end, so handing it to a helper thread would only add the hand-over.
+fn blocking(request: &Request, fd: RawFd) -> i64 {
+    let len = request.len;
+    match request.verb {
+        // SAFETY: the descriptor is open for the engine's whole life.
+        Verb::Fsync => uninterrupted(|| unsafe { libc::fsync(fd) } as isize),
+        // SAFETY: as above.
+        Verb::Fdatasync => uninterrupted(|| unsafe { libc::fdatasync(fd) } as isize),
+        Verb::Trim => {
+            let result = uninterrupted(|| trim(fd, request.offset, u64::from(len)));
+            if result < 0 { result } else { i64::from(len) }
+        }
+        Verb::Read | Verb::Write => unreachable!("reads and writes are the engine's own work"),
+    }
+}
+
+/// `BLKDISCARD`: give a range of a block device back. From linux/fs.h, `_IO(0x12, 119)`.
+const BLKDISCARD: libc::Ioctl = 0x1277;
+
+fn trim(fd: RawFd, offset: u64, len: u64) -> isize {
+    let range = [offset, len];
+    // SAFETY: the ioctl reads two u64 from the pointer.
+    let discarded = unsafe { libc::ioctl(fd, BLKDISCARD, &range) };
+    if discarded == 0 || last_errno() != libc::ENOTTY {
+        return discarded as isize;
+    }
+    // Not a block device: punch a hole, which the filesystem may pass on as a discard.
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: plain integers.
+    unsafe { libc::fallocate64(fd, mode, offset as i64, len as i64) as isize }
+}

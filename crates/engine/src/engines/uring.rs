@@ -1,0 +1,176 @@
+//! Linux io_uring: registered files and buffers, batched submission, completions taken from the
+//! shared ring without a system call while there are any.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode, squeue};
+use model::{Capabilities, EngineKind};
+
+use super::{Completion, Engine, Request, Setup, Verb, blocking, raw_fds};
+use crate::clock::MonotonicClock;
+
+pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+    kind: EngineKind::IoUring,
+    synchronous: false,
+    buffered_only: false,
+    trim: true,
+    max_iodepth: 32_768,
+    summary: "Linux io_uring with registered files and buffers",
+};
+
+/// The kernel registers at most so much in one piece.
+const MAX_REGISTERED_BYTES: usize = 1 << 30;
+
+/// Sets up a ring with the flags that help a single thread which asks for its own completions, or
+/// without those that the kernel does not know.
+fn ring(entries: u32) -> io::Result<IoUring> {
+    let with = |single_issuer: bool, coop: bool| {
+        let mut builder = IoUring::builder();
+        builder.dontfork();
+        if coop {
+            builder.setup_submit_all().setup_coop_taskrun();
+        }
+        if single_issuer {
+            builder.setup_single_issuer();
+        }
+        builder.build(entries)
+    };
+    with(true, true).or_else(|_| with(false, true)).or_else(|_| with(false, false))
+}
+
+pub(crate) fn probe() -> io::Result<()> {
+    let ring = ring(1)?;
+    if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
+        let why = "this kernel's io_uring cannot wait with a timeout (Linux 5.11 can)";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
+    Ok(())
+}
+
+pub(crate) struct Uring {
+    ring: IoUring,
+    fds: Vec<RawFd>,
+    fixed_files: bool,
+    fixed_buffers: bool,
+    /// Entries in the submission ring that the kernel has not taken yet.
+    untaken: usize,
+    done: Vec<Completion>,
+}
+
+impl Uring {
+    fn entry(&self, request: &Request) -> squeue::Entry {
+        let (buffer, len, offset) = (request.buffer, request.len, request.offset);
+        let fd = self.fds[request.file as usize];
+        let entry = match (request.verb, self.fixed_files, self.fixed_buffers) {
+            (Verb::Read, true, true) => {
+                opcode::ReadFixed::new(Fixed(request.file), buffer, len, 0).offset(offset).build()
+            }
+            (Verb::Read, true, false) => {
+                opcode::Read::new(Fixed(request.file), buffer, len).offset(offset).build()
+            }
+            (Verb::Read, false, true) => {
+                opcode::ReadFixed::new(Fd(fd), buffer, len, 0).offset(offset).build()
+            }
+            (Verb::Read, false, false) => opcode::Read::new(Fd(fd), buffer, len).offset(offset).build(),
+            (_, true, true) => {
+                opcode::WriteFixed::new(Fixed(request.file), buffer, len, 0).offset(offset).build()
+            }
+            (_, true, false) => opcode::Write::new(Fixed(request.file), buffer, len).offset(offset).build(),
+            (_, false, true) => opcode::WriteFixed::new(Fd(fd), buffer, len, 0).offset(offset).build(),
+            (_, false, false) => opcode::Write::new(Fd(fd), buffer, len).offset(offset).build(),
+        };
+        entry.user_data(u64::from(request.slot))
+    }
+
+    /// Hands entries to the kernel. What it cannot take now stays in the ring for the next call.
+    fn flush(&mut self) -> io::Result<()> {
+        while self.untaken > 0 {
+            match self.ring.submit() {
+                Ok(0) => break,
+                Ok(n) => self.untaken -= n,
+                Err(error) if is_passing(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, out: &mut Vec<Completion>) {
+        let completions = self.ring.completion();
+        out.extend(
+            completions.map(|c| Completion { slot: c.user_data() as u32, result: i64::from(c.result()) }),
+        );
+    }
+}
+
+/// Errors after which the same call may succeed: resources short for now, or a signal.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY | libc::EINTR))
+}
+
+impl Engine for Uring {
+    type Clock = MonotonicClock;
+
+    const SYNCHRONOUS: bool = false;
+
+    fn open(setup: &Setup<'_>) -> io::Result<(Self, MonotonicClock)> {
+        let ring = ring(setup.iodepth)?;
+        let fds = raw_fds(setup.files);
+        let (base, len) = setup.buffers.whole();
+        let iovec = libc::iovec { iov_base: base.cast(), iov_len: len };
+        // Neither registration is needed: a limit on locked memory or on files only costs speed.
+        let fixed_files = ring.submitter().register_files(&fds).is_ok();
+        // SAFETY: the buffers live until after the engine (the driver drops the engine first).
+        let fixed_buffers =
+            len <= MAX_REGISTERED_BYTES && unsafe { ring.submitter().register_buffers(&[iovec]) }.is_ok();
+        let depth = setup.iodepth as usize;
+        let engine =
+            Self { ring, fds, fixed_files, fixed_buffers, untaken: 0, done: Vec::with_capacity(depth) };
+        Ok((engine, MonotonicClock))
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
+        let mut taken = 0;
+        for request in batch {
+            if matches!(request.verb, Verb::Read | Verb::Write) {
+                let entry = self.entry(request);
+                // SAFETY: the buffer stays valid until the completion is reaped, and the file open
+                // for the engine's whole life.
+                if unsafe { self.ring.submission().push(&entry) }.is_err() {
+                    break;
+                }
+                self.untaken += 1;
+            } else {
+                let result = blocking(request, self.fds[request.file as usize]);
+                self.done.push(Completion { slot: request.slot, result });
+            }
+            taken += 1;
+        }
+        self.flush()?;
+        Ok(taken)
+    }
+
+    fn reap(&mut self, min: usize, timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
+        out.append(&mut self.done);
+        self.take(out);
+        if self.untaken > 0 {
+            self.flush()?;
+            self.take(out);
+        }
+        if out.len() >= min {
+            return Ok(());
+        }
+        let timeout =
+            Timespec::new().sec(timeout_ns / 1_000_000_000).nsec((timeout_ns % 1_000_000_000) as u32);
+        let args = SubmitArgs::new().timespec(&timeout);
+        match self.ring.submitter().submit_with_args(min - out.len(), &args) {
+            Ok(n) => self.untaken = self.untaken.saturating_sub(n),
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) || is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+        self.take(out);
+        Ok(())
+    }
+}

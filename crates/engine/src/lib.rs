@@ -1,0 +1,35 @@
+//! Lodestone's I/O engine: it drives storage and counts what happens, and nothing else.
+//!
+//! # Invariants
+//! * It knows no suite, no command line and no store, opens no path and picks no default: it is given
+//!   open files, a workload resolved to the last detail, and a place to deliver intervals to.
+//! * Engines ([`ENGINES`]) hand I/O to the kernel and have no clock; the driver takes all time stamps.
+//! * Memory is allocated and touched before the measured window, never inside it.
+//! * Storage that fails is data (an [`Outcome`]); only a broken rig is an error.
+//!
+//! This is the only crate in which `unsafe` may stand.
+#![allow(unsafe_code)]
+
+mod buffers;
+pub mod cache;
+mod clock;
+mod content;
+mod engines;
+mod metadata;
+mod offsets;
+mod pace;
+mod permutation;
+mod recorder;
+mod run;
+mod slots;
+mod verify;
+mod worker;
+
+pub use clock::monotonic_ns;
+pub use engines::sim::{SimFault, SimLatency, SimModel, SimStall};
+pub use engines::{ENGINES, EngineEntry};
+pub use run::{EngineError, OpenFiles, Outcome, Place, Task, run};
+pub use verify::{Generations, HEADER_BYTES};
+pub use worker::open_flags;
+
+use engines::sim;

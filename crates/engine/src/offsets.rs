@@ -1,0 +1,244 @@
+//! Which block comes next.
+
+use model::{Distribution, Pattern, Zone};
+use rand::RngExt;
+use rand_distr::{Distribution as _, Normal, Zipf};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::permutation::Permutation;
+
+/// Draws block numbers of `0..blocks` in the order that a pattern asks for.
+pub(crate) struct BlockOrder {
+    blocks: u64,
+    next: u64,
+    order: Order,
+}
+
+enum Order {
+    Sequential,
+    /// Every block once per pass, each pass in another order.
+    Once(Permutation),
+    Uniform,
+    /// Popularity ranks, scattered over the region so that hot blocks are not neighbours.
+    Zipf {
+        law: Zipf<f64>,
+        place: Permutation,
+    },
+    /// Ranks by the self-similar law, scattered likewise.
+    Pareto {
+        exponent: f64,
+        place: Permutation,
+    },
+    Normal(Normal<f64>),
+    Zoned(Vec<BlockZone>),
+}
+
+/// A zone as block numbers, with the upper end of its share of the accesses (cumulative, 0 to 1).
+struct BlockZone {
+    access_until: f64,
+    first: u64,
+    blocks: u64,
+}
+
+impl BlockOrder {
+    /// An order over `blocks` blocks.
+    ///
+    /// # Panics
+    /// If `blocks` is 0, or the distribution's parameters are out of their documented range: the
+    /// planner has checked both.
+    pub fn new(pattern: &Pattern, blocks: u64, rng: &mut Xoshiro256PlusPlus) -> Self {
+        assert!(blocks > 0, "an order over no blocks");
+        let order = match pattern {
+            Pattern::Sequential => Order::Sequential,
+            Pattern::Random { distribution, repeats } => match distribution {
+                Distribution::Uniform if *repeats => Order::Uniform,
+                Distribution::Uniform => Order::Once(Permutation::new(blocks, rng)),
+                Distribution::Zipf { theta } => Order::Zipf {
+                    law: Zipf::new(blocks as f64, *theta).expect("theta is above 0"),
+                    place: Permutation::new(blocks, rng),
+                },
+                Distribution::Pareto { h } => {
+                    Order::Pareto { exponent: h.ln() / (1.0 - h).ln(), place: Permutation::new(blocks, rng) }
+                }
+                Distribution::Normal { deviation_percent } => Order::Normal(
+                    Normal::new(blocks as f64 / 2.0, blocks as f64 * deviation_percent / 100.0)
+                        .expect("the deviation is finite"),
+                ),
+                Distribution::Zoned(zones) => Order::Zoned(block_zones(zones, blocks)),
+            },
+        };
+        Self { blocks, next: 0, order }
+    }
+
+    /// The next block number.
+    #[inline]
+    pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+        match &mut self.order {
+            Order::Sequential => {
+                let block = self.next;
+                self.next = if block + 1 == self.blocks { 0 } else { block + 1 };
+                block
+            }
+            Order::Once(permutation) => {
+                if self.next == self.blocks {
+                    self.next = 0;
+                    *permutation = Permutation::new(self.blocks, rng);
+                }
+                self.next += 1;
+                permutation.at(self.next - 1)
+            }
+            Order::Uniform => rng.random_range(0..self.blocks),
+            Order::Zipf { law, place } => {
+                let rank = law.sample(rng) as u64;
+                place.at(rank.clamp(1, self.blocks) - 1)
+            }
+            Order::Pareto { exponent, place } => {
+                // Gray et al., "Quickly Generating Billion-Record Synthetic Databases", SIGMOD 1994:
+                // n · u^(ln h / ln(1 − h)).
+                let u: f64 = rng.random();
+                let rank = (self.blocks as f64 * u.powf(*exponent)) as u64;
+                place.at(rank.min(self.blocks - 1))
+            }
+            Order::Normal(bell) => {
+                let place = bell.sample(rng).rem_euclid(self.blocks as f64) as u64;
+                place.min(self.blocks - 1)
+            }
+            Order::Zoned(zones) => {
+                let u: f64 = rng.random();
+                let zone = zones.iter().find(|z| u < z.access_until).unwrap_or(&zones[zones.len() - 1]);
+                zone.first + rng.random_range(0..zone.blocks)
+            }
+        }
+    }
+}
+
+/// Cuts `0..blocks` into zones by their shares of the size. A zone too small for a block gets one.
+fn block_zones(zones: &[Zone], blocks: u64) -> Vec<BlockZone> {
+    let total_access: f64 = zones.iter().map(|z| z.access_percent).sum();
+    let total_size: f64 = zones.iter().map(|z| z.size_percent).sum();
+    let (mut access, mut size) = (0.0, 0.0);
+    let mut cut = Vec::with_capacity(zones.len());
+    for zone in zones {
+        let first = ((size / total_size * blocks as f64) as u64).min(blocks - 1);
+        access += zone.access_percent;
+        size += zone.size_percent;
+        let end = ((size / total_size * blocks as f64).round() as u64).clamp(first + 1, blocks);
+        cut.push(BlockZone { access_until: access / total_access, first, blocks: end - first });
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::rand_core::SeedableRng;
+    use std::collections::HashMap;
+
+    fn rng() -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(42)
+    }
+
+    fn random(distribution: Distribution, repeats: bool) -> Pattern {
+        Pattern::Random { distribution, repeats }
+    }
+
+    fn draw(pattern: &Pattern, blocks: u64, draws: usize) -> Vec<u64> {
+        let mut rng = rng();
+        let mut order = BlockOrder::new(pattern, blocks, &mut rng);
+        (0..draws).map(|_| order.next(&mut rng)).collect()
+    }
+
+    /// Share of the draws that fall on the most popular `share` of all blocks.
+    fn share_of_hottest(draws: &[u64], blocks: u64, share: f64) -> f64 {
+        let mut counts: HashMap<u64, usize> = HashMap::new();
+        draws.iter().for_each(|b| *counts.entry(*b).or_default() += 1);
+        let mut counts: Vec<usize> = counts.into_values().collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let hottest = (blocks as f64 * share) as usize;
+        counts.iter().take(hottest).sum::<usize>() as f64 / draws.len() as f64
+    }
+
+    #[test]
+    fn sequential_runs_to_the_end_and_starts_again() {
+        assert_eq!(draw(&Pattern::Sequential, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn random_without_repeats_visits_each_block_once_per_pass_in_another_order() {
+        let draws = draw(&random(Distribution::Uniform, false), 100, 200);
+        let (first, second) = draws.split_at(100);
+        assert_ne!(first, second);
+        for pass in [first, second] {
+            let mut pass = pass.to_vec();
+            pass.sort_unstable();
+            assert_eq!(pass, (0..100).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn random_with_repeats_misses_a_share_of_1_over_e() {
+        let mut draws = draw(&random(Distribution::Uniform, true), 10_000, 10_000);
+        draws.sort_unstable();
+        draws.dedup();
+        let missed = 1.0 - draws.len() as f64 / 10_000.0;
+        assert!((missed - (-1.0f64).exp()).abs() < 0.02, "missed {missed}");
+    }
+
+    #[test]
+    fn zipf_prefers_the_first_ranks_as_its_law_says() {
+        let blocks = 1000;
+        let draws = draw(&random(Distribution::Zipf { theta: 1.2 }, false), blocks, 200_000);
+        // Share of the ten most popular: sum of k^-1.2 for k = 1..10 over k = 1..1000.
+        let weight = |n: u64| (1..=n).map(|k| (k as f64).powf(-1.2)).sum::<f64>();
+        let expected = weight(10) / weight(blocks);
+        let got = share_of_hottest(&draws, blocks, 0.01);
+        assert!((got - expected).abs() < 0.01, "got {got}, expected {expected}");
+    }
+
+    #[test]
+    fn pareto_gives_a_share_of_1_minus_h_to_the_hot_blocks() {
+        let draws = draw(&random(Distribution::Pareto { h: 0.2 }, false), 1000, 200_000);
+        let got = share_of_hottest(&draws, 1000, 0.2);
+        assert!((got - 0.8).abs() < 0.02, "{got} of the accesses on the hottest 20 %");
+    }
+
+    #[test]
+    fn normal_is_a_bell_around_the_middle() {
+        let draws = draw(&random(Distribution::Normal { deviation_percent: 10.0 }, false), 1000, 100_000);
+        let within = draws.iter().filter(|b| b.abs_diff(500) <= 100).count() as f64 / 100_000.0;
+        assert!((within - 0.683).abs() < 0.01, "{within} within one deviation");
+    }
+
+    #[test]
+    fn zones_get_their_shares() {
+        let zones = vec![
+            Zone { access_percent: 60.0, size_percent: 10.0 },
+            Zone { access_percent: 30.0, size_percent: 20.0 },
+            Zone { access_percent: 10.0, size_percent: 70.0 },
+        ];
+        let draws = draw(&random(Distribution::Zoned(zones), false), 1000, 100_000);
+        let share = |range: std::ops::Range<u64>| {
+            draws.iter().filter(|b| range.contains(b)).count() as f64 / 100_000.0
+        };
+        for (range, expected) in [(0..100, 0.6), (100..300, 0.3), (300..1000, 0.1)] {
+            assert!((share(range.clone()) - expected).abs() < 0.01, "{range:?}");
+        }
+    }
+
+    #[test]
+    fn no_order_leaves_its_region_even_if_it_is_one_block() {
+        let zones = vec![Zone { access_percent: 50.0, size_percent: 1.0 }; 3];
+        for distribution in [
+            Distribution::Uniform,
+            Distribution::Zipf { theta: 0.9 },
+            Distribution::Pareto { h: 0.1 },
+            Distribution::Normal { deviation_percent: 200.0 },
+            Distribution::Zoned(zones),
+        ] {
+            for blocks in [1, 2, 3, 17] {
+                let pattern = random(distribution.clone(), true);
+                assert!(draw(&pattern, blocks, 1000).iter().all(|b| *b < blocks), "{pattern:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What a worker counts: dense, thread-local, without allocation once it runs.
+
+use std::collections::BTreeMap;
+
+use model::{LatencyRecorder, Operation, OperationStats, Phase};
+
+use crate::engines::Verb;
+
+/// The operations that a data workload counts, as indices into a worker's recorders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    Sync,
+    Trim,
+    DurableWrite,
+    Create,
+    Open,
+    Stat,
+    Unlink,
+}
+
+impl Kind {
+    pub const COUNT: usize = 9;
+
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Read,
+        Self::Write,
+        Self::Sync,
+        Self::Trim,
+        Self::DurableWrite,
+        Self::Create,
+        Self::Open,
+        Self::Stat,
+        Self::Unlink,
+    ];
+
+    pub fn operation(self) -> Operation {
+        match self {
+            Self::Read => Operation::Read,
+            Self::Write => Operation::Write,
+            Self::Sync => Operation::Sync,
+            Self::Trim => Operation::Trim,
+            Self::DurableWrite => Operation::DurableWrite,
+            Self::Create => Operation::Create,
+            Self::Open => Operation::Open,
+            Self::Stat => Operation::Stat,
+            Self::Unlink => Operation::Unlink,
+        }
+    }
+
+    pub fn of(operation: Operation) -> Self {
+        Self::ALL.into_iter().find(|k| k.operation() == operation).expect("every operation has a kind")
+    }
+}
+
+impl From<Verb> for Kind {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Read => Self::Read,
+            Verb::Write => Self::Write,
+            Verb::Fsync | Verb::Fdatasync => Self::Sync,
+            Verb::Trim => Self::Trim,
+        }
+    }
+}
+
+/// Which of the three latencies can be told for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Latencies {
+    /// Time in the submitting call, and the rest: asynchronous engines.
+    pub slat: bool,
+    /// Time from the end of the submission, where that is not simply `lat`.
+    pub clat: bool,
+}
+
+/// Counts and latencies of one operation.
+pub(crate) struct OperationRecorder {
+    pub count: u64,
+    pub bytes: u64,
+    pub short: u64,
+    pub active_ns: u64,
+    pub errors: BTreeMap<i32, u64>,
+    pub slat: Option<LatencyRecorder>,
+    pub clat: Option<LatencyRecorder>,
+    pub lat: LatencyRecorder,
+}
+
+impl OperationRecorder {
+    pub fn new(latencies: Latencies) -> Self {
+        Self {
+            count: 0,
+            bytes: 0,
+            short: 0,
+            active_ns: 0,
+            errors: BTreeMap::new(),
+            slat: latencies.slat.then(LatencyRecorder::new),
+            clat: latencies.clat.then(LatencyRecorder::new),
+            lat: LatencyRecorder::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.bytes, self.short, self.active_ns) = (0, 0, 0, 0);
+        self.errors.clear();
+        for recorder in [&mut self.slat, &mut self.clat].into_iter().flatten() {
+            recorder.clear();
+        }
+        self.lat.clear();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0 && self.errors.is_empty() && self.active_ns == 0
+    }
+
+    fn finish(&self) -> OperationStats {
+        OperationStats {
+            count: self.count,
+            bytes: self.bytes,
+            short: self.short,
+            errors: self.errors.clone(),
+            active_ns: self.active_ns,
+            slat: self.slat.as_ref().map(LatencyRecorder::finish),
+            clat: self.clat.as_ref().map(LatencyRecorder::finish),
+            lat: self.lat.finish(),
+        }
+    }
+}
+
+/// One worker's part of one interval.
+pub(crate) struct WorkerInterval {
+    pub phase: Phase,
+    /// From the start of the repeat.
+    pub start_ns: u64,
+    pub len_ns: u64,
+    pub in_flight_ns: u64,
+    operations: [Option<Box<OperationRecorder>>; Kind::COUNT],
+}
+
+impl WorkerInterval {
+    /// An empty interval with recorders for the given operations.
+    pub fn new(operations: &[(Kind, Latencies)]) -> Self {
+        let mut recorders = [const { None }; Kind::COUNT];
+        for (kind, latencies) in operations {
+            recorders[*kind as usize] = Some(Box::new(OperationRecorder::new(*latencies)));
+        }
+        Self { phase: Phase::Measure, start_ns: 0, len_ns: 0, in_flight_ns: 0, operations: recorders }
+    }
+
+    /// The recorder of an operation that was named at creation.
+    #[inline]
+    pub fn of(&mut self, kind: Kind) -> &mut OperationRecorder {
+        self.operations[kind as usize].as_mut().expect("the workload declared this operation")
+    }
+
+    /// Forgets what was counted.
+    pub fn clear(&mut self) {
+        self.in_flight_ns = 0;
+        self.operations.iter_mut().flatten().for_each(|r| r.clear());
+    }
+
+    /// An empty interval with the same recorders.
+    fn like(&self) -> Self {
+        let recorders: Vec<(Kind, Latencies)> = Kind::ALL
+            .into_iter()
+            .filter_map(|kind| {
+                let recorder = self.operations[kind as usize].as_ref()?;
+                Some((kind, Latencies { slat: recorder.slat.is_some(), clat: recorder.clat.is_some() }))
+            })
+            .collect();
+        Self::new(&recorders)
+    }
+
+    /// What was counted, by operation; those that did nothing are left out.
+    pub fn finish(&self) -> BTreeMap<Operation, OperationStats> {
+        Kind::ALL
+            .into_iter()
+            .filter_map(|kind| Some((kind.operation(), self.operations[kind as usize].as_ref()?)))
+            .filter(|(_, recorder)| !recorder.is_empty())
+            .map(|(operation, recorder)| (operation, recorder.finish()))
+            .collect()
+    }
+}
+
+/// Where a worker's finished intervals go.
+pub(crate) trait IntervalSink {
+    /// Takes the full interval and puts an empty one in its place; false, and nothing changed, if
+    /// there is none free: then the worker makes that interval longer.
+    fn exchange(&mut self, current: &mut Box<WorkerInterval>) -> bool;
+    /// Takes a full interval for good, whatever it takes.
+    fn deliver(&mut self, full: Box<WorkerInterval>);
+}
+
+/// Cuts a worker's time into intervals: the ramp on its own grid, then the measured time on another
+/// that begins where the ramp ends.
+pub(crate) struct Timeline {
+    /// Start of the repeat by the worker's clock.
+    origin_ns: u64,
+    ramp_end_ns: u64,
+    interval_ns: u64,
+    /// End of the current interval by the worker's clock.
+    pub boundary_ns: u64,
+    /// Until when time in flight has been added up.
+    integrated_ns: u64,
+    /// The current interval.
+    pub current: Box<WorkerInterval>,
+}
+
+impl Timeline {
+    pub fn new(current: Box<WorkerInterval>, origin_ns: u64, ramp_ns: u64, interval_ns: u64) -> Self {
+        let mut timeline = Self {
+            origin_ns,
+            ramp_end_ns: origin_ns + ramp_ns,
+            interval_ns,
+            boundary_ns: 0,
+            integrated_ns: origin_ns,
+            current,
+        };
+        timeline.begin(origin_ns);
+        timeline
+    }
+
+    fn begin(&mut self, start_ns: u64) {
+        let end = start_ns + self.interval_ns;
+        let in_ramp = start_ns < self.ramp_end_ns;
+        self.boundary_ns = if in_ramp { end.min(self.ramp_end_ns) } else { end };
+        self.current.phase = if in_ramp { Phase::Ramp } else { Phase::Measure };
+        self.current.start_ns = start_ns - self.origin_ns;
+    }
+
+    /// Nanoseconds from the start of the repeat to `now`.
+    pub fn since_origin(&self, now: u64) -> u64 {
+        now - self.origin_ns
+    }
+
+    /// Adds up the time that `level` operations were in flight, until `now`.
+    #[inline]
+    pub fn integrate(&mut self, now: u64, level: u64) {
+        self.current.in_flight_ns += level * now.saturating_sub(self.integrated_ns);
+        self.integrated_ns = self.integrated_ns.max(now);
+    }
+
+    /// Ends intervals until the current one contains `now`. An interval in which nothing happened is
+    /// delivered all the same: that is how a stall shows.
+    pub fn roll(&mut self, now: u64, level: u64, sink: &mut impl IntervalSink) {
+        while now >= self.boundary_ns {
+            let boundary = self.boundary_ns;
+            self.integrate(boundary, level);
+            self.current.len_ns = boundary - self.origin_ns - self.current.start_ns;
+            if sink.exchange(&mut self.current) {
+                self.begin(boundary);
+            } else if self.current.phase == Phase::Measure {
+                self.boundary_ns = boundary + self.interval_ns;
+            } else {
+                // The ramp's end is a border that no interval may cross.
+                let empty = Box::new(self.current.like());
+                sink.deliver(std::mem::replace(&mut self.current, empty));
+                self.begin(boundary);
+            }
+        }
+    }
+
+    /// Delivers the current interval, which ends at `now`.
+    pub fn finish(mut self, now: u64, sink: &mut impl IntervalSink) {
+        self.current.len_ns = (now - self.origin_ns).saturating_sub(self.current.start_ns);
+        sink.deliver(self.current);
+    }
+}

@@ -1,0 +1,554 @@
+//! One repeat: workers started together, their intervals merged, their reports summed.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+use std::{io, mem};
+
+use model::{
+    CpuTime, EngineKind, FailureKind, IntegrityCheck, Interval, Operation, OperationStats, RepeatFailure,
+    RepeatOutcome, Stop, Workload,
+};
+
+use crate::clock::{Clock, monotonic_ns, process_cpu_ns};
+use crate::engines::{self, Engine};
+use crate::metadata::{MetadataSpec, MetadataWorker};
+use crate::recorder::{IntervalSink, Kind, Latencies, WorkerInterval};
+use crate::sim::SimModel;
+use crate::verify::{Generations, merge_checks};
+use crate::worker::{Limits, Signals, Worker, WorkerReport, WorkerSpec};
+
+/// Intervals per worker that circulate between it and the collector.
+const SPARE_INTERVALS: usize = 3;
+/// A worker that says nothing for so long beyond its deadline is given up: it hangs in the kernel.
+const SILENCE_NS: u64 = 300_000_000_000;
+/// The same after the user has asked to stop.
+const SILENCE_WHEN_INTERRUPTED_NS: u64 = 6_000_000_000;
+/// An interval that one worker owes is not waited for longer than so many intervals of another.
+const PATIENCE_INTERVALS: u64 = 4;
+
+/// One repeat, ready to be done.
+pub struct Task {
+    /// Number of the repeat, for its intervals.
+    pub repeat: u32,
+    /// What to do.
+    pub workload: Workload,
+    /// With which engine.
+    pub engine: EngineKind,
+    /// When to stop.
+    pub stop: Stop,
+    /// Nanoseconds that do not count.
+    pub ramp_ns: u64,
+    /// Nanoseconds per interval.
+    pub interval_ns: u64,
+    /// Errors after which the repeat is given up.
+    pub max_errors: u64,
+    /// Seed of offsets and content.
+    pub seed: u64,
+    /// On what.
+    pub place: Place,
+    /// The simulated device, for [`EngineKind::Sim`].
+    pub sim: Option<SimModel>,
+}
+
+/// What a repeat works on.
+pub enum Place {
+    /// Open files or a device.
+    Files(OpenFiles),
+    /// For each job an empty directory of the run's own.
+    Directories(Vec<OwnedFd>),
+}
+
+/// The open files of a data set.
+pub struct OpenFiles {
+    /// For each job the files of the set, opened for that job alone.
+    pub per_job: Vec<Vec<File>>,
+    /// Bytes of each file.
+    pub file_bytes: u64,
+    /// Whether the files are open for writing.
+    pub writable: bool,
+    /// What a verified set holds.
+    pub generations: Option<Arc<Generations>>,
+}
+
+/// What a repeat came to; its intervals have been delivered meanwhile.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub outcome: RepeatOutcome,
+    /// Nanoseconds from the end of the ramp to the end of the last operation.
+    pub window_ns: u64,
+    /// Nanoseconds from the start to the end, ramp included.
+    pub whole_ns: u64,
+    /// Operations of an open loop that were due and never started.
+    pub unserved: u64,
+    /// CPU time of the workers.
+    pub workers: CpuTime,
+    /// Largest share of the repeat, 0 to 1, that one worker spent on a CPU.
+    pub busiest_worker: f64,
+    /// CPU time of the process.
+    pub process: CpuTime,
+    /// What checking found, for a verified set.
+    pub integrity: Option<IntegrityCheck>,
+}
+
+/// What kept a repeat from being done at all.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The engine or its memory could not be had.
+    #[error("cannot start {engine} with {jobs} jobs at depth {iodepth}: {source}")]
+    Start {
+        /// The engine.
+        engine: EngineKind,
+        /// Its jobs.
+        jobs: u32,
+        /// Its depth.
+        iodepth: u32,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The engine broke while it ran.
+    #[error("{engine} broke while running: {source}")]
+    Broke {
+        /// The engine.
+        engine: EngineKind,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The data set has no room for one block per job.
+    #[error("the data set of {bytes} bytes has no room for one block of {block} bytes per job ({jobs} jobs)")]
+    TooSmall {
+        /// Its size.
+        bytes: u64,
+        /// The block size.
+        block: u32,
+        /// The jobs.
+        jobs: u32,
+    },
+}
+
+/// What a worker tells the collector.
+enum Message {
+    /// Set up and waiting for the start, or not.
+    Ready(io::Result<()>),
+    /// A finished interval.
+    Interval(Box<WorkerInterval>),
+    /// The end.
+    Done(io::Result<WorkerReport>),
+}
+
+/// A worker's end of the circulation of intervals.
+struct Circulation {
+    worker: usize,
+    to_collector: SyncSender<(usize, Message)>,
+    free: Receiver<Box<WorkerInterval>>,
+    /// Waits for a free interval instead of doing without: virtual time does not run away meanwhile.
+    patient: bool,
+}
+
+impl IntervalSink for Circulation {
+    fn exchange(&mut self, current: &mut Box<WorkerInterval>) -> bool {
+        let empty = if self.patient { self.free.recv().ok() } else { self.free.try_recv().ok() };
+        let Some(empty) = empty else { return false };
+        let full = mem::replace(current, empty);
+        // The channel has room for everything that circulates; it only fails when nobody listens.
+        let _ = self.to_collector.try_send((self.worker, Message::Interval(full)));
+        true
+    }
+
+    fn deliver(&mut self, full: Box<WorkerInterval>) {
+        let _ = self.to_collector.send((self.worker, Message::Interval(full)));
+    }
+}
+
+/// Does one repeat. Intervals go to `on_interval` as they are complete; `interrupt` ends it early.
+///
+/// # Errors
+/// [`EngineError`] if the repeat could not be done for reasons of the rig; failing storage is an
+/// [`Outcome`].
+pub fn run(
+    task: Task,
+    interrupt: &Arc<AtomicBool>,
+    on_interval: &mut dyn FnMut(Interval),
+) -> Result<Outcome, EngineError> {
+    match task.engine {
+        #[cfg(target_pointer_width = "64")]
+        EngineKind::IoUring => run_with::<engines::uring::Uring>(task, interrupt, on_interval),
+        #[cfg(not(target_pointer_width = "64"))]
+        EngineKind::IoUring => run_with::<engines::libaio::Libaio>(task, interrupt, on_interval),
+        EngineKind::Libaio => run_with::<engines::libaio::Libaio>(task, interrupt, on_interval),
+        EngineKind::Psync => run_with::<engines::psync::Psync>(task, interrupt, on_interval),
+        EngineKind::Mmap => run_with::<engines::mmap::Mmap>(task, interrupt, on_interval),
+        EngineKind::Sim => run_with::<engines::sim::Sim>(task, interrupt, on_interval),
+    }
+}
+
+/// What one worker thread is made of.
+enum Spec {
+    Data(WorkerSpec),
+    Metadata(MetadataSpec),
+}
+
+fn run_with<E: Engine + 'static>(
+    task: Task,
+    interrupt: &Arc<AtomicBool>,
+    on_interval: &mut dyn FnMut(Interval),
+) -> Result<Outcome, EngineError> {
+    let jobs = task.workload.jobs;
+    let signals = Arc::new(Signals { interrupt: Arc::clone(interrupt), ..Signals::default() });
+    let mut collector = Collector::new(&task, Arc::clone(&signals), E::Clock::PASSES);
+    let recorders = match task.place {
+        Place::Files(_) => Worker::<E>::recorders(&task.workload),
+        Place::Directories(_) => MetadataWorker::recorders(&task.workload),
+    };
+    let (sender, messages) = sync_channel(jobs as usize * (SPARE_INTERVALS + 3));
+    let specs = specs(task)?;
+    let mut starts = Vec::with_capacity(specs.len());
+    for (worker, spec) in specs.into_iter().enumerate() {
+        let (start_sender, start) = sync_channel(1);
+        let (free_sender, free) = sync_channel(SPARE_INTERVALS + 1);
+        let patient = !E::Clock::PASSES;
+        let circulation = Circulation { worker, to_collector: sender.clone(), free, patient };
+        let (signals, recorders) = (Arc::clone(&signals), recorders.clone());
+        let body = move || work::<E>(&spec, &signals, &recorders, circulation, &start);
+        let spawned = thread::Builder::new().name(format!("lodestone-job{worker}")).spawn(body);
+        spawned.map_err(|source| collector.start_error(source))?;
+        starts.push(start_sender);
+        collector.free.push(free_sender);
+    }
+    drop(sender);
+    collector.await_ready(&messages)?;
+    let process = process_cpu_ns();
+    // A little ahead, so that every worker is waiting when the time comes.
+    let start_ns = monotonic_ns() + 50_000 * u64::from(jobs);
+    for start in &starts {
+        let _ = start.send(start_ns);
+    }
+    collector.collect(&messages, start_ns, on_interval)?;
+    Ok(collector.finish(process))
+}
+
+/// The body of a worker thread.
+fn work<E: Engine>(
+    spec: &Spec,
+    signals: &Signals,
+    recorders: &[(Kind, Latencies)],
+    mut sink: Circulation,
+    start: &Receiver<u64>,
+) {
+    // Due times are met within a microsecond instead of the usual 50.
+    // SAFETY: sets a property of this thread only.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+    let (worker, sender) = (sink.worker, sink.to_collector.clone());
+    let first = Box::new(WorkerInterval::new(recorders));
+    let report = match spec {
+        Spec::Data(spec) => match Worker::<E>::new(spec, signals) {
+            Ok(ready) => begin(&sink, start, recorders).map(|at| ready.run(at, first, &mut sink)),
+            Err(error) => return refuse(&sink, error),
+        },
+        Spec::Metadata(spec) => match MetadataWorker::new(spec, signals) {
+            Ok(ready) => begin(&sink, start, recorders).map(|at| ready.run(at, first, &mut sink)),
+            Err(error) => return refuse(&sink, error),
+        },
+    };
+    if let Some(report) = report {
+        let _ = sender.send((worker, Message::Done(report)));
+    }
+}
+
+fn refuse(sink: &Circulation, error: io::Error) {
+    let _ = sink.to_collector.send((sink.worker, Message::Ready(Err(error))));
+}
+
+/// Reports ready and waits for the common start; `None` if another worker could not be set up.
+fn begin(sink: &Circulation, start: &Receiver<u64>, recorders: &[(Kind, Latencies)]) -> Option<u64> {
+    for _ in 0..SPARE_INTERVALS {
+        // These come back through the collector, which owns the other end of the circulation.
+        let spare = Box::new(WorkerInterval::new(recorders));
+        let _ = sink.to_collector.send((sink.worker, Message::Interval(spare)));
+    }
+    let _ = sink.to_collector.send((sink.worker, Message::Ready(Ok(()))));
+    start.recv().ok()
+}
+
+/// Splits a task into its workers.
+fn specs(task: Task) -> Result<Vec<Spec>, EngineError> {
+    let jobs = task.workload.jobs;
+    let workload = Arc::new(task.workload);
+    let limits = |index: u32| {
+        let share =
+            |total: u64| total / u64::from(jobs) + u64::from(u64::from(index) < total % u64::from(jobs));
+        Limits {
+            time_ns: task.stop.time_ns.map(|ns| ns + task.ramp_ns),
+            operations: task.stop.operations.map(share),
+            bytes: task.stop.bytes.map(share),
+        }
+    };
+    match task.place {
+        Place::Files(files) => {
+            let block = workload.block.largest();
+            let usable = files.file_bytes / u64::from(block) * u64::from(block);
+            let count = files.per_job.first().map_or(0, Vec::len) as u64;
+            if usable / u64::from(block) * count < u64::from(jobs) {
+                return Err(EngineError::TooSmall { bytes: files.file_bytes * count, block, jobs });
+            }
+            Ok((0..jobs)
+                .zip(files.per_job)
+                .map(|(index, own)| {
+                    Spec::Data(WorkerSpec {
+                        index,
+                        workers: jobs,
+                        workload: Arc::clone(&workload),
+                        limits: limits(index),
+                        ramp_ns: task.ramp_ns,
+                        interval_ns: task.interval_ns,
+                        max_errors: task.max_errors,
+                        seed: task.seed,
+                        files: own,
+                        file_bytes: usable,
+                        writable: files.writable,
+                        generations: files.generations.clone(),
+                        sim: task.sim.clone(),
+                    })
+                })
+                .collect())
+        }
+        Place::Directories(directories) => Ok((0..jobs)
+            .zip(directories)
+            .map(|(index, directory)| {
+                Spec::Metadata(MetadataSpec {
+                    index,
+                    workload: Arc::clone(&workload),
+                    limits: limits(index),
+                    ramp_ns: task.ramp_ns,
+                    interval_ns: task.interval_ns,
+                    max_errors: task.max_errors,
+                    seed: task.seed,
+                    directory,
+                })
+            })
+            .collect()),
+    }
+}
+
+/// Merges what the workers deliver.
+struct Collector {
+    repeat: u32,
+    engine: EngineKind,
+    jobs: u32,
+    iodepth: u32,
+    ramp_ns: u64,
+    /// How far one worker may be behind another before its part is no longer waited for.
+    patience_ns: u64,
+    deadline_ns: Option<u64>,
+    first_operation: Operation,
+    signals: Arc<Signals>,
+    free: Vec<SyncSender<Box<WorkerInterval>>>,
+    /// Intervals of which some worker's part may be missing, by start.
+    open: BTreeMap<u64, Interval>,
+    /// Up to where each worker has delivered; `u64::MAX` when it is done.
+    delivered: Vec<u64>,
+    reports: Vec<WorkerReport>,
+    /// All good operations and bytes, the ramp included.
+    good: (u64, u64),
+    hung: Option<RepeatFailure>,
+}
+
+impl Collector {
+    fn new(task: &Task, signals: Arc<Signals>, time_passes: bool) -> Self {
+        let workload = &task.workload;
+        Self {
+            repeat: task.repeat,
+            engine: task.engine,
+            jobs: workload.jobs,
+            iodepth: workload.iodepth,
+            ramp_ns: task.ramp_ns,
+            // In virtual time a worker that is behind is only slower to compute.
+            patience_ns: if time_passes { PATIENCE_INTERVALS * task.interval_ns } else { u64::MAX },
+            deadline_ns: task.stop.time_ns.map(|ns| ns + task.ramp_ns),
+            first_operation: workload.operations().first().copied().unwrap_or(Operation::Read),
+            signals,
+            free: Vec::new(),
+            open: BTreeMap::new(),
+            delivered: vec![0; workload.jobs as usize],
+            reports: Vec::new(),
+            good: (0, 0),
+            hung: None,
+        }
+    }
+
+    fn start_error(&self, source: io::Error) -> EngineError {
+        EngineError::Start { engine: self.engine, jobs: self.jobs, iodepth: self.iodepth, source }
+    }
+
+    fn await_ready(&mut self, messages: &Receiver<(usize, Message)>) -> Result<(), EngineError> {
+        let mut ready = 0;
+        while ready < self.jobs {
+            match messages.recv() {
+                Ok((_, Message::Ready(Ok(())))) => ready += 1,
+                Ok((_, Message::Ready(Err(source)))) => return Err(self.start_error(source)),
+                Ok((worker, Message::Interval(spare))) => self.recycle(worker, spare),
+                Ok((_, Message::Done(_))) | Err(_) => {
+                    return Err(self.start_error(io::Error::other("a worker ended before it began")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn recycle(&self, worker: usize, mut interval: Box<WorkerInterval>) {
+        interval.clear();
+        // A worker that is gone needs no more intervals.
+        let _ = self.free[worker].try_send(interval);
+    }
+
+    /// Takes messages until every worker is done or given up.
+    fn collect(
+        &mut self,
+        messages: &Receiver<(usize, Message)>,
+        start_ns: u64,
+        on_interval: &mut dyn FnMut(Interval),
+    ) -> Result<(), EngineError> {
+        let mut last_heard_ns = monotonic_ns();
+        let mut broken = None;
+        while self.reports.len() < self.jobs as usize {
+            match messages.recv_timeout(Duration::from_millis(100)) {
+                Ok((worker, message)) => {
+                    last_heard_ns = monotonic_ns();
+                    match message {
+                        Message::Interval(interval) => self.add(worker, interval),
+                        Message::Done(Ok(report)) => self.done(worker, report),
+                        Message::Done(Err(source)) => {
+                            self.signals.abort.store(true, Ordering::Relaxed);
+                            broken.get_or_insert(EngineError::Broke { engine: self.engine, source });
+                            self.done(worker, WorkerReport::default());
+                        }
+                        Message::Ready(_) => {}
+                    }
+                    self.emit(false, on_interval);
+                }
+                Err(RecvTimeoutError::Timeout) if self.give_up(start_ns, last_heard_ns) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.emit(true, on_interval);
+        broken.map_or(Ok(()), Err)
+    }
+
+    /// True if the workers still out have been silent for so long that they must hang in the kernel.
+    /// They are left behind: a thread in an uninterruptible sleep cannot be ended.
+    fn give_up(&mut self, start_ns: u64, last_heard_ns: u64) -> bool {
+        let now = monotonic_ns();
+        let interrupted = self.signals.interrupted();
+        let patience = if interrupted { SILENCE_WHEN_INTERRUPTED_NS } else { SILENCE_NS };
+        let due = self.deadline_ns.map_or(0, |ns| if interrupted { 0 } else { start_ns + ns });
+        if now.saturating_sub(last_heard_ns.max(due)) < patience {
+            return false;
+        }
+        self.signals.abort.store(true, Ordering::Relaxed);
+        self.hung = Some(RepeatFailure {
+            kind: FailureKind::Hung(now - last_heard_ns),
+            operation: self.first_operation,
+            offset: None,
+            after_ns: last_heard_ns.saturating_sub(start_ns),
+            good_operations: self.good.0,
+            good_bytes: self.good.1,
+        });
+        true
+    }
+
+    fn add(&mut self, worker: usize, part: Box<WorkerInterval>) {
+        let operations = part.finish();
+        for (operation, stats) in &operations {
+            if *operation != Operation::DurableWrite {
+                self.good.0 += stats.count;
+                self.good.1 += stats.bytes;
+            }
+        }
+        let whole = self.open.entry(part.start_ns).or_insert_with(|| Interval {
+            repeat: self.repeat,
+            phase: part.phase,
+            start_ns: part.start_ns,
+            len_ns: 0,
+            operations: BTreeMap::new(),
+            in_flight_ns: 0,
+        });
+        whole.len_ns = whole.len_ns.max(part.len_ns);
+        whole.in_flight_ns += part.in_flight_ns;
+        for (operation, stats) in operations {
+            whole.operations.entry(operation).or_insert_with(OperationStats::default).merge(&stats);
+        }
+        self.delivered[worker] = self.delivered[worker].max(part.start_ns + part.len_ns);
+        self.recycle(worker, part);
+    }
+
+    fn done(&mut self, worker: usize, report: WorkerReport) {
+        self.delivered[worker] = u64::MAX;
+        self.reports.push(report);
+    }
+
+    /// Delivers the intervals that are complete, and those that some worker owes for too long: its
+    /// part will come as a second record of the same start.
+    fn emit(&mut self, all: bool, on_interval: &mut dyn FnMut(Interval)) {
+        let slowest = self.delivered.iter().copied().min().unwrap_or(u64::MAX);
+        let newest = self.open.last_key_value().map_or(0, |(start, _)| *start);
+        let stale = newest.saturating_sub(self.patience_ns);
+        while let Some(entry) = self.open.first_entry() {
+            let end = entry.get().start_ns + entry.get().len_ns;
+            if !(all || end <= slowest || end < stale) {
+                break;
+            }
+            on_interval(entry.remove());
+        }
+    }
+
+    fn finish(self, process_before: (u64, u64)) -> Outcome {
+        let (user, system) = process_cpu_ns();
+        let whole_ns = self.reports.iter().map(|r| r.end_ns).max().unwrap_or(0);
+        let share = |r: &WorkerReport| (r.user_ns + r.system_ns) as f64 / r.end_ns.max(1) as f64;
+        let mut integrity: Option<IntegrityCheck> = None;
+        for report in &self.reports {
+            if let Some(check) = &report.integrity {
+                merge_checks(integrity.get_or_insert_default(), check.clone());
+            }
+        }
+        Outcome {
+            window_ns: whole_ns.saturating_sub(self.ramp_ns),
+            whole_ns,
+            unserved: self.reports.iter().map(|r| r.unserved).sum(),
+            workers: CpuTime {
+                user_ns: self.reports.iter().map(|r| r.user_ns).sum(),
+                system_ns: self.reports.iter().map(|r| r.system_ns).sum(),
+            },
+            busiest_worker: self.reports.iter().map(share).fold(0.0, f64::max).min(1.0),
+            process: CpuTime { user_ns: user - process_before.0, system_ns: system - process_before.1 },
+            integrity,
+            outcome: self.outcome(),
+        }
+    }
+
+    /// The earliest failure of any worker, the hang, the interruption, or all is well.
+    fn outcome(&self) -> RepeatOutcome {
+        let first = self.reports.iter().filter_map(|r| r.failure.as_ref()).min_by_key(|f| f.at_ns);
+        if let Some(failure) = first {
+            return RepeatOutcome::Failed(RepeatFailure {
+                kind: failure.kind.clone(),
+                operation: failure.operation,
+                offset: failure.offset,
+                after_ns: failure.at_ns,
+                good_operations: self.good.0,
+                good_bytes: self.good.1,
+            });
+        }
+        if self.signals.interrupted() {
+            return RepeatOutcome::Interrupted;
+        }
+        self.hung.clone().map_or(RepeatOutcome::Completed, RepeatOutcome::Failed)
+    }
+}

@@ -1,0 +1,238 @@
+//! Checking that what is read is what was written.
+//!
+//! Every block of a verified data set starts with a header: which set it belongs to, its offset, its
+//! generation (how often it was written) and a checksum of everything in it. The generations that may
+//! be found at a place are kept in memory: a block whose write has not yet completed may be old or
+//! new, any other must be exactly the last one. So a lost, a misplaced, a torn and a flipped write all
+//! show.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use model::{IntegrityCheck, Mismatch};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Bytes at the start of each block that identify it.
+pub const HEADER_BYTES: usize = 40;
+const MAGIC: u64 = 0x4c6f_6465_7374_6f6e;
+/// How many mismatches are kept with their place.
+const KEPT: usize = 16;
+
+/// What a verified data set must hold: for every block the generation last written.
+#[derive(Debug)]
+pub struct Generations {
+    set: u64,
+    block_bytes: u32,
+    started: Vec<AtomicU32>,
+    completed: Vec<AtomicU32>,
+}
+
+impl Generations {
+    /// A set of `bytes` in blocks of `block_bytes`, none of them written yet. `set` tells this set's
+    /// blocks from those of any other.
+    pub fn new(set: u64, bytes: u64, block_bytes: u32) -> Self {
+        let blocks = (bytes / u64::from(block_bytes)) as usize;
+        let zeros = || std::iter::repeat_with(|| AtomicU32::new(0)).take(blocks).collect();
+        Self { set, block_bytes, started: zeros(), completed: zeros() }
+    }
+
+    fn block(&self, offset: u64) -> usize {
+        (offset / u64::from(self.block_bytes)) as usize
+    }
+
+    /// True while a write to the block at `offset` has been started and not completed.
+    pub(crate) fn is_in_flight(&self, offset: u64) -> bool {
+        let block = self.block(offset);
+        self.started[block].load(Ordering::Relaxed) != self.completed[block].load(Ordering::Relaxed)
+    }
+
+    /// Counts a write to `offset` that begins now and returns its generation.
+    pub(crate) fn start_write(&self, offset: u64) -> u32 {
+        self.started[self.block(offset)].fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The write of `generation` to `offset` has completed.
+    pub(crate) fn complete_write(&self, offset: u64, generation: u32) {
+        self.completed[self.block(offset)].store(generation, Ordering::Relaxed);
+    }
+
+    /// The oldest generation that a read of `offset` starting now may return.
+    pub(crate) fn oldest(&self, offset: u64) -> u32 {
+        self.completed[self.block(offset)].load(Ordering::Relaxed)
+    }
+
+    /// Writes the header of generation `generation` into `block`, which belongs at `offset`.
+    pub(crate) fn seal(&self, block: &mut [u8], offset: u64, generation: u32) {
+        let (header, payload) = block.split_at_mut(HEADER_BYTES);
+        let checksum = checksum(payload, self.set, offset, generation);
+        for (field, value) in
+            header.chunks_exact_mut(8).zip([MAGIC, self.set, offset, u64::from(generation), checksum])
+        {
+            field.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    /// Checks a block that was read from `offset`; `oldest` is what [`Generations::oldest`] said when
+    /// the read began.
+    ///
+    /// # Errors
+    /// A description of what is wrong with it.
+    pub(crate) fn check(&self, block: &[u8], offset: u64, oldest: u32) -> Result<(), String> {
+        let newest = self.started[self.block(offset)].load(Ordering::Relaxed);
+        if newest == 0 {
+            return Ok(());
+        }
+        let (header, payload) = block.split_at(HEADER_BYTES);
+        let mut fields = header
+            .chunks_exact(8)
+            .map(|f| u64::from_le_bytes(f.try_into().expect("a field has eight bytes")));
+        let mut next = || fields.next().expect("the header has five fields");
+        let (magic, set, found_offset, generation, sum) = (next(), next(), next(), next(), next());
+        if magic != MAGIC {
+            let zeros = block.iter().all(|b| *b == 0);
+            return Err(if zeros { "all zeros".into() } else { "not a block written by Lodestone".into() });
+        }
+        if set != self.set {
+            return Err("a block of another data set".into());
+        }
+        if found_offset != offset {
+            return Err(format!("the block that belongs at byte {found_offset}"));
+        }
+        if generation < u64::from(oldest) {
+            return Err(format!("generation {generation}, though generation {oldest} was written"));
+        }
+        if generation > u64::from(newest) {
+            return Err(format!("generation {generation}, though only {newest} were written"));
+        }
+        if sum != checksum(payload, set, offset, generation as u32) {
+            return Err("wrong checksum".into());
+        }
+        Ok(())
+    }
+}
+
+fn checksum(payload: &[u8], set: u64, offset: u64, generation: u32) -> u64 {
+    let seed = set ^ offset.rotate_left(17) ^ u64::from(generation).rotate_left(43);
+    xxh3_64_with_seed(payload, seed)
+}
+
+/// Counts the results of checks.
+#[derive(Debug, Default)]
+pub(crate) struct Checker {
+    found: IntegrityCheck,
+}
+
+impl Checker {
+    /// Counts one checked block.
+    pub fn record(&mut self, offset: u64, result: Result<(), String>) {
+        self.found.checked += 1;
+        if let Err(what) = result {
+            self.found.mismatched += 1;
+            if self.found.first.len() < KEPT {
+                self.found.first.push(Mismatch { offset, what });
+            }
+        }
+    }
+
+    /// What was found.
+    pub fn finish(self) -> IntegrityCheck {
+        self.found
+    }
+}
+
+/// Adds the checks of another worker.
+pub(crate) fn merge_checks(mine: &mut IntegrityCheck, theirs: IntegrityCheck) {
+    mine.checked += theirs.checked;
+    mine.mismatched += theirs.mismatched;
+    mine.first.extend(theirs.first);
+    mine.first.sort_by_key(|m| m.offset);
+    mine.first.truncate(KEPT);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: usize = 4096;
+
+    fn written(generations: &Generations, offset: u64) -> Vec<u8> {
+        let mut block: Vec<u8> = (0..BLOCK).map(|i| (i % 251) as u8).collect();
+        let generation = generations.start_write(offset);
+        generations.seal(&mut block, offset, generation);
+        generations.complete_write(offset, generation);
+        block
+    }
+
+    #[test]
+    fn what_was_written_is_accepted() {
+        let generations = Generations::new(7, 1 << 20, BLOCK as u32);
+        let block = written(&generations, 8192);
+        assert_eq!(generations.check(&block, 8192, generations.oldest(8192)), Ok(()));
+    }
+
+    #[test]
+    fn any_single_flipped_bit_is_found() {
+        let generations = Generations::new(7, 1 << 20, BLOCK as u32);
+        let block = written(&generations, 8192);
+        for byte in 0..BLOCK {
+            let mut flipped = block.clone();
+            flipped[byte] ^= 1 << (byte % 8);
+            assert!(generations.check(&flipped, 8192, 1).is_err(), "byte {byte}");
+        }
+    }
+
+    #[test]
+    fn lost_misplaced_foreign_and_zeroed_blocks_are_told_apart() {
+        let generations = Generations::new(7, 1 << 20, BLOCK as u32);
+        let first = written(&generations, 0);
+        let _second = written(&generations, 0);
+        let elsewhere = written(&generations, 4096);
+        let foreign = written(&Generations::new(8, 1 << 20, BLOCK as u32), 0);
+        let oldest = generations.oldest(0);
+        for (block, told) in [
+            (&first, "generation 1, though generation 2 was written"),
+            (&elsewhere, "belongs at byte 4096"),
+            (&foreign, "another data set"),
+            (&vec![0; BLOCK], "all zeros"),
+            (&vec![9; BLOCK], "not a block written by Lodestone"),
+        ] {
+            let error = generations.check(block, 0, oldest).unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_block_whose_write_is_in_flight_may_be_old_or_new() {
+        let generations = Generations::new(7, 1 << 20, BLOCK as u32);
+        let old = written(&generations, 0);
+        let oldest = generations.oldest(0);
+        let mut new = old.clone();
+        let generation = generations.start_write(0);
+        generations.seal(&mut new, 0, generation);
+        assert!(generations.is_in_flight(0));
+        assert_eq!(generations.check(&old, 0, oldest), Ok(()));
+        assert_eq!(generations.check(&new, 0, oldest), Ok(()));
+        generations.complete_write(0, generation);
+        assert!(!generations.is_in_flight(0));
+        assert!(generations.check(&old, 0, generations.oldest(0)).is_err());
+    }
+
+    #[test]
+    fn a_block_that_was_never_written_may_hold_anything() {
+        let generations = Generations::new(7, 1 << 20, BLOCK as u32);
+        assert_eq!(generations.check(&vec![0; BLOCK], 0, 0), Ok(()));
+    }
+
+    #[test]
+    fn merged_checks_keep_the_first_mismatches_in_order_of_place() {
+        let check = |offsets: &[u64]| {
+            let mut checker = Checker::default();
+            offsets.iter().for_each(|o| checker.record(*o, Err("bad".into())));
+            checker.record(0, Ok(()));
+            checker.finish()
+        };
+        let mut merged = check(&[4096, 0]);
+        merge_checks(&mut merged, check(&(0..30).map(|i| i * 512).collect::<Vec<_>>()));
+        assert_eq!((merged.checked, merged.mismatched, merged.first.len()), (34, 32, KEPT));
+        assert!(merged.first.is_sorted_by_key(|m| m.offset));
+    }
+}

@@ -1,0 +1,738 @@
+//! The loop that drives an engine: draws operations, stamps them, submits, reaps, records.
+//!
+//! All timing is done here. Memory is set up before the first operation; the loop itself neither
+//! allocates nor locks. Time stamps are taken per batch: one before a submission, one after it (for
+//! engines that can tell submission from service), one after a reap.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use model::{FailureKind, IntegrityCheck, Mix, OpenSync, Operation, Pace, Pattern, Regions, Workload};
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+use crate::buffers::{BufferPlan, Buffers};
+use crate::clock::{Clock, thread_cpu_ns};
+use crate::content::Content;
+use crate::engines::{Completion, Engine, Request, Setup, Verb};
+use crate::offsets::BlockOrder;
+use crate::pace::Arrivals;
+use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
+use crate::sim::SimModel;
+use crate::slots::Slots;
+use crate::verify::{Checker, Generations};
+
+/// How often a waiting worker looks at the stop flag.
+const LOOK_UP_NS: u64 = 100_000_000;
+/// Shorter waits for a due operation are polled: the kernel's timers are not that exact.
+const POLL_NS: u64 = 60_000;
+/// How long operations in flight may take to end once no more are started.
+const HANG_NS: u64 = 300_000_000_000;
+/// The same after the user has asked to stop.
+const HANG_WHEN_INTERRUPTED_NS: u64 = 5_000_000_000;
+/// Tries to draw a block that is not being written, before a verified write waits.
+const DRAWS: usize = 8;
+
+/// What all workers of a repeat watch and set.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    /// The user wants to stop.
+    pub interrupt: Arc<AtomicBool>,
+    /// A worker has met a failure that ends the repeat.
+    pub abort: AtomicBool,
+    /// Failed operations so far.
+    pub errors: AtomicU64,
+}
+
+impl Signals {
+    #[inline]
+    pub fn ended(&self) -> bool {
+        self.abort.load(Ordering::Relaxed) || self.interrupted()
+    }
+
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+}
+
+/// When one worker stops; all in its own share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// From the start of the repeat, the ramp included.
+    pub time_ns: Option<u64>,
+    pub operations: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// Everything that one worker needs to know.
+pub(crate) struct WorkerSpec {
+    pub index: u32,
+    pub workers: u32,
+    pub workload: Arc<Workload>,
+    pub limits: Limits,
+    pub ramp_ns: u64,
+    pub interval_ns: u64,
+    pub max_errors: u64,
+    pub seed: u64,
+    pub files: Vec<File>,
+    /// Bytes of each file that are used: a multiple of the largest block.
+    pub file_bytes: u64,
+    pub writable: bool,
+    pub generations: Option<Arc<Generations>>,
+    pub sim: Option<SimModel>,
+}
+
+/// The first failure that a worker met.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerFailure {
+    pub kind: FailureKind,
+    pub operation: Operation,
+    pub offset: Option<u64>,
+    /// From the start of the repeat.
+    pub at_ns: u64,
+}
+
+/// What a worker has to say at its end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkerReport {
+    /// From the start of the repeat to the end of the last operation, a final sync included.
+    pub end_ns: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub unserved: u64,
+    pub failure: Option<WorkerFailure>,
+    pub integrity: Option<IntegrityCheck>,
+}
+
+/// The bytes of the data set that a worker works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub start: u64,
+    pub len: u64,
+}
+
+impl Region {
+    /// The region of worker `index`, cut at multiples of the largest block so that no two meet.
+    pub fn of(spec: &WorkerSpec) -> Self {
+        let unit = u64::from(spec.workload.block.largest());
+        let blocks = spec.file_bytes / unit * spec.files.len() as u64;
+        let cut = |i: u32| blocks * u64::from(i) / u64::from(spec.workers) * unit;
+        match spec.workload.regions {
+            Regions::Shared => Self { start: 0, len: blocks * unit },
+            Regions::Disjoint => {
+                let start = cut(spec.index);
+                Self { start, len: cut(spec.index + 1) - start }
+            }
+        }
+    }
+}
+
+/// Where a worker is with its syncs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SyncState {
+    /// Writing.
+    Idle,
+    /// No new operation until those in flight have ended.
+    Draining,
+    /// So many syncs in flight.
+    Syncing(u32),
+}
+
+/// A worker that is ready to start: engine open, memory touched, offsets and content prepared.
+pub(crate) struct Worker<'a, E: Engine> {
+    spec: &'a WorkerSpec,
+    signals: &'a Signals,
+    // Dropped before the buffers, which the kernel knows through it.
+    engine: E,
+    clock: E::Clock,
+    buffers: Buffers,
+    slots: Slots,
+    region: Region,
+    orders: Orders,
+    content: Content,
+    rng: Xoshiro256PlusPlus,
+    arrivals: Arrivals,
+    batch: Vec<Request>,
+    completed: Vec<Completion>,
+    in_flight: u64,
+    operations_left: u64,
+    bytes_left: u64,
+    deadline_ns: u64,
+    sync: SyncState,
+    writes_since_sync: u32,
+    dirty: Vec<bool>,
+    /// Intended starts and bytes of writes that no sync covers yet.
+    uncovered: Vec<(u64, u64)>,
+    /// The stamp of the last reap is too old for the next submission: preparing a block takes time.
+    fresh_stamp: bool,
+    checker: Checker,
+    failure: Option<WorkerFailure>,
+}
+
+/// The order of blocks in each direction.
+struct Orders {
+    read: Option<BlockOrder>,
+    write: Option<BlockOrder>,
+    trim: Option<BlockOrder>,
+}
+
+impl Orders {
+    fn new(workload: &Workload, region: Region, rng: &mut Xoshiro256PlusPlus) -> Self {
+        let mut order = |wanted: bool, block: u32| {
+            wanted.then(|| BlockOrder::new(&workload.pattern, region.len / u64::from(block), rng))
+        };
+        Self {
+            read: order(workload.reads_data(), workload.block.read),
+            write: order(workload.writes_data(), workload.block.write),
+            trim: order(matches!(workload.mix, Mix::Trim), workload.block.trim),
+        }
+    }
+}
+
+impl<'a, E: Engine> Worker<'a, E> {
+    /// Prepares a worker: everything that takes time or memory happens here.
+    ///
+    /// # Errors
+    /// The kernel's refusal of memory or of the engine.
+    pub fn new(spec: &'a WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
+        let workload = &*spec.workload;
+        let depth = if E::SYNCHRONOUS { 1 } else { workload.iodepth as usize };
+        let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
+        let write_bytes = bytes(workload.writes_data(), workload.block.write);
+        let mut buffers = Buffers::new(BufferPlan {
+            slots: depth,
+            read_bytes: bytes(workload.reads_data(), workload.block.read),
+            write_bytes,
+        })?;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ (u64::from(spec.index) << 32));
+        let mut content = Content::new(workload.data, write_bytes, rng.random());
+        content.fill(&mut buffers, write_bytes);
+        buffers.touch();
+        let region = Region::of(spec);
+        let (engine, clock) = E::open(&Setup {
+            files: &spec.files,
+            file_bytes: spec.file_bytes,
+            iodepth: depth as u32,
+            buffers: &buffers,
+            writable: spec.writable,
+            random: !matches!(workload.pattern, Pattern::Sequential),
+            sim: spec.sim.as_ref(),
+        })?;
+        Ok(Self {
+            orders: Orders::new(workload, region, &mut rng),
+            slots: Slots::new(depth),
+            batch: Vec::with_capacity(depth),
+            completed: Vec::with_capacity(depth),
+            in_flight: 0,
+            operations_left: spec.limits.operations.unwrap_or(u64::MAX),
+            bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
+            deadline_ns: u64::MAX,
+            sync: SyncState::Idle,
+            writes_since_sync: 0,
+            dirty: vec![false; spec.files.len()],
+            uncovered: Vec::with_capacity(workload.sync.every as usize),
+            fresh_stamp: !E::SYNCHRONOUS || workload.writes_data() || workload.verify,
+            checker: Checker::default(),
+            failure: None,
+            arrivals: Arrivals::Closed,
+            spec,
+            signals,
+            engine,
+            clock,
+            buffers,
+            region,
+            content,
+            rng,
+        })
+    }
+
+    /// The recorders that this worker needs.
+    pub fn recorders(workload: &Workload) -> Vec<(Kind, Latencies)> {
+        let open_loop = workload.pace != Pace::Closed;
+        let latencies = |operation: Operation| match operation {
+            Operation::Read | Operation::Write => {
+                Latencies { slat: !E::SYNCHRONOUS, clat: !E::SYNCHRONOUS || open_loop }
+            }
+            _ => Latencies { slat: false, clat: false },
+        };
+        workload.operations().into_iter().map(|o| (Kind::of(o), latencies(o))).collect()
+    }
+
+    /// Works until a limit, a failure or the user ends it. `shared_start_ns` is when all workers start,
+    /// by the machine's clock.
+    ///
+    /// # Errors
+    /// Only if the engine itself breaks; failing storage is in the report.
+    pub fn run(
+        mut self,
+        shared_start_ns: u64,
+        first: Box<WorkerInterval>,
+        sink: &mut impl IntervalSink,
+    ) -> io::Result<WorkerReport> {
+        let origin = self.clock.start(shared_start_ns);
+        let mut timeline = Timeline::new(first, origin, self.spec.ramp_ns, self.spec.interval_ns);
+        self.deadline_ns = self.spec.limits.time_ns.map_or(u64::MAX, |ns| origin + ns);
+        self.arrivals =
+            Arrivals::new(self.spec.workload.pace, self.spec.index, self.spec.workers, origin, &mut self.rng);
+        let cpu = thread_cpu_ns();
+        let mut now = self.issue(origin, &mut timeline, sink)?;
+        let stopped = now;
+        now = self.drain(stopped, &mut timeline, sink)?;
+        let ended_well = self.failure.is_none() && !self.signals.ended();
+        if ended_well && self.spec.workload.sync.at_end && self.spec.workload.writes_data() {
+            now = self.sync_at_end(now, &mut timeline, sink)?;
+        }
+        if ended_well && self.deadline_ns != u64::MAX && self.limits_left() {
+            now = now.max(self.deadline_ns);
+        }
+        timeline.integrate(now, self.in_flight);
+        timeline.finish(now, sink);
+        Ok(self.report(origin, now, cpu))
+    }
+
+    fn report(mut self, origin: u64, now: u64, cpu: (u64, u64)) -> WorkerReport {
+        let (user, system) = thread_cpu_ns();
+        let unserved = match &mut self.arrivals {
+            Arrivals::Open(open) if self.deadline_ns != u64::MAX => {
+                open.drain_until(self.deadline_ns.min(now), &mut self.rng)
+            }
+            _ => 0,
+        };
+        let report = WorkerReport {
+            end_ns: now - origin,
+            user_ns: user - cpu.0,
+            system_ns: system - cpu.1,
+            unserved,
+            failure: self.failure.take(),
+            integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.checker).finish()),
+        };
+        if self.in_flight > 0 {
+            // The kernel still holds operations on these buffers and may never let go; tearing the
+            // engine down would wait for them.
+            std::mem::forget(self);
+        }
+        report
+    }
+
+    /// Starts and completes operations until something says stop. Returns the time.
+    fn issue(
+        &mut self,
+        start: u64,
+        timeline: &mut Timeline,
+        sink: &mut impl IntervalSink,
+    ) -> io::Result<u64> {
+        let mut now = start;
+        // A sync that has become due is done even if the write before it was the last.
+        while now < self.deadline_ns
+            && (self.limits_left() || self.sync != SyncState::Idle)
+            && !self.signals.ended()
+        {
+            self.fill(now);
+            self.submit(now, timeline)?;
+            now = self.wait(now, timeline)?;
+            timeline.roll(now, self.in_flight, sink);
+            self.complete(now, timeline);
+        }
+        Ok(now)
+    }
+
+    /// Lets what is in flight end.
+    fn drain(
+        &mut self,
+        stopped: u64,
+        timeline: &mut Timeline,
+        sink: &mut impl IntervalSink,
+    ) -> io::Result<u64> {
+        for request in self.batch.drain(..) {
+            self.slots.release(request.slot);
+        }
+        let mut now = stopped;
+        while self.in_flight > 0 {
+            let patience = if self.signals.interrupted() { HANG_WHEN_INTERRUPTED_NS } else { HANG_NS };
+            if now - stopped > patience {
+                self.hung(now, patience, timeline);
+                break;
+            }
+            self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
+            now = self.clock.now();
+            timeline.roll(now, self.in_flight, sink);
+            self.complete(now, timeline);
+        }
+        Ok(now)
+    }
+
+    fn hung(&mut self, now: u64, patience: u64, timeline: &Timeline) {
+        let slot = self.slots.oldest_busy();
+        let (verb, offset) =
+            slot.map_or((Verb::Read, None), |s| (self.slots.verb[s], Some(self.slots.offset[s])));
+        self.failure.get_or_insert(WorkerFailure {
+            kind: FailureKind::Hung(patience),
+            operation: Kind::from(verb).operation(),
+            offset,
+            at_ns: timeline.since_origin(now),
+        });
+        self.signals.abort.store(true, Ordering::Relaxed);
+    }
+
+    fn sync_at_end(
+        &mut self,
+        mut now: u64,
+        timeline: &mut Timeline,
+        sink: &mut impl IntervalSink,
+    ) -> io::Result<u64> {
+        self.sync = SyncState::Draining;
+        while self.sync != SyncState::Idle && self.failure.is_none() {
+            if self.in_flight == 0 {
+                self.push_syncs();
+            }
+            self.submit(now, timeline)?;
+            if self.in_flight > 0 {
+                self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
+            }
+            now = self.clock.now();
+            timeline.roll(now, self.in_flight, sink);
+            self.complete(now, timeline);
+        }
+        Ok(now)
+    }
+
+    #[inline]
+    fn limits_left(&self) -> bool {
+        self.operations_left > 0 && self.bytes_left > 0
+    }
+
+    /// Puts as many operations into the batch as there are free slots, arrivals and limits.
+    #[inline]
+    fn fill(&mut self, now: u64) {
+        if self.sync != SyncState::Idle {
+            if self.in_flight == 0 && self.batch.is_empty() {
+                self.push_syncs();
+            }
+            return;
+        }
+        while self.slots.any_free() && self.limits_left() {
+            let intended = match &mut self.arrivals {
+                Arrivals::Closed => 0,
+                Arrivals::Open(open) => {
+                    let due = open.due_ns();
+                    if due > now || due >= self.deadline_ns {
+                        return;
+                    }
+                    due
+                }
+            };
+            if !self.draw(intended) {
+                return;
+            }
+            if let Arrivals::Open(open) = &mut self.arrivals {
+                open.advance(&mut self.rng);
+            }
+            if self.sync == SyncState::Draining {
+                return;
+            }
+        }
+    }
+
+    /// Draws the next operation into the batch. False if a verified write finds only blocks that are
+    /// still being written.
+    #[inline]
+    fn draw(&mut self, intended: u64) -> bool {
+        let workload = &*self.spec.workload;
+        let (verb, order, len) = match workload.mix {
+            Mix::Transfer { read_percent } => {
+                let read = match read_percent {
+                    100 => true,
+                    0 => false,
+                    share => self.rng.random_range(0..100) < share,
+                };
+                if read {
+                    (Verb::Read, &mut self.orders.read, workload.block.read)
+                } else {
+                    (Verb::Write, &mut self.orders.write, workload.block.write)
+                }
+            }
+            Mix::Trim => (Verb::Trim, &mut self.orders.trim, workload.block.trim),
+            Mix::Metadata(_) => unreachable!("metadata work has a driver of its own"),
+        };
+        let order = order.as_mut().expect("an order for every direction of the mix");
+        let mut offset = self.region.start + order.next(&mut self.rng) * u64::from(len);
+        if let (Verb::Write, Some(generations)) = (verb, &self.spec.generations) {
+            let mut tries = 1;
+            while generations.is_in_flight(offset) {
+                if tries == DRAWS {
+                    return false;
+                }
+                tries += 1;
+                offset = self.region.start + order.next(&mut self.rng) * u64::from(len);
+            }
+        }
+        let slot = self.slots.take();
+        let (file, file_offset) = self.place(offset);
+        let buffer = self.buffer(verb, slot, offset, len);
+        self.slots.fill(slot, verb, offset, len, intended);
+        self.batch.push(Request { slot, verb, file, offset: file_offset, len, buffer });
+        self.operations_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
+        if verb == Verb::Write {
+            self.dirty[file as usize] = true;
+            self.writes_since_sync += 1;
+            if self.writes_since_sync == workload.sync.every {
+                self.sync = SyncState::Draining;
+            }
+        }
+        true
+    }
+
+    /// File and offset in it of a byte of the data set.
+    #[inline]
+    fn place(&self, offset: u64) -> (u32, u64) {
+        if self.spec.files.len() == 1 {
+            return (0, offset);
+        }
+        ((offset / self.spec.file_bytes) as u32, offset % self.spec.file_bytes)
+    }
+
+    #[inline]
+    fn buffer(&mut self, verb: Verb, slot: u32, offset: u64, len: u32) -> *mut u8 {
+        let index = slot as usize;
+        match verb {
+            Verb::Read => {
+                if let Some(generations) = &self.spec.generations {
+                    self.slots.generation[index] = generations.oldest(offset);
+                }
+                self.buffers.read(index)
+            }
+            Verb::Write => {
+                let turn = self.slots.next_turn(slot);
+                let buffer = self.content.next(&self.buffers, index, turn, len as usize);
+                if let Some(generations) = &self.spec.generations {
+                    let generation = generations.start_write(offset);
+                    self.slots.generation[index] = generation;
+                    // SAFETY: the buffer holds a block and is not in flight; verified data are never
+                    // the shared duplicate block (the planner refuses the combination).
+                    let block = unsafe { std::slice::from_raw_parts_mut(buffer, len as usize) };
+                    generations.seal(block, offset, generation);
+                }
+                buffer
+            }
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    /// Puts a sync of every written file into the batch, as far as there are slots.
+    fn push_syncs(&mut self) {
+        let verb = if self.spec.workload.sync.data_only { Verb::Fdatasync } else { Verb::Fsync };
+        let mut count = 0;
+        for file in 0..self.dirty.len() {
+            if !self.slots.any_free() {
+                break;
+            }
+            if std::mem::take(&mut self.dirty[file]) {
+                let slot = self.slots.take();
+                self.slots.fill(slot, verb, 0, 0, 0);
+                let buffer = std::ptr::null_mut();
+                self.batch.push(Request { slot, verb, file: file as u32, offset: 0, len: 0, buffer });
+                count += 1;
+            }
+        }
+        self.sync = if count == 0 { SyncState::Idle } else { SyncState::Syncing(count) };
+        if count == 0 {
+            self.writes_since_sync = 0;
+        }
+    }
+
+    /// Hands the batch to the engine and stamps what it took.
+    #[inline]
+    fn submit(&mut self, now: u64, timeline: &mut Timeline) -> io::Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let before = if self.fresh_stamp { self.clock.now() } else { now };
+        timeline.integrate(before, self.in_flight);
+        let taken = self.engine.submit(&self.batch)?;
+        let after = if E::SYNCHRONOUS {
+            before
+        } else {
+            let after = self.clock.now();
+            // Inside the call the kernel works on one of the batch, besides what it already had.
+            timeline.integrate(after, self.in_flight + 1);
+            after
+        };
+        let closed = matches!(self.arrivals, Arrivals::Closed);
+        for request in &self.batch[..taken] {
+            let is_sync = matches!(request.verb, Verb::Fsync | Verb::Fdatasync);
+            self.slots.submitted(request.slot, before, after, closed || is_sync);
+        }
+        self.in_flight += taken as u64;
+        self.batch.drain(..taken);
+        Ok(())
+    }
+
+    /// Waits for a completion, for the next arrival or for the end of the interval, whichever comes
+    /// first, and returns the time.
+    #[inline]
+    fn wait(&mut self, now: u64, timeline: &Timeline) -> io::Result<u64> {
+        if E::SYNCHRONOUS && self.in_flight > 0 {
+            self.engine.reap(1, 0, &mut self.completed)?;
+            return Ok(self.clock.now());
+        }
+        let border = timeline.boundary_ns.min(self.deadline_ns).min(now + LOOK_UP_NS);
+        let due = match &self.arrivals {
+            Arrivals::Open(open) if self.slots.any_free() && self.sync == SyncState::Idle => open.due_ns(),
+            _ => u64::MAX,
+        };
+        if self.in_flight == 0 {
+            // In a closed loop, and with a batch that the engine did not take, there is nothing to wait
+            // for.
+            if due != u64::MAX && self.batch.is_empty() {
+                self.clock.sleep_until(border.min(due));
+            }
+        } else if due.saturating_sub(now) <= POLL_NS {
+            self.engine.reap(0, 0, &mut self.completed)?;
+            if self.completed.is_empty() && !E::Clock::PASSES {
+                self.engine.reap(1, due.saturating_sub(now), &mut self.completed)?;
+            }
+        } else {
+            let until = if due == u64::MAX { border } else { border.min(due - POLL_NS) };
+            self.engine.reap(1, until.saturating_sub(now), &mut self.completed)?;
+        }
+        Ok(self.clock.now())
+    }
+
+    #[inline]
+    fn complete(&mut self, now: u64, timeline: &mut Timeline) {
+        if self.completed.is_empty() {
+            return;
+        }
+        timeline.integrate(now, self.in_flight);
+        let mut completed = std::mem::take(&mut self.completed);
+        for completion in &completed {
+            self.complete_one(completion, now, timeline);
+        }
+        completed.clear();
+        self.completed = completed;
+    }
+
+    #[inline]
+    fn complete_one(&mut self, completion: &Completion, now: u64, timeline: &mut Timeline) {
+        let slot = completion.slot as usize;
+        let (verb, len) = (self.slots.verb[slot], self.slots.len[slot]);
+        self.in_flight -= 1;
+        self.slots.release(completion.slot);
+        let result = completion.result;
+        if result < 0 {
+            let errno = (-result) as i32;
+            *timeline.current.of(verb.into()).errors.entry(errno).or_default() += 1;
+            self.fail(FailureKind::Errno(errno), slot, now, timeline);
+            return;
+        }
+        if result == 0 && len > 0 {
+            let kind = if verb == Verb::Read { FailureKind::NoData } else { FailureKind::NothingWritten };
+            self.fail(kind, slot, now, timeline);
+            return;
+        }
+        let intended = self.slots.intended[slot];
+        let recorder = timeline.current.of(verb.into());
+        recorder.count += 1;
+        recorder.bytes += result as u64;
+        recorder.short += u64::from((result as u64) < u64::from(len));
+        recorder.lat.record(now - intended);
+        if let Some(clat) = &mut recorder.clat {
+            clat.record(now - self.slots.submitted[slot]);
+        }
+        if let Some(slat) = &mut recorder.slat {
+            slat.record(self.slots.slat[slot]);
+        }
+        match verb {
+            Verb::Write => self.written(slot, result as u64, intended),
+            Verb::Read if self.spec.generations.is_some() => self.check(slot, result as u64),
+            Verb::Fsync | Verb::Fdatasync => self.synced(now, timeline),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn written(&mut self, slot: usize, bytes: u64, intended: u64) {
+        if self.spec.workload.sync.every > 0 {
+            self.uncovered.push((intended, bytes));
+        }
+        if let Some(generations) = &self.spec.generations
+            && bytes == u64::from(self.slots.len[slot])
+        {
+            generations.complete_write(self.slots.offset[slot], self.slots.generation[slot]);
+        }
+    }
+
+    fn check(&mut self, slot: usize, bytes: u64) {
+        let Some(generations) = &self.spec.generations else { return };
+        let offset = self.slots.offset[slot];
+        if bytes < u64::from(self.slots.len[slot]) {
+            self.checker.record(offset, Err(format!("only {bytes} bytes of the block could be read")));
+            return;
+        }
+        // SAFETY: the kernel has filled the slot's read buffer with `bytes` bytes.
+        let block = unsafe { std::slice::from_raw_parts(self.buffers.read(slot), bytes as usize) };
+        self.checker.record(offset, generations.check(block, offset, self.slots.generation[slot]));
+    }
+
+    /// A sync has ended; with the last one, all writes before it are durable.
+    fn synced(&mut self, now: u64, timeline: &mut Timeline) {
+        if let SyncState::Syncing(count) = self.sync {
+            self.sync = SyncState::Syncing(count - 1);
+        }
+        if self.sync != SyncState::Syncing(0) {
+            return;
+        }
+        if self.dirty.iter().any(|dirty| *dirty) {
+            self.sync = SyncState::Draining;
+            return;
+        }
+        if self.spec.workload.sync.every > 0 {
+            let recorder = timeline.current.of(Kind::DurableWrite);
+            for (intended, bytes) in self.uncovered.drain(..) {
+                recorder.count += 1;
+                recorder.bytes += bytes;
+                recorder.lat.record(now - intended);
+            }
+        }
+        self.sync = SyncState::Idle;
+        self.writes_since_sync = 0;
+    }
+
+    #[cold]
+    fn fail(&mut self, kind: FailureKind, slot: usize, now: u64, timeline: &Timeline) {
+        let errors = self.signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
+        let verb = self.slots.verb[slot];
+        if matches!(verb, Verb::Fsync | Verb::Fdatasync) {
+            // What it should have covered never became durable.
+            self.sync = SyncState::Idle;
+            self.writes_since_sync = 0;
+            self.uncovered.clear();
+        }
+        if matches!(kind, FailureKind::Errno(_)) && errors < self.spec.max_errors {
+            return;
+        }
+        let has_place = !matches!(verb, Verb::Fsync | Verb::Fdatasync);
+        self.failure.get_or_insert(WorkerFailure {
+            kind,
+            operation: Kind::from(verb).operation(),
+            offset: has_place.then_some(self.slots.offset[slot]),
+            at_ns: timeline.since_origin(now),
+        });
+        self.signals.abort.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The open flags that a workload's files need, besides reading or writing.
+pub fn open_flags(workload: &Workload, direct: bool) -> i32 {
+    let direct = if direct { libc::O_DIRECT } else { 0 };
+    let sync = match workload.open_sync {
+        OpenSync::None => 0,
+        OpenSync::Sync => libc::O_SYNC,
+        OpenSync::Dsync => libc::O_DSYNC,
+    };
+    direct | sync
+}

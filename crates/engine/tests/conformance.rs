@@ -1,0 +1,386 @@
+//! What every engine must do, on real files: a loop over the list of all engines, so that a new one
+//! is tested by being in it.
+
+mod common;
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::*;
+use engine::{ENGINES, Generations, Place, run};
+use model::*;
+use tempfile::TempDir;
+
+const MIB: u64 = 1 << 20;
+
+/// The engines that work here. One that does not is named aloud, not skipped in silence.
+fn engines() -> Vec<Capabilities> {
+    let mut working = Vec::new();
+    for entry in ENGINES {
+        match entry.probe() {
+            Ok(()) => working.push(entry.capabilities),
+            Err(error) => {
+                use std::io::Write;
+                let name = entry.capabilities.kind;
+                let _ = writeln!(std::io::stderr(), "SKIPPED: engine {name} does not work here: {error}");
+            }
+        }
+    }
+    assert!(!working.is_empty());
+    working
+}
+
+/// A directory on the disk that holds the build, not on tmpfs.
+fn scratch() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = directory.path().join("data");
+    (directory, path)
+}
+
+/// Direct I/O where the engine can do it, so that asynchronous engines are asynchronous.
+fn flags(engine: &Capabilities) -> i32 {
+    if engine.buffered_only { 0 } else { libc::O_DIRECT }
+}
+
+fn depth(engine: &Capabilities) -> u32 {
+    if engine.synchronous { 1 } else { 8 }
+}
+
+#[test]
+fn counts_bytes_and_latencies_add_up() {
+    let (_directory, path) = scratch();
+    filled(&path, 4 * MIB as usize);
+    for engine in engines() {
+        let mixed = Workload {
+            mix: Mix::Transfer { read_percent: 50 },
+            iodepth: depth(&engine),
+            jobs: 2,
+            ..workload()
+        };
+        let place = Place::Files(open(&path, 2, 4 * MIB, true, flags(&engine)));
+        let done = run_task(task(mixed, engine.kind, operations(1001), place));
+        let (reads, writes) = (done.of(Operation::Read), done.of(Operation::Write));
+        assert_eq!(done.outcome.outcome, RepeatOutcome::Completed, "{}", engine.kind);
+        assert_eq!(reads.count + writes.count, 1001, "{}", engine.kind);
+        assert!(reads.count.abs_diff(writes.count) < 200, "{}: half of each", engine.kind);
+        for stats in [reads, writes] {
+            assert_eq!(stats.bytes, stats.count * 4096);
+            assert_eq!(stats.lat.count(), stats.count);
+            assert_eq!((stats.short, stats.error_count()), (0, 0));
+            assert_eq!(stats.slat.is_some(), !engine.synchronous, "{}: slat", engine.kind);
+            let (slat, clat) = (stats.slat.unwrap_or_default(), stats.clat.unwrap_or_default());
+            if !engine.synchronous {
+                assert_eq!(slat.sum_ns() + clat.sum_ns(), stats.lat.sum_ns(), "lat = slat + clat");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_written_can_be_read_back_by_any_other_means() {
+    for engine in engines() {
+        let (_directory, path) = scratch();
+        filled(&path, MIB as usize);
+        let before = std::fs::read(&path).unwrap();
+        let sequential = Workload { pattern: Pattern::Sequential, iodepth: depth(&engine), ..writes() };
+        let place = Place::Files(open(&path, 1, MIB, true, flags(&engine)));
+        let stop = Stop { bytes: Some(MIB / 2), ..Stop::default() };
+        let done = run_task(task(sequential, engine.kind, stop, place));
+        assert_eq!(done.of(Operation::Write).bytes, MIB / 2);
+        let after = std::fs::read(&path).unwrap();
+        let half = (MIB / 2) as usize;
+        assert_ne!(before[..half], after[..half], "{}: the first half is new", engine.kind);
+        assert_eq!(before[half..], after[half..], "{}: the second half is untouched", engine.kind);
+        let unchanged = before[..half].chunks(512).zip(after[..half].chunks(512)).filter(|(a, b)| a == b);
+        assert_eq!(unchanged.count(), 0, "{}: every sector was written", engine.kind);
+    }
+}
+
+#[test]
+fn the_end_of_the_file_gives_a_short_transfer_and_then_a_failure_that_is_no_operation() {
+    for engine in engines() {
+        let (_directory, path) = scratch();
+        // Ten whole blocks, and then 100 bytes of what is claimed to be 16 blocks.
+        filled(&path, 10 * 4096 + 100);
+        let sequential = Workload { pattern: Pattern::Sequential, ..workload() };
+        let place = Place::Files(open(&path, 1, 16 * 4096, false, 0));
+        let done = run_task(task(sequential, engine.kind, operations(16), place));
+        let reads = done.of(Operation::Read);
+        assert_eq!((reads.count, reads.short), (11, 1), "{}", engine.kind);
+        assert_eq!(reads.bytes, 10 * 4096 + 100, "{}", engine.kind);
+        let failure = done.failure();
+        assert_eq!(failure.kind, FailureKind::NoData, "{}", engine.kind);
+        assert_eq!(failure.offset, Some(11 * 4096), "{}", engine.kind);
+        assert_eq!((failure.good_operations, failure.good_bytes), (11, reads.bytes));
+        assert!(failure.is_final());
+    }
+}
+
+#[test]
+fn an_error_keeps_its_errno_and_ends_the_repeat() {
+    for engine in engines() {
+        let (_directory, path) = scratch();
+        filled(&path, MIB as usize);
+        let place = Place::Files(open(&path, 1, MIB, false, 0));
+        let done = run_task(task(writes(), engine.kind, operations(10), place));
+        let stats = done.of(Operation::Write);
+        assert_eq!(stats.count, 0, "{}: no write on a read-only file succeeds", engine.kind);
+        assert_eq!(stats.errors.get(&libc::EBADF), Some(&1), "{}", engine.kind);
+        assert_eq!(done.failure().kind, FailureKind::Errno(libc::EBADF), "{}", engine.kind);
+    }
+}
+
+#[test]
+fn errors_up_to_the_limit_are_counted_and_survived() {
+    for engine in engines() {
+        let (_directory, path) = scratch();
+        filled(&path, MIB as usize);
+        let mixed = Workload { mix: Mix::Transfer { read_percent: 90 }, ..workload() };
+        let place = Place::Files(open(&path, 1, MIB, false, 0));
+        let mut task = task(mixed, engine.kind, operations(200), place);
+        task.max_errors = 1000;
+        let done = run_task(task);
+        let (reads, writes) = (done.of(Operation::Read), done.of(Operation::Write));
+        assert_eq!(done.outcome.outcome, RepeatOutcome::Completed, "{}", engine.kind);
+        assert_eq!(reads.count + writes.error_count(), 200, "{}", engine.kind);
+        assert!(writes.error_count() > 5);
+    }
+}
+
+#[test]
+fn the_depth_is_never_exceeded_and_a_synchronous_engine_shows_that_it_is_one() {
+    let (_directory, path) = scratch();
+    filled(&path, 4 * MIB as usize);
+    for engine in engines() {
+        for iodepth in [1, 4, 32] {
+            let deep = Workload { iodepth, ..workload() };
+            let place = Place::Files(open(&path, 1, 4 * MIB, false, flags(&engine)));
+            let done = run_task(task(deep, engine.kind, time(100 * MS), place));
+            let limit = if engine.synchronous { 1.0 } else { f64::from(iodepth) };
+            let depth = done.queue_depth();
+            assert!(depth <= limit * 1.001, "{} at depth {iodepth} reached {depth}", engine.kind);
+            assert!(depth > 0.3, "{} at depth {iodepth} kept only {depth}", engine.kind);
+        }
+    }
+}
+
+#[test]
+fn the_user_can_stop_a_repeat_at_any_time() {
+    let (_directory, path) = scratch();
+    filled(&path, 4 * MIB as usize);
+    for engine in engines() {
+        for pace in [Pace::Closed, Pace::Fixed { per_second: 2.0 }] {
+            let paced = Workload { pace, iodepth: depth(&engine), jobs: 2, ..workload() };
+            let place = Place::Files(open(&path, 2, 4 * MIB, false, flags(&engine)));
+            let interrupt = Arc::new(AtomicBool::new(false));
+            let flag = Arc::clone(&interrupt);
+            let stopper = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(150));
+                flag.store(true, Ordering::Relaxed);
+            });
+            let began = Instant::now();
+            let mut seen = 0;
+            let endless = task(paced, engine.kind, time(3600 * SECOND), place);
+            let outcome = run(endless, &interrupt, &mut |i| {
+                seen += i.operations.values().map(|s| s.count).sum::<u64>();
+            })
+            .unwrap();
+            stopper.join().unwrap();
+            assert_eq!(outcome.outcome, RepeatOutcome::Interrupted, "{}", engine.kind);
+            assert!(began.elapsed() < Duration::from_secs(30), "{} took its time", engine.kind);
+            assert!(seen > 0, "{}: what was done until then is kept", engine.kind);
+        }
+    }
+}
+
+#[test]
+fn verification_accepts_what_was_written_and_finds_a_flipped_byte_with_its_place() {
+    for engine in engines() {
+        let (_directory, path) = scratch();
+        filled(&path, MIB as usize);
+        let generations = Arc::new(Generations::new(99, MIB, 4096));
+        let verified = |mix: Mix, pattern: Pattern, stop: Stop| {
+            let workload = Workload { mix, pattern, verify: true, iodepth: depth(&engine), ..workload() };
+            let mut files = open(&path, 1, MIB, true, flags(&engine));
+            files.generations = Some(Arc::clone(&generations));
+            run_task(task(workload, engine.kind, stop, Place::Files(files)))
+        };
+        let all = Stop { bytes: Some(MIB), ..Stop::default() };
+        let random = Pattern::Random { distribution: Distribution::Uniform, repeats: true };
+        let write = Mix::Transfer { read_percent: 0 };
+        let read = Mix::Transfer { read_percent: 100 };
+        verified(write.clone(), Pattern::Sequential, all);
+        let mixed = verified(Mix::Transfer { read_percent: 50 }, random.clone(), operations(3000));
+        let check = mixed.outcome.integrity.unwrap();
+        assert_eq!((check.checked, check.mismatched), (mixed_reads(&mixed.intervals), 0), "{}", engine.kind);
+        verified(write, random, operations(500));
+        let check = verified(read.clone(), Pattern::Sequential, all).outcome.integrity.unwrap();
+        assert_eq!((check.checked, check.mismatched), (MIB / 4096, 0), "{}: {check:?}", engine.kind);
+
+        flip(&path, 37 * 4096 + 1234);
+        let check = verified(read, Pattern::Sequential, all).outcome.integrity.unwrap();
+        assert_eq!(check.mismatched, 1, "{}", engine.kind);
+        assert_eq!(check.first[0].offset, 37 * 4096, "{}", engine.kind);
+        assert_eq!(check.first[0].what, "wrong checksum");
+    }
+}
+
+fn mixed_reads(intervals: &[Interval]) -> u64 {
+    intervals.iter().filter_map(|i| i.operations.get(&Operation::Read)).map(|s| s.count).sum()
+}
+
+fn flip(path: &std::path::Path, at: u64) {
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
+    file.sync_all().unwrap();
+    engine::cache::evict(&file).unwrap();
+}
+
+#[test]
+fn syncs_are_counted_apart_and_durable_writes_contain_them() {
+    for engine in engines() {
+        let (_directory, path) = scratch();
+        filled(&path, MIB as usize);
+        let rule = SyncRule { every: 4, data_only: true, at_end: true };
+        let synced = Workload { sync: rule, iodepth: depth(&engine), ..writes() };
+        let place = Place::Files(open(&path, 1, MIB, true, flags(&engine)));
+        let done = run_task(task(synced, engine.kind, operations(42), place));
+        let (writes, syncs) = (done.of(Operation::Write), done.of(Operation::Sync));
+        let durable = done.of(Operation::DurableWrite);
+        assert_eq!((writes.count, durable.count), (42, 42), "{}", engine.kind);
+        // After every fourth, and once more for the two that no periodic sync covered.
+        assert_eq!(syncs.count, 11, "{}", engine.kind);
+        assert_eq!(durable.bytes, 42 * 4096);
+        // Every durable write is at least as long as the sync that covers it.
+        assert!(durable.lat.min_ns() >= syncs.lat.min_ns(), "{}", engine.kind);
+    }
+}
+
+#[test]
+fn several_files_are_all_used_and_all_synced() {
+    for engine in engines() {
+        let (directory, _) = scratch();
+        let paths: Vec<PathBuf> = (0..4).map(|i| directory.path().join(format!("data{i}"))).collect();
+        paths.iter().for_each(|p| filled(p, MIB as usize));
+        let before: Vec<Vec<u8>> = paths.iter().map(|p| std::fs::read(p).unwrap()).collect();
+        let open_all = || -> Vec<File> {
+            paths.iter().map(|p| OpenOptions::new().read(true).write(true).open(p).unwrap()).collect()
+        };
+        let rule = SyncRule { every: 64, data_only: false, at_end: false };
+        let many = Workload { sync: rule, iodepth: depth(&engine), ..writes() };
+        let files = engine::OpenFiles {
+            per_job: vec![open_all()],
+            file_bytes: MIB,
+            writable: true,
+            generations: None,
+        };
+        let done = run_task(task(many, engine.kind, operations(64), Place::Files(files)));
+        assert_eq!(done.of(Operation::Sync).count, 4, "{}: one sync per file", engine.kind);
+        for (path, before) in paths.iter().zip(before) {
+            assert_ne!(std::fs::read(path).unwrap(), before, "{}: {}", engine.kind, path.display());
+        }
+    }
+}
+
+#[test]
+fn jobs_with_regions_of_their_own_write_every_block_once() {
+    for engine in engines() {
+        let (_directory, path) = scratch();
+        std::fs::write(&path, vec![0; 3 * MIB as usize]).unwrap();
+        let shared = Workload { jobs: 3, iodepth: depth(&engine), ..writes() };
+        let place = Place::Files(open(&path, 3, 3 * MIB, true, flags(&engine)));
+        let done = run_task(task(shared, engine.kind, operations(3 * MIB / 4096), place));
+        assert_eq!(done.of(Operation::Write).count, 3 * MIB / 4096);
+        let untouched =
+            std::fs::read(&path).unwrap().chunks(4096).filter(|b| b.iter().all(|x| *x == 0)).count();
+        assert_eq!(untouched, 0, "{}: blocks left out means blocks written twice", engine.kind);
+    }
+}
+
+#[test]
+fn trim_punches_holes_and_is_counted() {
+    for engine in engines() {
+        let (_directory, path) = scratch();
+        filled(&path, MIB as usize);
+        let trims = Workload { mix: Mix::Trim, pattern: Pattern::Sequential, ..workload() };
+        let place = Place::Files(open(&path, 1, MIB, true, 0));
+        let done = run_task(task(trims, engine.kind, operations(128), place));
+        if !engine.trim {
+            assert_eq!(done.failure().kind, FailureKind::Errno(libc::EOPNOTSUPP), "{}", engine.kind);
+            continue;
+        }
+        assert_eq!(done.of(Operation::Trim).bytes, MIB / 2, "{}", engine.kind);
+        let content = std::fs::read(&path).unwrap();
+        assert!(content[..(MIB / 2) as usize].iter().all(|b| *b == 0), "{}", engine.kind);
+        assert!(content[(MIB / 2) as usize..].iter().any(|b| *b != 0), "{}", engine.kind);
+    }
+}
+
+#[test]
+fn metadata_work_counts_each_operation_and_leaves_nothing_behind() {
+    let (directory, _) = scratch();
+    let work = MetadataWork {
+        operations: MetadataOperation::ALL.to_vec(),
+        files: 50,
+        directories: 3,
+        file_bytes: 1000,
+    };
+    let sync = SyncRule { every: 10, data_only: false, at_end: false };
+    let many = Workload { mix: Mix::Metadata(work), jobs: 2, sync, ..workload() };
+    let private = |i| {
+        let path = directory.path().join(format!("private{i}"));
+        std::fs::create_dir(&path).unwrap();
+        File::open(path).unwrap().into()
+    };
+    let place = Place::Directories((0..2).map(private).collect());
+    let done = run_task(task(many, EngineKind::Psync, operations(2 * 4 * 50), place));
+    for operation in [Operation::Create, Operation::Stat, Operation::Open, Operation::Unlink] {
+        let stats = done.of(operation);
+        assert_eq!((stats.count, stats.lat.count()), (100, 100), "{operation}");
+        assert!(stats.active_ns >= stats.lat.sum_ns(), "{operation}");
+    }
+    assert_eq!(done.of(Operation::Create).bytes, 100_000);
+    assert_eq!(done.of(Operation::Open).bytes, 100_000);
+    assert_eq!(done.of(Operation::Sync).count, 10);
+    for i in 0..2 {
+        let left = std::fs::read_dir(directory.path().join(format!("private{i}"))).unwrap().count();
+        assert_eq!(left, 0);
+    }
+}
+
+#[test]
+fn a_mapping_whose_file_is_cut_short_fails_with_an_errno_instead_of_a_signal() {
+    let (_directory, path) = scratch();
+    filled(&path, MIB as usize);
+    let cut = path.clone();
+    let cutter = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        OpenOptions::new().write(true).open(cut).unwrap().set_len(4096).unwrap();
+    });
+    let place = Place::Files(open(&path, 1, MIB, false, 0));
+    let done = run_task(task(workload(), EngineKind::Mmap, time(10 * SECOND), place));
+    cutter.join().unwrap();
+    assert_eq!(done.failure().kind, FailureKind::Errno(libc::EIO));
+    assert!(done.failure().good_operations > 0);
+}
+
+#[test]
+fn a_data_set_without_room_is_an_error_that_says_so() {
+    let (_directory, path) = scratch();
+    filled(&path, 8192);
+    let place = Place::Files(open(&path, 3, 8192, false, 0));
+    let crowded = Workload { jobs: 3, ..workload() };
+    let error = run(
+        task(crowded, EngineKind::Psync, operations(1), place),
+        &Arc::new(AtomicBool::new(false)),
+        &mut |_| {},
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("8192 bytes has no room for one block of 4096"), "{error}");
+}

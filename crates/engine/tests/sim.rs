@@ -1,0 +1,301 @@
+//! Known latencies in, correct figures out: the driver on the simulator's virtual clock.
+
+mod common;
+
+use common::*;
+use engine::{SimFault, SimLatency, SimModel, SimStall};
+use model::*;
+
+/// A percentile may be off by what a histogram's bucket is wide.
+#[track_caller]
+fn near(told: Option<u64>, truth: u64) {
+    let told = told.unwrap();
+    assert!(told.abs_diff(truth) <= truth / 128, "told {told}, truth {truth}");
+}
+
+fn fixed(ns: u64) -> SimModel {
+    SimModel { latency: SimLatency::Fixed(ns), ..SimModel::default() }
+}
+
+#[test]
+fn percentiles_of_a_known_cycle_are_exact() {
+    // 98 of 100 take 1 ms, one 5 ms, one 100 ms. Values this long are kept to 1/256.
+    let mut cycle = vec![MS; 98];
+    cycle.extend([5 * MS, 100 * MS]);
+    let model = SimModel { latency: SimLatency::Cycle(cycle), ..SimModel::default() };
+    let lat = simulate(workload(), operations(10_000), model).of(Operation::Read).lat;
+    near(lat.percentile_ns(50.0), MS);
+    near(lat.percentile_ns(98.0), MS);
+    near(lat.percentile_ns(98.5), 5 * MS);
+    near(lat.percentile_ns(99.0), 5 * MS);
+    near(lat.percentile_ns(99.5), 100 * MS);
+    assert_eq!((lat.min_ns(), lat.max_ns()), (Some(MS), Some(100 * MS)));
+    assert_eq!(lat.sum_ns(), 100 * (98 + 5 + 100) * MS);
+}
+
+#[test]
+fn a_distribution_given_by_quantiles_comes_out_again() {
+    let points = vec![(0.0, MS), (0.5, 2 * MS), (0.9, 4 * MS), (1.0, 8 * MS)];
+    let model = SimModel { latency: SimLatency::Quantiles(points), seed: 3, ..SimModel::default() };
+    let lat = simulate(workload(), operations(200_000), model).of(Operation::Read).lat;
+    for (percent, truth) in [(25.0, 1.5), (50.0, 2.0), (90.0, 4.0), (95.0, 6.0), (99.0, 7.6)] {
+        let told = lat.percentile_ns(percent).unwrap() as f64 / MS as f64;
+        assert!((told / truth - 1.0).abs() < 0.02, "p{percent}: told {told} ms, truth {truth} ms");
+    }
+}
+
+#[test]
+fn a_closed_loop_at_depth_n_does_n_operations_per_latency() {
+    for iodepth in [1, 7, 64] {
+        let done = simulate(Workload { iodepth, ..workload() }, time(SECOND), fixed(MS));
+        assert_eq!(done.of(Operation::Read).count, u64::from(iodepth) * 1000);
+        assert_eq!(done.outcome.window_ns, SECOND);
+        assert!((done.queue_depth() - f64::from(iodepth)).abs() < 1e-9, "{}", done.queue_depth());
+    }
+}
+
+#[test]
+fn a_device_that_serves_one_at_a_time_queues_the_rest() {
+    let model = SimModel { servers: 1, ..fixed(MS) };
+    let done = simulate(Workload { iodepth: 8, ..workload() }, time(SECOND), model);
+    let reads = done.of(Operation::Read);
+    // Little's law: 8 in flight at 1000 per second is 8 ms each.
+    assert_eq!(reads.count, 1000 + 7);
+    near(reads.lat.percentile_ns(50.0), 8 * MS);
+}
+
+#[test]
+fn work_done_inside_the_submitting_call_counts_as_one_in_flight() {
+    // What buffered libaio does: the call takes as long as the operations, which have then ended.
+    let model = SimModel { submit_ns: MS, ..fixed(0) };
+    let done = simulate(Workload { iodepth: 32, ..workload() }, time(SECOND), model);
+    assert!((done.queue_depth() - 1.0).abs() < 0.05, "depth {}", done.queue_depth());
+    let reads = done.of(Operation::Read);
+    assert!(reads.slat.unwrap().mean_ns().unwrap() > 30.0 * MS as f64);
+    assert_eq!(reads.clat.unwrap().max_ns(), Some(0));
+}
+
+/// One 1 s stall in 10 s, base latency 1 ms, 500 operations per second offered: arithmetic from the
+/// intended start says that the 500 that fall into the stall wait from 1 s down to nothing, so the
+/// mean of all 5000 is about 51 ms and p99 about 0.9 s. A closed loop sees one slow operation.
+#[test]
+fn a_stall_shows_in_an_open_loop_as_arithmetic_demands() {
+    let stall = SimStall { at_ns: 5 * SECOND, len_ns: SECOND };
+    let model = SimModel { stalls: vec![stall], ..fixed(MS) };
+    let offered = Workload { pace: Pace::Fixed { per_second: 500.0 }, iodepth: 1024, ..workload() };
+    let lat = simulate(offered, time(10 * SECOND), model.clone()).of(Operation::Read).lat;
+    assert_eq!(lat.count(), 5000);
+    let mean_ms = lat.mean_ns().unwrap() / MS as f64;
+    assert!((mean_ms - 51.0).abs() < 0.5, "mean {mean_ms} ms");
+    let p99_ms = lat.percentile_ns(99.0).unwrap() as f64 / MS as f64;
+    assert!((p99_ms - 901.0).abs() < 8.0, "p99 {p99_ms} ms");
+    assert_eq!(lat.max_ns(), Some(SECOND + MS));
+
+    let closed = simulate(workload(), time(10 * SECOND), model).of(Operation::Read).lat;
+    assert!(closed.percentile_ns(99.0).unwrap() < 2 * MS, "a closed loop hides the stall");
+    assert_eq!(closed.max_ns(), Some(SECOND + MS));
+}
+
+#[test]
+fn with_one_place_in_the_queue_the_backlog_of_a_stall_is_counted_too() {
+    // One at a time must work off the backlog: 1 s of arrivals at 2 ms each, served in 1 ms each.
+    let stall = SimStall { at_ns: 5 * SECOND, len_ns: SECOND };
+    let model = SimModel { stalls: vec![stall], ..fixed(MS) };
+    let offered = Workload { pace: Pace::Fixed { per_second: 500.0 }, ..workload() };
+    let reads = simulate(offered, time(10 * SECOND), model).of(Operation::Read);
+    // The k-th of the 500 waits 1 s − 2k ms + k ms, as do the 500 after them: a mean of about 101 ms.
+    let mean_ms = reads.lat.mean_ns().unwrap() / MS as f64;
+    assert!((mean_ms - 101.0).abs() < 1.0, "mean {mean_ms} ms");
+    assert!(reads.clat.unwrap().percentile_ns(99.0).unwrap() < 2 * MS, "service itself was fast");
+}
+
+#[test]
+fn a_rate_is_kept_and_arrivals_beyond_the_capacity_are_told() {
+    for pace in [Pace::Fixed { per_second: 800.0 }, Pace::Poisson { per_second: 800.0 }] {
+        let paced = Workload { pace, iodepth: 32, jobs: 4, ..workload() };
+        let done = simulate(paced, time(10 * SECOND), fixed(MS));
+        let count = done.of(Operation::Read).count as f64;
+        assert!((count - 8000.0).abs() < 300.0, "{pace:?}: {count}");
+        assert_eq!(done.outcome.unserved, 0);
+        assert_eq!(done.outcome.window_ns / SECOND, 10);
+    }
+    // A device that does 1000 per second is offered 1500.
+    let overload = Workload { pace: Pace::Fixed { per_second: 1500.0 }, ..workload() };
+    let done = simulate(overload, time(10 * SECOND), fixed(MS));
+    let served = done.of(Operation::Read).count;
+    assert_eq!(served, 10_000);
+    assert_eq!(done.outcome.unserved, 5_000);
+    // The last one served was due after two thirds of the time.
+    let last = done.of(Operation::Read).lat.max_ns().unwrap();
+    assert!(last.abs_diff(10 * SECOND / 3) < 20 * MS, "{last}");
+}
+
+#[test]
+fn a_fixed_rate_starts_exactly_on_time() {
+    let paced = Workload { pace: Pace::Fixed { per_second: 100.0 }, ..workload() };
+    let done = simulate(paced, time(SECOND), fixed(MS));
+    let reads = done.of(Operation::Read);
+    assert_eq!((reads.count, reads.lat.min_ns(), reads.lat.max_ns()), (100, Some(MS), Some(MS)));
+}
+
+#[test]
+fn the_ramp_is_kept_apart() {
+    // The first 100 operations, all within the ramp, are slow.
+    let mut cycle = vec![10 * MS; 100];
+    cycle.extend(vec![MS; 100_000]);
+    let model = SimModel { latency: SimLatency::Cycle(cycle), ..SimModel::default() };
+    let done = simulate_task(workload(), time(2 * SECOND), model, |task| task.ramp_ns = SECOND);
+    let ramp = done.totals(|i| i.phase == Phase::Ramp).remove(&Operation::Read).unwrap();
+    let measured = done.totals(|i| i.phase == Phase::Measure).remove(&Operation::Read).unwrap();
+    // The hundredth ends exactly where the measured time begins.
+    assert_eq!((ramp.count, ramp.lat.max_ns()), (99, Some(10 * MS)));
+    assert_eq!(measured.count, 2001);
+    near(measured.lat.percentile_ns(99.0), MS);
+    assert_eq!((done.outcome.window_ns, done.outcome.whole_ns), (2 * SECOND, 3 * SECOND));
+}
+
+#[test]
+fn intervals_tile_the_repeat_and_a_stall_leaves_empty_ones() {
+    let stall = SimStall { at_ns: 300 * MS, len_ns: 450 * MS };
+    let model = SimModel { stalls: vec![stall], ..fixed(MS) };
+    let done = simulate_task(workload(), time(SECOND), model, |task| task.ramp_ns = 150 * MS);
+    let mut expected_start = 0;
+    for interval in &done.intervals {
+        assert_eq!(interval.start_ns, expected_start);
+        expected_start += interval.len_ns;
+    }
+    assert_eq!(expected_start, 1150 * MS);
+    let empty = done.intervals.iter().filter(|i| i.operations.is_empty()).count();
+    assert_eq!(empty, 4, "from 350 to 750 ms nothing completed");
+    let ramp_ends = done.intervals.iter().filter(|i| i.start_ns + i.len_ns == 150 * MS).count();
+    assert_eq!(ramp_ends, 1, "an interval ends where the ramp does");
+}
+
+#[test]
+fn workers_merge_into_one_series_and_equal_their_sum() {
+    let done = simulate(Workload { jobs: 5, ..workload() }, time(SECOND), fixed(MS));
+    let reads = done.of(Operation::Read);
+    assert_eq!((reads.count, reads.bytes), (5000, 5000 * 4096));
+    assert!((done.queue_depth() - 5.0).abs() < 1e-9);
+    for interval in done.intervals.iter().filter(|i| i.start_ns > 0 && i.start_ns < 900 * MS) {
+        assert_eq!(interval.operations[&Operation::Read].count, 500, "at {}", interval.start_ns);
+    }
+}
+
+#[test]
+fn limits_are_shared_among_the_jobs_without_loss() {
+    let done = simulate(Workload { jobs: 3, iodepth: 8, ..workload() }, operations(1000), fixed(MS));
+    assert_eq!(done.of(Operation::Read).count, 1000);
+    let bytes = Stop { bytes: Some(1000 * 4096), ..Stop::default() };
+    let done = simulate(Workload { jobs: 3, iodepth: 8, ..workload() }, bytes, fixed(MS));
+    let read = done.of(Operation::Read).bytes;
+    assert!((1000 * 4096..1003 * 4096).contains(&read), "{read}");
+}
+
+#[test]
+fn a_mix_has_its_share_of_each_and_both_have_latencies() {
+    let mixed = Workload { mix: Mix::Transfer { read_percent: 75 }, iodepth: 16, ..workload() };
+    let done = simulate(mixed, operations(100_000), fixed(MS));
+    let share = done.of(Operation::Read).count as f64 / 100_000.0;
+    assert!((share - 0.75).abs() < 0.005, "{share}");
+    assert_eq!(done.of(Operation::Write).lat.max_ns(), Some(MS));
+}
+
+#[test]
+fn sizes_may_differ_by_direction() {
+    let block = BlockSizes { read: 4096, write: 65536, trim: 4096 };
+    let mixed = Workload { mix: Mix::Transfer { read_percent: 50 }, block, ..workload() };
+    let done = simulate(mixed, operations(1000), fixed(MS));
+    for (operation, size) in [(Operation::Read, 4096), (Operation::Write, 65536)] {
+        let stats = done.of(operation);
+        assert_eq!(stats.bytes, stats.count * size);
+    }
+}
+
+#[test]
+fn a_durable_write_lasts_until_the_sync_that_covers_it_has_ended() {
+    let model = SimModel { sync_ns: 10 * MS, ..fixed(MS) };
+    let rule = SyncRule { every: 3, data_only: true, at_end: false };
+    let done = simulate(Workload { sync: rule, ..writes() }, operations(300), model);
+    let (writes, syncs) = (done.of(Operation::Write), done.of(Operation::Sync));
+    let durable = done.of(Operation::DurableWrite);
+    assert_eq!((writes.count, syncs.count, durable.count), (300, 100, 300));
+    assert_eq!(writes.lat.max_ns(), Some(MS), "a sync is not folded into the write");
+    assert_eq!(syncs.lat.min_ns(), Some(10 * MS));
+    // Three writes of 1 ms and a sync of 10 ms: 13, 12 and 11 ms.
+    assert_eq!((durable.lat.min_ns(), durable.lat.max_ns()), (Some(11 * MS), Some(13 * MS)));
+    assert_eq!(durable.lat.mean_ns(), Some(12.0 * MS as f64));
+    assert_eq!(done.outcome.window_ns, 100 * 13 * MS);
+}
+
+#[test]
+fn a_sync_waits_for_all_that_is_in_flight() {
+    let model = SimModel { sync_ns: 10 * MS, ..fixed(MS) };
+    let rule = SyncRule { every: 8, data_only: true, at_end: false };
+    let done = simulate(Workload { sync: rule, iodepth: 8, ..writes() }, operations(80), model);
+    let durable = done.of(Operation::DurableWrite);
+    assert_eq!((durable.count, durable.lat.min_ns()), (80, Some(11 * MS)));
+    assert_eq!(done.outcome.window_ns, 10 * 11 * MS);
+}
+
+#[test]
+fn a_final_sync_is_inside_the_measured_time() {
+    let model = SimModel { sync_ns: 500 * MS, ..fixed(MS) };
+    let rule = SyncRule { every: 0, data_only: false, at_end: true };
+    let done = simulate(Workload { sync: rule, ..writes() }, time(SECOND), model);
+    assert_eq!(done.of(Operation::Write).count, 1000);
+    assert_eq!(done.of(Operation::Sync).count, 1);
+    assert_eq!(done.outcome.window_ns, SECOND + 500 * MS);
+}
+
+#[test]
+fn an_injected_error_ends_the_repeat_with_what_when_and_after_how_much() {
+    let fault = SimFault { operation: 500, forever: false, result: -i64::from(libc::EIO) };
+    let model = SimModel { faults: vec![fault], ..fixed(MS) };
+    let done = simulate(workload(), time(10 * SECOND), model);
+    let failure = done.failure();
+    assert_eq!(failure.kind, FailureKind::Errno(libc::EIO));
+    assert_eq!((failure.good_operations, failure.good_bytes), (500, 500 * 4096));
+    assert_eq!(failure.after_ns, 501 * MS);
+    assert!(!failure.is_final());
+    let reads = done.of(Operation::Read);
+    assert_eq!((reads.count, reads.errors.get(&libc::EIO)), (500, Some(&1)));
+}
+
+#[test]
+fn a_removed_device_that_returns_nothing_is_never_a_million_operations() {
+    // After removal, raw reads return 0 bytes and no error, a microsecond each.
+    let mut cycle = vec![MS; 1000];
+    cycle.extend(vec![1000; 1_000_000]);
+    let fault = SimFault { operation: 1000, forever: true, result: 0 };
+    let model = SimModel { latency: SimLatency::Cycle(cycle), faults: vec![fault], ..SimModel::default() };
+    let done = simulate(Workload { iodepth: 4, ..workload() }, time(60 * SECOND), model);
+    assert_eq!(done.failure().kind, FailureKind::NoData);
+    assert!(done.failure().is_final());
+    assert_eq!(done.of(Operation::Read).count, 1000);
+}
+
+#[test]
+fn short_transfers_are_counted_with_the_bytes_they_moved() {
+    let fault = SimFault { operation: 10, forever: false, result: 1024 };
+    let model = SimModel { faults: vec![fault], ..fixed(MS) };
+    let reads = simulate(workload(), operations(20), model).of(Operation::Read);
+    assert_eq!((reads.count, reads.short, reads.bytes), (20, 1, 19 * 4096 + 1024));
+}
+
+#[test]
+fn one_workers_failure_ends_all_workers() {
+    let fault = SimFault { operation: 100, forever: false, result: -i64::from(libc::ENODEV) };
+    let model = SimModel { faults: vec![fault], ..fixed(MS) };
+    let done = simulate(Workload { jobs: 4, ..workload() }, time(3600 * SECOND), model);
+    assert_eq!(done.failure().kind, FailureKind::Errno(libc::ENODEV));
+}
+
+#[test]
+fn an_operation_that_never_comes_back_is_given_up() {
+    let stall = SimStall { at_ns: SECOND, len_ns: 100_000 * SECOND };
+    let model = SimModel { stalls: vec![stall], ..fixed(MS) };
+    let done = simulate(workload(), time(2 * SECOND), model);
+    assert!(matches!(done.failure().kind, FailureKind::Hung(ns) if ns == 300 * SECOND));
+    assert_eq!(done.failure().good_operations, 1000);
+}

@@ -1,0 +1,424 @@
+//! A run as it happens: the closed set of events that the engine, the probes and the importers emit
+//! and everything else folds over.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{EngineKind, Host, Operation, OperationStats, Plan, Target};
+
+/// Version of the log format that these types write.
+pub const LOG_FORMAT: u32 = 1;
+
+/// One thing that happened. `at_ns` counts monotonic nanoseconds from the start of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The first line of every log.
+    RunStarted(Box<RunStarted>),
+    /// A target's test files are complete and synced.
+    LaidOut(LaidOut),
+    /// A repeat begins.
+    RepeatStarted(RepeatStarted),
+    /// What was completed within a span of a repeat.
+    Interval(Interval),
+    /// A telemetry value.
+    Reading(Reading),
+    /// A repeat has ended, well or not.
+    RepeatFinished(Box<RepeatFinished>),
+    /// Something worth telling.
+    Note(Note),
+    /// The last line of a log whose run was not killed.
+    RunFinished(RunFinished),
+}
+
+/// Everything that was decided before the first I/O.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// [`LOG_FORMAT`] of the writer.
+    pub format: u32,
+    /// The run's id, unique within a store.
+    pub id: String,
+    /// Wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// Version of Lodestone.
+    pub version: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The machine.
+    pub host: Host,
+    /// What is measured.
+    pub targets: Vec<Target>,
+    /// Name of the target that the others are compared with.
+    pub baseline: String,
+    /// What is done.
+    pub plan: Plan,
+    /// Seed of everything random in the run.
+    pub seed: u64,
+}
+
+/// A laid-out data set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaidOut {
+    /// When it was complete.
+    pub at_ns: u64,
+    /// The target's name.
+    pub target: String,
+    /// Bytes of the data set.
+    pub bytes: u64,
+    /// Nanoseconds that writing and syncing took.
+    pub elapsed_ns: u64,
+}
+
+/// The start of a repeat, with what was left open until now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepeatStarted {
+    /// Number of the repeat within the run, from 0.
+    pub repeat: u32,
+    /// When.
+    pub at_ns: u64,
+    /// Round, from 0.
+    pub round: u32,
+    /// Id of the step.
+    pub step: String,
+    /// Name of the target.
+    pub target: String,
+    /// The engine in use.
+    pub engine: EngineKind,
+    /// Whether the page cache is bypassed, as far as the open flags say.
+    pub direct: bool,
+    /// Bytes of the data set.
+    pub size_bytes: u64,
+    /// Seed of offsets and data in this repeat.
+    pub seed: u64,
+}
+
+/// Which part of a repeat an interval belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Excluded from the figures.
+    Ramp,
+    /// Counted.
+    Measure,
+}
+
+/// What all workers completed within a span of a repeat. Intervals of the same start add up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Number of the repeat.
+    pub repeat: u32,
+    /// Ramp or measured.
+    pub phase: Phase,
+    /// Nanoseconds from the start of the repeat.
+    pub start_ns: u64,
+    /// Nanoseconds covered.
+    pub len_ns: u64,
+    /// What was completed, by operation.
+    pub operations: BTreeMap<Operation, OperationStats>,
+    /// Integral over time of the operations that the kernel had in hand, in operation-nanoseconds,
+    /// summed over the workers. Divided by `len_ns` it is the achieved queue depth. While a worker
+    /// is inside a submitting call, the operations that it is handing over count as one.
+    pub in_flight_ns: u64,
+}
+
+/// One telemetry value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// When.
+    pub at_ns: u64,
+    /// Which probe.
+    pub probe: String,
+    /// Which of its values.
+    pub key: String,
+    /// The value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// The end of a repeat and what was counted around it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatFinished {
+    /// Number of the repeat.
+    pub repeat: u32,
+    /// When.
+    pub at_ns: u64,
+    /// How it ended.
+    pub outcome: RepeatOutcome,
+    /// Measured wall time in nanoseconds: from the end of the ramp to the last completion, a final
+    /// sync included.
+    pub window_ns: u64,
+    /// Wall time in nanoseconds over which the counters below were taken; it includes the ramp.
+    pub counted_ns: u64,
+    /// Operations whose intended start had passed but which were never started (open loop only).
+    #[serde(default)]
+    pub unserved: u64,
+    /// CPU time of the workers, ramp included.
+    pub workers: CpuTime,
+    /// Largest share of the repeat, from 0 to 1, that one worker spent on a CPU.
+    pub busiest_worker: f64,
+    /// CPU time of the whole process, the kernel's helpers for its I/O included.
+    pub process: CpuTime,
+    /// CPU time of the whole machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineCpu>,
+    /// What the kernel counted for this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_io: Option<ProcessIo>,
+    /// What each block device of the stack counted, from the top down, until its filesystem was
+    /// settled.
+    #[serde(default)]
+    pub devices: Vec<DeviceActivity>,
+    /// The page cache's part, for a repeat that went through it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheUse>,
+    /// Result of checking what was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integrity: Option<IntegrityCheck>,
+}
+
+/// How a repeat ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RepeatOutcome {
+    /// As planned.
+    Completed,
+    /// The user stopped it; what was measured stands.
+    Interrupted,
+    /// The storage failed.
+    Failed(RepeatFailure),
+}
+
+/// What ended a repeat, when, and after how much good work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepeatFailure {
+    /// What happened.
+    pub kind: FailureKind,
+    /// During which operation.
+    pub operation: Operation,
+    /// At which byte of the data set, where the operation has a place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// Nanoseconds from the start of the repeat.
+    pub after_ns: u64,
+    /// Good operations before it, over all jobs.
+    pub good_operations: u64,
+    /// Bytes of these.
+    pub good_bytes: u64,
+}
+
+/// What happened to a failed operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The kernel returned this errno.
+    Errno(i32),
+    /// A read inside the data set returned no data and no error, as a removed device does.
+    NoData,
+    /// A write moved no data and gave no error.
+    NothingWritten,
+    /// Operations in flight did not end within so many nanoseconds after they should have.
+    Hung(u64),
+}
+
+impl RepeatFailure {
+    /// True if nothing more can be expected of this target: it is gone, full or read-only.
+    pub fn is_final(&self) -> bool {
+        // ENXIO, ENODEV, ENOSPC, EROFS, EDQUOT, ESTALE, ESHUTDOWN, EPERM (a read-only device).
+        const FINAL: [i32; 8] = [6, 19, 28, 30, 122, 116, 108, 1];
+        match self.kind {
+            FailureKind::Errno(errno) => FINAL.contains(&errno),
+            FailureKind::NoData | FailureKind::NothingWritten | FailureKind::Hung(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for RepeatFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operation = self.operation;
+        match self.kind {
+            FailureKind::Errno(errno) => {
+                write!(f, "{operation} failed: {}", std::io::Error::from_raw_os_error(errno))?;
+            }
+            FailureKind::NoData => {
+                write!(f, "{operation} returned no data and no error, as a removed device does")?
+            }
+            FailureKind::NothingWritten => write!(f, "{operation} moved no data and gave no error")?,
+            FailureKind::Hung(ns) => {
+                write!(f, "{operation} did not come back within {}", crate::units::ShortDuration(ns))?;
+            }
+        }
+        if let Some(offset) = self.offset {
+            write!(f, ", at byte {offset} of the test data")?;
+        }
+        write!(
+            f,
+            ", {:.1} s into the repeat, after {} good operations ({} bytes)",
+            self.after_ns as f64 / 1e9,
+            self.good_operations,
+            self.good_bytes
+        )
+    }
+}
+
+/// CPU time in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user mode.
+    pub user_ns: u64,
+    /// In the kernel.
+    pub system_ns: u64,
+}
+
+/// CPU time of all processors over the counted span, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineCpu {
+    /// User mode, nice included.
+    pub user_ns: u64,
+    /// Kernel mode.
+    pub system_ns: u64,
+    /// Interrupts, hard and soft.
+    pub irq_ns: u64,
+    /// Taken by the hypervisor.
+    pub steal_ns: u64,
+    /// Idle while I/O was outstanding.
+    pub iowait_ns: u64,
+    /// Idle.
+    pub idle_ns: u64,
+}
+
+impl MachineCpu {
+    /// Share of all processors' time, from 0 to 1, that was spent working (steal excluded).
+    /// `None` if no time passed.
+    pub fn busy_share(&self) -> Option<f64> {
+        let busy = self.user_ns + self.system_ns + self.irq_ns;
+        let total = busy + self.steal_ns + self.iowait_ns + self.idle_ns;
+        (total > 0).then(|| busy as f64 / total as f64)
+    }
+}
+
+/// What `/proc/self/io` counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessIo {
+    /// Bytes fetched from storage.
+    pub read_bytes: u64,
+    /// Bytes sent to storage.
+    pub write_bytes: u64,
+}
+
+/// What one block device counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceActivity {
+    /// Kernel name.
+    pub name: String,
+    /// Level within the stack, as in [`crate::Layer::level`].
+    pub level: u32,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Bytes discarded.
+    pub discarded_bytes: u64,
+    /// Read requests completed.
+    pub reads: u64,
+    /// Write requests completed.
+    pub writes: u64,
+    /// Flush requests completed.
+    pub flushes: u64,
+    /// Nanoseconds with at least one request in flight.
+    pub busy_ns: u64,
+    /// Nanoseconds summed over requests in flight; divided by the time, the device's queue depth.
+    pub queue_ns: u64,
+}
+
+/// The page cache around a repeat that did not bypass it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheUse {
+    /// Bytes of the data set that were cached when the repeat began.
+    pub cached_before_bytes: u64,
+    /// Whether eviction was asked for.
+    pub evicted: bool,
+}
+
+/// What checking the read blocks found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntegrityCheck {
+    /// Blocks checked.
+    pub checked: u64,
+    /// Blocks that were not what was written.
+    pub mismatched: u64,
+    /// The first of these, with their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<Mismatch>,
+}
+
+/// One block that was not what was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// Byte offset of the block within the data set.
+    pub offset: u64,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// How much a note or a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// The figure may not mean what it seems to mean.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+impl Severity {
+    /// The word that stands in front of a message.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Something that the program noticed while running.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When.
+    pub at_ns: u64,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about, as a short stable name such as `engine-fallback`.
+    pub topic: String,
+    /// The target concerned, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// A sentence.
+    pub message: String,
+}
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// When.
+    pub at_ns: u64,
+    /// How.
+    pub outcome: RunOutcome,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOutcome {
+    /// Everything planned was done.
+    Completed,
+    /// Stopped by the user.
+    Interrupted,
+    /// Some storage failed; the rest was measured.
+    Failed,
+}

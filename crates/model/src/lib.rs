@@ -1,0 +1,45 @@
+//! The nouns that all of Lodestone speaks.
+//!
+//! Every other crate knows this one and, the binary aside, none of the others: the planner, the
+//! I/O engine, the host probes, the recorder and the analysis are strangers to each other and meet
+//! in these types. There is no I/O here, no clock and no process.
+//!
+//! # Invariants
+//! * Bytes and nanoseconds are integers. Floating point begins where a rate, a mean or a ratio is
+//!   computed.
+//! * A [`Run`] is nothing but a fold over [`Event`]s: whatever is derived can be derived again.
+//! * Words: one I/O ends in a *completion*, completions in one window make an *interval*, one
+//!   execution of a step on a target is a *repeat*, one telemetry value is a *reading*, a summary
+//!   over repeats is a *measurement*.
+
+mod engine_kind;
+mod event;
+mod histogram;
+mod host;
+mod measurement;
+mod operation;
+mod plan;
+mod run;
+mod target;
+pub mod units;
+mod workload;
+
+pub use engine_kind::{Capabilities, EngineChoice, EngineKind};
+pub use event::{
+    CacheUse, CpuTime, DeviceActivity, Event, FailureKind, IntegrityCheck, Interval, LOG_FORMAT, LaidOut,
+    MachineCpu, Mismatch, Note, Phase, ProcessIo, Reading, RepeatFailure, RepeatFinished, RepeatOutcome,
+    RepeatStarted, RunFinished, RunOutcome, RunStarted, Severity,
+};
+pub use histogram::{BUCKETS, Histogram, HistogramError, LatencyRecorder, bucket_bounds, bucket_of};
+pub use host::Host;
+pub use measurement::{
+    Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Subject, Verdict,
+};
+pub use operation::{Operation, OperationStats};
+pub use plan::{Plan, Preparation, Rounds, Step, Stop};
+pub use run::{Repeat, Run};
+pub use target::{Layer, LayerKind, Target, TargetKind};
+pub use workload::{
+    BlockSizes, CacheState, Data, DataClass, Distribution, FileSet, MetadataOperation, MetadataWork, Mix,
+    OpenSync, Pace, Pattern, Regions, SyncRule, Workload, Zone,
+};

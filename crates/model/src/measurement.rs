@@ -1,0 +1,280 @@
+//! What a run says: measurements over repeats, comparisons of targets, findings.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Operation, Severity};
+
+/// A quantity that every repeat gives one value of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Metric {
+    /// Bytes per second: all bytes over all time.
+    #[serde(rename = "bandwidth")]
+    Bandwidth,
+    /// Operations per second: all operations over all time.
+    #[serde(rename = "iops")]
+    Iops,
+    /// Mean latency in nanoseconds.
+    #[serde(rename = "lat_mean")]
+    LatMean,
+    /// Median latency in nanoseconds.
+    #[serde(rename = "lat_p50")]
+    LatP50,
+    /// 95th percentile of the latency in nanoseconds.
+    #[serde(rename = "lat_p95")]
+    LatP95,
+    /// 99th percentile of the latency in nanoseconds.
+    #[serde(rename = "lat_p99")]
+    LatP99,
+    /// 99.9th percentile of the latency in nanoseconds.
+    #[serde(rename = "lat_p99.9")]
+    LatP999,
+    /// Largest latency in nanoseconds.
+    #[serde(rename = "lat_max")]
+    LatMax,
+    /// Mean time inside the submitting call in nanoseconds.
+    #[serde(rename = "slat_mean")]
+    SlatMean,
+    /// Mean time from the end of the submitting call to the completion in nanoseconds.
+    #[serde(rename = "clat_mean")]
+    ClatMean,
+    /// Share of the wall time that the jobs spent in syncs, 0 to 1.
+    #[serde(rename = "sync_share")]
+    SyncShare,
+    /// Share of all processors' time spent working, 0 to 1, whole machine.
+    #[serde(rename = "cpu")]
+    Cpu,
+    /// CPU time of Lodestone in user mode per operation in nanoseconds.
+    #[serde(rename = "cpu_user_per_io")]
+    CpuUserPerIo,
+    /// Achieved queue depth, over all jobs.
+    #[serde(rename = "queue_depth")]
+    QueueDepth,
+    /// Bytes at the uppermost block device divided by bytes that the workload moved.
+    #[serde(rename = "device_ratio")]
+    DeviceRatio,
+}
+
+/// Which way a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither; it is a circumstance and is not compared.
+    Neither,
+}
+
+impl Metric {
+    /// All metrics, in the order in which they are exported.
+    pub const ALL: [Self; 15] = [
+        Self::Bandwidth,
+        Self::Iops,
+        Self::LatMean,
+        Self::LatP50,
+        Self::LatP95,
+        Self::LatP99,
+        Self::LatP999,
+        Self::LatMax,
+        Self::SlatMean,
+        Self::ClatMean,
+        Self::SyncShare,
+        Self::Cpu,
+        Self::CpuUserPerIo,
+        Self::QueueDepth,
+        Self::DeviceRatio,
+    ];
+
+    /// The metric's name in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bandwidth => "bandwidth",
+            Self::Iops => "iops",
+            Self::LatMean => "lat_mean",
+            Self::LatP50 => "lat_p50",
+            Self::LatP95 => "lat_p95",
+            Self::LatP99 => "lat_p99",
+            Self::LatP999 => "lat_p99.9",
+            Self::LatMax => "lat_max",
+            Self::SlatMean => "slat_mean",
+            Self::ClatMean => "clat_mean",
+            Self::SyncShare => "sync_share",
+            Self::Cpu => "cpu",
+            Self::CpuUserPerIo => "cpu_user_per_io",
+            Self::QueueDepth => "queue_depth",
+            Self::DeviceRatio => "device_ratio",
+        }
+    }
+
+    /// The unit of its values.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Bandwidth => "B/s",
+            Self::Iops => "1/s",
+            Self::LatMean
+            | Self::LatP50
+            | Self::LatP95
+            | Self::LatP99
+            | Self::LatP999
+            | Self::LatMax
+            | Self::SlatMean
+            | Self::ClatMean
+            | Self::CpuUserPerIo => "ns",
+            Self::SyncShare | Self::Cpu | Self::QueueDepth | Self::DeviceRatio => "1",
+        }
+    }
+
+    /// Which way it is better.
+    pub fn better(self) -> Better {
+        match self {
+            Self::Bandwidth | Self::Iops => Better::Higher,
+            Self::LatMean | Self::LatP50 | Self::LatP95 | Self::LatP99 | Self::LatP999 | Self::LatMax => {
+                Better::Lower
+            }
+            _ => Better::Neither,
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A value with the interval that the method gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Lower and upper end of its 95 % interval; `None` where too few repeats allow none.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Estimate {
+    /// Half the interval's width as a share of the estimate; `None` without interval or at 0.
+    pub fn relative_half_width(&self) -> Option<f64> {
+        let (low, high) = self.interval?;
+        (self.value != 0.0).then(|| (high - low) / 2.0 / self.value.abs())
+    }
+}
+
+/// One metric of one operation in one step on one target, over its repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// Target's name.
+    pub target: String,
+    /// Step's id.
+    pub step: String,
+    /// Operation.
+    pub operation: Operation,
+    /// Metric.
+    pub metric: Metric,
+    /// One value per repeat with its round, in the order of the rounds, in the metric's unit.
+    pub values: Vec<(u32, f64)>,
+    /// The estimate over them.
+    pub estimate: Estimate,
+    /// The rule that made the estimate, in words.
+    pub method: &'static str,
+}
+
+/// What a comparison with the baseline comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Better than the baseline.
+    Faster,
+    /// Worse than the baseline.
+    Slower,
+    /// The difference is smaller than the margin.
+    Same,
+    /// The data do not say.
+    Undecided,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// One target against the baseline in one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Step's id.
+    pub step: String,
+    /// Operation.
+    pub operation: Operation,
+    /// Metric.
+    pub metric: Metric,
+    /// The target compared.
+    pub target: String,
+    /// The target compared with.
+    pub baseline: String,
+    /// Target ÷ baseline, with its interval.
+    pub ratio: Estimate,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// The rule that made it, in words.
+    pub method: &'static str,
+    /// Rounds that would have to be added for a decision, for an undecided comparison where the
+    /// spread seen so far lets it be told.
+    pub more_rounds: Option<u32>,
+}
+
+/// Whom or what a finding is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Subject {
+    /// Target's name, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Step's id, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+}
+
+/// A figure that carries a finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What the figure is.
+    pub what: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// Something that the figures mean, with the figures that say so.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The rule that speaks, as a short stable name.
+    pub rule: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Whom it is about.
+    pub subject: Subject,
+    /// A sentence.
+    pub message: String,
+    /// The figures.
+    pub evidence: Vec<Evidence>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_is_stored_under_its_name() {
+        for metric in Metric::ALL {
+            assert_eq!(serde_json::to_string(&metric).unwrap(), format!("\"{}\"", metric.name()));
+        }
+    }
+}

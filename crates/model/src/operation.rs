@@ -1,0 +1,180 @@
+//! What can be done to storage, and what is counted of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Histogram;
+
+/// One kind of operation; each has its own counts and latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// Data read.
+    Read,
+    /// Data written. The latency never includes a later sync.
+    Write,
+    /// `fsync`, `fdatasync` or `msync`.
+    Sync,
+    /// Blocks given back to the device (discard) or punched out of a file.
+    Trim,
+    /// A write until the sync that covers it has ended, in a workload that syncs every few writes. Its bytes are those of the write,
+    /// so it is a view on the same data, not additional traffic.
+    DurableWrite,
+    /// A file created in a directory, with its initial content and the close.
+    Create,
+    /// A file looked up, opened, read whole if it has content, and closed.
+    Open,
+    /// A file's attributes looked up by name.
+    Stat,
+    /// A file removed.
+    Unlink,
+}
+
+impl Operation {
+    /// All operations, in the order in which they are shown.
+    pub const ALL: [Self; 9] = [
+        Self::Read,
+        Self::Write,
+        Self::DurableWrite,
+        Self::Sync,
+        Self::Trim,
+        Self::Create,
+        Self::Open,
+        Self::Stat,
+        Self::Unlink,
+    ];
+
+    /// The operation's name in logs, exports and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Sync => "sync",
+            Self::Trim => "trim",
+            Self::DurableWrite => "durable_write",
+            Self::Create => "create",
+            Self::Open => "open",
+            Self::Stat => "stat",
+            Self::Unlink => "unlink",
+        }
+    }
+
+    /// True for operations that work on names rather than on a file's data.
+    pub fn is_metadata(self) -> bool {
+        matches!(self, Self::Create | Self::Open | Self::Stat | Self::Unlink)
+    }
+
+    /// True for operations whose bytes are the size of what was moved.
+    pub fn moves_data(self) -> bool {
+        matches!(self, Self::Read | Self::Write | Self::Trim | Self::DurableWrite)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Counts and latencies of one operation within some span of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationStats {
+    /// Completions without error, short ones included.
+    pub count: u64,
+    /// Bytes that these completions moved.
+    pub bytes: u64,
+    /// Completions that moved fewer bytes than asked, but some.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub short: u64,
+    /// Failed completions by errno. They are in no other figure.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<i32, u64>,
+    /// Wall time in nanoseconds, summed over the workers, that was set aside for this operation.
+    /// Only metadata operations, which take turns, have it; it is the divisor of their rate.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub active_ns: u64,
+    /// Time inside the submitting call. Absent where the engine cannot tell it from the operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slat: Option<Histogram>,
+    /// From the end of the submitting call to the completion; for a synchronous engine from the
+    /// call to its return. Absent where it equals `lat`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clat: Option<Histogram>,
+    /// From the intended start to the completion, in nanoseconds: the latency that counts.
+    pub lat: Histogram,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl OperationStats {
+    /// Adds everything that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.short = self.short.saturating_add(other.short);
+        self.active_ns = self.active_ns.saturating_add(other.active_ns);
+        for (&errno, &n) in &other.errors {
+            let count = self.errors.entry(errno).or_default();
+            *count = count.saturating_add(n);
+        }
+        merge_optional(&mut self.slat, other.slat.as_ref());
+        merge_optional(&mut self.clat, other.clat.as_ref());
+        self.lat.merge(&other.lat);
+    }
+
+    /// Failed completions of all errnos together.
+    pub fn error_count(&self) -> u64 {
+        self.errors.values().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+}
+
+fn merge_optional(mine: &mut Option<Histogram>, theirs: Option<&Histogram>) {
+    if let Some(theirs) = theirs {
+        mine.get_or_insert_default().merge(theirs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LatencyRecorder;
+
+    #[test]
+    fn every_operation_is_listed_once_and_its_name_is_its_stored_form() {
+        for operation in Operation::ALL {
+            assert_eq!(Operation::ALL.iter().filter(|o| **o == operation).count(), 1);
+            let stored = serde_json::to_string(&operation).unwrap();
+            assert_eq!(stored, format!("\"{}\"", operation.name()));
+        }
+    }
+
+    #[test]
+    fn merged_stats_are_the_stats_of_both() {
+        let stats = |count: u64, errno: i32| {
+            let mut recorder = LatencyRecorder::new();
+            (0..count).for_each(|i| recorder.record(i));
+            OperationStats {
+                count,
+                bytes: count * 4096,
+                short: 1,
+                errors: BTreeMap::from([(errno, 2)]),
+                active_ns: 7,
+                slat: None,
+                clat: (errno == 5).then(|| recorder.finish()),
+                lat: recorder.finish(),
+            }
+        };
+        let mut merged = stats(10, 5);
+        merged.merge(&stats(20, 28));
+        assert_eq!((merged.count, merged.bytes, merged.short, merged.active_ns), (30, 30 * 4096, 2, 14));
+        assert_eq!(merged.errors, BTreeMap::from([(5, 2), (28, 2)]));
+        assert_eq!(merged.error_count(), 4);
+        assert_eq!(merged.lat.count(), 30);
+        assert_eq!(merged.clat.unwrap().count(), 10);
+        assert!(merged.slat.is_none());
+    }
+}

@@ -1,0 +1,88 @@
+//! What will be done: steps, rounds, and when to stop.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{EngineChoice, Workload};
+
+/// A run, decided in every detail but the places and the seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Digest of everything below: two runs with the same id did the same work.
+    pub id: String,
+    /// The suite's name.
+    pub suite: String,
+    /// The steps, in the order in which they are shown.
+    pub steps: Vec<Step>,
+    /// How often each step is repeated.
+    pub rounds: Rounds,
+    /// Longest time, in nanoseconds, that laying out one target's test files may take where their
+    /// size is left open.
+    pub layout_limit_ns: u64,
+}
+
+impl Plan {
+    /// The step with this id, if there is one.
+    pub fn step(&self, id: &str) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == id)
+    }
+}
+
+/// How often everything is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rounds {
+    /// So many times.
+    Fixed(u32),
+    /// As often as fits into the time.
+    Auto {
+        /// Nanoseconds for the whole run, layout included.
+        budget_ns: u64,
+    },
+}
+
+/// One workload with its preparation and its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Short name, unique within a plan.
+    pub id: String,
+    /// What a person reads, such as `Random read, 4 KiB, depth 32`.
+    pub title: String,
+    /// What must be true of the data set before the step.
+    pub prepare: Preparation,
+    /// What is done.
+    pub workload: Workload,
+    /// With which engine.
+    pub engine: EngineChoice,
+    /// When a repeat ends.
+    pub stop: Stop,
+    /// Nanoseconds at the start of a repeat that do not count.
+    pub ramp_ns: u64,
+    /// Nanoseconds covered by one interval record.
+    pub interval_ns: u64,
+    /// Errors after which a repeat is given up. The first one by default.
+    pub max_errors: u64,
+}
+
+/// What must be true of the data set before a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preparation {
+    /// Completely written and synced, so that reads read data and writes overwrite.
+    Written,
+    /// New, empty files for each repeat, so that writes allocate.
+    Fresh,
+}
+
+/// When a repeat ends: at whichever is reached first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// Nanoseconds after the ramp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
+    /// Bytes moved by all jobs together, the ramp included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Operations started by all jobs together, the ramp included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
+}

@@ -1,0 +1,131 @@
+//! A run, folded from its events.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Event, Interval, LaidOut, Note, Operation, OperationStats, Phase, Reading, RepeatFinished, RepeatOutcome,
+    RepeatStarted, RunFinished, RunStarted,
+};
+
+/// All that is known of a run. A run that was killed has no `finished` and a last repeat without one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// What was decided before the start.
+    pub started: RunStarted,
+    /// The laid-out data sets.
+    pub layouts: Vec<LaidOut>,
+    /// The repeats, in the order in which they ran.
+    pub repeats: Vec<Repeat>,
+    /// Telemetry.
+    pub readings: Vec<Reading>,
+    /// What the program noticed.
+    pub notes: Vec<Note>,
+    /// The end, unless the run was killed.
+    pub finished: Option<RunFinished>,
+}
+
+/// One execution of a step on a target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeat {
+    /// How it began.
+    pub started: RepeatStarted,
+    /// Its time series, the ramp included.
+    pub intervals: Vec<Interval>,
+    /// How it ended, unless the run was killed meanwhile.
+    pub finished: Option<Box<RepeatFinished>>,
+}
+
+impl Run {
+    /// A run of which only the start is known.
+    pub fn new(started: RunStarted) -> Self {
+        Self {
+            started,
+            layouts: Vec::new(),
+            repeats: Vec::new(),
+            readings: Vec::new(),
+            notes: Vec::new(),
+            finished: None,
+        }
+    }
+
+    /// Folds a whole log. `None` if the first event is not the start of a run.
+    pub fn from_events(events: impl IntoIterator<Item = Event>) -> Option<Self> {
+        let mut events = events.into_iter();
+        let Event::RunStarted(started) = events.next()? else { return None };
+        let mut run = Self::new(*started);
+        events.for_each(|event| run.record(event));
+        Some(run)
+    }
+
+    /// Takes one more event into account. A second start and events of unknown repeats are ignored:
+    /// they cannot come from a whole log.
+    pub fn record(&mut self, event: Event) {
+        match event {
+            Event::RunStarted(_) => {}
+            Event::LaidOut(laid_out) => self.layouts.push(laid_out),
+            Event::RepeatStarted(started) => {
+                self.repeats.push(Repeat { started, intervals: Vec::new(), finished: None });
+            }
+            Event::Interval(interval) => {
+                if let Some(repeat) = self.repeat_mut(interval.repeat) {
+                    repeat.intervals.push(interval);
+                }
+            }
+            Event::Reading(reading) => self.readings.push(reading),
+            Event::RepeatFinished(finished) => {
+                if let Some(repeat) = self.repeat_mut(finished.repeat) {
+                    repeat.finished = Some(finished);
+                }
+            }
+            Event::Note(note) => self.notes.push(note),
+            Event::RunFinished(finished) => self.finished = Some(finished),
+        }
+    }
+
+    fn repeat_mut(&mut self, number: u32) -> Option<&mut Repeat> {
+        self.repeats.iter_mut().rev().find(|repeat| repeat.started.repeat == number)
+    }
+
+    /// The repeats of one step on one target, in order, that ended as planned.
+    pub fn completed<'a>(&'a self, step: &'a str, target: &'a str) -> impl Iterator<Item = &'a Repeat> {
+        self.repeats
+            .iter()
+            .filter(move |r| r.started.step == step && r.started.target == target && r.is_complete())
+    }
+}
+
+impl Repeat {
+    /// True if the repeat ended as planned: only then do its figures count.
+    pub fn is_complete(&self) -> bool {
+        self.finished.as_ref().is_some_and(|f| f.outcome == RepeatOutcome::Completed)
+    }
+
+    /// What was completed in the measured window, by operation: all intervals but the ramp's, merged.
+    pub fn measured(&self) -> BTreeMap<Operation, OperationStats> {
+        self.totals(|phase| phase == Phase::Measure)
+    }
+
+    /// What was completed in the whole repeat, the ramp included, by operation.
+    pub fn whole(&self) -> BTreeMap<Operation, OperationStats> {
+        self.totals(|_| true)
+    }
+
+    fn totals(&self, wanted: impl Fn(Phase) -> bool) -> BTreeMap<Operation, OperationStats> {
+        let mut totals: BTreeMap<Operation, OperationStats> = BTreeMap::new();
+        for interval in self.intervals.iter().filter(|i| wanted(i.phase)) {
+            for (operation, stats) in &interval.operations {
+                totals.entry(*operation).or_default().merge(stats);
+            }
+        }
+        totals
+    }
+
+    /// Achieved queue depth in the measured window, over all jobs: the mean number of operations
+    /// that the kernel had in hand. `None` if nothing was measured.
+    pub fn queue_depth(&self) -> Option<f64> {
+        let window_ns = self.finished.as_ref()?.window_ns;
+        let in_flight: u64 =
+            self.intervals.iter().filter(|i| i.phase == Phase::Measure).map(|i| i.in_flight_ns).sum();
+        (window_ns > 0).then(|| in_flight as f64 / window_ns as f64)
+    }
+}

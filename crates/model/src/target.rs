@@ -1,0 +1,94 @@
+//! Where a workload runs: a directory, a file or a block device, and what lies beneath it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// A directory: private test files are made in it and vanish with the run.
+    Directory,
+    /// An existing file, read freely and written only with consent.
+    File,
+    /// A block device, read freely and written only with consent.
+    BlockDevice,
+}
+
+/// A place to measure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Short name, unique within a run.
+    pub name: String,
+    /// Absolute path with links resolved.
+    pub path: PathBuf,
+    /// Directory, file or block device.
+    pub kind: TargetKind,
+    /// Bytes: the filesystem's size for a directory, else the size of the file or device.
+    pub size_bytes: u64,
+    /// Bytes that an ordinary user may still write; equals `size_bytes` for files and devices.
+    pub free_bytes: u64,
+    /// Smallest unit in bytes of direct I/O, in offset and length.
+    pub block_bytes: u32,
+    /// Direct I/O can be had here.
+    pub direct: bool,
+    /// The user consented to overwriting; always true for a directory, whose test files are ours.
+    pub writable: bool,
+    /// What the bytes pass through, from the top down.
+    pub stack: Vec<Layer>,
+}
+
+/// The kind of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerKind {
+    /// A filesystem.
+    Filesystem,
+    /// Encryption (dm-crypt, LUKS).
+    Crypt,
+    /// Software RAID (md, dm-raid).
+    Raid,
+    /// A logical volume or another device-mapper target.
+    Lvm,
+    /// A partition.
+    Partition,
+    /// A loop device.
+    Loop,
+    /// A disk: what the kernel has no further block device beneath.
+    Disk,
+    /// A network mount or a network block device.
+    Network,
+}
+
+/// One layer of a target's stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// What the layer is.
+    pub kind: LayerKind,
+    /// Its name: the device (`md0`, `sda1`) or, for a filesystem, its type (`ext4`).
+    pub name: String,
+    /// How deep below the target; members of one array share a level. The top is 0.
+    pub level: u32,
+    /// Major and minor number, for layers that are block devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<(u32, u32)>,
+    /// What the kernel says of it, by name: model, scheduler, mount options, …
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
+}
+
+impl Target {
+    /// The stack in one line, such as `ext4 on loop0 on ext4 on vda`.
+    pub fn stack_line(&self) -> String {
+        let mut levels: Vec<Vec<&str>> = Vec::new();
+        for layer in &self.stack {
+            let level = layer.level as usize;
+            levels.resize_with(levels.len().max(level + 1), Vec::new);
+            levels[level].push(&layer.name);
+        }
+        let levels: Vec<String> = levels.iter().map(|names| names.join("+")).collect();
+        levels.join(" on ")
+    }
+}

@@ -1,0 +1,315 @@
+//! What is asked of the storage, free of any engine and of any place.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Operation;
+
+/// A stream of operations, fully described.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Which operations.
+    pub mix: Mix,
+    /// In which order over the data.
+    pub pattern: Pattern,
+    /// Bytes per operation.
+    pub block: BlockSizes,
+    /// Operations that each job keeps in flight.
+    pub iodepth: u32,
+    /// Workers that run at the same time.
+    pub jobs: u32,
+    /// The data set: how many files and how large.
+    pub files: FileSet,
+    /// When operations start.
+    pub pace: Pace,
+    /// Bypass the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// Open flags that make every write durable.
+    pub open_sync: OpenSync,
+    /// Syncs that the workload issues itself.
+    pub sync: SyncRule,
+    /// What is written.
+    pub data: Data,
+    /// Stamp every written block and check what is read.
+    pub verify: bool,
+    /// How jobs share the data set.
+    pub regions: Regions,
+    /// State of the page cache at the start of a buffered repeat.
+    pub cache: CacheState,
+}
+
+impl Workload {
+    /// The operations that this workload counts, in the order in which they are shown.
+    pub fn operations(&self) -> Vec<Operation> {
+        let mut operations = match &self.mix {
+            Mix::Transfer { read_percent: 100 } => vec![Operation::Read],
+            Mix::Transfer { read_percent: 0 } => vec![Operation::Write],
+            Mix::Transfer { .. } => vec![Operation::Read, Operation::Write],
+            Mix::Trim => vec![Operation::Trim],
+            Mix::Metadata(work) => work.operations.iter().map(|o| o.operation()).collect(),
+        };
+        if self.writes_data() {
+            if self.sync.every > 0 {
+                operations.push(Operation::DurableWrite);
+            }
+            if self.sync.every > 0 || self.sync.at_end {
+                operations.push(Operation::Sync);
+            }
+        }
+        operations
+    }
+
+    /// True if the workload reads data blocks.
+    pub fn reads_data(&self) -> bool {
+        matches!(self.mix, Mix::Transfer { read_percent: 1.. })
+    }
+
+    /// True if the workload writes data blocks.
+    pub fn writes_data(&self) -> bool {
+        matches!(self.mix, Mix::Transfer { read_percent: 0..100 })
+    }
+
+    /// True if the workload changes what is stored.
+    pub fn modifies(&self) -> bool {
+        self.writes_data() || matches!(self.mix, Mix::Trim | Mix::Metadata(_))
+    }
+
+    /// True if the workload works on names rather than on a data set.
+    pub fn is_metadata(&self) -> bool {
+        matches!(self.mix, Mix::Metadata(_))
+    }
+}
+
+/// Which operations a workload is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mix {
+    /// Reads and writes; each operation is a read with this probability.
+    Transfer {
+        /// 0 is only writes, 100 only reads.
+        read_percent: u8,
+    },
+    /// Discards (block device) or punched holes (file).
+    Trim,
+    /// Work on many small files.
+    Metadata(MetadataWork),
+}
+
+/// Work on many small files: rounds of the operations in the given order, each over all files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetadataWork {
+    /// What is done to all files, in this order, again and again.
+    pub operations: Vec<MetadataOperation>,
+    /// Files per job.
+    pub files: u32,
+    /// Directories per job over which the files are spread.
+    pub directories: u32,
+    /// Bytes written into each file when it is created.
+    pub file_bytes: u64,
+}
+
+/// One pass over all files of a metadata workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetadataOperation {
+    /// Create, write the content, close; with a sync rule, sync the file before the close.
+    Create,
+    /// Open by name, read the content, close.
+    Open,
+    /// Look up the attributes by name.
+    Stat,
+    /// Remove.
+    Unlink,
+}
+
+impl MetadataOperation {
+    /// All passes, in their natural order.
+    pub const ALL: [Self; 4] = [Self::Create, Self::Stat, Self::Open, Self::Unlink];
+
+    /// The operation under which the pass is counted.
+    pub fn operation(self) -> Operation {
+        match self {
+            Self::Create => Operation::Create,
+            Self::Open => Operation::Open,
+            Self::Stat => Operation::Stat,
+            Self::Unlink => Operation::Unlink,
+        }
+    }
+}
+
+/// The order of blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// From the start of the job's region to its end, and again.
+    Sequential,
+    /// At random.
+    Random {
+        /// Which blocks are preferred.
+        distribution: Distribution,
+        /// False: every block once per pass, in random order. True: drawn with replacement.
+        repeats: bool,
+    },
+}
+
+/// Which blocks a random workload prefers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// All alike.
+    Uniform,
+    /// Zipf's law: the k-th most popular block is drawn in proportion to k^-theta.
+    Zipf {
+        /// The exponent, above 0.
+        theta: f64,
+    },
+    /// Self-similar ("80/20") law: a share of `1 − h` of the accesses goes to a share `h` of the blocks.
+    Pareto {
+        /// The share of hot blocks, above 0 and below 0.5.
+        h: f64,
+    },
+    /// A bell around the middle of the region.
+    Normal {
+        /// Standard deviation in percent of the region.
+        deviation_percent: f64,
+    },
+    /// Zones of the region with their shares of the accesses.
+    Zoned(Vec<Zone>),
+}
+
+/// One zone of a zoned distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Zone {
+    /// Share of the accesses in percent.
+    pub access_percent: f64,
+    /// Share of the region in percent.
+    pub size_percent: f64,
+}
+
+/// Bytes per operation, by direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockSizes {
+    /// Bytes of one read.
+    pub read: u32,
+    /// Bytes of one write.
+    pub write: u32,
+    /// Bytes of one trim.
+    pub trim: u32,
+}
+
+impl BlockSizes {
+    /// The same size in every direction.
+    pub fn uniform(bytes: u32) -> Self {
+        Self { read: bytes, write: bytes, trim: bytes }
+    }
+
+    /// The largest of the three, in bytes.
+    pub fn largest(self) -> u32 {
+        self.read.max(self.write).max(self.trim)
+    }
+}
+
+/// The data set that a workload runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSet {
+    /// Files, of equal size.
+    pub count: u32,
+    /// Bytes of all files together. `None`: as much as the layout's share of the time allows, or
+    /// all of a block device that is only read.
+    pub size_bytes: Option<u64>,
+}
+
+/// When operations start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pace {
+    /// Each as soon as a place in the queue is free.
+    Closed,
+    /// At fixed intervals, whether or not earlier ones have ended; per second over all jobs.
+    Fixed {
+        /// Operations per second.
+        per_second: f64,
+    },
+    /// As a Poisson process; per second over all jobs.
+    Poisson {
+        /// Mean operations per second.
+        per_second: f64,
+    },
+}
+
+/// Open flags that make every write durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenSync {
+    /// None.
+    None,
+    /// `O_SYNC`: data and all metadata.
+    Sync,
+    /// `O_DSYNC`: data and what is needed to find it.
+    Dsync,
+}
+
+/// Syncs that a workload issues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncRule {
+    /// After every so many writes of a job; 0 is never. Operations in flight end first.
+    pub every: u32,
+    /// `fdatasync` instead of `fsync`.
+    pub data_only: bool,
+    /// Once more after the last operation, inside the measured time.
+    pub at_end: bool,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Data {
+    /// The kind of content.
+    pub class: DataClass,
+    /// Share of each block, in percent, that is zeros; only for random data.
+    pub compress_percent: u8,
+    /// Share of the blocks, in percent, that repeat one and the same content; only for random data.
+    pub dedupe_percent: u8,
+}
+
+/// The kind of content that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DataClass {
+    /// Incompressible, and no 512 bytes like any others.
+    Random,
+    /// All zeros.
+    Zero,
+}
+
+impl fmt::Display for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.class, self.compress_percent, self.dedupe_percent) {
+            (DataClass::Zero, ..) => f.write_str("zeros"),
+            (DataClass::Random, 0, 0) => f.write_str("random, incompressible"),
+            (DataClass::Random, c, 0) => write!(f, "random, {c} % compressible"),
+            (DataClass::Random, 0, d) => write!(f, "random, {d} % duplicate blocks"),
+            (DataClass::Random, c, d) => write!(f, "random, {c} % compressible, {d} % duplicate blocks"),
+        }
+    }
+}
+
+/// How several jobs share the data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Regions {
+    /// Each job has a part of its own.
+    Disjoint,
+    /// Every job works on all of it.
+    Shared,
+}
+
+/// State of the page cache at the start of a repeat that does not bypass it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheState {
+    /// Evicted, and checked to be.
+    Cold,
+    /// Left as it is.
+    Warm,
+}
