@@ -1,0 +1,223 @@
+//! What does not fit together: within a step, and between a step and a place.
+
+use model::units::ExactSize;
+use model::{Capabilities, DataClass, EngineChoice, Mix, Preparation, Step, Target, TargetKind, Workload};
+
+use crate::draft::Draft;
+
+/// A contradiction, and whether it stops the run.
+pub(crate) struct Contradiction {
+    pub fatal: bool,
+    pub message: String,
+    pub help: String,
+}
+
+fn fatal(message: impl Into<String>, help: impl Into<String>) -> Contradiction {
+    Contradiction { fatal: true, message: message.into(), help: help.into() }
+}
+
+fn warning(message: impl Into<String>, help: impl Into<String>) -> Contradiction {
+    Contradiction { fatal: false, message: message.into(), help: help.into() }
+}
+
+/// Everything about a draft that contradicts itself.
+pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
+    let mut found = Vec::new();
+    if draft.fsync > 0 && draft.fdatasync > 0 {
+        found.push(fatal("both fsync and fdatasync are set", "keep one of them"));
+    }
+    if draft.rate_iops.is_some() && draft.rate_bytes.is_some() {
+        found.push(fatal("both rate_iops and rate are set", "keep one of them"));
+    }
+    if draft.runtime_ns.is_none() && draft.io_size.is_none() && draft.operations.is_none() {
+        found.push(fatal("nothing ends a repeat", "set runtime, io_size or ops"));
+    }
+    if draft.runtime_ns == Some(0) {
+        found.push(fatal("a runtime of 0 measures nothing", "set a duration such as 2s"));
+    }
+    if draft.ramp_ns > 0 && draft.runtime_ns.is_none() {
+        found.push(fatal(
+            "a ramp without a runtime may swallow the whole repeat",
+            "set runtime, or leave out ramp",
+        ));
+    }
+    if draft.data == DataClass::Zero && (draft.compress > 0 || draft.dedupe > 0) {
+        found.push(fatal(
+            "zeros cannot be made more or less alike",
+            "use data = \"random\" with compress and dedupe",
+        ));
+    }
+    found
+}
+
+/// Everything about a workload that cannot work, with the engine that it asks for.
+pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: u64) -> Vec<Contradiction> {
+    let mut found = Vec::new();
+    let w = &step.workload;
+    if let (EngineChoice::Only(kind), None) = (step.engine, engine) {
+        found.push(fatal(
+            format!("{kind} does not work on this machine"),
+            "use engine = \"auto\" to take the best that does",
+        ));
+    }
+    if let Some(engine) = engine {
+        engine_misfits(step, engine, &mut found);
+    }
+    size_misfits(w, memory_bytes, &mut found);
+    if w.verify {
+        verify_misfits(step, &mut found);
+    }
+    if step.prepare == Preparation::Fresh && (w.reads_data() || matches!(w.mix, Mix::Trim)) {
+        found.push(fatal(
+            "fresh files hold nothing that could be read or trimmed",
+            "use prepare = \"written\"",
+        ));
+    }
+    found
+}
+
+fn engine_misfits(step: &Step, engine: &Capabilities, found: &mut Vec<Contradiction>) {
+    let w = &step.workload;
+    if engine.buffered_only && w.direct {
+        found.push(fatal(format!("{} cannot bypass the page cache", engine.kind), "set direct = false"));
+    }
+    if matches!(w.mix, Mix::Trim) && !engine.trim {
+        found.push(fatal(format!("{} cannot trim", engine.kind), "use another engine"));
+    }
+    if w.iodepth > engine.max_iodepth && engine.synchronous {
+        found.push(warning(
+            format!("{} does one operation at a time: iodepth {} works like 1", engine.kind, w.iodepth),
+            "use jobs for more at a time",
+        ));
+    } else if w.iodepth > engine.max_iodepth {
+        found.push(fatal(
+            format!("{} takes at most {} operations in flight", engine.kind, engine.max_iodepth),
+            "use a smaller iodepth or more jobs",
+        ));
+    }
+}
+
+fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>) {
+    if w.is_metadata() {
+        return;
+    }
+    let used = used_blocks(w);
+    let largest = used.iter().copied().max().unwrap_or(1);
+    if let Some(odd) = used.iter().find(|b| !largest.is_multiple_of(**b)) {
+        found.push(fatal(
+            format!(
+                "block sizes {} and {} do not divide one another",
+                ExactSize(u64::from(largest)),
+                ExactSize(u64::from(*odd))
+            ),
+            "use a multiple, so that every block has its place",
+        ));
+    }
+    if let Some(size) = w.files.size_bytes {
+        let file = size / u64::from(w.files.count);
+        let blocks = file / u64::from(largest) * u64::from(w.files.count);
+        if blocks < u64::from(w.jobs) {
+            found.push(fatal(
+                format!(
+                    "{} in {} file(s) has no room for one block of {} per job ({} jobs)",
+                    ExactSize(size),
+                    w.files.count,
+                    ExactSize(u64::from(largest)),
+                    w.jobs
+                ),
+                "use a larger size or a smaller bs",
+            ));
+        }
+    }
+    let buffers = u64::from(w.jobs) * u64::from(w.iodepth) * used.iter().map(|b| u64::from(*b)).sum::<u64>();
+    if memory_bytes > 0 && buffers > memory_bytes / 2 {
+        found.push(fatal(
+            format!(
+                "the buffers alone would take {:.1} GB of this machine's {:.1} GB of memory",
+                buffers as f64 / 1e9,
+                memory_bytes as f64 / 1e9
+            ),
+            "use a smaller bs, iodepth or jobs",
+        ));
+    }
+}
+
+/// The block sizes of the directions that the mix has.
+fn used_blocks(w: &Workload) -> Vec<u32> {
+    let mut used = Vec::new();
+    if w.reads_data() {
+        used.push(w.block.read);
+    }
+    if w.writes_data() {
+        used.push(w.block.write);
+    }
+    if matches!(w.mix, Mix::Trim) {
+        used.push(w.block.trim);
+    }
+    used
+}
+
+fn verify_misfits(step: &Step, found: &mut Vec<Contradiction>) {
+    const HELP: &str = "change that, or leave out verify";
+    let w = &step.workload;
+    let checks = [
+        (!w.reads_data() && !w.writes_data(), "verify needs reads or writes of data"),
+        (
+            w.reads_data() && w.writes_data() && w.block.read != w.block.write,
+            "verify needs one block size in both directions",
+        ),
+        (
+            w.block.read.min(w.block.write) < 512 || !w.block.read.is_multiple_of(8),
+            "verify needs blocks of at least 512 bytes, in steps of 8",
+        ),
+        (w.data.class == DataClass::Zero, "verify cannot stamp blocks of zeros"),
+        (w.data.dedupe_percent > 0, "verify makes every block different: dedupe is impossible"),
+        (w.jobs > 1 && w.regions == model::Regions::Shared, "verify needs jobs with regions of their own"),
+        (step.prepare == Preparation::Fresh, "verify needs written files"),
+    ];
+    found.extend(checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| fatal(what, HELP)));
+}
+
+/// Why a step cannot be run on a target; `None` if it can.
+pub fn obstacle(step: &Step, target: &Target) -> Option<String> {
+    let w = &step.workload;
+    if w.modifies() && !target.writable {
+        return Some(format!(
+            "it writes, and {} is not ours: name it again with --overwrite {} to allow that",
+            target.name,
+            target.path.display()
+        ));
+    }
+    if target.kind != TargetKind::Directory {
+        if w.is_metadata() {
+            return Some("it creates files, which needs a directory".into());
+        }
+        if step.prepare == Preparation::Fresh {
+            return Some("it needs new files, which needs a directory".into());
+        }
+        let room = target.size_bytes;
+        if w.files.size_bytes.is_some_and(|size| size > room) {
+            return Some(format!(
+                "it wants {}, and there are {room} bytes",
+                ExactSize(w.files.size_bytes.unwrap_or(0))
+            ));
+        }
+    }
+    if w.direct && target.direct && !w.is_metadata() {
+        let odd = used_blocks(w).into_iter().find(|b| !b.is_multiple_of(target.block_bytes));
+        if let Some(odd) = odd {
+            return Some(format!(
+                "direct I/O here wants multiples of {} bytes, and a block is {odd} bytes",
+                target.block_bytes
+            ));
+        }
+    }
+    None
+}
+
+/// Seconds that one repeat of a step takes, as far as its limits tell; what it takes to open, settle
+/// and close is not in it.
+pub fn step_seconds(step: &Step) -> f64 {
+    let ns = step.ramp_ns + step.stop.time_ns.unwrap_or(5_000_000_000);
+    ns as f64 / 1e9
+}

@@ -1,0 +1,129 @@
+//! A step while its options are being set.
+
+use model::{
+    CacheState, DataClass, Distribution, EngineChoice, MetadataOperation, OpenSync, Preparation, Regions,
+};
+
+/// The value of `rw`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rw {
+    Read,
+    Write,
+    Mixed,
+    RandRead,
+    RandWrite,
+    RandMixed,
+    Trim,
+    RandTrim,
+    Metadata,
+}
+
+impl Rw {
+    pub const WORDS: &[(&str, Self)] = &[
+        ("read", Self::Read),
+        ("write", Self::Write),
+        ("rw", Self::Mixed),
+        ("randread", Self::RandRead),
+        ("randwrite", Self::RandWrite),
+        ("randrw", Self::RandMixed),
+        ("trim", Self::Trim),
+        ("randtrim", Self::RandTrim),
+        ("metadata", Self::Metadata),
+    ];
+
+    pub fn is_random(self) -> bool {
+        matches!(self, Self::RandRead | Self::RandWrite | Self::RandMixed | Self::RandTrim)
+    }
+}
+
+/// Arrivals as they are being set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RateProcess {
+    Fixed,
+    Poisson,
+}
+
+/// All options of a step, with the types that they are written in. Every field is set from
+/// [`crate::OPTIONS`], the default first.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub rw: Rw,
+    pub rwmixread: u8,
+    pub bs: [u32; 3],
+    pub size: Option<u64>,
+    pub files: u32,
+    pub iodepth: u32,
+    pub jobs: u32,
+    pub engine: EngineChoice,
+    pub direct: Option<bool>,
+    pub distribution: Distribution,
+    pub norandommap: bool,
+    pub regions: Regions,
+    pub rate_iops: Option<f64>,
+    pub rate_bytes: Option<f64>,
+    pub rate_process: RateProcess,
+    pub open_sync: OpenSync,
+    pub fsync: u32,
+    pub fdatasync: u32,
+    pub end_fsync: Option<bool>,
+    pub data: DataClass,
+    pub compress: u8,
+    pub dedupe: u8,
+    pub verify: bool,
+    pub prepare: Preparation,
+    pub cache: CacheState,
+    pub runtime_ns: Option<u64>,
+    pub io_size: Option<u64>,
+    pub operations: Option<u64>,
+    pub ramp_ns: u64,
+    pub interval_ns: u64,
+    pub max_errors: u64,
+    pub metadata_ops: Vec<MetadataOperation>,
+    pub metadata_files: u32,
+    pub metadata_dirs: u32,
+    pub file_size: u64,
+}
+
+impl Default for Draft {
+    /// Placeholders only: the defaults that users see stand in [`crate::OPTIONS`] and are set over
+    /// these before anything else.
+    fn default() -> Self {
+        Self {
+            rw: Rw::Read,
+            rwmixread: 0,
+            bs: [1; 3],
+            size: None,
+            files: 1,
+            iodepth: 1,
+            jobs: 1,
+            engine: EngineChoice::Auto,
+            direct: None,
+            distribution: Distribution::Uniform,
+            norandommap: false,
+            regions: Regions::Disjoint,
+            rate_iops: None,
+            rate_bytes: None,
+            rate_process: RateProcess::Fixed,
+            open_sync: OpenSync::None,
+            fsync: 0,
+            fdatasync: 0,
+            end_fsync: None,
+            data: DataClass::Random,
+            compress: 0,
+            dedupe: 0,
+            verify: false,
+            prepare: Preparation::Written,
+            cache: CacheState::Cold,
+            runtime_ns: None,
+            io_size: None,
+            operations: None,
+            ramp_ns: 0,
+            interval_ns: 1,
+            max_errors: 1,
+            metadata_ops: Vec::new(),
+            metadata_files: 1,
+            metadata_dirs: 1,
+            file_size: 0,
+        }
+    }
+}

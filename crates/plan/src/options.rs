@@ -1,0 +1,551 @@
+//! The options of a workload: one table, from which suite keys, command-line flags, the reference
+//! documentation and the dry run all derive. A new option is one entry here and one field in the model.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use model::units::{parse_duration_ns, parse_size};
+use model::{
+    CacheState, DataClass, Distribution, EngineChoice, EngineKind, MetadataOperation, OpenSync, Preparation,
+    Regions, Zone,
+};
+
+use crate::draft::{Draft, RateProcess, Rw};
+use crate::problem::{listed, nearest};
+
+/// One option.
+pub struct OptionSpec {
+    /// The key in a suite. As a flag it has dashes instead of underscores.
+    pub key: &'static str,
+    /// What stands for the value in a usage line.
+    pub value: &'static str,
+    /// The default, written as a user would write it.
+    pub default: &'static str,
+    /// One line for people.
+    pub help: &'static str,
+    /// What may be written.
+    pub allowed: &'static str,
+    /// Reads a value into a draft.
+    pub(crate) set: fn(&mut Draft, &str) -> Result<(), String>,
+}
+
+impl OptionSpec {
+    /// The option as a flag, without the leading dashes.
+    pub fn flag(&self) -> String {
+        self.key.replace('_', "-")
+    }
+}
+
+/// The option with this suite key.
+pub fn option(key: &str) -> Option<&'static OptionSpec> {
+    OPTIONS.iter().find(|o| o.key == key)
+}
+
+/// All options, in the order in which they are documented.
+pub static OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        key: "rw",
+        value: "PATTERN",
+        default: "randread",
+        help: "What is done, and in which order over the data",
+        allowed: "read, write, rw (sequential); randread, randwrite, randrw (random); trim, randtrim; metadata",
+        set: |d, v| put(&mut d.rw, word(v, Rw::WORDS)),
+    },
+    OptionSpec {
+        key: "rwmixread",
+        value: "PERCENT",
+        default: "50",
+        help: "Share of reads in rw and randrw",
+        allowed: "0 to 100",
+        set: |d, v| put(&mut d.rwmixread, number(v, 0, 100)),
+    },
+    OptionSpec {
+        key: "bs",
+        value: "SIZE[,WRITE[,TRIM]]",
+        default: "4KiB",
+        help: "Block size: bytes per operation, for each direction if they differ",
+        allowed: "1 to 1GiB, such as 4k, 1MiB or 4k,64k; direct I/O wants a multiple of the device's block",
+        set: |d, v| put(&mut d.bs, block_sizes(v)),
+    },
+    OptionSpec {
+        key: "iodepth",
+        value: "N",
+        default: "1",
+        help: "Operations that each job keeps in flight",
+        allowed: "1 to 32768",
+        set: |d, v| put(&mut d.iodepth, number(v, 1, 32_768)),
+    },
+    OptionSpec {
+        key: "jobs",
+        value: "N",
+        default: "1",
+        help: "Workers that run at the same time, each with its own queue",
+        allowed: "1 to 1024",
+        set: |d, v| put(&mut d.jobs, number(v, 1, 1024)),
+    },
+    OptionSpec {
+        key: "size",
+        value: "SIZE",
+        default: "auto",
+        help: "Size of the test data per target, all files together",
+        allowed: "a size, or auto: 1 GiB, or less where writing that would take too long or too much space",
+        set: |d, v| put(&mut d.size, or_word("auto", v, parse_size)),
+    },
+    OptionSpec {
+        key: "files",
+        value: "N",
+        default: "1",
+        help: "Files that the test data are spread over",
+        allowed: "1 to 65536",
+        set: |d, v| put(&mut d.files, number(v, 1, 65_536)),
+    },
+    OptionSpec {
+        key: "runtime",
+        value: "TIME",
+        default: "5s",
+        help: "Measured time of one repeat, after the ramp",
+        allowed: "a duration such as 1.5s or 2m, or none if io_size or ops ends the repeat",
+        set: |d, v| put(&mut d.runtime_ns, or_word("none", v, parse_duration_ns)),
+    },
+    OptionSpec {
+        key: "ramp",
+        value: "TIME",
+        default: "0s",
+        help: "Time at the start of each repeat that does not count",
+        allowed: "a duration",
+        set: |d, v| put(&mut d.ramp_ns, parse_duration_ns(v)),
+    },
+    OptionSpec {
+        key: "io_size",
+        value: "SIZE",
+        default: "none",
+        help: "Bytes after which a repeat ends, all jobs together",
+        allowed: "a size, or none",
+        set: |d, v| put(&mut d.io_size, or_word("none", v, parse_size)),
+    },
+    OptionSpec {
+        key: "ops",
+        value: "N",
+        default: "none",
+        help: "Operations after which a repeat ends, all jobs together",
+        allowed: "a count, or none",
+        set: |d, v| put(&mut d.operations, or_word("none", v, |v| number(v, 1, u64::MAX))),
+    },
+    OptionSpec {
+        key: "engine",
+        value: "ENGINE",
+        default: "auto",
+        help: "How I/O is handed to the kernel",
+        allowed: "auto (the best that works here), io_uring, libaio, psync or mmap",
+        set: |d, v| put(&mut d.engine, word(v, ENGINE_WORDS)),
+    },
+    OptionSpec {
+        key: "direct",
+        value: "BOOL",
+        default: "auto",
+        help: "Bypass the page cache (O_DIRECT)",
+        allowed: "true, false, or auto: true unless the engine is mmap",
+        set: |d, v| put(&mut d.direct, or_word("auto", v, boolean)),
+    },
+    OptionSpec {
+        key: "cache",
+        value: "STATE",
+        default: "cold",
+        help: "Page cache at the start of a buffered repeat",
+        allowed: "cold (evicted, and checked to be) or warm (left as it is)",
+        set: |d, v| put(&mut d.cache, word(v, &[("cold", CacheState::Cold), ("warm", CacheState::Warm)])),
+    },
+    OptionSpec {
+        key: "prepare",
+        value: "STATE",
+        default: "written",
+        help: "What the files are like before a repeat",
+        allowed: "written (complete and synced: writes overwrite) or fresh (new and empty: writes allocate)",
+        set: |d, v| {
+            put(&mut d.prepare, word(v, &[("written", Preparation::Written), ("fresh", Preparation::Fresh)]))
+        },
+    },
+    OptionSpec {
+        key: "distribution",
+        value: "LAW",
+        default: "uniform",
+        help: "Which blocks random operations prefer",
+        allowed: "uniform, zipf:THETA, pareto:H, normal:DEVIATION%, zoned:ACCESS/SIZE:ACCESS/SIZE… in percent",
+        set: |d, v| put(&mut d.distribution, distribution(v)),
+    },
+    OptionSpec {
+        key: "norandommap",
+        value: "BOOL",
+        default: "false",
+        help: "Draw random blocks with replacement instead of each once per pass",
+        allowed: "true or false",
+        set: |d, v| put(&mut d.norandommap, boolean(v)),
+    },
+    OptionSpec {
+        key: "regions",
+        value: "HOW",
+        default: "disjoint",
+        help: "How jobs share the data",
+        allowed: "disjoint (each has a part of its own) or shared (each works on all of it)",
+        set: |d, v| {
+            put(&mut d.regions, word(v, &[("disjoint", Regions::Disjoint), ("shared", Regions::Shared)]))
+        },
+    },
+    OptionSpec {
+        key: "rate_iops",
+        value: "N",
+        default: "none",
+        help: "Offered operations per second, all jobs together (open loop)",
+        allowed: "a number above 0, or none",
+        set: |d, v| put(&mut d.rate_iops, or_word("none", v, |v| real(v, 0.0, 1e9))),
+    },
+    OptionSpec {
+        key: "rate",
+        value: "SIZE",
+        default: "none",
+        help: "Offered bytes per second, all jobs together (open loop)",
+        allowed: "a size per second such as 20MB, or none",
+        set: |d, v| put(&mut d.rate_bytes, or_word("none", v, bytes_per_second)),
+    },
+    OptionSpec {
+        key: "rate_process",
+        value: "PROCESS",
+        default: "fixed",
+        help: "How operations arrive at a given rate",
+        allowed: "fixed (evenly spaced) or poisson (at random)",
+        set: |d, v| {
+            put(
+                &mut d.rate_process,
+                word(v, &[("fixed", RateProcess::Fixed), ("poisson", RateProcess::Poisson)]),
+            )
+        },
+    },
+    OptionSpec {
+        key: "sync",
+        value: "FLAG",
+        default: "none",
+        help: "Open flag that makes every write durable",
+        allowed: "none, sync (O_SYNC) or dsync (O_DSYNC)",
+        set: |d, v| {
+            let words = [("none", OpenSync::None), ("sync", OpenSync::Sync), ("dsync", OpenSync::Dsync)];
+            put(&mut d.open_sync, word(v, &words))
+        },
+    },
+    OptionSpec {
+        key: "fsync",
+        value: "N",
+        default: "0",
+        help: "fsync after every N writes of a job; operations in flight end first",
+        allowed: "0 (never) to 1000000",
+        set: |d, v| put(&mut d.fsync, number(v, 0, 1_000_000)),
+    },
+    OptionSpec {
+        key: "fdatasync",
+        value: "N",
+        default: "0",
+        help: "fdatasync after every N writes of a job; operations in flight end first",
+        allowed: "0 (never) to 1000000",
+        set: |d, v| put(&mut d.fdatasync, number(v, 0, 1_000_000)),
+    },
+    OptionSpec {
+        key: "end_fsync",
+        value: "BOOL",
+        default: "auto",
+        help: "One sync at the end of a repeat, inside the measured time",
+        allowed: "true, false, or auto: true for buffered writes",
+        set: |d, v| put(&mut d.end_fsync, or_word("auto", v, boolean)),
+    },
+    OptionSpec {
+        key: "data",
+        value: "CLASS",
+        default: "random",
+        help: "What is written",
+        allowed: "random (incompressible) or zero",
+        set: |d, v| put(&mut d.data, word(v, &[("random", DataClass::Random), ("zero", DataClass::Zero)])),
+    },
+    OptionSpec {
+        key: "compress",
+        value: "PERCENT",
+        default: "0",
+        help: "Share of each written block that is zeros",
+        allowed: "0 to 100, for random data",
+        set: |d, v| put(&mut d.compress, number(v, 0, 100)),
+    },
+    OptionSpec {
+        key: "dedupe",
+        value: "PERCENT",
+        default: "0",
+        help: "Share of the written blocks that are all the same",
+        allowed: "0 to 100, for random data",
+        set: |d, v| put(&mut d.dedupe, number(v, 0, 100)),
+    },
+    OptionSpec {
+        key: "verify",
+        value: "BOOL",
+        default: "false",
+        help: "Stamp every block with its place, generation and checksum, and check what is read",
+        allowed: "true or false",
+        set: |d, v| put(&mut d.verify, boolean(v)),
+    },
+    OptionSpec {
+        key: "interval",
+        value: "TIME",
+        default: "500ms",
+        help: "Time covered by one record of the time series",
+        allowed: "10ms to 1h",
+        set: |d, v| {
+            let ns = parse_duration_ns(v).map_err(|e| e.to_string())?;
+            put(&mut d.interval_ns, within(ns, 10_000_000, 3_600_000_000_000, "10ms to 1h"))
+        },
+    },
+    OptionSpec {
+        key: "max_errors",
+        value: "N",
+        default: "1",
+        help: "Failed operations after which a repeat is given up",
+        allowed: "1 or more",
+        set: |d, v| put(&mut d.max_errors, number(v, 1, u64::MAX)),
+    },
+    OptionSpec {
+        key: "metadata_ops",
+        value: "LIST",
+        default: "create,stat,open,unlink",
+        help: "For rw = metadata: the passes over all files, in this order",
+        allowed: "a list of create, stat, open, unlink",
+        set: |d, v| put(&mut d.metadata_ops, list(v, METADATA_WORDS)),
+    },
+    OptionSpec {
+        key: "metadata_files",
+        value: "N",
+        default: "1000",
+        help: "For rw = metadata: files per job",
+        allowed: "1 to 10000000",
+        set: |d, v| put(&mut d.metadata_files, number(v, 1, 10_000_000)),
+    },
+    OptionSpec {
+        key: "metadata_dirs",
+        value: "N",
+        default: "1",
+        help: "For rw = metadata: directories per job over which the files are spread",
+        allowed: "1 to 10000",
+        set: |d, v| put(&mut d.metadata_dirs, number(v, 1, 10_000)),
+    },
+    OptionSpec {
+        key: "file_size",
+        value: "SIZE",
+        default: "0",
+        help: "For rw = metadata: bytes written into each file",
+        allowed: "0 to 16MiB",
+        set: |d, v| {
+            let bytes = parse_size(v).map_err(|e| e.to_string())?;
+            put(&mut d.file_size, within(bytes, 0, 16 << 20, "0 to 16MiB"))
+        },
+    },
+];
+
+const ENGINE_WORDS: &[(&str, EngineChoice)] = &[
+    ("auto", EngineChoice::Auto),
+    ("io_uring", EngineChoice::Only(EngineKind::IoUring)),
+    ("libaio", EngineChoice::Only(EngineKind::Libaio)),
+    ("psync", EngineChoice::Only(EngineKind::Psync)),
+    ("mmap", EngineChoice::Only(EngineKind::Mmap)),
+];
+
+const METADATA_WORDS: &[(&str, MetadataOperation)] = &[
+    ("create", MetadataOperation::Create),
+    ("stat", MetadataOperation::Stat),
+    ("open", MetadataOperation::Open),
+    ("unlink", MetadataOperation::Unlink),
+];
+
+/// Stores a value that could be read; says why one could not.
+fn put<T, E: Display>(field: &mut T, value: Result<T, E>) -> Result<(), String> {
+    *field = value.map_err(|e| e.to_string())?;
+    Ok(())
+}
+
+fn word<T: Clone>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+    let names = || words.iter().map(|(name, _)| *name);
+    let found = words.iter().find(|(name, _)| *name == text.trim());
+    found.map(|(_, value)| value.clone()).ok_or_else(|| {
+        let guess = nearest(text, names()).map(|w| format!(" (did you mean `{w}`?)")).unwrap_or_default();
+        format!("`{text}` is not one of {}{guess}", listed(names()))
+    })
+}
+
+fn list<T: Clone>(text: &str, words: &[(&str, T)]) -> Result<Vec<T>, String> {
+    text.split(',').map(|part| word(part.trim(), words)).collect()
+}
+
+fn boolean(text: &str) -> Result<bool, String> {
+    word(text, &[("true", true), ("false", false)])
+}
+
+/// `None` for the given word, else the value.
+fn or_word<T, E: Display>(
+    none: &str,
+    text: &str,
+    read: impl Fn(&str) -> Result<T, E>,
+) -> Result<Option<T>, String> {
+    if text.trim() == none {
+        return Ok(None);
+    }
+    read(text).map(Some).map_err(|e| format!("{e}; or write {none}"))
+}
+
+fn number<T: FromStr + PartialOrd + Display + Copy>(text: &str, low: T, high: T) -> Result<T, String> {
+    let range = format!("a whole number from {low} to {high}");
+    let value: T = text.trim().replace('_', "").parse().map_err(|_| format!("`{text}` is not {range}"))?;
+    within(value, low, high, &range)
+}
+
+/// A real number above `low` and at most `high`.
+fn real(text: &str, low: f64, high: f64) -> Result<f64, String> {
+    let value: f64 = text.trim().parse().map_err(|_| format!("`{text}` is not a number"))?;
+    if value > low && value <= high {
+        Ok(value)
+    } else {
+        Err(format!("{text} is not above {low} and at most {high}"))
+    }
+}
+
+fn within<T: PartialOrd + Display>(value: T, low: T, high: T, range: &str) -> Result<T, String> {
+    if value < low || value > high { Err(format!("{value} is outside {range}")) } else { Ok(value) }
+}
+
+fn bytes_per_second(text: &str) -> Result<f64, String> {
+    let size = text.trim();
+    let bytes = parse_size(size.strip_suffix("/s").unwrap_or(size)).map_err(|e| e.to_string())?;
+    if bytes == 0 { Err("a rate of 0 never starts anything".into()) } else { Ok(bytes as f64) }
+}
+
+fn block_sizes(text: &str) -> Result<[u32; 3], String> {
+    let mut sizes = Vec::new();
+    for part in text.split(',') {
+        let bytes = parse_size(part).map_err(|e| e.to_string())?;
+        let bytes = within(bytes, 1, 1 << 30, "1 to 1GiB")?;
+        sizes.push(bytes as u32);
+    }
+    match sizes[..] {
+        [all] => Ok([all; 3]),
+        [read, write] => Ok([read, write, write]),
+        [read, write, trim] => Ok([read, write, trim]),
+        _ => Err(format!("`{text}` has {} sizes; at most three are for read, write and trim", sizes.len())),
+    }
+}
+
+fn distribution(text: &str) -> Result<Distribution, String> {
+    const LAWS: [&str; 5] = ["uniform", "zipf", "pareto", "normal", "zoned"];
+    let (law, parameters) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
+    let parameter = |name: &str, low: f64, high: f64| {
+        real(parameters, low, high)
+            .map_err(|e| format!("{law} wants its {name}, as in {law}:{}: {e}", high / 2.0))
+    };
+    match law {
+        "uniform" if parameters.is_empty() => Ok(Distribution::Uniform),
+        "uniform" => Err("uniform takes no parameter".into()),
+        "zipf" => Ok(Distribution::Zipf { theta: parameter("theta", 0.0, 10.0)? }),
+        "pareto" => Ok(Distribution::Pareto { h: parameter("share of hot blocks", 0.0, 0.499_999)? }),
+        "normal" => {
+            let percent = parameters.trim_end_matches('%');
+            let deviation_percent = real(percent, 0.0, 1000.0)
+                .map_err(|e| format!("normal wants its deviation in percent, as in normal:10: {e}"))?;
+            Ok(Distribution::Normal { deviation_percent })
+        }
+        "zoned" => zones(parameters),
+        _ => {
+            let guess = nearest(law, LAWS).map(|w| format!(" (did you mean `{w}`?)")).unwrap_or_default();
+            Err(format!("`{law}` is not one of {}{guess}", listed(LAWS)))
+        }
+    }
+}
+
+fn zones(text: &str) -> Result<Distribution, String> {
+    let mut zones = Vec::new();
+    for part in text.split(':') {
+        let zone = part.split_once('/').ok_or_else(|| {
+            format!("`{part}` is not a zone; write ACCESS/SIZE in percent, as in zoned:60/10:30/20:10/70")
+        })?;
+        let (access_percent, size_percent) = (real(zone.0, 0.0, 100.0)?, real(zone.1, 0.0, 100.0)?);
+        zones.push(Zone { access_percent, size_percent });
+    }
+    for (what, sum) in [
+        ("accesses", zones.iter().map(|z| z.access_percent).sum::<f64>()),
+        ("sizes", zones.iter().map(|z| z.size_percent).sum::<f64>()),
+    ] {
+        if (sum - 100.0).abs() > 0.01 {
+            return Err(format!("the zones' {what} add up to {sum} %, not to 100 %"));
+        }
+    }
+    Ok(Distribution::Zoned(zones))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(key: &str, value: &str) -> Result<Draft, String> {
+        let mut draft = Draft::default();
+        (option(key).unwrap().set)(&mut draft, value).map(|()| draft)
+    }
+
+    #[test]
+    fn every_default_is_a_value_that_its_own_option_accepts() {
+        for option in OPTIONS {
+            let result = (option.set)(&mut Draft::default(), option.default);
+            assert_eq!(result, Ok(()), "{} = {}", option.key, option.default);
+        }
+    }
+
+    #[test]
+    fn keys_are_unique_and_no_key_is_another_keys_flag() {
+        for (i, option) in OPTIONS.iter().enumerate() {
+            assert!(OPTIONS[i + 1..].iter().all(|o| o.key != option.key && o.flag() != option.flag()));
+        }
+    }
+
+    #[test]
+    fn block_sizes_may_differ_by_direction() {
+        assert_eq!(set("bs", "4k").unwrap().bs, [4096; 3]);
+        assert_eq!(set("bs", "4k,64k").unwrap().bs, [4096, 65536, 65536]);
+        assert_eq!(set("bs", "4k,64k,1M").unwrap().bs, [4096, 65536, 1 << 20]);
+        assert!(set("bs", "0").unwrap_err().contains("1 to 1GiB"));
+        assert!(set("bs", "1,2,3,4").unwrap_err().contains("at most three"));
+    }
+
+    #[test]
+    fn distributions_are_read_with_their_parameters() {
+        let read = |text| set("distribution", text).map(|d| d.distribution);
+        assert_eq!(read("zipf:1.2"), Ok(Distribution::Zipf { theta: 1.2 }));
+        assert_eq!(read("pareto:0.2"), Ok(Distribution::Pareto { h: 0.2 }));
+        assert_eq!(read("normal:10%"), Ok(Distribution::Normal { deviation_percent: 10.0 }));
+        let zoned = read("zoned:60/10:30/20:10/70").unwrap();
+        assert!(matches!(zoned, Distribution::Zoned(zones) if zones.len() == 3));
+        for (text, told) in [
+            ("zipf", "wants its theta"),
+            ("pareto:0.7", "at most"),
+            ("zoned:60/10", "add up to 60 %"),
+            ("zoned:60", "ACCESS/SIZE"),
+            ("zipff:1", "did you mean `zipf`?"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_word_is_answered_with_all_right_ones_and_the_nearest() {
+        let error = set("rw", "randraed").unwrap_err();
+        assert!(
+            error.contains("read, write, rw, randread") && error.contains("did you mean `randread`?"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_rate_may_be_written_per_second() {
+        assert_eq!(set("rate", "20MB/s").unwrap().rate_bytes, Some(20e6));
+        assert_eq!(set("rate", "none").unwrap().rate_bytes, None);
+        assert!(set("rate_iops", "0").is_err());
+    }
+}

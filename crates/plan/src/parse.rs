@@ -1,0 +1,229 @@
+//! A suite's text as settings with their places; no default and no meaning yet.
+
+use std::ops::Range;
+
+use model::units::parse_duration_ns;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::options::{OPTIONS, option};
+use crate::problem::{Place, Problem, listed, nearest};
+
+/// One option with the value that somebody wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Key of the option.
+    pub key: &'static str,
+    /// The value as written.
+    pub text: String,
+    /// Where.
+    pub place: Place,
+}
+
+/// One `[[step]]` of a suite.
+#[derive(Clone, Debug)]
+pub struct StepSpec {
+    /// Its id, which may name options in braces.
+    pub id: String,
+    /// Its title, if it has one of its own.
+    pub title: Option<String>,
+    /// What it sets.
+    pub settings: Vec<Setting>,
+    /// What it sweeps: for each option the values that it takes in turn.
+    pub sweep: Vec<Vec<Setting>>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A suite as written.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Nanoseconds per target that a run with rounds `auto` may take.
+    pub budget_ns: Option<u64>,
+    /// Rounds, if the suite fixes them.
+    pub rounds: Option<u32>,
+    /// What all steps set unless they say otherwise.
+    pub defaults: Vec<Setting>,
+    /// The steps.
+    pub steps: Vec<StepSpec>,
+}
+
+const SUITE_KEYS: [&str; 5] = ["description", "budget", "rounds", "defaults", "step"];
+
+impl Suite {
+    /// Reads a suite. What can be read is in the suite, whatever else is wrong is in the list.
+    pub fn parse(name: &str, text: &str) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let (table, errors) = DeTable::parse_recoverable(text);
+        for error in errors {
+            let span = error.span().unwrap_or(0..text.len().min(1));
+            problems.push(Problem::error(Place::Suite(span), format!("not TOML: {}", error.message())));
+        }
+        let mut suite = Self {
+            name: name.to_owned(),
+            description: String::new(),
+            budget_ns: None,
+            rounds: None,
+            defaults: Vec::new(),
+            steps: Vec::new(),
+        };
+        for (key, value) in in_order(table.get_ref()) {
+            suite.take(&key, value, &mut problems);
+        }
+        if suite.steps.is_empty() && problems.is_empty() {
+            let problem = Problem::error(Place::Suite(0..0), "the suite has no step");
+            problems.push(problem.help("write [[step]] with an id and at least rw"));
+        }
+        (suite, problems)
+    }
+
+    fn take(&mut self, key: &Spanned<&str>, value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) {
+        let place = Place::Suite(value.span());
+        match *key.get_ref() {
+            "description" => match value.get_ref().as_str() {
+                Some(text) => self.description = text.to_owned(),
+                None => problems.push(Problem::error(place, "the description must be a text in quotes")),
+            },
+            "budget" => match scalar(value.get_ref()).map(|text| parse_duration_ns(&text)) {
+                Some(Ok(ns)) => self.budget_ns = Some(ns),
+                Some(Err(error)) => problems.push(Problem::error(place, error.to_string())),
+                None => problems.push(Problem::error(place, "the budget must be a duration such as \"90s\"")),
+            },
+            "rounds" => match scalar(value.get_ref()).and_then(|text| text.parse().ok()).filter(|n| *n > 0) {
+                Some(rounds) => self.rounds = Some(rounds),
+                None => problems.push(Problem::error(place, "rounds must be a whole number from 1")),
+            },
+            "defaults" => match value.get_ref().as_table() {
+                Some(table) => self.defaults = settings(table, &[], problems),
+                None => problems.push(Problem::error(place, "defaults must be a table: [defaults]")),
+            },
+            "step" => match value.get_ref().as_array() {
+                Some(steps) => {
+                    self.steps = steps.iter().filter_map(|step| self::step(step, problems)).collect();
+                }
+                None => {
+                    problems.push(Problem::error(place, "steps are written as [[step]], with two brackets"))
+                }
+            },
+            other => problems.push(unknown(other, key.span(), SUITE_KEYS)),
+        }
+    }
+}
+
+/// A table's entries in the order in which they stand in the text.
+fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(Spanned<&'a str>, &'a Spanned<DeValue<'i>>)> {
+    let mut entries: Vec<_> =
+        table.iter().map(|(key, value)| (Spanned::new(key.span(), key.get_ref().as_ref()), value)).collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+fn unknown<'a>(key: &str, span: Range<usize>, known: impl IntoIterator<Item = &'a str> + Clone) -> Problem {
+    let problem = Problem::error(Place::Suite(span), format!("unknown key `{key}`"));
+    let guess = nearest(key, known.clone()).map(|word| format!("did you mean `{word}`? "));
+    problem.help(format!("{}allowed here: {}", guess.unwrap_or_default(), listed(known)))
+}
+
+/// A value that is not a list or a table, as a user would write it on the command line.
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        DeValue::Boolean(value) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+fn setting(key: &'static str, value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Option<Setting> {
+    let place = Place::Suite(value.span());
+    let Some(text) = scalar(value.get_ref()) else {
+        let message = format!("`{key}` takes one value, not this {}", value.get_ref().type_str());
+        let allowed = option(key).map_or("", |o| o.allowed);
+        problems.push(
+            Problem::error(place, message).help(format!("allowed: {allowed}; to sweep, use sweep.{key}")),
+        );
+        return None;
+    };
+    Some(Setting { key, text, place })
+}
+
+/// The options set in a table; other keys than options and `also` are mistakes.
+fn settings(table: &DeTable<'_>, also: &[&str], problems: &mut Vec<Problem>) -> Vec<Setting> {
+    let mut found = Vec::new();
+    for (key, value) in in_order(table) {
+        let name = *key.get_ref();
+        if also.contains(&name) {
+            continue;
+        }
+        match option(name) {
+            Some(option) => found.extend(setting(option.key, value, problems)),
+            None => {
+                let known = also.iter().copied().chain(OPTIONS.iter().map(|o| o.key));
+                problems.push(unknown(name, key.span(), known));
+            }
+        }
+    }
+    found
+}
+
+fn step(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Option<StepSpec> {
+    let place = Place::Suite(value.span());
+    let Some(table) = value.get_ref().as_table() else {
+        problems.push(Problem::error(place, "a step must be a table: [[step]]"));
+        return None;
+    };
+    let text = |name: &str, problems: &mut Vec<Problem>| {
+        let value = table.get(name)?;
+        let text = value.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            let place = Place::Suite(value.span());
+            problems.push(Problem::error(place, format!("`{name}` must be a text in quotes")));
+        }
+        text
+    };
+    let title = text("title", problems);
+    let Some(id) = text("id", problems) else {
+        if !table.contains_key("id") {
+            let problem = Problem::error(place, "the step has no id");
+            problems.push(problem.help("write id = \"…\", short and unique within the suite"));
+        }
+        return None;
+    };
+    let sweep = table.get("sweep").map(|value| sweep(value, problems)).unwrap_or_default();
+    let settings = settings(table, &["id", "title", "sweep"], problems);
+    Some(StepSpec { id, title, settings, sweep, place })
+}
+
+fn sweep(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Vec<Vec<Setting>> {
+    let Some(table) = value.get_ref().as_table() else {
+        let problem = Problem::error(Place::Suite(value.span()), "a sweep must name options");
+        problems.push(problem.help("write sweep.iodepth = [1, 2, 4]"));
+        return Vec::new();
+    };
+    let mut dimensions = Vec::new();
+    for (key, value) in in_order(table) {
+        let name = *key.get_ref();
+        let Some(option) = option(name) else {
+            problems.push(unknown(name, key.span(), OPTIONS.iter().map(|o| o.key)));
+            continue;
+        };
+        match value.get_ref().as_array() {
+            Some(values) if !values.is_empty() => {
+                dimensions.push(values.iter().filter_map(|v| setting(option.key, v, problems)).collect());
+            }
+            _ => {
+                let problem = Problem::error(
+                    Place::Suite(value.span()),
+                    format!("sweep.{name} must be a list of at least one value"),
+                );
+                problems.push(problem.help(format!("write sweep.{name} = [a, b, c]")));
+            }
+        }
+    }
+    dimensions
+}

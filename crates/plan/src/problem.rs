@@ -1,0 +1,103 @@
+//! What is wrong with a suite or a command line, where, and what to do about it.
+
+use std::ops::Range;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// It runs, but perhaps not as meant.
+    Warning,
+    /// It cannot run.
+    Error,
+}
+
+/// Where a mistake stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Bytes of the suite's text.
+    Suite(Range<usize>),
+    /// A flag of the command line, without its dashes.
+    Flag(String),
+    /// Nowhere in particular.
+    Nowhere,
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// How bad.
+    pub level: Level,
+    /// Where.
+    pub place: Place,
+    /// What is wrong.
+    pub message: String,
+    /// What is allowed, or what to write instead.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn error(place: Place, message: impl Into<String>) -> Self {
+        Self { level: Level::Error, place, message: message.into(), help: None }
+    }
+
+    pub(crate) fn warning(place: Place, message: impl Into<String>) -> Self {
+        Self { level: Level::Warning, place, message: message.into(), help: None }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Line and column of the mistake, both from 1, if it stands in the suite's `text`. The column
+    /// counts characters.
+    pub fn line_and_column(&self, text: &str) -> Option<(usize, usize)> {
+        let Place::Suite(range) = &self.place else { return None };
+        let start = range.start.min(text.len());
+        let before = text.get(..start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
+    }
+}
+
+/// The one of `words` that `typed` was probably meant to be.
+pub(crate) fn nearest<'a>(typed: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    words
+        .into_iter()
+        .map(|word| (strsim::normalized_damerau_levenshtein(&typed, word), word))
+        .filter(|(likeness, _)| *likeness >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, word)| word)
+}
+
+/// `a`, `b` or `c`.
+pub(crate) fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<&str> = words.into_iter().collect();
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_suggested_and_a_far_one_is_not() {
+        assert_eq!(nearest("iodpeth", ["iodepth", "jobs", "direct"]), Some("iodepth"));
+        assert_eq!(nearest("RandRead", ["read", "randread"]), Some("randread"));
+        assert_eq!(nearest("banana", ["iodepth", "jobs", "direct"]), None);
+    }
+
+    #[test]
+    fn places_are_counted_in_lines_and_characters_from_one() {
+        let text = "a = 1\nµ = 2\n";
+        let at = |range| Problem::error(Place::Suite(range), "").line_and_column(text);
+        assert_eq!(at(0..1), Some((1, 1)));
+        assert_eq!(at(9..10), Some((2, 3)));
+        assert_eq!(at(500..501), Some((3, 1)));
+    }
+}

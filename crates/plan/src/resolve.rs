@@ -1,0 +1,296 @@
+//! Suite < overrides < defaults, resolved to a plan; all mistakes at once.
+
+use model::{
+    BlockSizes, Capabilities, Data, EngineChoice, EngineKind, FileSet, MetadataWork, Mix, Pace, Pattern,
+    Plan, Rounds, Step, Stop, SyncRule, Workload,
+};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::check::{contradictions, misfits};
+use crate::draft::{Draft, RateProcess, Rw};
+use crate::options::{OPTIONS, option};
+use crate::parse::{Setting, StepSpec, Suite};
+use crate::problem::{Level, Place, Problem};
+use crate::title::title;
+
+/// Share of a target's budget that laying out its test files may take.
+const LAYOUT_SHARE: f64 = 0.15;
+/// Budget per target where neither suite nor user sets one.
+const DEFAULT_BUDGET_NS: u64 = 90_000_000_000;
+/// Steps that a suite may have after its sweeps are multiplied out.
+const MAX_STEPS: usize = 2_000;
+
+/// What the user wants of a run beyond its suite.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// Options that override the suite's.
+    pub overrides: Vec<Setting>,
+    /// A fixed number of rounds.
+    pub rounds: Option<u32>,
+    /// Nanoseconds for the whole run.
+    pub budget_ns: Option<u64>,
+}
+
+impl Wishes {
+    /// An override from a flag of the command line. `None` if there is no such option.
+    pub fn set(&mut self, key: &str, text: &str) -> Option<()> {
+        let option = option(key)?;
+        let place = Place::Flag(option.flag());
+        self.overrides.push(Setting { key: option.key, text: text.to_owned(), place });
+        Some(())
+    }
+}
+
+/// What the plan has to fit.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Memory of the machine in bytes; 0 if unknown.
+    pub memory_bytes: u64,
+    /// The engines that work here, the best first.
+    pub engines: Vec<Capabilities>,
+    /// How many targets there are.
+    pub targets: u32,
+}
+
+/// A plan with what there is to say about it.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The plan.
+    pub plan: Plan,
+    /// What may not be as meant.
+    pub warnings: Vec<Problem>,
+    /// For each step, in order, every option with its value and where that came from; defaults are
+    /// nowhere.
+    pub settings: Vec<Vec<Setting>>,
+}
+
+/// Resolves a suite and wishes to a plan.
+///
+/// # Errors
+/// All mistakes, warnings among them, if at least one forbids the run.
+pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut settings = Vec::new();
+    for spec in &suite.steps {
+        for layers in expand(suite, spec, wishes, &mut problems) {
+            let Some(step) = step(spec, &layers, facts, &mut problems) else { continue };
+            match steps.iter().find(|s| s.id == step.id) {
+                None => {
+                    steps.push(step);
+                    settings.push(layers);
+                }
+                Some(twin) if *twin == step => {
+                    let message = format!("several steps have become the same, `{}`; it runs once", step.id);
+                    problems.push(Problem::warning(spec.place.clone(), message));
+                }
+                Some(_) => {
+                    let problem = Problem::error(
+                        spec.place.clone(),
+                        format!("two different steps have the id `{}`", step.id),
+                    );
+                    problems.push(problem.help("name what distinguishes them, as in id = \"read-{bs}\""));
+                }
+            }
+        }
+    }
+    let mut unique: Vec<Problem> = Vec::new();
+    for problem in problems {
+        if !unique.contains(&problem) {
+            unique.push(problem);
+        }
+    }
+    unique.sort_by_key(|p| match &p.place {
+        Place::Flag(_) => (0, 0),
+        Place::Suite(range) => (1, range.start),
+        Place::Nowhere => (2, 0),
+    });
+    if unique.iter().any(|p| p.level == Level::Error) {
+        return Err(unique);
+    }
+    if steps.is_empty() {
+        return Err(vec![Problem::error(Place::Nowhere, "there is nothing to do: the suite has no step")]);
+    }
+    Ok(Resolved { plan: plan(suite, wishes, facts, steps), warnings: unique, settings })
+}
+
+fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan {
+    let targets = u64::from(facts.targets.max(1));
+    let per_target = suite.budget_ns.unwrap_or(DEFAULT_BUDGET_NS);
+    let budget_ns = wishes.budget_ns.unwrap_or(per_target.saturating_mul(targets));
+    let rounds = match (wishes.rounds, wishes.budget_ns, suite.rounds) {
+        (Some(rounds), ..) | (None, None, Some(rounds)) => Rounds::Fixed(rounds),
+        _ => Rounds::Auto { budget_ns },
+    };
+    let text = serde_json::to_string(&steps).expect("steps have no maps with keys that are not text");
+    Plan {
+        id: format!("{:032x}", xxh3_128(text.as_bytes()))[..12].to_owned(),
+        suite: suite.name.clone(),
+        steps,
+        rounds,
+        layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
+    }
+}
+
+/// Every combination of a step's sweep, as complete lists of settings: defaults first, then the
+/// suite's, the step's, the sweep's and the user's. An option that the user overrides is not swept.
+fn expand(suite: &Suite, spec: &StepSpec, wishes: &Wishes, problems: &mut Vec<Problem>) -> Vec<Vec<Setting>> {
+    let overridden = |key: &str| wishes.overrides.iter().any(|s| s.key == key);
+    let mut combinations: Vec<Vec<Setting>> = vec![Vec::new()];
+    for dimension in &spec.sweep {
+        if dimension.first().is_none_or(|s| overridden(s.key)) {
+            continue;
+        }
+        if combinations.len() * dimension.len() > MAX_STEPS {
+            let message = format!("the sweep gives more than {MAX_STEPS} steps");
+            problems
+                .push(Problem::error(spec.place.clone(), message).help("sweep less, or use several suites"));
+            return Vec::new();
+        }
+        combinations = combinations
+            .iter()
+            .flat_map(|have| dimension.iter().map(move |s| [&have[..], std::slice::from_ref(s)].concat()))
+            .collect();
+    }
+    let merged = |sweep: Vec<Setting>| {
+        let mut merged: Vec<Setting> = OPTIONS
+            .iter()
+            .map(|o| Setting { key: o.key, text: o.default.to_owned(), place: Place::Nowhere })
+            .collect();
+        for setting in suite.defaults.iter().chain(&spec.settings).chain(&sweep).chain(&wishes.overrides) {
+            if let Some(slot) = merged.iter_mut().find(|s| s.key == setting.key) {
+                *slot = setting.clone();
+            }
+        }
+        merged
+    };
+    combinations.into_iter().map(merged).collect()
+}
+
+fn step(spec: &StepSpec, settings: &[Setting], facts: &Facts, problems: &mut Vec<Problem>) -> Option<Step> {
+    let mut draft = Draft::default();
+    for setting in settings {
+        let option = option(setting.key).expect("settings are made from options");
+        if let Err(message) = (option.set)(&mut draft, &setting.text) {
+            // The default stands in, so that the rest of the step can be looked at too.
+            let _ = (option.set)(&mut draft, option.default);
+            let problem = Problem::error(setting.place.clone(), format!("{}: {message}", setting.key));
+            let says_all = message.contains("is not one of");
+            problems.push(if says_all {
+                problem
+            } else {
+                problem.help(format!("allowed: {}", option.allowed))
+            });
+        }
+    }
+    let id = fill_in(&appended(spec), spec, settings, problems)?;
+    let own_title = match &spec.title {
+        Some(title) => Some(fill_in(title, spec, settings, problems)?),
+        None => None,
+    };
+    let tell = |found: crate::check::Contradiction| {
+        let make = if found.fatal { Problem::error } else { Problem::warning };
+        make(spec.place.clone(), format!("step `{id}`: {}", found.message)).help(found.help)
+    };
+    problems.extend(contradictions(&draft).into_iter().map(tell));
+    let mut step = finish(draft, id.clone());
+    step.title = own_title.unwrap_or_else(|| title(&step));
+    let engine = match step.engine {
+        EngineChoice::Auto => facts.engines.first(),
+        EngineChoice::Only(kind) => facts.engines.iter().find(|e| e.kind == kind),
+    };
+    problems.extend(misfits(&step, engine, facts.memory_bytes).into_iter().map(tell));
+    Some(step)
+}
+
+/// The step's id as written; if it names no option, with those that are swept appended.
+fn appended(spec: &StepSpec) -> String {
+    let mut id = spec.id.clone();
+    if !id.contains('{') {
+        for swept in spec.sweep.iter().filter_map(|dimension| dimension.first()) {
+            id.push_str(&format!("-{{{}}}", swept.key));
+        }
+    }
+    id
+}
+
+/// A text with the options that it names in braces filled in.
+fn fill_in(text: &str, spec: &StepSpec, settings: &[Setting], problems: &mut Vec<Problem>) -> Option<String> {
+    let value = |key: &str| settings.iter().find(|s| s.key == key).map(|s| s.text.replace(['/', ' '], ""));
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let found = after.split_once('}').and_then(|(key, tail)| Some((value(key)?, tail)));
+        let Some((value, tail)) = found else {
+            let problem =
+                Problem::error(spec.place.clone(), format!("`{text}` names no option in its braces"));
+            problems.push(problem.help("name an option, as in \"read-{bs}\""));
+            return None;
+        };
+        filled.push_str(&value);
+        rest = tail;
+    }
+    filled.push_str(rest);
+    Some(filled)
+}
+
+/// Puts a draft's options together.
+fn finish(draft: Draft, id: String) -> Step {
+    let direct = draft.direct.unwrap_or(draft.engine != EngineChoice::Only(EngineKind::Mmap));
+    let mix = match draft.rw {
+        Rw::Read | Rw::RandRead => Mix::Transfer { read_percent: 100 },
+        Rw::Write | Rw::RandWrite => Mix::Transfer { read_percent: 0 },
+        Rw::Mixed | Rw::RandMixed => Mix::Transfer { read_percent: draft.rwmixread },
+        Rw::Trim | Rw::RandTrim => Mix::Trim,
+        Rw::Metadata => Mix::Metadata(MetadataWork {
+            operations: draft.metadata_ops,
+            files: draft.metadata_files,
+            directories: draft.metadata_dirs,
+            file_bytes: draft.file_size,
+        }),
+    };
+    let pattern = if draft.rw.is_random() {
+        Pattern::Random { distribution: draft.distribution, repeats: draft.norandommap }
+    } else {
+        Pattern::Sequential
+    };
+    let [read, write, trim] = draft.bs;
+    let per_second = draft.rate_iops.or(draft.rate_bytes.map(|rate| rate / f64::from(read.max(write))));
+    let pace = match (per_second, draft.rate_process) {
+        (None, _) => Pace::Closed,
+        (Some(per_second), RateProcess::Fixed) => Pace::Fixed { per_second },
+        (Some(per_second), RateProcess::Poisson) => Pace::Poisson { per_second },
+    };
+    let workload = Workload {
+        mix,
+        pattern,
+        block: BlockSizes { read, write, trim },
+        iodepth: draft.iodepth,
+        jobs: draft.jobs,
+        files: FileSet { count: draft.files, size_bytes: draft.size },
+        pace,
+        direct,
+        open_sync: draft.open_sync,
+        sync: SyncRule {
+            every: draft.fsync.max(draft.fdatasync),
+            data_only: draft.fdatasync > 0,
+            at_end: draft.end_fsync.unwrap_or(!direct),
+        },
+        data: Data { class: draft.data, compress_percent: draft.compress, dedupe_percent: draft.dedupe },
+        verify: draft.verify,
+        regions: draft.regions,
+        cache: draft.cache,
+    };
+    Step {
+        id,
+        title: String::new(),
+        prepare: draft.prepare,
+        workload,
+        engine: draft.engine,
+        stop: Stop { time_ns: draft.runtime_ns, bytes: draft.io_size, operations: draft.operations },
+        ramp_ns: draft.ramp_ns,
+        interval_ns: draft.interval_ns,
+        max_errors: draft.max_errors,
+    }
+}

@@ -1,0 +1,86 @@
+//! What a step is called where people read it.
+
+use model::units::ExactSize;
+use model::{DataClass, Distribution, Mix, OpenSync, Pace, Pattern, Preparation, Step, Workload};
+
+/// A title that says what distinguishes the step, such as `Random read, 4 KiB, depth 32`.
+pub(crate) fn title(step: &Step) -> String {
+    let w = &step.workload;
+    let mut parts = vec![subject(w, step.prepare)];
+    if let Mix::Metadata(work) = &w.mix {
+        parts.push(format!("{} files of {}", work.files, ExactSize(work.file_bytes)));
+    } else {
+        parts.push(block(w));
+        if w.iodepth > 1 || !matches!(w.pattern, Pattern::Sequential) {
+            parts.push(format!("depth {}", w.iodepth));
+        }
+    }
+    if w.jobs > 1 {
+        parts.push(format!("{} jobs", w.jobs));
+    }
+    if w.files.count > 1 {
+        parts.push(format!("{} files", w.files.count));
+    }
+    if !w.direct && !w.is_metadata() {
+        parts.push("buffered".into());
+    }
+    parts.extend(pace(w.pace));
+    parts.extend(syncs(w));
+    if w.writes_data() && w.data.class == DataClass::Zero {
+        parts.push("zeros".into());
+    }
+    parts.join(", ")
+}
+
+fn subject(w: &Workload, prepare: Preparation) -> String {
+    let order = match &w.pattern {
+        Pattern::Sequential => "Sequential",
+        Pattern::Random { distribution, .. } => match distribution {
+            Distribution::Uniform => "Random",
+            Distribution::Zipf { .. } => "Random (zipf)",
+            Distribution::Pareto { .. } => "Random (pareto)",
+            Distribution::Normal { .. } => "Random (normal)",
+            Distribution::Zoned(_) => "Random (zoned)",
+        },
+    };
+    let writing = if prepare == Preparation::Fresh { "first write" } else { "write" };
+    match &w.mix {
+        Mix::Transfer { read_percent: 100 } => format!("{order} read"),
+        Mix::Transfer { read_percent: 0 } => format!("{order} {writing}"),
+        Mix::Transfer { read_percent } => format!("{order} mix {read_percent}/{}", 100 - read_percent),
+        Mix::Trim => format!("{order} trim"),
+        Mix::Metadata(_) => "Many small files".into(),
+    }
+}
+
+fn block(w: &Workload) -> String {
+    match (&w.mix, w.block) {
+        (Mix::Trim, b) => ExactSize(u64::from(b.trim)).to_string(),
+        (Mix::Transfer { read_percent: 100 }, b) => ExactSize(u64::from(b.read)).to_string(),
+        (Mix::Transfer { read_percent: 0 }, b) => ExactSize(u64::from(b.write)).to_string(),
+        (_, b) if b.read == b.write => ExactSize(u64::from(b.read)).to_string(),
+        (_, b) => format!("{}/{}", ExactSize(u64::from(b.read)), ExactSize(u64::from(b.write))),
+    }
+}
+
+fn pace(pace: Pace) -> Option<String> {
+    match pace {
+        Pace::Closed => None,
+        Pace::Fixed { per_second } => Some(format!("{per_second:.0}/s offered")),
+        Pace::Poisson { per_second } => Some(format!("{per_second:.0}/s offered at random")),
+    }
+}
+
+fn syncs(w: &Workload) -> Option<String> {
+    if !w.writes_data() && !w.is_metadata() {
+        return None;
+    }
+    let name = if w.sync.data_only { "fdatasync" } else { "fsync" };
+    match (w.sync.every, w.open_sync) {
+        (0, OpenSync::None) => None,
+        (0, OpenSync::Sync) => Some("O_SYNC".into()),
+        (0, OpenSync::Dsync) => Some("O_DSYNC".into()),
+        (1, _) => Some(format!("{name} each")),
+        (n, _) => Some(format!("{name} every {n}")),
+    }
+}

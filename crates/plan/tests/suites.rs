@@ -1,0 +1,259 @@
+//! Suites from text to plan: what comes with the program resolves, what is wrong is told all at once.
+
+use model::*;
+use plan::*;
+use proptest::prelude::*;
+
+fn engine(kind: EngineKind) -> Capabilities {
+    let synchronous = matches!(kind, EngineKind::Psync | EngineKind::Mmap);
+    Capabilities {
+        kind,
+        synchronous,
+        buffered_only: kind == EngineKind::Mmap,
+        trim: kind != EngineKind::Mmap,
+        max_iodepth: if synchronous { 1 } else { 32_768 },
+        summary: "",
+    }
+}
+
+fn facts() -> Facts {
+    let engines = [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync, EngineKind::Mmap];
+    Facts { memory_bytes: 8 << 30, engines: engines.map(engine).to_vec(), targets: 1 }
+}
+
+fn wishes(overrides: &[(&str, &str)]) -> Wishes {
+    let mut wishes = Wishes::default();
+    overrides.iter().for_each(|(key, text)| wishes.set(key, text).unwrap());
+    wishes
+}
+
+fn resolved(toml: &str, overrides: &[(&str, &str)]) -> Result<Resolved, Vec<Problem>> {
+    let (suite, problems) = Suite::parse("test", toml);
+    assert_eq!(problems, []);
+    resolve(&suite, &wishes(overrides), &facts())
+}
+
+fn quick(overrides: &[(&str, &str)]) -> Resolved {
+    resolved(builtin("quick").unwrap().toml, overrides).unwrap()
+}
+
+/// All problems of a text, as a user would read them.
+fn told(toml: &str, overrides: &[(&str, &str)]) -> String {
+    let (suite, mut problems) = Suite::parse("test", toml);
+    if let Err(more) = resolve(&suite, &wishes(overrides), &facts()) {
+        problems.extend(more);
+    }
+    let mut lines = Vec::new();
+    for problem in &problems {
+        let at = match (&problem.place, problem.line_and_column(toml)) {
+            (_, Some((line, column))) => format!("{line}:{column}"),
+            (Place::Flag(flag), _) => format!("--{flag}"),
+            _ => "-".into(),
+        };
+        let help = problem.help.as_deref().map(|h| format!(" | {h}")).unwrap_or_default();
+        lines.push(format!("{at} {:?}: {}{help}", problem.level, problem.message));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn every_suite_that_comes_with_the_program_resolves_without_a_word() {
+    for suite in BUILTIN_SUITES {
+        let (parsed, problems) = Suite::parse(suite.name, suite.toml);
+        assert_eq!(problems, [], "{}", suite.name);
+        assert!(!parsed.description.is_empty());
+        let resolved = resolve(&parsed, &Wishes::default(), &facts()).unwrap();
+        assert_eq!(resolved.warnings, [], "{}", suite.name);
+    }
+}
+
+#[test]
+fn quick_is_what_it_promises() {
+    let resolved = quick(&[]);
+    let titles: Vec<&str> = resolved.plan.steps.iter().map(|s| s.title.as_str()).collect();
+    insta::assert_debug_snapshot!(titles, @r#"
+    [
+        "Sequential read, 1 MiB, depth 8",
+        "Sequential write, 1 MiB, depth 8",
+        "Random read, 4 KiB, depth 1",
+        "Random read, 4 KiB, depth 32",
+        "Random write, 4 KiB, depth 1",
+        "Random write, 4 KiB, depth 32",
+        "Random mix 75/25, 4 KiB, depth 16",
+        "Random write, 4 KiB, depth 1, fdatasync each",
+    ]
+    "#);
+    assert_eq!(resolved.plan.rounds, Rounds::Auto { budget_ns: 90_000_000_000 });
+}
+
+#[test]
+fn a_sweep_multiplies_out_in_the_order_written() {
+    let toml = r#"
+        [[step]]
+        id = "s"
+        rw = "read"
+        sweep.bs = ["4k", "8k"]
+        sweep.jobs = [1, 2]
+    "#;
+    let ids: Vec<String> = resolved(toml, &[]).unwrap().plan.steps.into_iter().map(|s| s.id).collect();
+    assert_eq!(ids, ["s-4k-1", "s-4k-2", "s-8k-1", "s-8k-2"]);
+}
+
+#[test]
+fn an_override_wins_over_suite_and_sweep_and_shows_in_the_ids() {
+    let steps = quick(&[("iodepth", "4"), ("runtime", "3s")]).plan.steps;
+    let ids: Vec<&str> = steps.iter().map(|s| s.id.as_str()).collect();
+    assert!(ids.contains(&"rand-read-d4") && !ids.contains(&"rand-read-d1"), "{ids:?}");
+    assert!(steps.iter().all(|s| s.workload.iodepth == 4 && s.stop.time_ns == Some(3_000_000_000)));
+}
+
+#[test]
+fn the_plans_id_names_the_work_and_not_the_rounds() {
+    let id = |wishes: Wishes| {
+        let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
+        resolve(&suite, &wishes, &facts()).unwrap().plan.id
+    };
+    let rounds = Wishes { rounds: Some(7), ..Wishes::default() };
+    assert_eq!(id(Wishes::default()), id(rounds));
+    assert_ne!(id(Wishes::default()), id(wishes(&[("bs", "8k")])));
+}
+
+#[test]
+fn the_budget_is_per_target_unless_the_user_gives_one_for_all() {
+    let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
+    let rounds = |budget_ns, targets| {
+        let wishes = Wishes { budget_ns, ..Wishes::default() };
+        resolve(&suite, &wishes, &Facts { targets, ..facts() }).unwrap().plan.rounds
+    };
+    assert_eq!(rounds(None, 3), Rounds::Auto { budget_ns: 270_000_000_000 });
+    assert_eq!(rounds(Some(60_000_000_000), 3), Rounds::Auto { budget_ns: 60_000_000_000 });
+}
+
+#[test]
+fn mmap_goes_through_the_page_cache_without_being_told() {
+    let step =
+        &resolved("[[step]]\nid = \"m\"\nengine = \"mmap\"\nrw = \"write\"", &[]).unwrap().plan.steps[0];
+    assert!(!step.workload.direct && step.workload.sync.at_end);
+}
+
+#[test]
+fn a_depth_that_an_engine_cannot_reach_is_a_warning() {
+    let resolved = quick(&[("engine", "psync")]);
+    assert!(resolved.warnings.iter().any(|w| w.message.contains("iodepth 32 works like 1")));
+    assert!(resolved.warnings.iter().all(|w| w.level == Level::Warning));
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_with_place_and_remedy() {
+    let toml = r#"description = "wrong"
+budgte = "90s"
+rounds = 0
+[defaults]
+iodpeth = 4
+runtime = "soon"
+[[step]]
+id = "a"
+rw = "randraed"
+[[step]]
+rw = "read"
+[[step]]
+id = "b"
+bs = [4, 8]
+sweep.jobs = 3
+[[step]]
+id = "c"
+rw = "randrw"
+bs = "4k,6k"
+fsync = 1
+fdatasync = 1
+[[step]]
+id = "d-{nothing}"
+[[step]]
+id = "e"
+rw = "read"
+prepare = "fresh"
+engine = "mmap"
+direct = true
+"#;
+    insta::assert_snapshot!(told(toml, &[("jobs", "many")]));
+}
+
+#[test]
+fn contradictions_within_a_step_are_all_found() {
+    for (settings, expected) in [
+        ("rate = \"1MB\"\nrate_iops = 5", "both rate_iops and rate"),
+        ("runtime = \"none\"", "nothing ends a repeat"),
+        ("runtime = 0", "measures nothing"),
+        ("runtime = \"none\"\nio_size = \"1G\"\nramp = 1", "swallow the whole repeat"),
+        ("data = \"zero\"\ndedupe = 5", "zeros cannot be made"),
+        ("rw = \"write\"\nbs = \"1G\"\niodepth = 32", "buffers alone"),
+        ("rw = \"write\"\nsize = \"1M\"\nbs = \"1M\"\njobs = 2", "no room for one block"),
+        ("rw = \"trim\"\nengine = \"mmap\"\ndirect = false", "mmap cannot trim"),
+        ("rw = \"randrw\"\nverify = true\nbs = \"4k,8k\"", "one block size"),
+        ("rw = \"write\"\nverify = true\nbs = 256", "at least 512"),
+        ("rw = \"write\"\nverify = true\ndata = \"zero\"", "cannot stamp"),
+        ("rw = \"write\"\nverify = true\ndedupe = 10", "dedupe is impossible"),
+        ("rw = \"write\"\nverify = true\njobs = 2\nregions = \"shared\"", "regions of their own"),
+        ("rw = \"metadata\"\nverify = true", "reads or writes of data"),
+    ] {
+        let told = told(&format!("[[step]]\nid = \"x\"\n{settings}\n"), &[]);
+        assert!(told.contains(expected), "{settings}\n{told}");
+    }
+}
+
+#[test]
+fn an_engine_that_does_not_work_here_is_refused_with_the_way_out() {
+    let (suite, _) = Suite::parse("test", "[[step]]\nid = \"x\"\nengine = \"libaio\"\n");
+    let facts = Facts { engines: vec![engine(EngineKind::Psync)], ..facts() };
+    let problems = resolve(&suite, &Wishes::default(), &facts).unwrap_err();
+    assert!(problems[0].message.contains("libaio does not work on this machine"));
+    assert!(problems[0].help.as_deref().unwrap().contains("auto"));
+}
+
+fn target(kind: TargetKind) -> Target {
+    Target {
+        name: "disk".into(),
+        path: "/dev/disk".into(),
+        kind,
+        size_bytes: 1 << 30,
+        free_bytes: 1 << 30,
+        block_bytes: 4096,
+        direct: true,
+        writable: kind == TargetKind::Directory,
+        stack: Vec::new(),
+    }
+}
+
+#[test]
+fn a_step_that_does_not_fit_a_target_says_why() {
+    let why = |settings: &str, target: Target| {
+        let toml = format!("[[step]]\nid = \"x\"\n{settings}\n");
+        obstacle(&resolved(&toml, &[]).unwrap().plan.steps[0], &target)
+    };
+    let device = || target(TargetKind::BlockDevice);
+    assert_eq!(why("rw = \"randread\"", device()), None);
+    assert_eq!(why("rw = \"randwrite\"", target(TargetKind::Directory)), None);
+    let told = |settings, target| why(settings, target).unwrap();
+    assert!(told("rw = \"randwrite\"", device()).contains("--overwrite /dev/disk"));
+    assert!(told("bs = 512", target(TargetKind::Directory)).contains("multiples of 4096"));
+    assert!(told("rw = \"read\"\nsize = \"2G\"", device()).contains("wants 2 GiB"));
+    let writable = || Target { writable: true, ..device() };
+    assert!(told("rw = \"metadata\"", writable()).contains("directory"));
+    assert!(told("rw = \"write\"\nprepare = \"fresh\"", writable()).contains("directory"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "\\PC*") {
+        let (suite, _) = Suite::parse("fuzz", &text);
+        let _ = resolve(&suite, &Wishes::default(), &facts());
+    }
+
+    #[test]
+    fn no_value_panics(key in 0..OPTIONS.len(), value in "\\PC*") {
+        let text = value.replace(['\\', '"'], "");
+        let toml = format!("[[step]]\nid = \"x\"\n{} = \"{text}\"\n", OPTIONS[key].key);
+        let (suite, _) = Suite::parse("fuzz", &toml);
+        let _ = resolve(&suite, &Wishes::default(), &facts());
+    }
+}
