@@ -1,1 +1,52 @@
-//! x
+//! The machine under Lodestone: what the storage is, what the kernel counts, where test files live, and
+//! who may overwrite what.
+//!
+//! # Invariants
+//! * Only here are /proc and /sys read and other programs started. Both roots can be swapped ([`Roots`]),
+//!   so that machines that are not at hand can be tested as made trees.
+//! * Nothing needs udev, and nothing needs root unless it says so.
+//! * A block device or a file of the user's is opened for writing only with a [`Consent`], which only
+//!   [`consent::ask`] can make.
+//! * What is created is unlinked while open wherever the filesystem allows it; what must have a name
+//!   stands in a private directory with a manifest, by which [`leftovers`] finds it again.
+
+mod counters;
+mod identity;
+mod mounts;
+mod signatures;
+mod stack;
+
+pub mod consent;
+pub mod leftovers;
+pub mod presence;
+pub mod target;
+pub mod testfiles;
+
+use std::path::PathBuf;
+
+pub use consent::Consent;
+pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
+pub use identity::identify;
+pub use target::TargetError;
+
+/// Where the kernel's trees are mounted.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    /// Usually `/proc`.
+    pub proc: PathBuf,
+    /// Usually `/sys`.
+    pub sys: PathBuf,
+}
+
+impl Default for Roots {
+    fn default() -> Self {
+        Self { proc: "/proc".into(), sys: "/sys".into() }
+    }
+}
+
+/// A small kernel file as text without its line end; `None` if there is no such file or it is empty.
+fn read_line(path: impl AsRef<std::path::Path>) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!line.is_empty()).then(|| line.to_owned())
+}

@@ -1,0 +1,100 @@
+//! Which machine this is.
+
+use std::collections::BTreeMap;
+
+use model::Host;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{Roots, read_line};
+
+/// The machine, as far as it says without root.
+pub fn identify(roots: &Roots) -> Host {
+    let uname = rustix::system::uname();
+    let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+    let name = text(uname.nodename());
+    let cpuinfo = std::fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
+    let meminfo = std::fs::read_to_string(roots.proc.join("meminfo")).unwrap_or_default();
+    let machine_id = read_line("/etc/machine-id").unwrap_or_else(|| name.clone());
+    Host {
+        id: format!("{:012x}", xxh3_64(machine_id.as_bytes()) >> 16),
+        name,
+        kernel: text(uname.release()),
+        architecture: text(uname.machine()),
+        cpu: cpu_model(&cpuinfo).unwrap_or_else(|| text(uname.machine())),
+        cpus: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        memory_bytes: memory_bytes(&meminfo).unwrap_or(0),
+        board: board(roots),
+        os: os_name(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),
+        facts: BTreeMap::new(),
+    }
+}
+
+fn field(text: &str, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| {
+        text.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            (key.trim() == *name && !value.trim().is_empty()).then(|| value.trim().to_owned())
+        })
+    })
+}
+
+/// x86 says `model name`; Arm boards `Model` or `Hardware`.
+fn cpu_model(cpuinfo: &str) -> Option<String> {
+    field(cpuinfo, &["model name", "Hardware", "Processor", "cpu model", "Model"])
+}
+
+fn memory_bytes(meminfo: &str) -> Option<u64> {
+    let value = field(meminfo, &["MemTotal"])?;
+    Some(value.trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
+}
+
+fn board(roots: &Roots) -> Option<String> {
+    read_line(roots.proc.join("device-tree/model"))
+        .or_else(|| read_line(roots.sys.join("firmware/devicetree/base/model")))
+        .or_else(|| {
+            let vendor = read_line(roots.sys.join("class/dmi/id/sys_vendor"));
+            let product = read_line(roots.sys.join("class/dmi/id/product_name"))?;
+            Some(vendor.map_or(product.clone(), |v| format!("{v} {product}")))
+        })
+}
+
+fn os_name(os_release: &str) -> Option<String> {
+    let line = os_release.lines().find_map(|l| l.strip_prefix("PRETTY_NAME="))?;
+    Some(line.trim_matches(['"', '\'']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_named_on_x86_and_arm() {
+        assert_eq!(cpu_model("processor\t: 0\nmodel name\t: Xeon\n").unwrap(), "Xeon");
+        let pi = "processor\t: 0\nBogoMIPS\t: 108.00\n\nHardware\t: BCM2835\nModel\t\t: Raspberry Pi 4\n";
+        assert_eq!(cpu_model(pi).unwrap(), "BCM2835");
+        assert_eq!(cpu_model(""), None);
+    }
+
+    #[test]
+    fn a_boards_model_comes_from_the_device_tree() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("device-tree/model");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "Raspberry Pi 5 Model B Rev 1.0\0").unwrap();
+        let roots = Roots { proc: directory.path().into(), sys: directory.path().into() };
+        assert_eq!(board(&roots).unwrap(), "Raspberry Pi 5 Model B Rev 1.0");
+    }
+
+    #[test]
+    fn memory_and_system_are_read() {
+        assert_eq!(memory_bytes("MemFree: 1 kB\nMemTotal:       8000 kB\n"), Some(8_192_000));
+        assert_eq!(os_name("ID=x\nPRETTY_NAME=\"Debian 12\"\n").unwrap(), "Debian 12");
+    }
+
+    #[test]
+    fn this_machine_has_a_name_and_memory() {
+        let host = identify(&Roots::default());
+        assert!(host.memory_bytes > 0 && host.cpus > 0 && !host.kernel.is_empty());
+        assert_eq!(host.id.len(), 12);
+    }
+}

@@ -1,0 +1,73 @@
+//! Knowing that another run is under way on this machine.
+//!
+//! A run binds a socket in Linux's abstract namespace, which shows in `/proc/net/unix` for everybody,
+//! needs no directory that all users could write to, and is gone with the process however that ends.
+//! Runs in other network namespaces (containers) are not seen.
+
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+use crate::Roots;
+
+const PREFIX: &str = "lodestone-run/";
+
+/// The mark of a run; the run counts as under way until it is dropped.
+#[derive(Debug)]
+pub struct Presence {
+    name: String,
+    _socket: UnixListener,
+}
+
+/// Marks run `id` as under way.
+///
+/// # Errors
+/// The kernel's, if the socket cannot be bound.
+pub fn announce(id: &str) -> io::Result<Presence> {
+    let name = format!("{PREFIX}{}/{id}", std::process::id());
+    let socket = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+    Ok(Presence { name, _socket: socket })
+}
+
+/// Ids of the other runs that are under way.
+pub fn others(roots: &Roots, own: Option<&Presence>) -> Vec<String> {
+    let table = std::fs::read_to_string(roots.proc.join("net/unix")).unwrap_or_default();
+    listed(&table, own.map_or("", |p| p.name.as_str()))
+}
+
+fn listed(table: &str, own: &str) -> Vec<String> {
+    let mut ids: Vec<String> = table
+        .lines()
+        .filter_map(|line| line.split_whitespace().last()?.strip_prefix('@'))
+        .filter(|name| *name != own)
+        .filter_map(|name| name.strip_prefix(PREFIX)?.split_once('/').map(|(_, id)| id.to_owned()))
+        .collect();
+    ids.sort();
+    ids.dedup();
+    ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_sees_others_but_not_itself_and_they_vanish_when_they_end() {
+        let roots = Roots::default();
+        let mine = announce("mine").unwrap();
+        let other = announce("other").unwrap();
+        let seen = others(&roots, Some(&mine));
+        assert!(seen.contains(&"other".to_owned()) && !seen.contains(&"mine".to_owned()));
+        drop(other);
+        assert!(!others(&roots, Some(&mine)).contains(&"other".to_owned()));
+    }
+
+    #[test]
+    fn sockets_of_others_are_ignored() {
+        let table = "Num RefCount\n0000: 00000002 00000000 00010000 0001 01 123 @/tmp/.X11-unix/X0\n\
+                     0000: 00000002 00000000 00010000 0001 01 124 /run/systemd/notify\n\
+                     0000: 00000002 00000000 00010000 0001 01 125 @lodestone-run/77/abc\n";
+        assert_eq!(listed(table, ""), ["abc"]);
+        assert!(listed(table, "lodestone-run/77/abc").is_empty());
+    }
+}

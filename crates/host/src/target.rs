@@ -1,0 +1,257 @@
+//! From what a user names to a [`Target`].
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use model::{Layer, LayerKind, Target, TargetKind};
+use rustix::fs::{AtFlags, StatxFlags};
+
+use crate::stack::{device_of_node, stack_of_device, stack_of_path};
+use crate::testfiles::{TestFileError, TestFiles, reopen};
+use crate::{Roots, read_line};
+
+/// Why something cannot be a target.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// There is nothing there.
+    #[error("cannot find `{path}`: {source}; name an existing directory, file or block device")]
+    NotFound {
+        /// What was named.
+        path: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// It is neither a directory nor a file nor a block device.
+    #[error("`{0}` is neither a directory, nor a file, nor a block device")]
+    WrongKind(PathBuf),
+    /// It cannot be opened.
+    #[error("cannot read `{path}`: {source}{}", hint(.source))]
+    Unreadable {
+        /// The target.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// No test file can be made in it.
+    #[error("cannot make test files in `{path}`: {source}; name a directory that you may write to")]
+    NotWritable {
+        /// The target.
+        path: PathBuf,
+        /// Why.
+        source: TestFileError,
+    },
+    /// A file without content.
+    #[error(
+        "`{0}` is empty: there is nothing to read, and it is not ours to fill; name a directory to let Lodestone make files of its own"
+    )]
+    Empty(PathBuf),
+    /// Two targets have one name.
+    #[error("two targets are called `{0}`; give them names, as in first=PATH second=PATH")]
+    SameName(String),
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; reading a device usually needs root or membership in the group disk"
+        }
+        _ => "",
+    }
+}
+
+/// Looks at what a user named, `PATH` or `NAME=PATH`. `writable` says whether a file or device may be
+/// overwritten; a directory's test files always may.
+///
+/// # Errors
+/// [`TargetError`].
+pub fn inspect(roots: &Roots, named: &str) -> Result<Target, TargetError> {
+    let (name, path) = split_name(named);
+    let not_found = |source| TargetError::NotFound { path: path.to_owned(), source };
+    let canonical = fs::canonicalize(path).map_err(not_found)?;
+    let metadata = fs::metadata(&canonical).map_err(not_found)?;
+    let kind = match metadata.file_type() {
+        kind if kind.is_dir() => TargetKind::Directory,
+        kind if kind.is_file() => TargetKind::File,
+        kind if kind.is_block_device() => TargetKind::BlockDevice,
+        _ => return Err(TargetError::WrongKind(canonical)),
+    };
+    let mut target = Target {
+        name: name.map_or_else(|| short_name(&canonical), str::to_owned),
+        kind,
+        size_bytes: 0,
+        free_bytes: 0,
+        block_bytes: 4096,
+        direct: false,
+        writable: kind == TargetKind::Directory,
+        stack: match kind {
+            TargetKind::BlockDevice => {
+                device_of_node(&canonical).map(|d| stack_of_device(roots, d)).unwrap_or_default()
+            }
+            _ => stack_of_path(roots, &canonical),
+        },
+        path: canonical,
+    };
+    match kind {
+        TargetKind::Directory => measure_directory(roots, &mut target)?,
+        _ => measure_existing(roots, &mut target)?,
+    }
+    Ok(target)
+}
+
+/// Looks at several targets and makes sure that their names differ.
+///
+/// # Errors
+/// [`TargetError`] of the first that cannot be one.
+pub fn inspect_all(roots: &Roots, named: &[String]) -> Result<Vec<Target>, TargetError> {
+    let mut targets = named.iter().map(|n| inspect(roots, n)).collect::<Result<Vec<_>, _>>()?;
+    let paths: Vec<PathBuf> = targets.iter().map(|t| t.path.clone()).collect();
+    let short: Vec<String> = targets.iter().map(|t| t.name.clone()).collect();
+    for (i, target) in targets.iter_mut().enumerate() {
+        let ambiguous = short.iter().filter(|name| **name == short[i]).count() > 1;
+        if ambiguous && split_name(&named[i]).0.is_none() {
+            target.name = longer_name(&paths, i);
+        }
+    }
+    let twice = (1..targets.len()).find(|i| targets[..*i].iter().any(|t| t.name == targets[*i].name));
+    match twice {
+        Some(i) => Err(TargetError::SameName(targets.swap_remove(i).name)),
+        None => Ok(targets),
+    }
+}
+
+/// `NAME=PATH`, unless a file of that very name exists.
+fn split_name(named: &str) -> (Option<&str>, &str) {
+    match named.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !name.contains('/') && !Path::new(named).exists() => {
+            (Some(name), path)
+        }
+        _ => (None, named),
+    }
+}
+
+fn short_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| "/".to_owned(), |n| n.to_string_lossy().into_owned())
+}
+
+/// The shortest tail of a path that tells it from the others.
+fn longer_name(paths: &[PathBuf], index: usize) -> String {
+    let tail = |path: &Path, n: usize| -> PathBuf {
+        let parts: Vec<_> = path.components().collect();
+        parts[parts.len().saturating_sub(n)..].iter().collect()
+    };
+    let own = &paths[index];
+    let longest = own.components().count();
+    let unique = |n: &usize| {
+        let name = tail(own, *n);
+        paths.iter().enumerate().all(|(j, other)| j == index || tail(other, *n) != name)
+    };
+    let n = (2..=longest).find(unique).unwrap_or(longest);
+    tail(own, n).display().to_string()
+}
+
+fn measure_directory(roots: &Roots, target: &mut Target) -> Result<(), TargetError> {
+    let unreadable = |source: io::Error| TargetError::Unreadable { path: target.path.clone(), source };
+    let space = rustix::fs::statvfs(&target.path).map_err(|e| unreadable(e.into()))?;
+    target.size_bytes = space.f_blocks * space.f_frsize;
+    target.free_bytes = space.f_bavail * space.f_frsize;
+    let probe = TestFiles::create(&target.path, "probe", 1)
+        .map_err(|source| TargetError::NotWritable { path: target.path.clone(), source })?;
+    let file = probe.first();
+    target.direct = reopen(file, true, direct_flag()).is_ok();
+    target.block_bytes = direct_alignment(roots, file, &target.stack);
+    Ok(())
+}
+
+fn measure_existing(roots: &Roots, target: &mut Target) -> Result<(), TargetError> {
+    let unreadable = |source: io::Error| TargetError::Unreadable { path: target.path.clone(), source };
+    let file = File::open(&target.path).map_err(unreadable)?;
+    target.size_bytes =
+        rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0)).map_err(|e| unreadable(e.into()))?;
+    if target.size_bytes == 0 {
+        return Err(TargetError::Empty(target.path.clone()));
+    }
+    target.free_bytes = target.size_bytes;
+    target.direct = reopen(&file, false, direct_flag()).is_ok();
+    target.block_bytes = direct_alignment(roots, &file, &target.stack);
+    Ok(())
+}
+
+fn direct_flag() -> i32 {
+    rustix::fs::OFlags::DIRECT.bits() as i32
+}
+
+/// The unit of direct I/O: what the kernel says of the file (Linux 6.1), else the logical block of the
+/// uppermost device, else a page.
+fn direct_alignment(roots: &Roots, file: &File, stack: &[Layer]) -> u32 {
+    if let Ok(facts) = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
+        && StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN)
+        && facts.stx_dio_offset_align > 0
+    {
+        return facts.stx_dio_offset_align;
+    }
+    let device =
+        stack.iter().find(|l| l.device.is_some() && l.kind != LayerKind::Partition).and_then(|l| l.device);
+    let logical = device.and_then(|(major, minor)| {
+        let path = roots.sys.join(format!("dev/block/{major}:{minor}/queue/logical_block_size"));
+        read_line(path)?.parse().ok()
+    });
+    logical.unwrap_or(4096)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_measured_without_leaving_a_trace() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = inspect(&Roots::default(), directory.path().to_str().unwrap()).unwrap();
+        assert_eq!(target.kind, TargetKind::Directory);
+        assert!(target.writable && target.free_bytes > 0 && !target.stack.is_empty());
+        assert!(target.block_bytes.is_power_of_two());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_is_read_only_until_consent_is_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data");
+        fs::write(&path, vec![1; 10_000]).unwrap();
+        let target = inspect(&Roots::default(), path.to_str().unwrap()).unwrap();
+        assert_eq!((target.kind, target.size_bytes, target.writable), (TargetKind::File, 10_000, false));
+    }
+
+    #[test]
+    fn what_is_no_target_says_why_and_what_to_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let empty = directory.path().join("empty");
+        fs::write(&empty, "").unwrap();
+        let told = |named: &str| inspect(&Roots::default(), named).unwrap_err().to_string();
+        assert!(told("/no/such/place").contains("name an existing directory"));
+        assert!(told("/dev/null").contains("neither a directory"));
+        assert!(told(empty.to_str().unwrap()).contains("is empty"));
+        assert!(told("/proc").contains("cannot make test files in `/proc`"));
+    }
+
+    #[test]
+    fn names_are_short_unique_and_the_users_own_where_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| {
+            let path = directory.path().join(name);
+            fs::create_dir_all(&path).unwrap();
+            path.display().to_string()
+        };
+        let (a, b, c) = (path("a/data"), path("b/data"), path("c/other"));
+        let names = |named: &[String]| {
+            inspect_all(&Roots::default(), named).map(|t| t.into_iter().map(|t| t.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[a.clone(), b.clone(), c.clone()]).unwrap(), ["a/data", "b/data", "other"]);
+        assert_eq!(names(&[format!("usb={a}"), format!("sd={b}")]).unwrap(), ["usb", "sd"]);
+        assert!(
+            names(&[format!("x={a}"), format!("x={b}")]).unwrap_err().to_string().contains("two targets")
+        );
+        assert!(names(&[a.clone(), a]).unwrap_err().to_string().contains("two targets"));
+    }
+}

@@ -1,0 +1,235 @@
+//! The files that a run makes for itself: without a name wherever the filesystem allows it, so that not
+//! even `kill -9` leaves anything; else in a private directory with a manifest.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use crate::leftovers::Manifest;
+
+/// Private directories are called this and the run's id.
+pub(crate) const PRIVATE_PREFIX: &str = ".lodestone-";
+
+/// Why test files could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {source}")]
+pub struct TestFileError {
+    what: &'static str,
+    source: io::Error,
+}
+
+fn failed(what: &'static str) -> impl Fn(io::Error) -> TestFileError {
+    move |source| TestFileError { what, source }
+}
+
+/// Some test files in one directory. They vanish when this is dropped, or with the process.
+#[derive(Debug)]
+pub struct TestFiles {
+    files: Vec<File>,
+    /// Holds the files that could not be made without a name; removed after they are closed.
+    private: Option<PrivateDirectory>,
+}
+
+impl TestFiles {
+    /// Makes `count` empty files in `directory` for the run with id `run`.
+    ///
+    /// # Errors
+    /// [`TestFileError`], such as a read-only filesystem or no permission.
+    pub fn create(directory: &Path, run: &str, count: u32) -> Result<Self, TestFileError> {
+        let mut made = Self { files: Vec::with_capacity(count as usize), private: None };
+        for number in 0..count {
+            let file = match without_name(directory) {
+                Ok(file) => file,
+                Err(error) if is_unsupported(&error) => made.named(directory, run, number)?,
+                Err(error) => return Err(failed("a file without a name was refused")(error)),
+            };
+            made.files.push(file);
+        }
+        Ok(made)
+    }
+
+    /// A file with a name, which is taken away again at once if the filesystem lets an open file live
+    /// on without.
+    fn named(&mut self, directory: &Path, run: &str, number: u32) -> Result<File, TestFileError> {
+        let private = match self.private.take() {
+            Some(private) => private,
+            None => PrivateDirectory::create(directory, run)?,
+        };
+        let path = private.path().join(format!("data{number}"));
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
+        self.private = Some(private);
+        let file = file.map_err(failed("a test file was refused"))?;
+        if fs::remove_file(&path).is_ok() && !lives_without_name(&file) {
+            let again = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
+            return again.map_err(failed("a test file was refused"));
+        }
+        Ok(file)
+    }
+
+    /// The first of the files.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn first(&self) -> &File {
+        &self.files[0]
+    }
+
+    /// The files, as they were made: read and write, through the page cache.
+    pub fn files(&self) -> &[File] {
+        &self.files
+    }
+
+    /// Opens all files anew with other flags, so that each job has descriptors of its own.
+    ///
+    /// # Errors
+    /// The kernel's, `EINVAL` where direct I/O is asked for and cannot be had.
+    pub fn open(&self, writable: bool, flags: i32) -> io::Result<Vec<File>> {
+        self.files.iter().map(|file| reopen(file, writable, flags)).collect()
+    }
+}
+
+fn without_name(directory: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE.bits() as i32;
+    OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(flags).open(directory)
+}
+
+/// The filesystem (or an old kernel, which takes the call for opening a directory) does not know files
+/// without a name.
+fn is_unsupported(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let known = [Errno::OPNOTSUPP, Errno::ISDIR, Errno::INVAL, Errno::NOENT, Errno::NOSYS];
+    Errno::from_io_error(error).is_some_and(|errno| known.contains(&errno))
+}
+
+/// True if the file can still be used and opened anew after its name was taken away.
+fn lives_without_name(file: &File) -> bool {
+    use std::os::unix::fs::FileExt;
+    file.write_all_at(b"x", 0).is_ok() && file.set_len(0).is_ok() && reopen(file, true, 0).is_ok()
+}
+
+/// Opens the file behind a descriptor anew, with other flags.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn reopen(file: &File, writable: bool, flags: i32) -> io::Result<File> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    OpenOptions::new().read(true).write(writable).custom_flags(flags).open(path)
+}
+
+/// Waits until everything that was written to the file's filesystem is on the storage.
+///
+/// # Errors
+/// The kernel's, `EIO` among them if earlier writes failed.
+pub fn settle(file: &File) -> io::Result<()> {
+    rustix::fs::syncfs(file).map_err(io::Error::from)
+}
+
+/// Bytes that an ordinary user may still write on the filesystem that holds `path`.
+///
+/// # Errors
+/// The kernel's.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let space = rustix::fs::statvfs(path)?;
+    Ok(space.f_bavail * space.f_frsize)
+}
+
+/// A directory of a run's own on a target, with a manifest that says whose it is. Removed with all its
+/// content when dropped; if the process is killed, the next run or `lodestone clean` removes it.
+#[derive(Debug)]
+pub struct PrivateDirectory {
+    path: PathBuf,
+}
+
+impl PrivateDirectory {
+    /// Makes the directory for the run with id `run` below `parent`.
+    ///
+    /// # Errors
+    /// [`TestFileError`].
+    pub fn create(parent: &Path, run: &str) -> Result<Self, TestFileError> {
+        let refused = failed("a private directory was refused");
+        for attempt in 0.. {
+            let name = format!("{PRIVATE_PREFIX}{run}-{}-{attempt}", std::process::id());
+            let path = parent.join(name);
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    let directory = Self { path };
+                    Manifest::of_this_process(run).write(directory.path()).map_err(refused)?;
+                    return Ok(directory);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => {}
+                Err(error) => return Err(refused(error)),
+            }
+        }
+        unreachable!("the loop ends with a directory or an error")
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// An empty directory within, opened; for one job's small files.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn subdirectory(&self, name: &str) -> io::Result<std::os::fd::OwnedFd> {
+        let path = self.path.join(name);
+        fs::create_dir_all(&path)?;
+        Ok(File::open(path)?.into())
+    }
+}
+
+impl Drop for PrivateDirectory {
+    fn drop(&mut self) {
+        // What resists, such as a device that has gone, is found again through the manifest.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn test_files_have_no_name_and_can_be_opened_anew() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let made = TestFiles::create(directory.path(), "t", 3).unwrap();
+        assert!(names(directory.path()).is_empty());
+        made.files()[1].write_all_at(b"hello", 0).unwrap();
+        let again = made.open(false, 0).unwrap();
+        let mut content = [0; 5];
+        again[1].read_exact_at(&mut content, 0).unwrap();
+        assert_eq!((&content, again.len()), (b"hello", 3));
+        assert!(again[1].write_all_at(b"x", 0).is_err(), "opened for reading only");
+    }
+
+    #[test]
+    fn where_a_name_is_needed_it_is_taken_away_or_stands_in_the_private_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut made = TestFiles { files: Vec::new(), private: None };
+        let file = made.named(directory.path(), "t", 0).unwrap();
+        made.files.push(file);
+        let private = made.private.as_ref().unwrap().path().to_owned();
+        assert_eq!(names(&private), ["manifest.json"], "this filesystem lets files live without a name");
+        made.open(true, 0).unwrap()[0].write_all_at(b"x", 0).unwrap();
+        drop(made);
+        assert!(names(directory.path()).is_empty());
+    }
+
+    #[test]
+    fn a_refusal_keeps_the_kernels_reason() {
+        let error = TestFiles::create(Path::new("/proc"), "t", 1).unwrap_err();
+        assert!(!error.to_string().is_empty());
+        assert!(TestFiles::create(Path::new("/no/such/directory"), "t", 1).is_err());
+    }
+}
