@@ -1,0 +1,53 @@
+//! A disk that is full for a while. In a process of its own, because the limit that imitates it holds for
+//! the whole process.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use model::*;
+use record::{LogWriter, parse_log};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+fn note(n: u64) -> Event {
+    Event::Note(Note {
+        at_ns: n,
+        severity: Severity::Info,
+        topic: "t".into(),
+        target: None,
+        message: "m".into(),
+    })
+}
+
+#[test]
+fn a_full_disk_loses_no_event_and_leaves_no_torn_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.jsonl");
+    let mut writer = LogWriter::create(&path).unwrap();
+    writer.append(&note(1)).unwrap();
+    let before = fs::metadata(&path).unwrap().len();
+
+    // Beyond a limit on the size of files every write fails, as on a full disk, but for a signal that
+    // is caught here.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false))).unwrap();
+    let unlimited = getrlimit(Resource::Fsize);
+    setrlimit(Resource::Fsize, Rlimit { current: Some(before + 10), maximum: unlimited.maximum }).unwrap();
+    for n in 2..5 {
+        writer.append(&note(n)).unwrap_err();
+        assert_eq!(fs::metadata(&path).unwrap().len(), before);
+    }
+    setrlimit(Resource::Fsize, unlimited).unwrap();
+    writer.append(&note(5)).unwrap();
+
+    let text = fs::read_to_string(&path).unwrap();
+    let notes: Vec<u64> = text
+        .lines()
+        .map(|line| match serde_json::from_str(line).unwrap() {
+            Event::Note(note) => note.at_ns,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(notes, [1, 2, 3, 4, 5]);
+    assert!(parse_log(text.as_bytes(), Path::new("log")).is_err(), "this log has no start, only notes");
+}

@@ -1,0 +1,232 @@
+//! Logs and the store, whatever happens to them.
+
+use std::fs;
+use std::path::Path;
+
+use model::*;
+use proptest::prelude::*;
+use record::{FindError, LogError, RunState, Store, parse_log, read_log};
+
+fn started(id: &str, at: i64) -> RunStarted {
+    RunStarted {
+        format: LOG_FORMAT,
+        id: id.into(),
+        started_unix_ns: at * 1_000_000_000,
+        version: "0.0.0".into(),
+        command: vec!["lodestone".into(), "run".into()],
+        host: Host { name: "here".into(), ..Host::default() },
+        targets: vec![Target {
+            name: "disk".into(),
+            path: "/mnt".into(),
+            kind: TargetKind::Directory,
+            size_bytes: 1,
+            free_bytes: 1,
+            block_bytes: 512,
+            direct: true,
+            writable: true,
+            stack: Vec::new(),
+        }],
+        baseline: "disk".into(),
+        plan: Plan {
+            id: "p".into(),
+            suite: "quick".into(),
+            steps: Vec::new(),
+            rounds: Rounds::Fixed(1),
+            layout_limit_ns: 0,
+        },
+        seed: 1,
+    }
+}
+
+fn note(n: u64) -> Event {
+    Event::Note(Note {
+        at_ns: n,
+        severity: Severity::Info,
+        topic: "t".into(),
+        target: None,
+        message: "m".into(),
+    })
+}
+
+fn end() -> Event {
+    Event::RunFinished(RunFinished { at_ns: 9, outcome: RunOutcome::Completed })
+}
+
+fn write_run(store: &Store, id: &str, at: i64, events: &[Event]) -> std::path::PathBuf {
+    let mut writer = store.begin(started(id, at)).unwrap();
+    events.iter().for_each(|e| writer.append(e).unwrap());
+    writer.path().to_owned()
+}
+
+fn store() -> (tempfile::TempDir, Store) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("deep/er")).unwrap();
+    (directory, store)
+}
+
+#[test]
+fn what_was_written_is_read_back_whole() {
+    let (_directory, store) = store();
+    let path = write_run(&store, "abc", 5, &[note(1), note(2), end()]);
+    let log = read_log(&path).unwrap();
+    assert_eq!(log.run.started, started("abc", 5));
+    assert_eq!((log.run.notes.len(), log.cut_off, log.damaged_lines.len()), (2, false, 0));
+    assert_eq!(log.run.finished.unwrap().outcome, RunOutcome::Completed);
+}
+
+/// A killed run's log may end anywhere.
+#[test]
+fn a_log_cut_off_at_any_byte_reads_up_to_its_last_whole_line() {
+    let (_directory, store) = store();
+    let whole = fs::read(write_run(&store, "abc", 5, &[note(1), note(2), end()])).unwrap();
+    let first_line = whole.iter().position(|b| *b == b'\n').unwrap();
+    for cut in 0..whole.len() {
+        let parsed = parse_log(&whole[..cut], Path::new("log"));
+        if cut < first_line {
+            assert!(matches!(parsed, Err(LogError::NotALog { .. })), "cut at {cut}");
+            continue;
+        }
+        let log = parsed.unwrap();
+        let lines = whole[..cut].iter().filter(|b| **b == b'\n').count();
+        let events = 1 + log.run.notes.len() + usize::from(log.run.finished.is_some());
+        // A line whose end alone is missing is whole.
+        assert!(
+            events == lines.max(1) || events == lines + 1,
+            "cut at {cut}: {events} events in {lines} lines"
+        );
+        assert!(log.damaged_lines.is_empty());
+    }
+}
+
+#[test]
+fn damage_in_the_middle_costs_that_line_and_is_told() {
+    let (_directory, store) = store();
+    let path = write_run(&store, "abc", 5, &[note(1), note(2), end()]);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[1] = "{\"event\":\"note\",\"at_ns\":";
+    let log = parse_log(format!("{}\n", lines.join("\n")).as_bytes(), &path).unwrap();
+    assert_eq!((log.run.notes.len(), log.damaged_lines, log.cut_off), (1, vec![2], false));
+}
+
+#[test]
+fn what_is_no_log_or_a_newer_one_is_refused_with_the_reason() {
+    let parse = |text: &str| parse_log(text.as_bytes(), Path::new("x")).unwrap_err().to_string();
+    assert!(parse("").contains("not a run log"));
+    assert!(parse("hello\n").contains("not a run log"));
+    assert!(parse("{\"event\":\"note\"}\n").contains("another event"));
+    let newer = parse("{\"event\":\"run_started\",\"format\":99}\n");
+    assert!(newer.contains("format 99") && newer.contains("newer"), "{newer}");
+}
+
+#[test]
+fn runs_are_found_by_id_prefix_position_and_path() {
+    let (_directory, store) = store();
+    write_run(&store, "abcd", 1, &[end()]);
+    write_run(&store, "abef", 3, &[end()]);
+    let path = write_run(&store, "xyz", 2, &[end()]);
+    let id = |name: &str| store.find(name).map(|log| log.run.started.id);
+    assert_eq!(id("abcd").unwrap(), "abcd");
+    assert_eq!(id("abe").unwrap(), "abef");
+    assert_eq!(id("x").unwrap(), "xyz");
+    assert_eq!(id("last").unwrap(), "abef", "the last to start, not the last to be written");
+    assert_eq!(id("last~1").unwrap(), "xyz");
+    assert_eq!(id(path.to_str().unwrap()).unwrap(), "xyz");
+    assert!(matches!(id("ab"), Err(FindError::Ambiguous { ids, .. }) if ids.len() == 2));
+    for missing in ["nothing", "", "last~9", "last~x", "lastly"] {
+        assert!(matches!(id(missing), Err(FindError::None { .. })), "{missing}");
+    }
+}
+
+#[test]
+fn the_index_follows_the_logs_and_can_be_lost() {
+    let (directory, store) = store();
+    let path = write_run(&store, "one", 1, &[end()]);
+    write_run(&store, "two", 2, &[note(1)]);
+    let states = || -> Vec<(String, RunState)> {
+        store.runs().unwrap().into_iter().map(|r| (r.id, r.state)).collect()
+    };
+    let both = vec![("one".to_owned(), RunState::Completed), ("two".to_owned(), RunState::Killed)];
+    assert_eq!(states(), both);
+    let index = directory.path().join("deep/er/index.db");
+    fs::remove_file(&index).unwrap();
+    assert_eq!(states(), both);
+    fs::write(&index, "this is no database, but it is long enough to look at".repeat(100)).unwrap();
+    assert_eq!(states(), both);
+    assert_eq!(store.reindex().unwrap(), 2);
+    fs::remove_file(path).unwrap();
+    assert_eq!(states(), both[1..]);
+}
+
+#[test]
+fn a_run_under_way_shows_as_running_and_then_as_what_it_became() {
+    let (_directory, store) = store();
+    let mut writer = store.begin(started("one", 1)).unwrap();
+    let state = || store.runs().unwrap()[0].state;
+    assert_eq!(state(), RunState::Running);
+    writer.append(&end()).unwrap();
+    drop(writer);
+    assert_eq!(state(), RunState::Completed);
+}
+
+#[test]
+fn two_runs_at_once_do_not_disturb_each_other() {
+    let (_directory, store) = store();
+    let writers: Vec<_> = (0..8)
+        .map(|i| {
+            let store = store.clone();
+            std::thread::spawn(move || {
+                let mut writer = store.begin(started(&format!("run{i}"), i)).unwrap();
+                for n in 0..200 {
+                    writer.append(&note(n)).unwrap();
+                    if n % 50 == 0 {
+                        store.runs().unwrap();
+                    }
+                }
+                writer.append(&end()).unwrap();
+            })
+        })
+        .collect();
+    writers.into_iter().for_each(|w| w.join().unwrap());
+    let runs = store.runs().unwrap();
+    assert_eq!(runs.len(), 8);
+    for run in runs {
+        let log = store.find(&run.id).unwrap();
+        assert_eq!((log.run.notes.len(), log.damaged_lines.len()), (200, 0));
+        assert_eq!(run.state, RunState::Completed);
+    }
+}
+
+#[test]
+fn foreign_files_in_the_store_are_ignored() {
+    let (_directory, store) = store();
+    write_run(&store, "one", 1, &[end()]);
+    fs::write(store.logs().join("notes.txt"), "hello").unwrap();
+    fs::write(store.logs().join("broken.jsonl"), "hello").unwrap();
+    assert_eq!(store.runs().unwrap().len(), 1);
+}
+
+#[test]
+fn a_store_that_cannot_be_made_says_what_to_do() {
+    let error = Store::open(Path::new("/proc/lodestone")).unwrap_err().to_string();
+    assert!(error.contains("--store DIR"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        let _ = parse_log(&bytes[..], Path::new("fuzz"));
+    }
+
+    #[test]
+    fn a_log_with_any_byte_changed_is_read_or_refused(at in 0usize..2000, value: u8) {
+        let (_directory, store) = store();
+        let path = write_run(&store, "abc", 5, &[note(1), note(2), end()]);
+        let mut bytes = fs::read(path).unwrap();
+        let at = at % bytes.len();
+        bytes[at] = value;
+        if let Ok(log) = parse_log(&bytes[..], Path::new("fuzz")) {
+            prop_assert!(log.run.notes.len() <= 2);
+        }
+    }
+}
