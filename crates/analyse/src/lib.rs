@@ -1,1 +1,44 @@
-//! x
+//! What the figures say: measurements with intervals, comparisons with verdicts, findings with evidence.
+//!
+//! # Invariants
+//! * Pure: it opens no file, starts no process, reads no clock. The same log gives the same answer.
+//! * Only repeats that ended as planned count, and of them only what lies behind the ramp.
+//! * One value per repeat: operations within a repeat depend on each other and are never the basis of
+//!   an interval.
+
+mod compare;
+mod findings;
+mod measure;
+mod stats;
+
+pub use compare::{MARGIN, Pairing, Series, Summary, compare, headline, summarise};
+pub use findings::{RULES, Rule, findings};
+pub use measure::{device_ratio, measurements, repeat_values};
+pub use stats::{METHOD_LARGEST, METHOD_MEAN_T, mean_with_t_interval};
+
+use model::{Comparison, Finding, Measurement, Run};
+
+/// Everything that can be said about one run.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// Every metric of every operation of every step on every target.
+    pub measurements: Vec<Measurement>,
+    /// Every target against the baseline.
+    pub comparisons: Vec<Comparison>,
+    /// One figure per target over all steps, the baseline left out.
+    pub summaries: Vec<Summary>,
+    /// What the figures mean.
+    pub findings: Vec<Finding>,
+}
+
+/// Analyses a run, with its targets compared to the one called `baseline`.
+pub fn analyse(run: &Run, baseline: &str) -> Analysis {
+    let measurements = measurements(run);
+    let series = Series::of_run(run, &measurements);
+    Analysis {
+        comparisons: compare(&series, baseline, Pairing::ByRound),
+        summaries: summarise(&run.started.plan, &series, baseline, Pairing::ByRound),
+        findings: findings(run),
+        measurements,
+    }
+}

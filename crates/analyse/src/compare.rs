@@ -1,0 +1,494 @@
+//! Is one target faster than another, by how much, and is the difference real?
+//!
+//! Ratios are means of logarithms: of paired ones within a run, where every round measured every target
+//! under the same circumstances, of unpaired ones across runs. A difference is claimed only if it
+//! survives Holm's correction (Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scand.
+//! J. Statist. 6, 1979) over all comparisons of the same metric, so that in at most one run of twenty any
+//! claim in a table is wrong. "Same" is claimed if the ratio lies within the margin by two one-sided
+//! tests (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
+
+use model::{
+    Better, Comparison, Estimate, Measurement, Metric, Mix, Operation, Pace, Plan, Run, Step, Verdict,
+};
+
+use crate::stats::{mean_and_deviation, t_above, t_quantile};
+
+/// Targets whose ratio lies within 1/1.03 to 1.03 are the same for all practical purposes.
+pub const MARGIN: f64 = 0.03;
+/// Chance of a wrong claim that is accepted.
+const ALPHA: f64 = 0.05;
+/// Waiting for more rounds than this is no plan.
+const MOST_ROUNDS: f64 = 10_000.0;
+
+/// How values of two targets belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// Values of the same round were measured under the same circumstances.
+    ByRound,
+    /// The values come from different runs; drift between them is not cancelled.
+    None,
+}
+
+impl Pairing {
+    fn method(self) -> &'static str {
+        match self {
+            Self::ByRound => "paired log ratios by round, 95 % t interval; verdict by Holm and TOST (3 %)",
+            Self::None => "unpaired log ratios (Welch), 95 % t interval; drift between runs is not cancelled",
+        }
+    }
+}
+
+/// The values of one metric of one operation of one step on one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Target's name, unique among the series that are compared.
+    pub target: String,
+    /// Step's id.
+    pub step: String,
+    /// Operation.
+    pub operation: Operation,
+    /// Metric.
+    pub metric: Metric,
+    /// The verdict that the tables show is about this series.
+    pub is_headline: bool,
+    /// Round and value.
+    pub values: Vec<(u32, f64)>,
+}
+
+impl Series {
+    /// The comparable series among a run's measurements.
+    pub fn of_run(run: &Run, measurements: &[Measurement]) -> Vec<Self> {
+        let series = |m: &Measurement| {
+            let step = run.started.plan.step(&m.step)?;
+            (m.metric.better() != Better::Neither).then(|| Self {
+                target: m.target.clone(),
+                step: m.step.clone(),
+                operation: m.operation,
+                metric: m.metric,
+                is_headline: headline(step, m.operation) == Some(m.metric),
+                values: m.values.clone(),
+            })
+        };
+        measurements.iter().filter_map(series).collect()
+    }
+}
+
+/// The metric in which an operation of a step is judged: bandwidth where data are moved as fast as
+/// possible, operations per second for names, the 99th percentile of the latency where the load is
+/// given. `None` for operations that are part of another (syncs, and writes that are judged as durable
+/// writes).
+pub fn headline(step: &Step, operation: Operation) -> Option<Metric> {
+    let w = &step.workload;
+    let part = match operation {
+        Operation::Sync => true,
+        Operation::Write => w.sync.every > 0 && w.writes_data(),
+        _ => false,
+    };
+    if part {
+        None
+    } else if w.pace != Pace::Closed {
+        Some(Metric::LatP99)
+    } else if matches!(w.mix, Mix::Metadata(_)) {
+        Some(Metric::Iops)
+    } else {
+        Some(Metric::Bandwidth)
+    }
+}
+
+/// Compares every target's series with the baseline's. Series without a counterpart are left out.
+pub fn compare(series: &[Series], baseline: &str, pairing: Pairing) -> Vec<Comparison> {
+    let mut found: Vec<(Comparison, Test)> = Vec::new();
+    for theirs in series.iter().filter(|s| s.target != baseline) {
+        let same = |s: &&Series| {
+            s.target == baseline
+                && s.step == theirs.step
+                && s.operation == theirs.operation
+                && s.metric == theirs.metric
+        };
+        let Some(base) = series.iter().find(same) else { continue };
+        let Some(test) = Test::new(&theirs.values, &base.values, pairing) else { continue };
+        let comparison = Comparison {
+            step: theirs.step.clone(),
+            operation: theirs.operation,
+            metric: theirs.metric,
+            target: theirs.target.clone(),
+            baseline: baseline.to_owned(),
+            ratio: test.ratio(),
+            verdict: Verdict::Undecided,
+            method: pairing.method(),
+            more_rounds: None,
+        };
+        found.push((comparison, test));
+    }
+    for metric in Metric::ALL {
+        let mut family: Vec<&mut (Comparison, Test)> =
+            found.iter_mut().filter(|(c, _)| c.metric == metric).collect();
+        judge(&mut family);
+    }
+    found.into_iter().map(|(comparison, _)| comparison).collect()
+}
+
+/// Gives the comparisons of one metric their verdicts, by Holm's procedure.
+fn judge(family: &mut [&mut (Comparison, Test)]) {
+    family.sort_by(|a, b| a.1.p_different().total_cmp(&b.1.p_different()));
+    let m = family.len();
+    let mut rejecting = true;
+    for (i, (comparison, test)) in family.iter_mut().map(|pair| (&mut pair.0, &pair.1)).enumerate() {
+        let alpha = ALPHA / (m - i) as f64;
+        rejecting = rejecting && test.p_different() <= alpha;
+        let better = match comparison.metric.better() {
+            Better::Lower => test.mean < 0.0,
+            _ => test.mean > 0.0,
+        };
+        comparison.verdict = if test.is_same() {
+            Verdict::Same
+        } else if rejecting && better {
+            Verdict::Faster
+        } else if rejecting {
+            Verdict::Slower
+        } else {
+            Verdict::Undecided
+        };
+        if comparison.verdict == Verdict::Undecided {
+            comparison.more_rounds = test.more_rounds(ALPHA / m as f64);
+        }
+    }
+}
+
+/// Mean of log ratios, its standard error, and how well that is known.
+#[derive(Clone, Copy, Debug)]
+struct Test {
+    mean: f64,
+    error: f64,
+    freedom: f64,
+    /// Rounds so far.
+    rounds: f64,
+}
+
+impl Test {
+    /// `None` if there are not two values on either side, or one is not positive.
+    fn new(theirs: &[(u32, f64)], base: &[(u32, f64)], pairing: Pairing) -> Option<Self> {
+        let log = |v: f64| (v > 0.0).then(|| v.ln());
+        match pairing {
+            Pairing::ByRound => {
+                let mut logs = Vec::new();
+                for (round, value) in theirs {
+                    if let Some((_, other)) = base.iter().find(|(r, _)| r == round) {
+                        logs.push(log(*value)? - log(*other)?);
+                    }
+                }
+                Self::of_logs(&logs)
+            }
+            Pairing::None => {
+                let logs =
+                    |values: &[(u32, f64)]| values.iter().map(|(_, v)| log(*v)).collect::<Option<Vec<_>>>();
+                let (theirs, base) = (logs(theirs)?, logs(base)?);
+                let (a, b) = (mean_and_deviation(&theirs)?, mean_and_deviation(&base)?);
+                let variance = |deviation: f64, n: usize| deviation.powi(2) / n as f64;
+                let (va, vb) = (variance(a.1, theirs.len()), variance(b.1, base.len()));
+                // Welch and Satterthwaite.
+                let shares = va.powi(2) / (theirs.len() - 1) as f64 + vb.powi(2) / (base.len() - 1) as f64;
+                let freedom = if shares > 0.0 {
+                    (va + vb).powi(2) / shares
+                } else {
+                    (theirs.len() + base.len() - 2) as f64
+                };
+                let rounds = theirs.len().min(base.len()) as f64;
+                Some(Self { mean: a.0 - b.0, error: (va + vb).sqrt(), freedom, rounds })
+            }
+        }
+    }
+
+    fn of_logs(logs: &[f64]) -> Option<Self> {
+        let (mean, deviation) = mean_and_deviation(logs)?;
+        let n = logs.len() as f64;
+        Some(Self { mean, error: deviation / n.sqrt(), freedom: n - 1.0, rounds: n })
+    }
+
+    /// The ratio with its 95 % interval.
+    fn ratio(&self) -> Estimate {
+        let half = t_quantile(0.975, self.freedom) * self.error;
+        let interval = Some(((self.mean - half).exp(), (self.mean + half).exp()));
+        Estimate { value: self.mean.exp(), interval }
+    }
+
+    /// Probability of a difference as large as this, either way, if there were none.
+    fn p_different(&self) -> f64 {
+        if self.error == 0.0 {
+            return if self.mean == 0.0 { 1.0 } else { 0.0 };
+        }
+        2.0 * t_above((self.mean / self.error).abs(), self.freedom)
+    }
+
+    /// Both one-sided tests say that the ratio lies within the margin.
+    fn is_same(&self) -> bool {
+        let room = (1.0 + MARGIN).ln() - self.mean.abs();
+        if self.error == 0.0 {
+            return room > 0.0;
+        }
+        t_above(room / self.error, self.freedom) <= ALPHA
+    }
+
+    /// Rounds that would have to be added for a decision in nine of ten cases, if the ratio is what it
+    /// seems and the spread stays as it is. The normal approximation is good enough for a forecast.
+    fn more_rounds(&self, alpha: f64) -> Option<u32> {
+        const Z_POWER: f64 = 1.2816;
+        let margin = (1.0 + MARGIN).ln();
+        let per_round = self.error * self.rounds.sqrt();
+        let wide = 1e6;
+        let (distance, z) = if self.mean.abs() > margin {
+            (self.mean.abs(), t_quantile(1.0 - alpha / 2.0, wide))
+        } else {
+            (margin - self.mean.abs(), t_quantile(1.0 - ALPHA, wide))
+        };
+        let needed = ((z + Z_POWER) * per_round / distance).powi(2).ceil().max(self.rounds + 1.0);
+        (needed <= MOST_ROUNDS).then(|| (needed - self.rounds) as u32)
+    }
+}
+
+/// One figure for a target over all steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The target.
+    pub target: String,
+    /// The target compared with.
+    pub baseline: String,
+    /// Geometric mean over the steps of how many times as fast the target is, with its 95 % interval.
+    pub speed: Estimate,
+    /// Steps that are in it.
+    pub steps: usize,
+}
+
+/// For every target but the baseline the geometric mean of its headline ratios, each step counting
+/// once. Latencies count inversely, so that above 1 is always faster.
+pub fn summarise(plan: &Plan, series: &[Series], baseline: &str, pairing: Pairing) -> Vec<Summary> {
+    let mut targets: Vec<&str> = Vec::new();
+    for s in series.iter().filter(|s| s.target != baseline) {
+        if !targets.contains(&s.target.as_str()) {
+            targets.push(&s.target);
+        }
+    }
+    let summary = |target: &str| {
+        let logs: Vec<StepLogs> =
+            plan.steps.iter().filter_map(|step| step_logs(series, &step.id, target, baseline)).collect();
+        let test = match pairing {
+            Pairing::ByRound => over_rounds(&logs)?,
+            Pairing::None => over_steps(&logs)?,
+        };
+        let (target, baseline) = (target.to_owned(), baseline.to_owned());
+        Some(Summary { target, baseline, speed: test, steps: logs.len() })
+    };
+    targets.into_iter().filter_map(summary).collect()
+}
+
+/// Logarithms of a step's headline speeds, the mean over its operations, by round: the target's and the
+/// baseline's.
+struct StepLogs {
+    theirs: Vec<(u32, f64)>,
+    base: Vec<(u32, f64)>,
+}
+
+fn step_logs(series: &[Series], step: &str, target: &str, baseline: &str) -> Option<StepLogs> {
+    let of = |target: &str| -> Option<Vec<(u32, f64)>> {
+        let all: Vec<&Series> =
+            series.iter().filter(|s| s.is_headline && s.step == step && s.target == target).collect();
+        let first = all.first()?;
+        let mut logs = Vec::new();
+        for (round, _) in &first.values {
+            let mut sum = 0.0;
+            for s in &all {
+                let value = s.values.iter().find(|(r, _)| r == round)?.1;
+                let sign = if s.metric.better() == Better::Lower { -1.0 } else { 1.0 };
+                sum += sign * if value > 0.0 { value.ln() } else { return None };
+            }
+            logs.push((*round, sum / all.len() as f64));
+        }
+        Some(logs)
+    };
+    Some(StepLogs { theirs: of(target)?, base: of(baseline)? })
+}
+
+/// Paired: the mean over the steps in each round that has all of them, then over those rounds.
+fn over_rounds(steps: &[StepLogs]) -> Option<Estimate> {
+    let at = |logs: &[(u32, f64)], round: u32| logs.iter().find(|(r, _)| *r == round).map(|(_, v)| *v);
+    let rounds: Vec<u32> = steps.first()?.theirs.iter().map(|(round, _)| *round).collect();
+    let whole: Vec<f64> = rounds
+        .into_iter()
+        .filter_map(|round| {
+            let ratio = |s: &StepLogs| Some(at(&s.theirs, round)? - at(&s.base, round)?);
+            let ratios = steps.iter().map(ratio).collect::<Option<Vec<f64>>>()?;
+            Some(ratios.iter().sum::<f64>() / ratios.len() as f64)
+        })
+        .collect();
+    match Test::of_logs(&whole) {
+        Some(test) => Some(test.ratio()),
+        None => whole.first().map(|log| Estimate { value: log.exp(), interval: None }),
+    }
+}
+
+/// Unpaired: the steps' errors add up.
+fn over_steps(steps: &[StepLogs]) -> Option<Estimate> {
+    let tests: Vec<Test> = steps
+        .iter()
+        .filter_map(|s| {
+            let exp = |logs: &[(u32, f64)]| logs.iter().map(|(r, v)| (*r, v.exp())).collect::<Vec<_>>();
+            Test::new(&exp(&s.theirs), &exp(&s.base), Pairing::None)
+        })
+        .collect();
+    let n = tests.len() as f64;
+    let freedom = tests.iter().map(|t| t.freedom).fold(f64::INFINITY, f64::min);
+    let mean = tests.iter().map(|t| t.mean).sum::<f64>() / n;
+    let error = tests.iter().map(|t| t.error.powi(2)).sum::<f64>().sqrt() / n;
+    (!tests.is_empty()).then(|| Test { mean, error, freedom, rounds: 0.0 }.ratio())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_distr::{Distribution, Normal};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    fn series(target: &str, step: &str, metric: Metric, values: &[f64]) -> Series {
+        Series {
+            target: target.into(),
+            step: step.into(),
+            operation: Operation::Read,
+            metric,
+            is_headline: true,
+            values: values.iter().enumerate().map(|(i, v)| (i as u32, *v)).collect(),
+        }
+    }
+
+    fn verdict(a: &[f64], b: &[f64], metric: Metric) -> Comparison {
+        let both = [series("a", "s", metric, a), series("b", "s", metric, b)];
+        compare(&both, "a", Pairing::ByRound).remove(0)
+    }
+
+    #[test]
+    fn a_ratio_is_paired_so_that_drift_common_to_both_cancels() {
+        let base = [100.0, 150.0, 80.0, 200.0, 120.0];
+        let twice: Vec<f64> = base.iter().zip([1.99, 2.01, 2.0, 2.02, 1.98]).map(|(b, f)| b * f).collect();
+        let comparison = verdict(&base, &twice, Metric::Bandwidth);
+        assert_eq!(comparison.verdict, Verdict::Faster);
+        let (low, high) = comparison.ratio.interval.unwrap();
+        assert!((comparison.ratio.value - 2.0).abs() < 0.01 && low > 1.97 && high < 2.03);
+
+        let both = [series("a", "s", Metric::Bandwidth, &base), series("b", "s", Metric::Bandwidth, &twice)];
+        let unpaired = compare(&both, "a", Pairing::None).remove(0);
+        assert!(unpaired.ratio.interval.unwrap().0 < 1.5, "without pairs the drift is in the interval");
+        assert!(unpaired.method.contains("drift"));
+    }
+
+    #[test]
+    fn a_higher_latency_is_slower() {
+        let slow = verdict(&[10.0, 10.1, 9.9], &[20.0, 20.1, 19.9], Metric::LatP99);
+        assert_eq!(slow.verdict, Verdict::Slower);
+    }
+
+    #[test]
+    fn the_four_verdicts() {
+        let base = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0];
+        let scaled = |f: f64| -> Vec<f64> {
+            base.iter().zip([0.999, 1.001, 1.0, 0.9995, 1.0005, 1.0]).map(|(b, e)| b * f * e).collect()
+        };
+        assert_eq!(verdict(&base, &scaled(1.2), Metric::Iops).verdict, Verdict::Faster);
+        assert_eq!(verdict(&base, &scaled(0.8), Metric::Iops).verdict, Verdict::Slower);
+        assert_eq!(verdict(&base, &scaled(1.01), Metric::Iops).verdict, Verdict::Same);
+        let noisy = verdict(&base, &[90.0, 150.0, 100.0, 130.0, 80.0, 150.0], Metric::Iops);
+        assert_eq!(noisy.verdict, Verdict::Undecided);
+        assert!(noisy.more_rounds.unwrap() > 10);
+    }
+
+    #[test]
+    fn figures_without_spread_are_judged_exactly() {
+        assert_eq!(verdict(&[5.0; 3], &[5.0; 3], Metric::Iops).verdict, Verdict::Same);
+        assert_eq!(verdict(&[5.0; 3], &[6.0; 3], Metric::Iops).verdict, Verdict::Faster);
+    }
+
+    #[test]
+    fn too_few_or_impossible_values_give_no_comparison() {
+        let of = |a: &[f64], b: &[f64]| {
+            let both = [series("a", "s", Metric::Iops, a), series("b", "s", Metric::Iops, b)];
+            compare(&both, "a", Pairing::ByRound).len()
+        };
+        assert_eq!(of(&[1.0], &[2.0]), 0);
+        assert_eq!(of(&[1.0, 0.0], &[2.0, 2.0]), 0);
+        assert_eq!(of(&[1.0, 1.5], &[2.0, 2.0]), 1);
+    }
+
+    /// Twenty identical pairs at 5 % spread, a thousand times: without correction every run would have
+    /// one wrong claim on average; with it at most one run in twenty may have any.
+    #[test]
+    fn in_a_table_of_twenty_equal_pairs_a_wrong_claim_is_rare() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let noise = Normal::new(0.0f64, 0.05).unwrap();
+        let mut draw = || -> Vec<f64> { (0..5).map(|_| 100.0 * noise.sample(&mut rng).exp()).collect() };
+        let mut wrong_tables = 0;
+        for _ in 0..1000 {
+            let mut table = Vec::new();
+            for step in 0..20 {
+                table.push(series("a", &step.to_string(), Metric::Iops, &draw()));
+                table.push(series("b", &step.to_string(), Metric::Iops, &draw()));
+            }
+            let claims = compare(&table, "a", Pairing::ByRound);
+            let wrong = claims.iter().any(|c| matches!(c.verdict, Verdict::Faster | Verdict::Slower));
+            wrong_tables += u32::from(wrong);
+        }
+        assert!(wrong_tables <= 65, "{wrong_tables} of 1000 tables have a wrong claim");
+        assert!(wrong_tables >= 20, "{wrong_tables}: the correction need not be this strict");
+    }
+
+    #[test]
+    fn the_forecast_of_rounds_is_about_right() {
+        // A true ratio of 1.10 at 5 % spread of the log ratio: forecast from 4 rounds, then check that
+        // so many rounds do decide it in most cases.
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+        let noise = Normal::new(1.10f64.ln(), 0.05).unwrap();
+        let needed = Test { mean: 1.10f64.ln(), error: 0.05 / 2.0, freedom: 3.0, rounds: 4.0 };
+        let rounds = 4 + needed.more_rounds(ALPHA).unwrap() as usize;
+        let decided = (0..1000)
+            .filter(|_| {
+                let logs: Vec<f64> = (0..rounds).map(|_| noise.sample(&mut rng)).collect();
+                Test::of_logs(&logs).unwrap().p_different() <= ALPHA
+            })
+            .count();
+        assert!(decided > 750, "{decided} of 1000 decided after {rounds} rounds");
+    }
+
+    #[test]
+    fn the_summary_is_the_geometric_mean_with_each_step_counting_once() {
+        let plan = Plan {
+            id: String::new(),
+            suite: String::new(),
+            steps: ["s1", "s2"]
+                .map(|id| Step {
+                    id: id.into(),
+                    title: String::new(),
+                    prepare: model::Preparation::Written,
+                    workload: crate::measure::tests::workload(),
+                    engine: model::EngineChoice::Auto,
+                    stop: model::Stop::default(),
+                    ramp_ns: 0,
+                    interval_ns: 1,
+                    max_errors: 1,
+                })
+                .to_vec(),
+            rounds: model::Rounds::Fixed(3),
+            layout_limit_ns: 0,
+        };
+        // Twice as fast in one step, and an eighth of the latency (under a given load) in the other.
+        let all = [
+            series("a", "s1", Metric::Bandwidth, &[10.0, 11.0, 12.0]),
+            series("b", "s1", Metric::Bandwidth, &[20.0, 22.0, 24.0]),
+            series("a", "s2", Metric::LatP99, &[8.0, 9.0, 10.0]),
+            series("b", "s2", Metric::LatP99, &[1.0, 1.125, 1.25]),
+        ];
+        let summary = summarise(&plan, &all, "a", Pairing::ByRound).remove(0);
+        assert_eq!((summary.target.as_str(), summary.steps), ("b", 2));
+        assert!((summary.speed.value - 4.0).abs() < 1e-9, "{:?}", summary.speed);
+        let unpaired = summarise(&plan, &all, "a", Pairing::None).remove(0);
+        assert!((unpaired.speed.value - 4.0).abs() < 1e-9);
+        assert!(unpaired.speed.interval.unwrap().0 < 3.9);
+    }
+}

@@ -1,0 +1,384 @@
+//! From repeats to measurements.
+
+use std::collections::BTreeMap;
+
+use model::{
+    Estimate, Measurement, Metric, Mix, Operation, OperationStats, Repeat, RepeatFinished, Run, Step,
+};
+
+use crate::stats::{METHOD_LARGEST, METHOD_MEAN_T, mean_with_t_interval};
+
+/// Every metric that one repeat gives, by operation, in the metric's unit.
+///
+/// Rates are all operations or bytes over all the measured wall time, a final sync included; for
+/// metadata operations, which take turns, over the time spent in their own passes.
+pub fn repeat_values(step: &Step, repeat: &Repeat) -> Vec<(Operation, Metric, f64)> {
+    let Some(finished) = &repeat.finished else { return Vec::new() };
+    let window_s = finished.window_ns as f64 / 1e9;
+    if window_s <= 0.0 {
+        return Vec::new();
+    }
+    let jobs = f64::from(step.workload.jobs);
+    let measured = repeat.measured();
+    let mut values = Vec::new();
+    for (operation, stats) in measured.iter().filter(|(_, stats)| stats.count > 0) {
+        let seconds = if stats.active_ns > 0 { stats.active_ns as f64 / 1e9 / jobs } else { window_s };
+        values.push((*operation, Metric::Iops, stats.count as f64 / seconds));
+        if operation.moves_data() || stats.bytes > 0 {
+            values.push((*operation, Metric::Bandwidth, stats.bytes as f64 / seconds));
+        }
+        latencies(*operation, stats, &mut values);
+    }
+    if let Some(sync) = measured.get(&Operation::Sync).filter(|s| s.count > 0) {
+        let share = sync.lat.sum_ns() as f64 / 1e9 / (window_s * jobs);
+        values.push((Operation::Sync, Metric::SyncShare, share));
+    }
+    if let Some(first) = primary(step).filter(|o| measured.contains_key(o)) {
+        circumstances(first, repeat, finished, &mut values);
+    }
+    values
+}
+
+/// The operation that a step's circumstances are told with: the first that it counts.
+fn primary(step: &Step) -> Option<Operation> {
+    step.workload.operations().first().copied()
+}
+
+fn latencies(operation: Operation, stats: &OperationStats, values: &mut Vec<(Operation, Metric, f64)>) {
+    let lat = &stats.lat;
+    let percentile = |p: f64| lat.percentile_ns(p).map(|ns| ns as f64);
+    let mean = |h: &Option<model::Histogram>| h.as_ref().and_then(model::Histogram::mean_ns);
+    let all = [
+        (Metric::LatMean, lat.mean_ns()),
+        (Metric::LatP50, percentile(50.0)),
+        (Metric::LatP95, percentile(95.0)),
+        (Metric::LatP99, percentile(99.0)),
+        (Metric::LatP999, percentile(99.9)),
+        (Metric::LatMax, lat.max_ns().map(|ns| ns as f64)),
+        (Metric::SlatMean, mean(&stats.slat)),
+        (Metric::ClatMean, mean(&stats.clat)),
+    ];
+    values.extend(all.into_iter().filter_map(|(metric, value)| Some((operation, metric, value?))));
+}
+
+fn circumstances(
+    operation: Operation,
+    repeat: &Repeat,
+    finished: &RepeatFinished,
+    values: &mut Vec<(Operation, Metric, f64)>,
+) {
+    let whole = repeat.whole();
+    let all = whole.iter().filter(|(o, _)| **o != Operation::DurableWrite);
+    let operations: u64 = all.map(|(_, s)| s.count).sum();
+    if let Some(share) = finished.machine.and_then(|m| m.busy_share()) {
+        values.push((operation, Metric::Cpu, share));
+    }
+    if operations > 0 {
+        let user = finished.workers.user_ns as f64 / operations as f64;
+        values.push((operation, Metric::CpuUserPerIo, user));
+    }
+    if let Some(depth) = repeat.queue_depth() {
+        values.push((operation, Metric::QueueDepth, depth));
+    }
+    for direction in [Operation::Read, Operation::Write] {
+        if let Some(ratio) = device_ratio(&whole, finished, direction, 0) {
+            values.push((direction, Metric::DeviceRatio, ratio));
+        }
+    }
+}
+
+/// Bytes that the block devices counted in one direction, divided by the bytes that the workload moved,
+/// both over the whole repeat. `below` counts levels of block devices from the uppermost, 0; devices
+/// side by side (an array's members) add up. `None` without such a level or such operations.
+pub fn device_ratio(
+    whole: &BTreeMap<Operation, OperationStats>,
+    finished: &RepeatFinished,
+    direction: Operation,
+    below: usize,
+) -> Option<f64> {
+    let moved = whole.get(&direction)?.bytes;
+    let mut levels: Vec<u32> = finished.devices.iter().map(|d| d.level).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let level = *levels.get(below)?;
+    let at_level = finished.devices.iter().filter(|d| d.level == level);
+    let counted: u64 = match direction {
+        Operation::Read => at_level.map(|d| d.read_bytes).sum(),
+        Operation::Write => at_level.map(|d| d.written_bytes).sum(),
+        _ => return None,
+    };
+    (moved > 0).then(|| counted as f64 / moved as f64)
+}
+
+/// Every metric of every operation of every step on every target, over the repeats that ended as
+/// planned; in the order of the plan.
+pub fn measurements(run: &Run) -> Vec<Measurement> {
+    let mut measurements = Vec::new();
+    for step in &run.started.plan.steps {
+        for target in &run.started.targets {
+            let mut values: BTreeMap<(Operation, Metric), Vec<(u32, f64)>> = BTreeMap::new();
+            for repeat in run.completed(&step.id, &target.name) {
+                for (operation, metric, value) in repeat_values(step, repeat) {
+                    values.entry((operation, metric)).or_default().push((repeat.started.round, value));
+                }
+            }
+            for operation in shown_operations(step) {
+                for metric in Metric::ALL {
+                    if let Some(values) = values.remove(&(operation, metric)) {
+                        measurements.push(measurement(&target.name, &step.id, operation, metric, values));
+                    }
+                }
+            }
+        }
+    }
+    measurements
+}
+
+/// The operations of a step in the order in which they are shown, syncs of metadata work included.
+fn shown_operations(step: &Step) -> Vec<Operation> {
+    let mut operations = step.workload.operations();
+    if matches!(step.workload.mix, Mix::Metadata(_)) && step.workload.sync.every > 0 {
+        operations.push(Operation::Sync);
+    }
+    operations
+}
+
+fn measurement(
+    target: &str,
+    step: &str,
+    operation: Operation,
+    metric: Metric,
+    values: Vec<(u32, f64)>,
+) -> Measurement {
+    let plain: Vec<f64> = values.iter().map(|(_, v)| *v).collect();
+    let (estimate, method) = if metric == Metric::LatMax {
+        let largest = plain.iter().copied().fold(0.0, f64::max);
+        (Estimate { value: largest, interval: None }, METHOD_LARGEST)
+    } else {
+        let nothing = Estimate { value: f64::NAN, interval: None };
+        (mean_with_t_interval(&plain).unwrap_or(nothing), METHOD_MEAN_T)
+    };
+    Measurement {
+        target: target.to_owned(),
+        step: step.to_owned(),
+        operation,
+        metric,
+        values,
+        estimate,
+        method,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use model::*;
+
+    /// Random 4 KiB reads at depth 1, direct.
+    pub(crate) fn workload() -> Workload {
+        Workload {
+            mix: Mix::Transfer { read_percent: 100 },
+            pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: false },
+            block: BlockSizes::uniform(4096),
+            iodepth: 1,
+            jobs: 1,
+            files: FileSet { count: 1, size_bytes: None },
+            pace: Pace::Closed,
+            direct: true,
+            open_sync: OpenSync::None,
+            sync: SyncRule { every: 0, data_only: false, at_end: false },
+            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
+            verify: false,
+            regions: Regions::Disjoint,
+            cache: CacheState::Cold,
+        }
+    }
+
+    /// A run of one step on one target with three repeats of one second, each of which read or wrote
+    /// 1000 blocks, all from or to the device.
+    pub(crate) fn run(workload: Workload) -> Run {
+        let step = Step {
+            id: "step".into(),
+            title: "Step".into(),
+            prepare: Preparation::Written,
+            engine: EngineChoice::Auto,
+            stop: Stop { time_ns: Some(1_000_000_000), ..Stop::default() },
+            ramp_ns: 0,
+            interval_ns: 1_000_000_000,
+            max_errors: 1,
+            workload,
+        };
+        let operation = step.workload.operations()[0];
+        let target = Target {
+            name: "disk".into(),
+            path: "/mnt".into(),
+            kind: TargetKind::Directory,
+            size_bytes: 1 << 40,
+            free_bytes: 1 << 40,
+            block_bytes: 512,
+            direct: true,
+            writable: true,
+            stack: vec![Layer {
+                kind: LayerKind::Filesystem,
+                name: "ext4".into(),
+                level: 0,
+                device: None,
+                facts: BTreeMap::new(),
+            }],
+        };
+        let mut run = Run::new(RunStarted {
+            format: LOG_FORMAT,
+            id: "run".into(),
+            started_unix_ns: 0,
+            version: String::new(),
+            command: Vec::new(),
+            host: Host { memory_bytes: 8 << 30, ..Host::default() },
+            targets: vec![target],
+            baseline: "disk".into(),
+            plan: Plan {
+                id: String::new(),
+                suite: String::new(),
+                steps: vec![step],
+                rounds: Rounds::Fixed(3),
+                layout_limit_ns: 0,
+            },
+            seed: 0,
+        });
+        run.repeats = (0..3).map(|round| repeat(operation, round)).collect();
+        run
+    }
+
+    fn repeat(operation: Operation, round: u32) -> Repeat {
+        let mut lat = LatencyRecorder::new();
+        lat.record_many(1_000_000, 1000);
+        let stats =
+            OperationStats { count: 1000, bytes: 4_096_000, lat: lat.finish(), ..OperationStats::default() };
+        let device = DeviceActivity {
+            name: "sda".into(),
+            level: 1,
+            read_bytes: if operation == Operation::Read { 4_096_000 } else { 0 },
+            written_bytes: if operation == Operation::Write { 4_096_000 } else { 0 },
+            discarded_bytes: 0,
+            reads: 1000,
+            writes: 0,
+            flushes: 0,
+            busy_ns: 1,
+            queue_ns: 1,
+        };
+        Repeat {
+            started: RepeatStarted {
+                repeat: round,
+                at_ns: 0,
+                round,
+                step: "step".into(),
+                target: "disk".into(),
+                engine: EngineKind::IoUring,
+                direct: true,
+                size_bytes: 4 << 30,
+                seed: 0,
+            },
+            intervals: vec![Interval {
+                repeat: round,
+                phase: Phase::Measure,
+                start_ns: 0,
+                len_ns: 1_000_000_000,
+                operations: BTreeMap::from([(operation, stats)]),
+                in_flight_ns: 1_000_000_000,
+            }],
+            finished: Some(Box::new(RepeatFinished {
+                repeat: round,
+                at_ns: 1,
+                outcome: RepeatOutcome::Completed,
+                window_ns: 1_000_000_000,
+                counted_ns: 1_000_000_000,
+                unserved: 0,
+                workers: CpuTime { user_ns: 10_000_000, system_ns: 90_000_000 },
+                busiest_worker: 0.1,
+                process: CpuTime::default(),
+                machine: Some(MachineCpu { user_ns: 250, idle_ns: 750, ..MachineCpu::default() }),
+                process_io: None,
+                devices: vec![device],
+                cache: None,
+                integrity: None,
+            })),
+        }
+    }
+
+    fn value(run: &Run, operation: Operation, metric: Metric) -> f64 {
+        let found = measurements(run).into_iter().find(|m| m.operation == operation && m.metric == metric);
+        found.unwrap_or_else(|| panic!("no {metric} of {operation}")).estimate.value
+    }
+
+    #[test]
+    fn rates_are_all_operations_over_all_time() {
+        let run = run(workload());
+        assert_eq!(value(&run, Operation::Read, Metric::Iops), 1000.0);
+        assert_eq!(value(&run, Operation::Read, Metric::Bandwidth), 4_096_000.0);
+        assert_eq!(value(&run, Operation::Read, Metric::LatMax), 1e6);
+        assert_eq!(value(&run, Operation::Read, Metric::Cpu), 0.25);
+        assert_eq!(value(&run, Operation::Read, Metric::CpuUserPerIo), 10_000.0);
+        assert_eq!(value(&run, Operation::Read, Metric::QueueDepth), 1.0);
+        assert_eq!(value(&run, Operation::Read, Metric::DeviceRatio), 1.0);
+    }
+
+    #[test]
+    fn the_final_sync_is_in_the_time_and_its_share_is_told() {
+        let mut run = run(Workload {
+            mix: Mix::Transfer { read_percent: 0 },
+            sync: SyncRule { every: 0, data_only: false, at_end: true },
+            ..workload()
+        });
+        for repeat in &mut run.repeats {
+            let mut lat = LatencyRecorder::new();
+            lat.record(1_000_000_000);
+            let sync = OperationStats { count: 1, lat: lat.finish(), ..OperationStats::default() };
+            repeat.intervals[0].operations.insert(Operation::Sync, sync);
+            repeat.finished.as_mut().unwrap().window_ns = 2_000_000_000;
+        }
+        assert_eq!(value(&run, Operation::Write, Metric::Iops), 500.0);
+        assert_eq!(value(&run, Operation::Sync, Metric::SyncShare), 0.5);
+    }
+
+    #[test]
+    fn only_good_repeats_and_only_what_lies_behind_the_ramp_count() {
+        let mut run = run(workload());
+        run.repeats[0].finished.as_mut().unwrap().outcome = RepeatOutcome::Interrupted;
+        run.repeats[1].intervals[0].phase = Phase::Ramp;
+        let iops = measurements(&run).into_iter().find(|m| m.metric == Metric::Iops).unwrap();
+        assert_eq!(iops.values, [(2, 1000.0)]);
+    }
+
+    #[test]
+    fn members_of_an_array_add_up_on_their_level() {
+        let run = run(workload());
+        let repeat = &run.repeats[0];
+        let mut finished = repeat.finished.clone().unwrap();
+        let member = |name: &str, level, read_bytes| DeviceActivity {
+            name: name.into(),
+            level,
+            read_bytes,
+            ..finished.devices[0].clone()
+        };
+        finished.devices =
+            vec![member("md0", 1, 4_096_000), member("sda", 2, 1_024_000), member("sdb", 2, 2_048_000)];
+        let ratio = |below| device_ratio(&repeat.whole(), &finished, Operation::Read, below);
+        assert_eq!((ratio(0), ratio(1), ratio(2)), (Some(1.0), Some(0.75), None));
+    }
+
+    #[test]
+    fn names_are_rated_over_the_time_of_their_own_passes() {
+        let work = MetadataWork {
+            operations: vec![MetadataOperation::Create],
+            files: 1,
+            directories: 1,
+            file_bytes: 0,
+        };
+        let mut run = run(Workload { mix: Mix::Metadata(work), jobs: 2, ..workload() });
+        for repeat in &mut run.repeats {
+            let stats = repeat.intervals[0].operations.get_mut(&Operation::Create).unwrap();
+            // Two jobs, each half a second of the second in this pass.
+            stats.active_ns = 1_000_000_000;
+        }
+        assert_eq!(value(&run, Operation::Create, Metric::Iops), 2000.0);
+    }
+}
