@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use rustix::fs::OFlags;
 
@@ -128,6 +129,14 @@ pub fn settle(file: &File) -> io::Result<()> {
     rustix::fs::syncfs(file).map_err(io::Error::from)
 }
 
+/// Asks the filesystem to set aside `bytes` bytes for the file from its start.
+///
+/// # Errors
+/// The kernel's: `ENOSPC` if there is no room, `EOPNOTSUPP` if the filesystem cannot promise.
+pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes).map_err(io::Error::from)
+}
+
 /// Bytes that an ordinary user may still write on the filesystem that holds `path`.
 ///
 /// # Errors
@@ -156,6 +165,7 @@ impl PrivateDirectory {
             let path = parent.join(name);
             match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
+                    living().push(path.clone());
                     let directory = Self { path };
                     Manifest::of_this_process(run).write(directory.path()).map_err(refused)?;
                     return Ok(directory);
@@ -187,6 +197,25 @@ impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         // What resists, such as a device that has gone, is found again through the manifest.
         let _ = fs::remove_dir_all(&self.path);
+        living().retain(|path| *path != self.path);
+    }
+}
+
+/// The private directories that this process has made and not yet removed.
+fn living() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+    static LIVING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    LIVING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Removes all private directories of this process at once, for when it must end without unwinding.
+/// Workers may still be making files in them, so each is tried a few times.
+pub fn remove_private_directories() {
+    for path in living().iter() {
+        for _ in 0..20 {
+            if fs::remove_dir_all(path).is_ok() || !path.exists() {
+                break;
+            }
+        }
     }
 }
 

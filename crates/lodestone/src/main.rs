@@ -1,2 +1,29 @@
-//! x
-fn main() {}
+//! `lodestone`: which of these disks, filesystems, encryptions or machines is faster, by how much, and
+//! is the difference real?
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use lodestone::cli::{Cli, Command};
+use lodestone::{commands, output};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Run(args) => commands::run::run(&cli, args),
+        Command::Suites(args) => commands::suites::suites(args),
+        Command::List(args) => commands::results::list(&cli, args),
+        Command::Show(args) => commands::results::show(&cli, args),
+        Command::Compare(args) => commands::results::compare(&cli, args),
+        Command::Export(args) => commands::results::export(&cli, args),
+        Command::Clean(args) => commands::clean::clean(&cli, args),
+        Command::Reindex => commands::results::reindex(&cli),
+        Command::Completions(args) => commands::generated::completions(args.shell),
+        Command::Man => commands::generated::man(),
+        Command::Schema(args) => commands::generated::schema(args.of),
+    };
+    match result {
+        Ok(code) => code,
+        Err(failure) => output::fail(&failure),
+    }
+}

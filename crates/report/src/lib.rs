@@ -1,1 +1,23 @@
-//! x
+//! What people and programs read: tables in text and Markdown, exports in JSON and CSV.
+//!
+//! # Invariants
+//! * Pure: events and figures in, bytes out. Nothing is printed here, no file is opened, no clock read.
+//! * Every cell that shows a figure can say where it comes from ([`Provenance`]).
+//! * Whatever a target or a step is called stays harmless: control characters never reach a terminal,
+//!   and what has a meaning in Markdown or CSV is escaped.
+
+mod csv;
+mod document;
+mod figures;
+mod grid;
+pub mod json;
+mod markdown;
+mod run_document;
+mod text;
+
+pub use csv::csv;
+pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
+pub use figures::{Units, display_iops, display_ns, display_rate};
+pub use markdown::markdown;
+pub use run_document::{RunView, comparison_document, run_document, when};
+pub use text::{TextStyle, table_text, text};

@@ -1,0 +1,304 @@
+//! The command line. Parsing touches nothing outside the arguments.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Args, Parser, Subcommand, ValueEnum};
+
+/// A storage benchmark for Linux that answers with evidence: which of these disks, filesystems or
+/// machines is faster, by how much, and is the difference real?
+#[derive(Debug, Parser)]
+#[command(name = "lodestone", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 done, 2 wrong usage, 3 something failed, 130 stopped by the user.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else
+    /// ~/.local/share/lodestone]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+
+    /// Colours in tables and progress
+    #[arg(long, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    pub color: When,
+
+    /// Powers for bytes: MB (10^6) or MiB (2^20)
+    #[arg(long, global = true, value_enum, default_value_t = UnitWord::Si, value_name = "UNITS")]
+    pub units: UnitWord,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Powers for bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UnitWord {
+    /// 1 MB is 1,000,000 bytes.
+    Si,
+    /// 1 MiB is 1,048,576 bytes.
+    Iec,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure one or more places, interleaved, and compare them
+    Run(Box<RunArgs>),
+    /// Show what can be run
+    Suites(SuitesArgs),
+    /// List the runs that are kept
+    List(ListArgs),
+    /// Show what a run came to
+    Show(ShowArgs),
+    /// Compare runs with each other, also of different machines
+    Compare(CompareArgs),
+    /// Write a run as JSON, CSV or Markdown
+    Export(ExportArgs),
+    /// Find and remove what killed runs had to leave behind
+    Clean(CleanArgs),
+    /// Make the index of runs anew from their logs
+    Reindex,
+    /// Write a shell's completions to the standard output
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
+    /// Write the manual page to the standard output
+    #[command(hide = true)]
+    Man,
+    /// Write the JSON Schema of an export to the standard output
+    Schema(SchemaArgs),
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_long_help = RUN_HELP)]
+pub struct RunArgs {
+    /// Directories, files or block devices to measure, as PATH or NAME=PATH [default: the current
+    /// directory]
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+
+    /// Suite to run: the name of one that comes with the program, or a TOML file [default: quick; with
+    /// --rw: the one workload that the options describe]
+    #[arg(long, short, value_name = "NAME|FILE")]
+    pub suite: Option<String>,
+
+    /// How often each step is repeated: a number, or auto for as often as the budget allows
+    #[arg(long, value_name = "N|auto")]
+    pub rounds: Option<String>,
+
+    /// Time for the whole run, layout of the test files included
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+
+    /// Target that the others are compared with [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+
+    /// Allow a file or block device to be overwritten: name it here once more, and with it, separated
+    /// by commas, everything on it that would be destroyed
+    #[arg(long, value_name = "TARGET[,WHAT…]", value_delimiter = ',')]
+    pub overwrite: Vec<String>,
+
+    /// Seed of everything random, to repeat a run exactly
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u32>,
+
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Write the result as JSON to the standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Options of the workload, from the planner's table.
+    #[command(flatten)]
+    pub options: WorkloadOptions,
+}
+
+const RUN_HELP: &str = "\
+Examples:
+  lodestone run                            the current directory's storage, in a minute and a half
+  lodestone run /mnt/ssd /mnt/usb          two disks, interleaved, with verdicts
+  lodestone run ssd=/mnt/a usb=/mnt/b --suite full --budget 1h
+  lodestone run /mnt/ssd --rw randread --bs 4k --iodepth 32 --runtime 10s
+  lodestone run /dev/sdb                   reads only
+  lodestone run /dev/sdb --overwrite /dev/sdb    writes too: destroys what is on it";
+
+/// The options of a workload as given on the command line: keys of the planner's table with their
+/// values, in the order of the table.
+#[derive(Debug, Default)]
+pub struct WorkloadOptions(pub Vec<(&'static str, String)>);
+
+impl Args for WorkloadOptions {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        plan::OPTIONS.iter().fold(command, |command, option| {
+            let help = format!("{} [suite default: {}]", option.help, option.default);
+            let long_help = format!("{}\n\nAllowed: {}.\nWhere the suite says nothing: {}.", option.help, option.allowed, option.default);
+            command.arg(
+                Arg::new(option.key)
+                    .long(option.flag())
+                    .value_name(option.value)
+                    .help(help)
+                    .long_help(long_help)
+                    .help_heading("Workload options, which override the suite")
+                    .allow_hyphen_values(true),
+            )
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for WorkloadOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = plan::OPTIONS.iter().filter_map(|option| {
+            matches.get_one::<String>(option.key).map(|text| (option.key, text.clone()))
+        });
+        Ok(Self(given.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = <Self as clap::FromArgMatches>::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Arguments of `suites`.
+#[derive(Debug, Args)]
+pub struct SuitesArgs {
+    /// What to show of the suites [default: a list]
+    #[command(subcommand)]
+    pub command: Option<SuitesCommand>,
+}
+
+/// What to show of the suites.
+#[derive(Debug, Subcommand)]
+pub enum SuitesCommand {
+    /// The text of a suite, as a start for one of your own
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Every option that a suite may set, with its meaning, default and allowed values
+    Options,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The run: its id, the start of it, last, last~1 for the one before, or a log file
+    #[arg(default_value = "last", value_name = "RUN")]
+    pub run: String,
+
+    /// Target that the others are compared with [default: as in the run]
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The runs: ids, starts of ids, last, last~1, or log files
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub runs: Vec<String>,
+
+    /// What the others are compared with, as RUN:TARGET [default: the first target of the first run]
+    #[arg(long, value_name = "RUN:TARGET")]
+    pub baseline: Option<String>,
+
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The run: its id, the start of it, last, last~1 for the one before, or a log file
+    #[arg(default_value = "last", value_name = "RUN")]
+    pub run: String,
+
+    /// The form
+    #[arg(long, short, value_enum, default_value_t = Format::Json)]
+    pub format: Format,
+
+    /// Target that the others are compared with [default: as in the run]
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+
+    /// File to write to [default: the standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The form of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Everything, by the published schema.
+    Json,
+    /// One row per repeat and metric.
+    Csv,
+    /// Tables and findings.
+    Md,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Directories to look into, besides those that kept runs have measured
+    #[arg(value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+
+    /// Only show what is there
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Which export
+    #[arg(value_enum, default_value_t = SchemaOf::Run)]
+    pub of: SchemaOf,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// `export --format json` and `run --json`.
+    Run,
+    /// `compare --json`.
+    Comparison,
+}

@@ -1,0 +1,45 @@
+//! The commands, each in a module: resolve what the arguments name, act, print.
+
+pub mod clean;
+pub mod generated;
+mod problems;
+pub mod results;
+pub mod run;
+pub mod suites;
+
+use std::path::PathBuf;
+
+use record::Store;
+use report::{RunView, Units};
+
+use crate::cli::{Cli, UnitWord};
+use crate::failure::Failure;
+
+/// Where runs are kept.
+fn store(cli: &Cli) -> Result<Store, Failure> {
+    Store::open(&store_directory(cli)?).map_err(Failure::failed)
+}
+
+fn store_directory(cli: &Cli) -> Result<PathBuf, Failure> {
+    if let Some(directory) = &cli.store {
+        return Ok(directory.clone());
+    }
+    // The XDG Base Directory Specification: a relative path counts as unset.
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    set("XDG_DATA_HOME")
+        .or_else(|| Some(set("HOME")?.join(".local/share")))
+        .map(|data| data.join("lodestone"))
+        .ok_or_else(|| Failure::usage("no place to keep runs: neither XDG_DATA_HOME nor HOME is set; use --store DIR"))
+}
+
+/// How results are looked at, with the given baseline.
+fn view(cli: &Cli, baseline: &str) -> RunView {
+    RunView {
+        units: match cli.units {
+            UnitWord::Si => Units::Decimal,
+            UnitWord::Iec => Units::Binary,
+        },
+        baseline: baseline.to_owned(),
+        time_zone: jiff::tz::TimeZone::system(),
+    }
+}

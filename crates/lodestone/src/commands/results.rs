@@ -1,0 +1,222 @@
+//! `list`, `show`, `compare`, `export`, `reindex`: the results that are kept.
+
+use std::process::ExitCode;
+
+use analyse::{analyse, compare as compare_series, measurements, summarise, Analysis, Pairing, Series};
+use model::{Run, Step};
+use record::{Log, RunSummary, Store};
+use report::json;
+
+use super::{store, view};
+use crate::cli::{Cli, CompareArgs, ExportArgs, Format, ListArgs, ShowArgs};
+use crate::failure::Failure;
+use crate::output;
+
+/// Lists the runs that are kept, the oldest first.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn list(cli: &Cli, args: &ListArgs) -> Result<ExitCode, Failure> {
+    let runs = store(cli)?.runs().map_err(Failure::failed)?;
+    if args.json {
+        output::print(&json::pretty(&runs.iter().map(summary_json).collect::<Vec<_>>()))?;
+    } else if runs.is_empty() {
+        output::print("no runs are kept yet; `lodestone run` makes one\n")?;
+    } else {
+        output::print(&listed(cli, &runs))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn listed(cli: &Cli, runs: &[RunSummary]) -> String {
+    use report::{Align, Cell, Column, Table};
+    let heading = |heading, align| Column { heading, align };
+    let time_zone = view(cli, "").time_zone;
+    let rows = runs.iter().map(|run| {
+        vec![
+            Cell::text(&run.id),
+            Cell::text(report::when(run.started_unix_ns, &time_zone)),
+            Cell::text(&run.host),
+            Cell::text(&run.suite),
+            Cell::text(run.state.name()),
+            Cell::text(run.repeats.to_string()),
+            Cell::text(run.targets.join(", ")),
+        ]
+    });
+    let table = Table {
+        title: format!("{} run(s)", runs.len()),
+        columns: vec![
+            heading("run", Align::Left),
+            heading("started", Align::Left),
+            heading("host", Align::Left),
+            heading("suite", Align::Left),
+            heading("state", Align::Left),
+            heading("repeats", Align::Right),
+            heading("targets", Align::Left),
+        ],
+        stub: 1,
+        rows: rows.collect(),
+    };
+    report::table_text(&table, output::style(cli.color))
+}
+
+fn summary_json(run: &RunSummary) -> serde_json::Value {
+    serde_json::json!({
+        "id": run.id,
+        "started_unix_ns": run.started_unix_ns,
+        "host": run.host,
+        "suite": run.suite,
+        "plan": run.plan,
+        "state": run.state.name(),
+        "repeats": run.repeats,
+        "targets": run.targets,
+        "log": run.file,
+    })
+}
+
+/// Shows a run as `run` showed it at its end.
+///
+/// # Errors
+/// There is no such run or target, or it cannot be read.
+pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
+    let run = find(&store(cli)?, &args.run)?;
+    let baseline = baseline(&run, args.baseline.as_deref())?;
+    output::print(&shown(cli, &run, &analyse(&run, &baseline), &baseline))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A run as text for the terminal.
+pub(crate) fn shown(cli: &Cli, run: &Run, analysis: &Analysis, baseline: &str) -> String {
+    let document = report::run_document(run, analysis, &view(cli, baseline));
+    report::text(&document, output::style(cli.color))
+}
+
+/// The named baseline, or the one that the run was made with.
+pub(crate) fn baseline(run: &Run, wanted: Option<&str>) -> Result<String, Failure> {
+    let names: Vec<&str> = run.started.targets.iter().map(|t| t.name.as_str()).collect();
+    match wanted {
+        None => Ok(run.started.baseline.clone()),
+        Some(name) if names.contains(&name) => Ok(name.to_owned()),
+        Some(name) => {
+            Err(Failure::usage(format!("there is no target `{name}` to be the baseline; there are {}", names.join(", "))))
+        }
+    }
+}
+
+/// Reads a run and says aloud what its log lacks.
+fn find(store: &Store, name: &str) -> Result<Run, Failure> {
+    let Log { run, cut_off, damaged_lines } = store.find(name).map_err(Failure::usage)?;
+    if !damaged_lines.is_empty() {
+        let lines: Vec<String> = damaged_lines.iter().map(ToString::to_string).collect();
+        output::say(&format!(
+            "lodestone: the log of run {} is damaged in line(s) {}; what stood there is missing",
+            run.started.id,
+            lines.join(", ")
+        ));
+    }
+    if cut_off {
+        output::say(&format!("lodestone: the log of run {} ends within a line, which is left out", run.started.id));
+    }
+    Ok(run)
+}
+
+/// Writes a run in another form.
+///
+/// # Errors
+/// There is no such run or target, or the output cannot be written.
+pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
+    let run = find(&store(cli)?, &args.run)?;
+    let baseline = baseline(&run, args.baseline.as_deref())?;
+    let analysis = analyse(&run, &baseline);
+    let text = match args.format {
+        Format::Json => json::pretty(&json::run_export(&run, &analysis)),
+        Format::Csv => report::csv(&run, &analysis.measurements),
+        Format::Md => report::markdown(&report::run_document(&run, &analysis, &view(cli, &baseline))),
+    };
+    match &args.output {
+        None => output::print(&text)?,
+        Some(path) => std::fs::write(path, text)
+            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Compares runs with each other. Their targets are called `run:target`.
+///
+/// # Errors
+/// There is no such run, or nothing that the runs have in common.
+pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let store = store(cli)?;
+    let mut runs: Vec<Run> = Vec::new();
+    for name in &args.runs {
+        let run = find(&store, name)?;
+        if runs.iter().any(|r| r.started.id == run.started.id) {
+            return Err(Failure::usage(format!("run {} is named twice; name different runs", run.started.id)));
+        }
+        runs.push(run);
+    }
+    let series: Vec<Series> = runs.iter().flat_map(named_series).collect();
+    let common = in_common(&runs);
+    let series: Vec<Series> = series.into_iter().filter(|s| common.contains(&s.step.as_str())).collect();
+    let baseline = comparison_baseline(&runs, &series, args.baseline.as_deref())?;
+    let comparisons = compare_series(&series, &baseline, Pairing::None);
+    let summaries = summarise(&runs[0].started.plan, &series, &baseline, Pairing::None);
+    let all: Vec<&Run> = runs.iter().collect();
+    let text = if args.json {
+        json::pretty(&json::comparison_export(&all, &comparisons, &summaries))
+    } else {
+        let document = report::comparison_document(&all, &series, &comparisons, &summaries, &view(cli, &baseline));
+        report::text(&document, output::style(cli.color))
+    };
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn named_series(run: &Run) -> Vec<Series> {
+    let name = |target: &str| format!("{}:{target}", run.started.id);
+    let series = Series::of_run(run, &measurements(run));
+    series.into_iter().map(|s| Series { target: name(&s.target), ..s }).collect()
+}
+
+/// Ids of the steps that every run has, and has alike.
+fn in_common(runs: &[Run]) -> Vec<&str> {
+    let same = |a: &Step, b: &Step| {
+        a.id == b.id && a.workload == b.workload && a.prepare == b.prepare && a.stop == b.stop && a.ramp_ns == b.ramp_ns
+    };
+    let everywhere = |step: &&Step| runs.iter().all(|run| run.started.plan.steps.iter().any(|s| same(s, step)));
+    let (common, other): (Vec<&Step>, Vec<&Step>) = runs[0].started.plan.steps.iter().partition(everywhere);
+    if !other.is_empty() {
+        let ids: Vec<&str> = other.iter().map(|s| s.id.as_str()).collect();
+        output::say(&format!("lodestone: left out, because not all runs did the same there: {}", ids.join(", ")));
+    }
+    common.into_iter().map(|s| s.id.as_str()).collect()
+}
+
+fn comparison_baseline(runs: &[Run], series: &[Series], wanted: Option<&str>) -> Result<String, Failure> {
+    let mut names: Vec<&str> = series.iter().map(|s| s.target.as_str()).collect();
+    names.dedup();
+    if names.is_empty() {
+        return Err(Failure::usage("these runs have no step in common, so there is nothing to compare"));
+    }
+    let first = &runs[0].started;
+    let wanted = wanted.map_or_else(|| format!("{}:{}", first.id, first.baseline), str::to_owned);
+    // The run may be named by the start of its id, as everywhere.
+    let matches = |name: &&&str| **name == wanted || matches!((name.split_once(':'), wanted.split_once(':')), (Some((run, target)), Some((start, of))) if target == of && run.starts_with(start));
+    names.iter().find(matches).map(|name| (*name).to_owned()).ok_or_else(|| {
+        let mut unique = names.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        Failure::usage(format!("there is no `{wanted}` to be the baseline; there are {}", unique.join(", ")))
+    })
+}
+
+/// Makes the index anew.
+///
+/// # Errors
+/// The store cannot be used.
+pub fn reindex(cli: &Cli) -> Result<ExitCode, Failure> {
+    let store = store(cli)?;
+    let runs = store.reindex().map_err(Failure::failed)?;
+    output::print(&format!("{runs} run(s) indexed from {}\n", store.logs().display()))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,306 @@
+//! `lodestone run`: resolve what is asked, measure, show.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use analyse::analyse;
+use engine::ENGINES;
+use host::{consent, identify, leftovers, presence, Roots};
+use model::units::{parse_duration_ns, ExactSize, ShortDuration};
+use model::{Capabilities, Host, Plan, Rounds, RunOutcome, RunStarted, Severity, Target, TargetKind, LOG_FORMAT};
+use plan::{resolve, Facts, Place, Problem, Resolved, Suite, Wishes, CUSTOM_SUITE};
+
+use super::results::shown;
+use super::{problems, store, suites, view};
+use crate::cli::{Cli, RunArgs};
+use crate::failure::{Failure, FAILED, INTERRUPTED};
+use crate::progress::Progress;
+use crate::session::{PlaceState, Recorder, Session};
+use crate::{interrupt, output};
+
+/// The suite of a run that names none.
+const DEFAULT_SUITE: &str = "quick";
+
+/// Measures targets with a suite and shows what came of it.
+///
+/// # Errors
+/// Wrong usage, or a failure that is not the storage's.
+pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
+    let roots = Roots::default();
+    let host = identify(&roots);
+    let engines = Engines::probe();
+    let (suite_name, text) = suite(args)?;
+    let named = if args.targets.is_empty() { vec![".".to_owned()] } else { args.targets.clone() };
+    let resolved = resolve_plan(args, &suite_name, &text, &host, &engines, named.len())?;
+    let mut targets = host::target::inspect_all(&roots, &named).map_err(Failure::usage)?;
+    let consents = consents(&roots, args, &mut targets)?;
+    let baseline = baseline(args, &targets)?;
+    if args.dry_run {
+        output::print(&dry_run(&resolved, &targets, &engines))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let store = store(cli)?;
+    let interrupt = interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")))?;
+    let cleaned = clean_leftovers(&targets);
+    let started = started(args, host, targets.clone(), baseline.clone(), resolved.plan.clone());
+    let (id, seed) = (started.id.clone(), started.seed);
+    let recorder = Recorder::begin(&store, started).map_err(Failure::failed)?;
+    let places = targets.into_iter().zip(consents).map(|(target, consent)| {
+        let name = target.name.clone();
+        PlaceState::new(target, consent)
+            .map_err(|e| Failure::failed(format!("{name}: somebody else has taken it since you named it: {e}")))
+    });
+    let mut session = Session {
+        roots,
+        plan: &resolved.plan,
+        best_engine: engines.working[0].kind,
+        seed,
+        interrupt,
+        presence: presence::announce(&id).ok(),
+        progress: Progress::new(args.quiet, args.json, view(cli, "").units),
+        recorder,
+        places: places.collect::<Result<_, _>>()?,
+    };
+    session.note(Severity::Info, "engine", None, engines.sentence());
+    for message in cleaned {
+        session.note(Severity::Info, "leftovers", None, message);
+    }
+    for warning in &resolved.warnings {
+        session.note(Severity::Warning, "plan", None, warning.message.clone());
+    }
+    let recorder = session.run().map_err(Failure::failed)?;
+    finish(cli, args, &store, &recorder, &baseline)
+}
+
+fn finish(cli: &Cli, args: &RunArgs, store: &record::Store, recorder: &Recorder, baseline: &str) -> Result<ExitCode, Failure> {
+    let run = recorder.run();
+    let analysis = analyse(run, baseline);
+    if args.json {
+        output::print(&report::json::pretty(&report::json::run_export(run, &analysis)))?;
+    } else {
+        output::print(&shown(cli, run, &analysis, baseline))?;
+        output::print(&format!("\nkept as run {}; `lodestone show {}` shows it again\n", run.started.id, run.started.id))?;
+    }
+    // The index follows the logs by itself; doing it now only makes the next listing quicker.
+    let _ = store.runs();
+    Ok(match run.finished.as_ref().map(|f| f.outcome) {
+        Some(RunOutcome::Completed) => ExitCode::SUCCESS,
+        Some(RunOutcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        _ => ExitCode::from(FAILED),
+    })
+}
+
+/// The engines that work here and why others do not.
+struct Engines {
+    working: Vec<Capabilities>,
+    refused: Vec<(Capabilities, std::io::Error)>,
+}
+
+impl Engines {
+    fn probe() -> Self {
+        let (mut working, mut refused) = (Vec::new(), Vec::new());
+        for entry in ENGINES {
+            match entry.probe() {
+                Ok(()) => working.push(entry.capabilities),
+                Err(error) => refused.push((entry.capabilities, error)),
+            }
+        }
+        Self { working, refused }
+    }
+
+    /// Which engine `auto` takes, and why.
+    fn sentence(&self) -> String {
+        let mut sentence = format!("auto takes {}, the best engine that works here", self.working[0].kind);
+        for (engine, error) in &self.refused {
+            sentence.push_str(&format!("; {} does not: {error}", engine.kind));
+        }
+        sentence
+    }
+}
+
+/// Name and text of the suite.
+fn suite(args: &RunArgs) -> Result<(String, String), Failure> {
+    let describes_itself = args.options.0.iter().any(|(key, _)| *key == "rw");
+    let Some(name) = &args.suite else {
+        let suite = if describes_itself { &CUSTOM_SUITE } else { suites::find(DEFAULT_SUITE)? };
+        return Ok((suite.name.to_owned(), suite.toml.to_owned()));
+    };
+    if !name.contains('/') && !name.ends_with(".toml") {
+        let suite = suites::find(name)?;
+        return Ok((suite.name.to_owned(), suite.toml.to_owned()));
+    }
+    let text = std::fs::read_to_string(name)
+        .map_err(|e| Failure::usage(format!("cannot read the suite {name}: {e}; `lodestone suites` lists those that come with the program")))?;
+    let stem = std::path::Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((stem, text))
+}
+
+fn resolve_plan(
+    args: &RunArgs,
+    suite_name: &str,
+    text: &str,
+    host: &Host,
+    engines: &Engines,
+    targets: usize,
+) -> Result<Resolved, Failure> {
+    let (suite, mut found) = Suite::parse(suite_name, text);
+    let mut wishes = Wishes::default();
+    for (key, value) in &args.options.0 {
+        let known = wishes.set(key, value);
+        debug_assert!(known.is_some(), "flags are made from the options");
+    }
+    let flag = |flag: &str, message: String, help: &str| Problem {
+        level: plan::Level::Error,
+        place: Place::Flag(flag.to_owned()),
+        message,
+        help: Some(help.to_owned()),
+    };
+    match args.rounds.as_deref() {
+        None | Some("auto") => {}
+        Some(text) => match text.parse().ok().filter(|n| *n > 0) {
+            Some(rounds) => wishes.rounds = Some(rounds),
+            None => found.push(flag("rounds", format!("`{text}` is not a number of rounds"), "a whole number from 1, or auto")),
+        },
+    }
+    if let Some(text) = &args.budget {
+        match parse_duration_ns(text) {
+            Ok(ns) => wishes.budget_ns = Some(ns),
+            Err(error) => found.push(flag("budget", error.to_string(), "a duration such as 90s, 10m or 2h")),
+        }
+    }
+    if args.rounds.as_deref() == Some("auto") && wishes.budget_ns.is_none() {
+        wishes.budget_ns = suite.budget_ns.map(|ns| ns.saturating_mul(targets as u64));
+    }
+    let facts = Facts { memory_bytes: host.memory_bytes, engines: engines.working.clone(), targets: targets as u32 };
+    match resolve(&suite, &wishes, &facts) {
+        Ok(resolved) if found.is_empty() => Ok(resolved),
+        result => {
+            found.extend(result.err().unwrap_or_default());
+            let what = if args.suite.is_some() { format!("suite {suite_name}") } else { "the run".to_owned() };
+            Err(Failure::usage(format!("{what} cannot be run:\n{}", problems::shown(&found, suite_name, text))))
+        }
+    }
+}
+
+/// Asks for permission to overwrite every file and device that is named with `--overwrite`.
+fn consents(roots: &Roots, args: &RunArgs, targets: &mut [Target]) -> Result<Vec<Option<host::Consent>>, Failure> {
+    let mut consents = Vec::new();
+    for target in targets {
+        if target.kind == TargetKind::Directory || args.overwrite.is_empty() {
+            consents.push(None);
+            continue;
+        }
+        match consent::ask(roots, &target.path, &args.overwrite) {
+            Ok(consent) => {
+                target.writable = true;
+                consents.push(Some(consent));
+            }
+            // Another target may be the one that was named.
+            Err(consent::Refusal::NotNamed(_)) => consents.push(None),
+            Err(refusal) => return Err(Failure::usage(format!("{}: {refusal}", target.name))),
+        }
+    }
+    if !args.overwrite.is_empty() && consents.iter().all(Option::is_none) {
+        return Err(Failure::usage(format!(
+            "--overwrite {} names no file or block device among the targets; test files in a directory need no permission",
+            args.overwrite.join(",")
+        )));
+    }
+    Ok(consents)
+}
+
+fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
+    let names: Vec<&str> = targets.iter().map(|t| t.name.as_str()).collect();
+    match &args.baseline {
+        None => Ok(names[0].to_owned()),
+        Some(name) if names.contains(&name.as_str()) => Ok(name.clone()),
+        Some(name) => {
+            Err(Failure::usage(format!("there is no target `{name}` to be the baseline; there are {}", names.join(", "))))
+        }
+    }
+}
+
+/// Removes what killed runs left in the target directories, and says so.
+fn clean_leftovers(targets: &[Target]) -> Vec<String> {
+    let directories = targets.iter().filter(|t| t.kind == TargetKind::Directory);
+    let found = directories.flat_map(|t| leftovers::find(&t.path));
+    let removed = found.map(|leftover| {
+        let what = format!("{} of the killed run {}", leftover.path.display(), leftover.run);
+        match leftovers::remove(&leftover) {
+            Ok(()) => format!("removed {what}"),
+            Err(error) => format!("cannot remove {what}: {error}"),
+        }
+    });
+    removed.collect()
+}
+
+fn started(args: &RunArgs, host: Host, targets: Vec<Target>, baseline: String, plan: Plan) -> RunStarted {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    RunStarted {
+        format: LOG_FORMAT,
+        id: new_id(),
+        started_unix_ns: now.as_nanos() as i64,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args().collect(),
+        host,
+        targets,
+        baseline,
+        plan,
+        seed: u64::from(args.seed.unwrap_or_else(|| random() as u32)),
+    }
+}
+
+/// Something that differs from process to process, from the standard library's own source.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// Eight letters and digits that are not easily mistaken for each other.
+fn new_id() -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let bits = random();
+    (0..8).map(|i| char::from(ALPHABET[(bits >> (5 * i)) as usize % 32])).collect()
+}
+
+/// What would be done.
+fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String {
+    let plan = &resolved.plan;
+    let mut text = format!("suite {} (plan {}), nothing has been done\n", plan.suite, plan.id);
+    for target in targets {
+        text.push_str(&format!("target {}: {} ({})\n", target.name, target.path.display(), target.stack_line()));
+    }
+    text.push_str(&format!("{}\n", engines.sentence()));
+    let seconds: f64 = plan.steps.iter().map(plan::step_seconds).sum::<f64>() * targets.len() as f64;
+    match plan.rounds {
+        Rounds::Fixed(rounds) => {
+            text.push_str(&format!("{rounds} rounds of about {seconds:.0} s, and the layout of the test files\n"));
+        }
+        Rounds::Auto { budget_ns } => text.push_str(&format!(
+            "as many rounds of about {seconds:.0} s as fit into {}, layout of the test files included\n",
+            ShortDuration(budget_ns)
+        )),
+    }
+    for (step, settings) in plan.steps.iter().zip(&resolved.settings) {
+        text.push_str(&format!("\n{}  {}\n", step.id, step.title));
+        let chosen = settings.iter().filter(|s| s.place != Place::Nowhere);
+        let chosen: Vec<String> = chosen.map(|s| format!("{} = {}", s.key, s.text)).collect();
+        let defaults = settings.iter().filter(|s| s.place == Place::Nowhere);
+        let defaults: Vec<String> = defaults.map(|s| format!("{} = {}", s.key, s.text)).collect();
+        text.push_str(&format!("    set      {}\n", chosen.join(", ")));
+        text.push_str(&format!("    default  {}\n", defaults.join(", ")));
+        let size = step.workload.files.size_bytes.map_or_else(
+            || format!("as much as can be written in {}, at most 1 GiB", ShortDuration(plan.layout_limit_ns)),
+            |bytes| ExactSize(bytes).to_string(),
+        );
+        if !step.workload.is_metadata() {
+            text.push_str(&format!("    data     {size}, {}\n", step.workload.data));
+        }
+        for target in targets {
+            if let Some(why) = plan::obstacle(step, target) {
+                text.push_str(&format!("    left out on {}: {why}\n", target.name));
+            }
+        }
+    }
+    text
+}

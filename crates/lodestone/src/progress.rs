@@ -1,0 +1,189 @@
+//! What a person sees while a run is under way.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::{Event, Interval, Operation, OperationStats, RepeatOutcome, RepeatStarted, Severity, Step};
+use report::{display_iops, display_ns, display_rate, Units};
+
+use crate::output;
+
+/// Shows the course of a run on the standard error output: drawn on a terminal, as plain lines
+/// elsewhere, or not at all.
+pub(crate) struct Progress {
+    form: Form,
+    units: Units,
+    began: Instant,
+    /// When the run will have ended, as far as can be told.
+    expected_end_ns: u64,
+    rounds: Option<u32>,
+    current: Option<RepeatStarted>,
+    title: String,
+    whole: std::collections::BTreeMap<Operation, OperationStats>,
+    whole_ns: u64,
+}
+
+enum Form {
+    Drawn(ProgressBar),
+    Lines,
+    Silent,
+}
+
+impl Progress {
+    /// Progress in the form that fits where the output goes.
+    pub fn new(quiet: bool, plain: bool, units: Units) -> Self {
+        let terminal = std::io::stderr().is_terminal() && std::io::stdout().is_terminal();
+        let form = match (quiet, terminal && !plain) {
+            (true, _) => Form::Silent,
+            (_, true) => Form::Drawn(bar()),
+            (_, false) => Form::Lines,
+        };
+        Self {
+            form,
+            units,
+            began: Instant::now(),
+            expected_end_ns: 0,
+            rounds: None,
+            current: None,
+            title: String::new(),
+            whole: std::collections::BTreeMap::new(),
+            whole_ns: 0,
+        }
+    }
+
+    /// Sets what is known of the end.
+    pub fn expect(&mut self, end_ns: u64, rounds: Option<u32>) {
+        self.expected_end_ns = end_ns;
+        self.rounds = rounds;
+    }
+
+    /// The test files of a target are being laid out.
+    pub fn laying_out(&mut self, target: &str, done: u64, total: u64) {
+        let rate = done as f64 / self.began.elapsed().as_secs_f64().max(1e-9);
+        let share = if total > 0 { 100 * done / total } else { 0 };
+        if let Form::Drawn(bar) = &self.form {
+            let message = format!("{share} % of {:.2} GB, {}", total as f64 / 1e9, display_rate(rate, self.units));
+            self.draw(bar, format!("writing test data · {target}"), message);
+        }
+    }
+
+    /// Takes note of an event. `step` is the step that a repeat belongs to.
+    pub fn observe(&mut self, event: &Event, step: Option<&Step>) {
+        match event {
+            Event::LaidOut(laid_out) => {
+                let seconds = laid_out.elapsed_ns as f64 / 1e9;
+                let (size, rate) = (laid_out.bytes as f64 / 1e9, laid_out.bytes as f64 / seconds.max(1e-9));
+                let rate = display_rate(rate, self.units);
+                self.line(&format!("{}: {size:.2} GB of test data in {seconds:.1} s ({rate})", laid_out.target));
+            }
+            Event::RepeatStarted(started) => {
+                self.title = step.map_or_else(|| started.step.clone(), |s| s.title.clone());
+                self.current = Some(started.clone());
+                self.whole.clear();
+                self.whole_ns = 0;
+                self.show("");
+            }
+            Event::Interval(interval) => self.interval(interval),
+            Event::RepeatFinished(finished) => self.finished(&finished.outcome),
+            Event::Note(note) if note.severity > Severity::Info => {
+                let target = note.target.as_deref().map(|t| format!("{t}: ")).unwrap_or_default();
+                self.line(&format!("{}: {target}{}", note.severity.name(), note.message));
+            }
+            _ => {}
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        for (operation, stats) in &interval.operations {
+            self.whole.entry(*operation).or_default().merge(stats);
+        }
+        self.whole_ns += interval.len_ns;
+        let now = figures(&interval.operations, interval.len_ns, self.units);
+        self.show(&now);
+    }
+
+    fn finished(&mut self, outcome: &RepeatOutcome) {
+        let Some(started) = self.current.take() else { return };
+        if matches!(self.form, Form::Lines) {
+            let how = match outcome {
+                RepeatOutcome::Completed => figures(&self.whole, self.whole_ns, self.units),
+                RepeatOutcome::Interrupted => "stopped".into(),
+                RepeatOutcome::Failed(failure) => failure.to_string(),
+            };
+            let round = self.round(&started);
+            let seconds = self.began.elapsed().as_secs();
+            output::say(&format!("[{seconds:>4} s] {round}  {}  {}  {how}", started.target, self.title));
+        }
+    }
+
+    fn round(&self, started: &RepeatStarted) -> String {
+        match self.rounds {
+            Some(rounds) => format!("round {} of {rounds}", started.round + 1),
+            None => format!("round {}", started.round + 1),
+        }
+    }
+
+    fn show(&self, now: &str) {
+        let (Form::Drawn(bar), Some(started)) = (&self.form, &self.current) else { return };
+        let prefix = format!("{} · {} · {}", self.round(started), started.target, self.title);
+        self.draw(bar, prefix, now.to_owned());
+    }
+
+    fn draw(&self, bar: &ProgressBar, prefix: String, message: String) {
+        let elapsed = self.began.elapsed().as_nanos() as u64;
+        let left = Duration::from_nanos(self.expected_end_ns.saturating_sub(elapsed));
+        bar.set_length(self.expected_end_ns.max(1));
+        bar.set_position(elapsed.min(self.expected_end_ns));
+        bar.set_prefix(prefix);
+        let left = match left.as_secs() {
+            0 => "nearly done".to_owned(),
+            s if s < 120 => format!("{s} s left"),
+            s => format!("{} min left", s.div_ceil(60)),
+        };
+        let message = if message.is_empty() { left } else { format!("{left}  {message}") };
+        bar.set_message(message);
+    }
+
+    /// A line that stays.
+    fn line(&self, line: &str) {
+        match &self.form {
+            Form::Drawn(bar) => bar.println(line),
+            Form::Lines => output::say(line),
+            Form::Silent => {}
+        }
+    }
+
+    /// Takes the drawing away, so that the result stands alone.
+    pub fn finish(&self) {
+        if let Form::Drawn(bar) = &self.form {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("{prefix}\n{bar:24.cyan/dim} {wide_msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━─"));
+    bar
+}
+
+/// Current rates and p99 of the operations that move something, in a line.
+fn figures(
+    operations: &std::collections::BTreeMap<Operation, OperationStats>,
+    len_ns: u64,
+    units: Units,
+) -> String {
+    let seconds = len_ns as f64 / 1e9;
+    let shown = operations.iter().filter(|(o, s)| **o != Operation::DurableWrite && s.count > 0);
+    let parts = shown.map(|(operation, stats)| {
+        let rate = match stats.bytes {
+            0 => String::new(),
+            bytes => format!("{}  ", display_rate(bytes as f64 / seconds, units)),
+        };
+        let p99 = stats.lat.percentile_ns(99.0).map_or_else(String::new, |ns| display_ns(ns as f64));
+        format!("{operation} {rate}{} IOPS  p99 {p99}", display_iops(stats.count as f64 / seconds))
+    });
+    parts.collect::<Vec<_>>().join(" · ")
+}

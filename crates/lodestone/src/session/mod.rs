@@ -1,0 +1,254 @@
+//! Measuring: test data laid out, then round after round of repeats, everything recorded as it happens.
+
+mod data_sets;
+mod recorder;
+mod repeat;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use host::presence::Presence;
+use host::{consent, Consent, Roots};
+use model::{
+    EngineKind, Event, Note, Plan, RepeatOutcome, Rounds, RunFinished, RunOutcome, Severity, Target,
+};
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+use crate::progress::Progress;
+use data_sets::DataSet;
+pub(crate) use recorder::Recorder;
+
+/// Rounds that a run with rounds `auto` makes at least: below two there is no interval.
+const FEWEST_ROUNDS: u32 = 2;
+/// Rounds after which a run with rounds `auto` ends, however large its budget.
+const MOST_ROUNDS: u32 = 1000;
+/// Failed repeats after which a target is left alone.
+const PATIENCE: u32 = 3;
+
+/// What a session needs.
+pub(crate) struct Session<'a> {
+    pub roots: Roots,
+    pub plan: &'a Plan,
+    /// The engine that `auto` stands for.
+    pub best_engine: EngineKind,
+    pub seed: u64,
+    pub interrupt: Arc<AtomicBool>,
+    pub presence: Option<Presence>,
+    pub progress: Progress,
+    pub recorder: Recorder,
+    pub places: Vec<PlaceState>,
+}
+
+/// A target with what the session holds of it.
+pub(crate) struct PlaceState {
+    pub target: Target,
+    pub consent: Option<Consent>,
+    /// Keeps others from mounting a device that is being overwritten.
+    _claim: Option<File>,
+    sets: Vec<DataSet>,
+    failures: u32,
+    /// Nothing more is expected of it.
+    gone: bool,
+}
+
+impl PlaceState {
+    /// Takes hold of a target.
+    ///
+    /// # Errors
+    /// Somebody else has taken a device since permission to overwrite it was given.
+    pub fn new(target: Target, consent: Option<Consent>) -> std::io::Result<Self> {
+        let claim = consent.as_ref().map(Consent::claim).transpose()?.flatten();
+        Ok(Self { target, consent, _claim: claim, sets: Vec::new(), failures: 0, gone: false })
+    }
+
+    /// Opens the target itself, for files and devices.
+    fn open(&self, flags: i32) -> std::io::Result<File> {
+        consent::open(&self.target.path, self.consent.as_ref(), flags)
+    }
+}
+
+/// What keeps a session from measuring at all.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionError {
+    /// The test data do not fit.
+    #[error("{target}: the test data need {needed} bytes, and {free} bytes are free in {path} ({reserve} of them are kept free); use a smaller --size")]
+    NoSpace { target: String, path: PathBuf, needed: u64, free: u64, reserve: u64 },
+    /// The data set is too small for the plan.
+    #[error("{target}: {have} bytes are too few for the plan, which needs at least {needed}")]
+    TooSmall { target: String, have: u64, needed: u64 },
+    /// The rig broke.
+    #[error("{step} on {target}: {source}")]
+    Engine { step: String, target: String, source: engine::EngineError },
+    /// Test files could not be made or opened.
+    #[error("{target}: cannot prepare test files: {source}")]
+    Files { target: String, source: std::io::Error },
+    /// Test files could not be made.
+    #[error("{target}: cannot prepare test files: {source}")]
+    Make { target: String, source: host::testfiles::TestFileError },
+}
+
+impl Session<'_> {
+    /// Lays out, measures, and records the end.
+    ///
+    /// # Errors
+    /// [`SessionError`]; failing storage is in the record instead.
+    pub fn run(mut self) -> Result<Recorder, SessionError> {
+        let result = self.measure();
+        let outcome = match &result {
+            Err(_) => RunOutcome::Failed,
+            Ok(()) if self.interrupted() => RunOutcome::Interrupted,
+            Ok(()) if self.places.iter().any(|p| p.failures > 0) => RunOutcome::Failed,
+            Ok(()) => RunOutcome::Completed,
+        };
+        if let Err(error) = &result {
+            self.note(Severity::Error, "run-broke", None, error.to_string());
+        }
+        let at_ns = self.recorder.at_ns();
+        self.emit(Event::RunFinished(RunFinished { at_ns, outcome }));
+        self.progress.finish();
+        self.recorder.sync();
+        result.map(|()| self.recorder)
+    }
+
+    fn measure(&mut self) -> Result<(), SessionError> {
+        self.look_for_company();
+        self.say_obstacles();
+        self.lay_out_all()?;
+        let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        let mut last_round_ns = 0;
+        for round in 0.. {
+            if self.interrupted() || self.is_enough(round, last_round_ns) {
+                break;
+            }
+            let began = self.recorder.at_ns();
+            self.expect(round, last_round_ns);
+            let mut pairs = self.pairs();
+            if pairs.is_empty() {
+                break;
+            }
+            // Drift (temperature, neighbours, time of day) hits all alike if the order is random.
+            pairs.shuffle(&mut order);
+            for (step, place) in pairs {
+                if !self.interrupted() && !self.places[place].gone {
+                    self.one_repeat(round, step, place)?;
+                }
+            }
+            last_round_ns = self.recorder.at_ns() - began;
+            self.look_for_company();
+        }
+        Ok(())
+    }
+
+    /// Every step on every target where it can be run, as indices.
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
+        for (i, step) in self.plan.steps.iter().enumerate() {
+            for (j, place) in self.places.iter().enumerate() {
+                if !place.gone && plan::obstacle(step, &place.target).is_none() {
+                    pairs.push((i, j));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// True if no further round is to be made.
+    fn is_enough(&self, done: u32, last_round_ns: u64) -> bool {
+        match self.plan.rounds {
+            Rounds::Fixed(rounds) => done >= rounds,
+            Rounds::Auto { .. } if done < FEWEST_ROUNDS => false,
+            Rounds::Auto { budget_ns } => {
+                done >= MOST_ROUNDS || self.recorder.at_ns() + last_round_ns > budget_ns + budget_ns / 20
+            }
+        }
+    }
+
+    /// Tells the progress display what is known of the end.
+    fn expect(&mut self, done: u32, last_round_ns: u64) {
+        let seconds: f64 = self.pairs().iter().map(|(step, _)| plan::step_seconds(&self.plan.steps[*step]) + 0.1).sum();
+        let round_ns = if last_round_ns > 0 { last_round_ns } else { (seconds * 1e9) as u64 };
+        let now = self.recorder.at_ns();
+        let rounds = match self.plan.rounds {
+            Rounds::Fixed(rounds) => rounds,
+            Rounds::Auto { budget_ns } => {
+                let left = (budget_ns + budget_ns / 20).saturating_sub(now);
+                (done + (left / round_ns.max(1)) as u32).clamp(FEWEST_ROUNDS.max(done + 1), MOST_ROUNDS)
+            }
+        };
+        let end_ns = now + round_ns * u64::from(rounds.saturating_sub(done));
+        self.progress.expect(end_ns, Some(rounds));
+    }
+
+    fn one_repeat(&mut self, round: u32, step: usize, place: usize) -> Result<(), SessionError> {
+        let outcome = repeat::run(self, round, step, place)?;
+        let RepeatOutcome::Failed(failure) = outcome else { return Ok(()) };
+        let state = &mut self.places[place];
+        state.failures += 1;
+        let final_failure = failure.is_final() || state.failures >= PATIENCE;
+        let name = state.target.name.clone();
+        if final_failure {
+            state.gone = true;
+            let why = if failure.is_final() { "it can do no more" } else { "it failed too often" };
+            self.note(
+                Severity::Error,
+                "target-given-up",
+                Some(name),
+                format!("{failure}; {why}, so the run goes on without it"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Says which steps cannot be run where.
+    fn say_obstacles(&mut self) {
+        let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
+        for place in &self.places {
+            for step in &self.plan.steps {
+                let Some(why) = plan::obstacle(step, &place.target) else { continue };
+                let name = &place.target.name;
+                match found.iter_mut().find(|(target, reason, _)| target == name && *reason == why) {
+                    Some((.., steps)) => steps.push(step.id.clone()),
+                    None => found.push((name.clone(), why, vec![step.id.clone()])),
+                }
+            }
+        }
+        for (target, why, steps) in found {
+            let message = format!("left out: {}: {why}", steps.join(", "));
+            self.note(Severity::Warning, "step-left-out", Some(target), message);
+        }
+    }
+
+    /// Says if another run is under way: both disturb each other.
+    fn look_for_company(&mut self) {
+        let others = host::presence::others(&self.roots, self.presence.as_ref());
+        if !others.is_empty() && !self.recorder.run().notes.iter().any(|n| n.topic == "not-alone") {
+            let message = format!(
+                "this run is not alone: run {} is under way on this machine, and each disturbs the other's figures",
+                others.join(", ")
+            );
+            self.note(Severity::Warning, "not-alone", None, message);
+        }
+    }
+
+    pub(crate) fn note(&mut self, severity: Severity, topic: &str, target: Option<String>, message: String) {
+        let at_ns = self.recorder.at_ns();
+        self.emit(Event::Note(Note { at_ns, severity, topic: topic.to_owned(), target, message }));
+    }
+
+    fn emit(&mut self, event: Event) {
+        let step = match &event {
+            Event::RepeatStarted(started) => self.plan.step(&started.step),
+            _ => None,
+        };
+        self.progress.observe(&event, step);
+        self.recorder.emit(event);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,100 @@
+//! Figures as people read them: three significant digits and the unit that fits.
+
+/// Powers for bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Units {
+    /// 1 MB is 10^6 bytes, as on the label of a disk.
+    #[default]
+    Decimal,
+    /// 1 MiB is 2^20 bytes.
+    Binary,
+}
+
+/// Three significant digits, without a decimal point from 100 on.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+fn scaled(value: f64, base: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut unit = units[0];
+    for next in &units[1..] {
+        // A figure that would round up to four digits goes to the next unit.
+        if value.abs() < 999.5 {
+            break;
+        }
+        value /= base;
+        unit = next;
+    }
+    format!("{} {unit}", digits(value))
+}
+
+/// A rate in bytes per second, such as `412 MB/s`.
+pub fn display_rate(bytes_per_second: f64, units: Units) -> String {
+    match units {
+        Units::Decimal => scaled(bytes_per_second, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
+        Units::Binary => scaled(bytes_per_second, 1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]),
+    }
+}
+
+/// An amount of bytes, such as `1.07 GB`.
+pub(crate) fn display_bytes(bytes: u64, units: Units) -> String {
+    match units {
+        Units::Decimal => scaled(bytes as f64, 1000.0, &["B", "kB", "MB", "GB", "TB"]),
+        Units::Binary => scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]),
+    }
+}
+
+/// Operations per second, such as `101k`.
+pub fn display_iops(per_second: f64) -> String {
+    scaled(per_second, 1000.0, &["", "k", "M", "G"]).replace(' ', "")
+}
+
+/// A time given in nanoseconds, such as `18.4 µs`.
+pub fn display_ns(ns: f64) -> String {
+    if ns < 999.5 { format!("{ns:.0} ns") } else { scaled(ns / 1e3, 1000.0, &["µs", "ms", "s"]) }
+}
+
+/// A share from 0 to 1 in percent.
+pub(crate) fn display_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent != 0.0 && percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// A ratio, such as `1.04` or `7.9`.
+pub(crate) fn display_ratio(ratio: f64) -> String {
+    match ratio {
+        r if r >= 99.95 => format!("{r:.0}"),
+        r if r >= 9.995 => format!("{r:.1}"),
+        r if r >= 0.0995 => format!("{r:.2}"),
+        r => format!("{r:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits_and_a_unit_that_fits() {
+        assert_eq!(display_rate(412_345_678.0, Units::Decimal), "412 MB/s");
+        assert_eq!(display_rate(412_345_678.0, Units::Binary), "393 MiB/s");
+        assert_eq!(display_rate(999_600.0, Units::Decimal), "1.00 MB/s");
+        assert_eq!(display_rate(0.0, Units::Decimal), "0.00 B/s");
+        assert_eq!(display_bytes(1 << 30, Units::Decimal), "1.07 GB");
+        assert_eq!(display_bytes(1 << 30, Units::Binary), "1.00 GiB");
+        assert_eq!(display_iops(100_640.0), "101k");
+        assert_eq!(display_iops(45.23), "45.2");
+        assert_eq!(display_ns(18_432.0), "18.4 µs");
+        assert_eq!(display_ns(999.7), "1.00 µs");
+        assert_eq!(display_ns(42.0), "42 ns");
+        assert_eq!(display_ns(12.3e9), "12.3 s");
+        assert_eq!(display_percent(0.0123), "1.2 %");
+        assert_eq!(display_percent(0.97), "97 %");
+        assert_eq!((display_ratio(1.0449), display_ratio(23.456)), ("1.04".into(), "23.5".into()));
+    }
+}

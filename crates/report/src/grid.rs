@@ -1,0 +1,125 @@
+//! Laying a table out in lines of a given width.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::document::{Align, Table, harmless};
+
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// One printed part of a table: which columns it has and how wide they are.
+pub(crate) struct Part {
+    pub columns: Vec<usize>,
+    pub widths: Vec<usize>,
+}
+
+/// Width of a text on a terminal, in columns.
+pub(crate) fn width(text: &str) -> usize {
+    harmless(text).width()
+}
+
+/// Distributes a table's columns over as many parts as the width demands; each part begins with the
+/// stub, which names the rows.
+pub(crate) fn parts(table: &Table, available: usize) -> Vec<Part> {
+    let needed = |column: usize| {
+        let cells = table.rows.iter().filter_map(|row| row.get(column)).map(|cell| width(&cell.text));
+        cells.chain([width(table.columns[column].heading)]).max().unwrap_or(0)
+    };
+    let stub: Vec<usize> = (0..table.stub).collect();
+    let stub_width: usize = stub.iter().map(|c| needed(*c) + GAP).sum();
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut left = 0;
+    for column in table.stub..table.columns.len() {
+        let wanted = needed(column) + GAP;
+        if parts.is_empty() || wanted > left {
+            parts.push(stub.clone());
+            left = available.saturating_sub(stub_width);
+        }
+        left = left.saturating_sub(wanted);
+        parts.last_mut().expect("a part was just made").push(column);
+    }
+    if parts.is_empty() {
+        parts.push(stub);
+    }
+    let measured =
+        |columns: Vec<usize>| Part { widths: columns.iter().map(|c| needed(*c)).collect(), columns };
+    parts.into_iter().map(measured).collect()
+}
+
+/// A text padded to a width.
+pub(crate) fn padded(text: &str, to: usize, align: Align) -> String {
+    let text = harmless(text);
+    let blanks = " ".repeat(to.saturating_sub(text.width()));
+    match align {
+        Align::Left => format!("{text}{blanks}"),
+        Align::Right => format!("{blanks}{text}"),
+    }
+}
+
+/// The blanks between two columns.
+pub(crate) fn gap() -> String {
+    " ".repeat(GAP)
+}
+
+/// Breaks a text into lines of at most `available` columns at blanks; longer words stay whole.
+pub(crate) fn wrapped(text: &str, available: usize) -> Vec<String> {
+    let text = harmless(text);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.width() + 1 + word.width() <= available {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Cell, Column};
+    use proptest::prelude::*;
+
+    fn table(columns: usize, cell: &str) -> Table {
+        Table {
+            title: String::new(),
+            columns: vec![Column { heading: "heading", align: Align::Right }; columns],
+            stub: 1,
+            rows: vec![vec![Cell::text(cell); columns]; 2],
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_column_is_shown_once_and_parts_fit_where_they_can(columns in 1usize..20, available in 20usize..200) {
+            let table = table(columns, "12345678");
+            let parts = parts(&table, available);
+            let shown: Vec<usize> = parts.iter().flat_map(|p| p.columns[1..].to_vec()).collect();
+            prop_assert_eq!(shown, (1..columns).collect::<Vec<_>>());
+            for part in &parts {
+                let used: usize = part.widths.iter().map(|w| w + GAP).sum();
+                prop_assert!(used <= available || part.columns.len() <= 2, "{used} of {available}");
+            }
+        }
+
+        #[test]
+        fn wrapping_loses_no_word(text in "[a-z ]{0,200}", available in 1usize..80) {
+            let lines = wrapped(&text, available);
+            let joined = lines.join(" ");
+            let (kept, given): (Vec<_>, Vec<_>) = (joined.split_whitespace().collect(), text.split_whitespace().collect());
+            prop_assert_eq!(kept, given);
+        }
+    }
+
+    #[test]
+    fn wide_characters_and_control_characters_are_measured_as_shown() {
+        assert_eq!(width("µs"), 2);
+        assert_eq!(width("磁盘"), 4);
+        assert_eq!(padded("\u{1b}[31m", 6, Align::Left).chars().filter(|c| c.is_control()).count(), 0);
+    }
+}

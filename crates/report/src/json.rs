@@ -1,0 +1,501 @@
+//! The export format: versioned, with a JSON Schema made from these types.
+//!
+//! Numbers are plain numbers in the unit that stands beside them; what is not known is `null`. Fields may
+//! be added within a version; a change of meaning makes a new one.
+
+use std::path::Path;
+
+use analyse::{Analysis, Summary};
+use model::{Comparison, Finding, Measurement, RepeatOutcome, Run, Target};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Name and version of the format.
+pub const SCHEMA: &str = "lodestone.run.v1";
+
+/// A run with everything that can be said about it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "A run of Lodestone")]
+pub struct RunExport {
+    /// Name and version of this format: `lodestone.run.v1`.
+    pub schema: &'static str,
+    /// The run.
+    pub run: RunFacts,
+    /// What was measured.
+    pub targets: Vec<TargetFacts>,
+    /// What was done.
+    pub steps: Vec<StepFacts>,
+    /// Every repeat, as it began and ended.
+    pub repeats: Vec<RepeatFacts>,
+    /// Every metric of every operation of every step on every target.
+    pub measurements: Vec<MeasurementFacts>,
+    /// Every target against the baseline.
+    pub comparisons: Vec<ComparisonFacts>,
+    /// One figure per target over all steps.
+    pub summaries: Vec<SummaryFacts>,
+    /// What the figures mean.
+    pub findings: Vec<FindingFacts>,
+    /// What the program noticed while it ran.
+    pub notes: Vec<NoteFacts>,
+}
+
+/// The run.
+#[derive(Serialize, JsonSchema)]
+pub struct RunFacts {
+    /// Its id.
+    pub id: String,
+    /// When it started (RFC 3339, UTC).
+    pub started: String,
+    /// The machine.
+    pub host: HostFacts,
+    /// Version of Lodestone.
+    pub version: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// Id of the plan: runs with the same id did the same work.
+    pub plan: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The command line.
+    pub command: Vec<String>,
+    /// `completed`, `interrupted` or `failed`; `null` if the run was killed.
+    pub outcome: Option<String>,
+    /// How long it took, in seconds; `null` if the run was killed.
+    pub seconds: Option<f64>,
+}
+
+/// The machine.
+#[derive(Serialize, JsonSchema)]
+pub struct HostFacts {
+    /// Digest of the machine's id.
+    pub id: String,
+    /// Host name.
+    pub name: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor architecture.
+    pub architecture: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Logical processors.
+    pub cpus: u32,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Board or product name.
+    pub board: Option<String>,
+    /// Operating system.
+    pub os: Option<String>,
+}
+
+/// A target.
+#[derive(Serialize, JsonSchema)]
+pub struct TargetFacts {
+    /// Its name in this run.
+    pub name: String,
+    /// Its path.
+    pub path: String,
+    /// `directory`, `file` or `block_device`.
+    pub kind: String,
+    /// Bytes of the filesystem, file or device.
+    pub size: u64,
+    /// Bytes of the test data laid out on it; `null` if there were none.
+    pub laid_out: Option<u64>,
+    /// Seconds that laying out and syncing took.
+    pub layout_seconds: Option<f64>,
+    /// What its bytes pass through, from the top down.
+    pub stack: Vec<LayerFacts>,
+}
+
+/// One layer of a stack.
+#[derive(Serialize, JsonSchema)]
+pub struct LayerFacts {
+    /// `filesystem`, `crypt`, `raid`, `lvm`, `partition`, `loop`, `disk` or `network`.
+    pub kind: String,
+    /// Device or filesystem type.
+    pub name: String,
+    /// How deep below the target; members of one array share a level.
+    pub level: u32,
+    /// What the kernel says of it.
+    pub facts: std::collections::BTreeMap<String, String>,
+}
+
+/// A step.
+#[derive(Serialize, JsonSchema)]
+pub struct StepFacts {
+    /// Its id.
+    pub id: String,
+    /// What people read.
+    pub title: String,
+    /// The workload, in full; its fields are those of the run log.
+    pub workload: serde_json::Value,
+}
+
+/// A repeat.
+#[derive(Serialize, JsonSchema)]
+pub struct RepeatFacts {
+    /// The step's id.
+    pub step: String,
+    /// The target's name.
+    pub target: String,
+    /// Round, from 0.
+    pub round: u32,
+    /// The engine.
+    pub engine: String,
+    /// Whether the page cache was bypassed.
+    pub direct: bool,
+    /// Bytes of the data set.
+    pub size: u64,
+    /// Seed of offsets and content.
+    pub seed: u64,
+    /// `completed`, `interrupted`, `failed`, or `killed` if it has no end.
+    pub outcome: String,
+    /// What failed, when, and after how much good work.
+    pub failure: Option<String>,
+}
+
+/// A measurement.
+#[derive(Serialize, JsonSchema)]
+pub struct MeasurementFacts {
+    /// The target's name.
+    pub target: String,
+    /// The step's id.
+    pub step: String,
+    /// `read`, `write`, `durable_write`, `sync`, `trim`, `create`, `open`, `stat` or `unlink`.
+    pub operation: String,
+    /// Such as `bandwidth`, `iops`, `lat_p50`, `lat_p99`, `lat_p99.9`, `lat_mean`, `lat_max`.
+    pub metric: String,
+    /// The unit: `B/s`, `1/s`, `ns`, or `1` for shares and ratios.
+    pub unit: String,
+    /// The rule that made the estimate.
+    pub method: String,
+    /// One value per good repeat, in order.
+    pub values: Vec<f64>,
+    /// The rounds of these values.
+    pub rounds: Vec<u32>,
+    /// The estimate.
+    pub estimate: f64,
+    /// Lower end of the 95 % interval; `null` where there is none.
+    pub low: Option<f64>,
+    /// Upper end of the 95 % interval; `null` where there is none.
+    pub high: Option<f64>,
+}
+
+/// A comparison.
+#[derive(Serialize, JsonSchema)]
+pub struct ComparisonFacts {
+    /// The step's id.
+    pub step: String,
+    /// The operation.
+    pub operation: String,
+    /// The metric.
+    pub metric: String,
+    /// The target compared.
+    pub target: String,
+    /// The target compared with.
+    pub baseline: String,
+    /// Target ÷ baseline.
+    pub ratio: f64,
+    /// Lower end of the ratio's 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end of the ratio's 95 % interval.
+    pub high: Option<f64>,
+    /// `faster`, `slower`, `same` or `undecided`.
+    pub verdict: String,
+    /// Rounds that would have to be added for a decision, where that can be told.
+    pub more_rounds: Option<u32>,
+    /// The rule that made it.
+    pub method: String,
+}
+
+/// One figure for a target over all steps.
+#[derive(Serialize, JsonSchema)]
+pub struct SummaryFacts {
+    /// The target.
+    pub target: String,
+    /// The target compared with.
+    pub baseline: String,
+    /// How many times as fast, as the geometric mean over the steps.
+    pub speed: f64,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end of its 95 % interval.
+    pub high: Option<f64>,
+    /// Steps that are in it.
+    pub steps: usize,
+}
+
+/// A finding.
+#[derive(Serialize, JsonSchema)]
+pub struct FindingFacts {
+    /// The rule that speaks.
+    pub rule: String,
+    /// `info`, `warning` or `error`.
+    pub severity: String,
+    /// Whom it is about.
+    pub subject: SubjectFacts,
+    /// What it says.
+    pub message: String,
+    /// The figures that carry it.
+    pub evidence: Vec<EvidenceFacts>,
+}
+
+/// Whom a finding is about.
+#[derive(Serialize, JsonSchema)]
+pub struct SubjectFacts {
+    /// The target's name; `null` if it is about all.
+    pub target: Option<String>,
+    /// The step's id; `null` if it is about all.
+    pub step: Option<String>,
+}
+
+/// A figure that carries a finding.
+#[derive(Serialize, JsonSchema)]
+pub struct EvidenceFacts {
+    /// What it is.
+    pub what: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// Something that the program noticed.
+#[derive(Serialize, JsonSchema)]
+pub struct NoteFacts {
+    /// Seconds from the start of the run.
+    pub seconds: f64,
+    /// `info`, `warning` or `error`.
+    pub severity: String,
+    /// What it is about.
+    pub topic: String,
+    /// The target concerned.
+    pub target: Option<String>,
+    /// What it says.
+    pub message: String,
+}
+
+/// Several runs compared.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "Runs of Lodestone compared")]
+pub struct ComparisonExport {
+    /// Name and version of this format: `lodestone.comparison.v1`.
+    pub schema: &'static str,
+    /// The runs.
+    pub runs: Vec<RunFacts>,
+    /// Every target of every run, named `run:target`, against the baseline.
+    pub comparisons: Vec<ComparisonFacts>,
+    /// One figure per target over all steps that the runs have in common.
+    pub summaries: Vec<SummaryFacts>,
+}
+
+/// Name and version of the format of comparisons.
+pub const COMPARISON_SCHEMA: &str = "lodestone.comparison.v1";
+
+/// Everything about a run.
+pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
+    let started = &run.started;
+    RunExport {
+        schema: SCHEMA,
+        run: run_facts(run),
+        targets: started.targets.iter().map(|t| target_facts(run, t)).collect(),
+        steps: started
+            .plan
+            .steps
+            .iter()
+            .map(|s| StepFacts {
+                id: s.id.clone(),
+                title: s.title.clone(),
+                workload: serde_json::to_value(&s.workload).unwrap_or_default(),
+            })
+            .collect(),
+        repeats: run.repeats.iter().map(repeat_facts).collect(),
+        measurements: analysis.measurements.iter().map(measurement_facts).collect(),
+        comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
+        summaries: analysis.summaries.iter().map(summary_facts).collect(),
+        findings: analysis.findings.iter().map(finding_facts).collect(),
+        notes: run
+            .notes
+            .iter()
+            .map(|n| NoteFacts {
+                seconds: n.at_ns as f64 / 1e9,
+                severity: word(&n.severity),
+                topic: n.topic.clone(),
+                target: n.target.clone(),
+                message: n.message.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// The serialised form of an enum without content, which is a word.
+fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+fn path_text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The run itself.
+pub fn run_facts(run: &Run) -> RunFacts {
+    let started = &run.started;
+    let at = jiff::Timestamp::from_nanosecond(i128::from(started.started_unix_ns)).unwrap_or_default();
+    let host = &started.host;
+    RunFacts {
+        id: started.id.clone(),
+        started: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        host: HostFacts {
+            id: host.id.clone(),
+            name: host.name.clone(),
+            kernel: host.kernel.clone(),
+            architecture: host.architecture.clone(),
+            cpu: host.cpu.clone(),
+            cpus: host.cpus,
+            memory: host.memory_bytes,
+            board: host.board.clone(),
+            os: host.os.clone(),
+        },
+        version: started.version.clone(),
+        suite: started.plan.suite.clone(),
+        plan: started.plan.id.clone(),
+        seed: started.seed,
+        command: started.command.clone(),
+        outcome: run.finished.as_ref().map(|f| word(&f.outcome)),
+        seconds: run.finished.as_ref().map(|f| f.at_ns as f64 / 1e9),
+    }
+}
+
+fn target_facts(run: &Run, target: &Target) -> TargetFacts {
+    let layouts = run.layouts.iter().filter(|l| l.target == target.name);
+    let (bytes, ns) = layouts.fold((0, 0), |(bytes, ns), l| (bytes + l.bytes, ns + l.elapsed_ns));
+    TargetFacts {
+        name: target.name.clone(),
+        path: path_text(&target.path),
+        kind: word(&target.kind),
+        size: target.size_bytes,
+        laid_out: (bytes > 0).then_some(bytes),
+        layout_seconds: (bytes > 0).then_some(ns as f64 / 1e9),
+        stack: target
+            .stack
+            .iter()
+            .map(|l| LayerFacts {
+                kind: word(&l.kind),
+                name: l.name.clone(),
+                level: l.level,
+                facts: l.facts.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn repeat_facts(repeat: &model::Repeat) -> RepeatFacts {
+    let s = &repeat.started;
+    let (outcome, failure) = match repeat.finished.as_ref().map(|f| &f.outcome) {
+        None => ("killed", None),
+        Some(RepeatOutcome::Completed) => ("completed", None),
+        Some(RepeatOutcome::Interrupted) => ("interrupted", None),
+        Some(RepeatOutcome::Failed(failure)) => ("failed", Some(failure.to_string())),
+    };
+    RepeatFacts {
+        step: s.step.clone(),
+        target: s.target.clone(),
+        round: s.round,
+        engine: s.engine.name().to_owned(),
+        direct: s.direct,
+        size: s.size_bytes,
+        seed: s.seed,
+        outcome: outcome.to_owned(),
+        failure,
+    }
+}
+
+fn measurement_facts(m: &Measurement) -> MeasurementFacts {
+    MeasurementFacts {
+        target: m.target.clone(),
+        step: m.step.clone(),
+        operation: m.operation.name().to_owned(),
+        metric: m.metric.name().to_owned(),
+        unit: m.metric.unit().to_owned(),
+        method: m.method.to_owned(),
+        values: m.values.iter().map(|(_, v)| *v).collect(),
+        rounds: m.values.iter().map(|(r, _)| *r).collect(),
+        estimate: m.estimate.value,
+        low: m.estimate.interval.map(|i| i.0),
+        high: m.estimate.interval.map(|i| i.1),
+    }
+}
+
+fn comparison_facts(c: &Comparison) -> ComparisonFacts {
+    ComparisonFacts {
+        step: c.step.clone(),
+        operation: c.operation.name().to_owned(),
+        metric: c.metric.name().to_owned(),
+        target: c.target.clone(),
+        baseline: c.baseline.clone(),
+        ratio: c.ratio.value,
+        low: c.ratio.interval.map(|i| i.0),
+        high: c.ratio.interval.map(|i| i.1),
+        verdict: c.verdict.name().to_owned(),
+        more_rounds: c.more_rounds,
+        method: c.method.to_owned(),
+    }
+}
+
+fn summary_facts(s: &Summary) -> SummaryFacts {
+    SummaryFacts {
+        target: s.target.clone(),
+        baseline: s.baseline.clone(),
+        speed: s.speed.value,
+        low: s.speed.interval.map(|i| i.0),
+        high: s.speed.interval.map(|i| i.1),
+        steps: s.steps,
+    }
+}
+
+fn finding_facts(f: &Finding) -> FindingFacts {
+    FindingFacts {
+        rule: f.rule.clone(),
+        severity: word(&f.severity),
+        subject: SubjectFacts { target: f.subject.target.clone(), step: f.subject.step.clone() },
+        message: f.message.clone(),
+        evidence: f
+            .evidence
+            .iter()
+            .map(|e| EvidenceFacts { what: e.what.clone(), value: e.value, unit: e.unit.clone() })
+            .collect(),
+    }
+}
+
+/// Several runs compared.
+pub fn comparison_export(
+    runs: &[&Run],
+    comparisons: &[Comparison],
+    summaries: &[Summary],
+) -> ComparisonExport {
+    ComparisonExport {
+        schema: COMPARISON_SCHEMA,
+        runs: runs.iter().map(|run| run_facts(run)).collect(),
+        comparisons: comparisons.iter().map(comparison_facts).collect(),
+        summaries: summaries.iter().map(summary_facts).collect(),
+    }
+}
+
+/// The JSON Schema of [`RunExport`], as pretty JSON.
+pub fn run_schema() -> String {
+    pretty(&schemars::schema_for!(RunExport))
+}
+
+/// The JSON Schema of [`ComparisonExport`], as pretty JSON.
+pub fn comparison_schema() -> String {
+    pretty(&schemars::schema_for!(ComparisonExport))
+}
+
+/// Any export as pretty JSON with a line end.
+pub fn pretty(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}

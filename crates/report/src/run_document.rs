@@ -1,0 +1,485 @@
+//! What a run comes to, as a document: circumstances, a table per step, the answer, the remarks.
+
+use analyse::{Analysis, Series, Summary, headline};
+use jiff::tz::TimeZone;
+use model::{
+    Comparison, Finding, Measurement, Metric, Operation, RepeatOutcome, Rounds, Run, RunOutcome, Severity,
+    Step, Target, Verdict,
+};
+
+use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
+use crate::figures::{
+    Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
+};
+
+/// How a run is looked at.
+#[derive(Clone, Debug)]
+pub struct RunView {
+    /// Powers for bytes.
+    pub units: Units,
+    /// The target that the others are compared with.
+    pub baseline: String,
+    /// Where the reader's clock stands.
+    pub time_zone: TimeZone,
+}
+
+/// A moment as people write it, to the minute.
+pub fn when(unix_ns: i64, time_zone: &TimeZone) -> String {
+    let at = jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
+    at.to_zoned(time_zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// The document of one run.
+pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document {
+    let mut sections = vec![Section::Facts(circumstances(run, view))];
+    for step in &run.started.plan.steps {
+        sections.extend(step_table(run, analysis, step, view).map(Section::Table));
+    }
+    let answers = analysis.summaries.iter().map(|s| Section::Text(summary_sentence(s)));
+    let answers: Vec<Section> = answers.collect();
+    if !answers.is_empty() {
+        sections.push(Section::Heading("Overall".into()));
+        sections.extend(answers);
+    }
+    let remarks = remarks(run, &analysis.findings);
+    if !remarks.is_empty() {
+        sections.push(Section::Heading("Findings".into()));
+        sections.extend(remarks);
+    }
+    let started = &run.started;
+    let title = format!(
+        "Run {} · suite {} · {}",
+        started.id,
+        started.plan.suite,
+        when(started.started_unix_ns, &view.time_zone)
+    );
+    Document { title, sections }
+}
+
+fn circumstances(run: &Run, view: &RunView) -> Vec<(String, String)> {
+    let started = &run.started;
+    let host = &started.host;
+    let mut machine = format!("{}, {} × {}", host.name, host.cpus, host.cpu);
+    machine.push_str(&format!(", {}", display_bytes(host.memory_bytes, view.units)));
+    for part in [&host.board, &host.os].into_iter().flatten() {
+        machine.push_str(&format!(", {part}"));
+    }
+    machine.push_str(&format!(", Linux {}", host.kernel));
+    let mut facts = vec![("machine".to_owned(), machine)];
+    for target in &started.targets {
+        facts.push((target.name.clone(), target_line(run, target, view)));
+    }
+    facts.push(("method".to_owned(), method_line(run)));
+    facts
+}
+
+fn target_line(run: &Run, target: &Target, view: &RunView) -> String {
+    let mut line = format!("{} ({})", target.path.display(), target.stack_line());
+    let layouts: Vec<_> = run.layouts.iter().filter(|l| l.target == target.name).collect();
+    let bytes: u64 = layouts.iter().map(|l| l.bytes).sum();
+    let seconds = layouts.iter().map(|l| l.elapsed_ns).sum::<u64>() as f64 / 1e9;
+    if bytes > 0 {
+        line.push_str(&format!(
+            "; {} of test data written and synced in {seconds:.1} s",
+            display_bytes(bytes, view.units)
+        ));
+    }
+    let mut how: Vec<String> = Vec::new();
+    for repeat in run.repeats.iter().filter(|r| r.started.target == target.name) {
+        let access = if repeat.started.direct { "direct" } else { "buffered" };
+        let one = format!("{} {access}", repeat.started.engine);
+        if !how.contains(&one) {
+            how.push(one);
+        }
+    }
+    if !how.is_empty() {
+        line.push_str(&format!("; {}", how.join(", ")));
+    }
+    line
+}
+
+fn method_line(run: &Run) -> String {
+    let rounds = run.repeats.iter().map(|r| r.started.round + 1).max().unwrap_or(0);
+    let planned = match run.started.plan.rounds {
+        Rounds::Fixed(n) if n > rounds => format!(" of {n}"),
+        _ => String::new(),
+    };
+    let ended = match run.finished.as_ref() {
+        Some(f) => {
+            let how = match f.outcome {
+                RunOutcome::Completed => "",
+                RunOutcome::Interrupted => ", stopped by the user",
+                RunOutcome::Failed => ", with failures",
+            };
+            format!("{:.0} s{how}", f.at_ns as f64 / 1e9)
+        }
+        None => "no end: the run was killed or is under way".to_owned(),
+    };
+    format!(
+        "{rounds}{planned} round{} in random order, {ended}; mean over rounds ± 95 % t interval; seed {}; Lodestone {}",
+        if rounds == 1 { "" } else { "s" },
+        run.started.seed,
+        run.started.version
+    )
+}
+
+/// The operations of a step that have rows of their own.
+fn rows_of(step: &Step) -> Vec<Operation> {
+    step.workload.operations().into_iter().filter(|o| headline(step, *o).is_some()).collect()
+}
+
+/// What one table is made from.
+struct StepTable<'a> {
+    run: &'a Run,
+    analysis: &'a Analysis,
+    step: &'a Step,
+    view: &'a RunView,
+}
+
+const FIGURES: [(&str, Align); 10] = [
+    ("bandwidth", Align::Right),
+    ("IOPS", Align::Right),
+    ("±", Align::Right),
+    ("p50", Align::Right),
+    ("p99", Align::Right),
+    ("p99.9", Align::Right),
+    ("max", Align::Right),
+    ("sync", Align::Right),
+    ("CPU", Align::Right),
+    ("device", Align::Right),
+];
+
+fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &RunView) -> Option<Table> {
+    let begun = |target: &&Target| {
+        run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == target.name)
+    };
+    let targets: Vec<&Target> = run.started.targets.iter().filter(begun).collect();
+    if targets.is_empty() {
+        return None;
+    }
+    let maker = StepTable { run, analysis, step, view };
+    let operations = rows_of(step);
+    let several = operations.len() > 1 || operations.first() == Some(&Operation::DurableWrite);
+    let compared = run.started.targets.len() > 1;
+    let heading = |heading, align| Column { heading, align };
+    let mut columns = vec![heading("target", Align::Left)];
+    if several {
+        columns.push(heading("operation", Align::Left));
+    }
+    columns.extend(FIGURES.map(|(name, align)| heading(name, align)));
+    if compared {
+        columns.push(heading("ratio", Align::Right));
+        columns.push(heading("95 %", Align::Left));
+        columns.push(heading("verdict", Align::Left));
+    }
+    let mut rows = Vec::new();
+    for target in targets {
+        for (i, operation) in operations.iter().enumerate() {
+            let name = if i == 0 { target.name.as_str() } else { "" };
+            let mut row = vec![Cell::text(name)];
+            if several {
+                row.push(Cell::text(operation.name().replace('_', " ")));
+            }
+            row.extend(maker.figures(&target.name, *operation, i == 0));
+            if compared {
+                row.extend(maker.comparison(&target.name, *operation));
+            }
+            rows.push(row);
+        }
+    }
+    let mut table = Table { title: step.title.clone(), columns, stub: if several { 2 } else { 1 }, rows };
+    drop_empty_columns(&mut table);
+    Some(table)
+}
+
+/// Takes away columns in which no row has anything, such as the share of syncs where there are none.
+fn drop_empty_columns(table: &mut Table) {
+    for column in (table.stub..table.columns.len()).rev() {
+        if table.rows.iter().all(|row| row[column].text.is_empty()) {
+            table.columns.remove(column);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+}
+
+impl StepTable<'_> {
+    fn measurement(&self, target: &str, operation: Operation, metric: Metric) -> Option<&Measurement> {
+        self.analysis.measurements.iter().find(|m| {
+            m.target == target && m.step == self.step.id && m.operation == operation && m.metric == metric
+        })
+    }
+
+    fn cell(&self, target: &str, operation: Operation, metric: Metric, show: impl Fn(f64) -> String) -> Cell {
+        let Some(m) = self.measurement(target, operation, metric) else { return Cell::default() };
+        Cell {
+            text: show(m.estimate.value),
+            tone: Tone::Plain,
+            value: Some(m.estimate.value),
+            provenance: Some(Provenance {
+                run: self.run.started.id.clone(),
+                target: target.to_owned(),
+                step: self.step.id.clone(),
+                operation,
+                metric,
+            }),
+        }
+    }
+
+    /// The cells under [`FIGURES`]; those about the repeat as a whole only where `first`.
+    fn figures(&self, target: &str, operation: Operation, first: bool) -> Vec<Cell> {
+        let units = self.view.units;
+        let cell = |metric, show: &dyn Fn(f64) -> String| self.cell(target, operation, metric, show);
+        let step_wide = |operation: Operation, metric, show: &dyn Fn(f64) -> String| {
+            if first { self.cell(target, operation, metric, show) } else { Cell::default() }
+        };
+        let mut bandwidth = cell(Metric::Bandwidth, &|v| display_rate(v, units));
+        let iops = cell(Metric::Iops, &display_iops);
+        if iops.text.is_empty() {
+            bandwidth = self.no_result(target);
+        }
+        let spread = headline(self.step, operation)
+            .and_then(|metric| self.measurement(target, operation, metric))
+            .and_then(|m| m.estimate.relative_half_width())
+            .map_or_else(Cell::default, |share| Cell::text(display_percent(share)).tone(Tone::Dim));
+        let primary = self.step.workload.operations().first().copied().unwrap_or(operation);
+        let moved = if operation == Operation::DurableWrite { Operation::Write } else { operation };
+        vec![
+            bandwidth,
+            iops,
+            spread,
+            cell(Metric::LatP50, &display_ns),
+            cell(Metric::LatP99, &display_ns),
+            cell(Metric::LatP999, &display_ns),
+            cell(Metric::LatMax, &display_ns),
+            step_wide(Operation::Sync, Metric::SyncShare, &display_percent),
+            step_wide(primary, Metric::Cpu, &display_percent),
+            self.cell(target, moved, Metric::DeviceRatio, |v| format!("{}×", display_ratio(v))),
+        ]
+    }
+
+    /// Why there are no figures.
+    fn no_result(&self, target: &str) -> Cell {
+        let repeats =
+            self.run.repeats.iter().filter(|r| r.started.step == self.step.id && r.started.target == target);
+        let mut why = "no good repeat";
+        for repeat in repeats {
+            match repeat.finished.as_ref().map(|f| &f.outcome) {
+                Some(RepeatOutcome::Failed(_)) => why = "failed",
+                Some(RepeatOutcome::Interrupted) if why != "failed" => why = "interrupted",
+                _ => {}
+            }
+        }
+        Cell::text(why).tone(Tone::Bad)
+    }
+
+    /// Ratio, interval and verdict.
+    fn comparison(&self, target: &str, operation: Operation) -> [Cell; 3] {
+        if target == self.view.baseline {
+            return [Cell::default(), Cell::default(), Cell::text("baseline").tone(Tone::Dim)];
+        }
+        let found = self.analysis.comparisons.iter().find(|c| {
+            c.target == target
+                && c.step == self.step.id
+                && c.operation == operation
+                && Some(c.metric) == headline(self.step, operation)
+        });
+        found.map_or_else(|| [const { String::new() }; 3].map(Cell::text), comparison_cells)
+    }
+}
+
+fn comparison_cells(c: &Comparison) -> [Cell; 3] {
+    let interval = c
+        .ratio
+        .interval
+        .map_or_else(String::new, |(low, high)| format!("{}–{}", display_ratio(low), display_ratio(high)));
+    let word = match (c.verdict, c.more_rounds) {
+        (Verdict::Undecided, Some(n)) => {
+            format!("undecided, {n} more round{}", if n == 1 { "" } else { "s" })
+        }
+        (verdict, _) => verdict.name().to_owned(),
+    };
+    let tone = match c.verdict {
+        Verdict::Faster => Tone::Good,
+        Verdict::Slower => Tone::Bad,
+        Verdict::Same => Tone::Plain,
+        Verdict::Undecided => Tone::Open,
+    };
+    let ratio = Cell { value: Some(c.ratio.value), ..Cell::text(display_ratio(c.ratio.value)) };
+    [ratio, Cell::text(interval).tone(Tone::Dim), Cell::text(word).tone(tone)]
+}
+
+fn summary_sentence(summary: &Summary) -> String {
+    let interval = summary.speed.interval.map_or_else(String::new, |(low, high)| {
+        format!(" (95 %: {}–{})", display_ratio(low), display_ratio(high))
+    });
+    let steps = if summary.steps == 1 { "1 step".to_owned() } else { format!("{} steps", summary.steps) };
+    format!(
+        "{} is {} times{interval} as fast as {}, as the geometric mean over {steps}.",
+        summary.target,
+        display_ratio(summary.speed.value),
+        summary.baseline
+    )
+}
+
+/// Findings, those of one rule about one target put together, and what the program noticed.
+fn remarks(run: &Run, findings: &[Finding]) -> Vec<Section> {
+    let mut groups: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let step = finding.subject.step.as_deref();
+        let same = groups
+            .iter_mut()
+            .find(|(first, _)| first.rule == finding.rule && first.subject.target == finding.subject.target);
+        match same {
+            Some((_, steps)) => steps.extend(step),
+            None => groups.push((finding, step.into_iter().collect())),
+        }
+    }
+    let mut remarks: Vec<(Severity, Section)> = groups
+        .into_iter()
+        .map(|(first, steps)| {
+            let target = first.subject.target.as_deref().unwrap_or("all");
+            let mut about = format!("{target} · {}", first.rule);
+            if let Some(step) = steps.first() {
+                about.push_str(&format!(" · {step}"));
+            }
+            let message = match steps.len() {
+                0 | 1 => first.message.clone(),
+                _ => format!("{} (and likewise in {})", first.message, steps[1..].join(", ")),
+            };
+            (first.severity, Section::Remark { severity: first.severity, about, message })
+        })
+        .collect();
+    for note in &run.notes {
+        let about = match &note.target {
+            Some(target) => format!("{target} · {}", note.topic),
+            None => note.topic.clone(),
+        };
+        let remark = Section::Remark { severity: note.severity, about, message: note.message.clone() };
+        if !remarks.iter().any(|(_, known)| *known == remark) {
+            remarks.push((note.severity, remark));
+        }
+    }
+    remarks.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
+    remarks.into_iter().map(|(_, section)| section).collect()
+}
+
+/// The document of several runs compared. `series` are named `run:target`, as are the comparisons.
+pub fn comparison_document(
+    runs: &[&Run],
+    series: &[Series],
+    comparisons: &[Comparison],
+    summaries: &[Summary],
+    view: &RunView,
+) -> Document {
+    let mut sections = vec![Section::Facts(
+        runs.iter()
+            .map(|run| {
+                let s = &run.started;
+                let what = format!(
+                    "{} on {}, suite {}, {}",
+                    when(s.started_unix_ns, &view.time_zone),
+                    s.host.name,
+                    s.plan.suite,
+                    s.targets
+                        .iter()
+                        .map(|t| format!("{} ({})", t.name, t.stack_line()))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                );
+                (s.id.clone(), what)
+            })
+            .collect(),
+    )];
+    let mut steps: Vec<&Step> = Vec::new();
+    for step in runs.iter().flat_map(|run| &run.started.plan.steps) {
+        if !steps.iter().any(|s| s.id == step.id) {
+            steps.push(step);
+        }
+    }
+    for step in steps {
+        for operation in rows_of(step) {
+            sections.extend(compared_table(step, operation, series, comparisons, view).map(Section::Table));
+        }
+    }
+    if !summaries.is_empty() {
+        sections.push(Section::Heading("Overall".into()));
+        sections.extend(summaries.iter().map(|s| Section::Text(summary_sentence(s))));
+    }
+    sections.push(Section::Heading("Mind".into()));
+    sections.push(Section::Text(
+        "These figures come from different runs. Whatever changed between them (temperature, neighbours, \
+         software) is in the ratios: only targets measured within one run are compared under the same \
+         circumstances."
+            .into(),
+    ));
+    Document { title: format!("{} runs compared", runs.len()), sections }
+}
+
+fn compared_table(
+    step: &Step,
+    operation: Operation,
+    series: &[Series],
+    comparisons: &[Comparison],
+    view: &RunView,
+) -> Option<Table> {
+    let metric = headline(step, operation)?;
+    let rows: Vec<Vec<Cell>> = series
+        .iter()
+        .filter(|s| s.step == step.id && s.operation == operation && s.metric == metric)
+        .map(|s| {
+            let values: Vec<f64> = s.values.iter().map(|(_, v)| *v).collect();
+            let estimate = analyse::mean_with_t_interval(&values);
+            let show = |v: f64| match metric {
+                Metric::Bandwidth => display_rate(v, view.units),
+                Metric::Iops => display_iops(v),
+                _ => display_ns(v),
+            };
+            let spread =
+                estimate.and_then(|e| e.relative_half_width()).map_or_else(String::new, display_percent);
+            let mut row = vec![
+                Cell::text(s.target.clone()),
+                Cell {
+                    value: estimate.map(|e| e.value),
+                    ..Cell::text(estimate.map_or_else(String::new, |e| show(e.value)))
+                },
+                Cell::text(spread).tone(Tone::Dim),
+                Cell::text(values.len().to_string()),
+            ];
+            let comparison = comparisons.iter().find(|c| {
+                c.target == s.target && c.step == s.step && c.operation == s.operation && c.metric == metric
+            });
+            row.extend(match comparison {
+                Some(c) => comparison_cells(c),
+                None if s.target == view.baseline => {
+                    [Cell::default(), Cell::default(), Cell::text("baseline").tone(Tone::Dim)]
+                }
+                None => [Cell::default(), Cell::default(), Cell::default()],
+            });
+            row
+        })
+        .collect();
+    let heading = |heading, align| Column { heading, align };
+    let value = match metric {
+        Metric::Bandwidth => "bandwidth",
+        Metric::Iops => "per second",
+        _ => "p99",
+    };
+    let title = match rows_of(step).len() {
+        1 => step.title.clone(),
+        _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
+    };
+    (rows.len() > 1).then(|| Table {
+        title,
+        columns: vec![
+            heading("run:target", Align::Left),
+            heading(value, Align::Right),
+            heading("±", Align::Right),
+            heading("repeats", Align::Right),
+            heading("ratio", Align::Right),
+            heading("95 %", Align::Left),
+            heading("verdict", Align::Left),
+        ],
+        stub: 1,
+        rows,
+    })
+}

@@ -1,0 +1,143 @@
+//! A document for a terminal.
+
+use anstyle::{AnsiColor, Style};
+use model::Severity;
+
+use crate::document::{Document, Section, Table, Tone, harmless};
+use crate::grid::{gap, padded, parts, width, wrapped};
+
+/// How text is written.
+#[derive(Clone, Copy, Debug)]
+pub struct TextStyle {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// With colours.
+    pub color: bool,
+}
+
+/// The document as text.
+pub fn text(document: &Document, style: TextStyle) -> String {
+    let mut writer = Writer { out: String::new(), style };
+    writer.line(&document.title, Style::new().bold());
+    for section in &document.sections {
+        writer.section(section);
+    }
+    writer.out
+}
+
+/// A single table as text.
+pub fn table_text(table: &Table, style: TextStyle) -> String {
+    let mut writer = Writer { out: String::new(), style };
+    writer.table(table);
+    writer.out.trim_start_matches('\n').to_owned()
+}
+
+struct Writer {
+    out: String,
+    style: TextStyle,
+}
+
+impl Writer {
+    fn paint(&mut self, text: &str, style: Style) {
+        if self.style.color && style != Style::new() && !text.trim().is_empty() {
+            self.out.push_str(&format!("{style}{text}{style:#}"));
+        } else {
+            self.out.push_str(text);
+        }
+    }
+
+    fn line(&mut self, text: &str, style: Style) {
+        self.paint(&harmless(text), style);
+        self.end_line();
+    }
+
+    /// Ends the line without blanks behind its text.
+    fn end_line(&mut self) {
+        let kept = self.out.trim_end_matches(' ').len();
+        self.out.truncate(kept);
+        self.out.push('\n');
+    }
+
+    fn section(&mut self, section: &Section) {
+        match section {
+            Section::Heading(heading) => {
+                self.out.push('\n');
+                self.line(heading, Style::new().bold());
+            }
+            Section::Text(text) => {
+                for line in wrapped(text, self.style.width) {
+                    self.line(&line, Style::new());
+                }
+            }
+            Section::Facts(facts) => self.facts(facts),
+            Section::Table(table) => self.table(table),
+            Section::Remark { severity, about, message } => self.remark(*severity, about, message),
+        }
+    }
+
+    fn facts(&mut self, facts: &[(String, String)]) {
+        let names = facts.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+        for (name, value) in facts {
+            let indent = names + 2;
+            for (i, line) in
+                wrapped(value, self.style.width.saturating_sub(indent).max(20)).iter().enumerate()
+            {
+                let name = if i == 0 { name.as_str() } else { "" };
+                self.paint(&padded(name, indent, crate::Align::Left), Style::new().dimmed());
+                self.line(line, Style::new());
+            }
+        }
+    }
+
+    fn table(&mut self, table: &Table) {
+        self.out.push('\n');
+        self.line(&table.title, Style::new().bold());
+        let indent = "  ";
+        for part in parts(table, self.style.width.saturating_sub(indent.len())) {
+            let columns: Vec<_> = part.columns.iter().zip(&part.widths).collect();
+            self.out.push_str(indent);
+            for (column, width) in &columns {
+                let column = &table.columns[**column];
+                self.paint(&padded(column.heading, **width, column.align), Style::new().dimmed());
+                self.out.push_str(&gap());
+            }
+            self.end_line();
+            for row in &table.rows {
+                self.out.push_str(indent);
+                for (column, width) in &columns {
+                    let Some(cell) = row.get(**column) else { continue };
+                    let shown = padded(&cell.text, **width, table.columns[**column].align);
+                    self.paint(&shown, tone(cell.tone));
+                    self.out.push_str(&gap());
+                }
+                self.end_line();
+            }
+        }
+    }
+
+    fn remark(&mut self, severity: Severity, about: &str, message: &str) {
+        let style = match severity {
+            Severity::Error => Style::new().fg_color(Some(AnsiColor::Red.into())).bold(),
+            Severity::Warning => Style::new().fg_color(Some(AnsiColor::Yellow.into())),
+            Severity::Info => Style::new().fg_color(Some(AnsiColor::Blue.into())),
+        };
+        let indent = 9;
+        self.paint(&padded(severity.name(), indent, crate::Align::Left), style);
+        self.line(about, Style::new().bold());
+        for line in wrapped(message, self.style.width.saturating_sub(indent).max(20)) {
+            self.out.push_str(&" ".repeat(indent));
+            self.line(&line, Style::new());
+        }
+    }
+}
+
+fn tone(tone: Tone) -> Style {
+    let colored = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Dim => Style::new().dimmed(),
+        Tone::Good => colored(AnsiColor::Green),
+        Tone::Bad => colored(AnsiColor::Red),
+        Tone::Open => colored(AnsiColor::Yellow),
+    }
+}
