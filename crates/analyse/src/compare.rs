@@ -18,7 +18,7 @@ pub const MARGIN: f64 = 0.03;
 /// Chance of a wrong claim that is accepted.
 const ALPHA: f64 = 0.05;
 /// Waiting for more rounds than this is no plan.
-const MOST_ROUNDS: f64 = 10_000.0;
+const MOST_ROUNDS: f64 = 999.0;
 
 /// How values of two targets belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,19 +230,30 @@ impl Test {
     }
 
     /// Rounds that would have to be added for a decision in nine of ten cases, if the ratio is what it
-    /// seems and the spread stays as it is. The normal approximation is good enough for a forecast.
+    /// seems and the spread stays as it is.
     fn more_rounds(&self, alpha: f64) -> Option<u32> {
         const Z_POWER: f64 = 1.2816;
         let margin = (1.0 + MARGIN).ln();
-        let per_round = self.error * self.rounds.sqrt();
-        let wide = 1e6;
-        let (distance, z) = if self.mean.abs() > margin {
-            (self.mean.abs(), t_quantile(1.0 - alpha / 2.0, wide))
+        let (distance, p) = if self.mean.abs() > margin {
+            (self.mean.abs(), 1.0 - alpha / 2.0)
         } else {
-            (margin - self.mean.abs(), t_quantile(1.0 - ALPHA, wide))
+            (margin - self.mean.abs(), 1.0 - ALPHA)
         };
-        let needed = ((z + Z_POWER) * per_round / distance).powi(2).ceil().max(self.rounds + 1.0);
-        (needed <= MOST_ROUNDS).then(|| (needed - self.rounds) as u32)
+        let per_round = self.error * self.rounds.sqrt();
+        let enough = |rounds: f64| {
+            let needed = (t_quantile(p, rounds - 1.0) + Z_POWER) * per_round / rounds.sqrt();
+            distance >= needed
+        };
+        // The need shrinks with every round, so that the first that is enough can be found by halving.
+        let (mut low, mut high) = (self.rounds, MOST_ROUNDS);
+        if !enough(high) {
+            return None;
+        }
+        while high - low > 1.0 {
+            let middle = ((low + high) / 2.0).floor();
+            if enough(middle) { high = middle } else { low = middle }
+        }
+        Some((high - self.rounds) as u32)
     }
 }
 

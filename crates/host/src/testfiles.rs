@@ -23,6 +23,13 @@ pub struct TestFileError {
     source: io::Error,
 }
 
+impl TestFileError {
+    /// The kernel's answer.
+    pub fn into_source(self) -> io::Error {
+        self.source
+    }
+}
+
 fn failed(what: &'static str) -> impl Fn(io::Error) -> TestFileError {
     move |source| TestFileError { what, source }
 }

@@ -147,7 +147,10 @@ impl Args for WorkloadOptions {
     fn augment_args(command: clap::Command) -> clap::Command {
         plan::OPTIONS.iter().fold(command, |command, option| {
             let help = format!("{} [suite default: {}]", option.help, option.default);
-            let long_help = format!("{}\n\nAllowed: {}.\nWhere the suite says nothing: {}.", option.help, option.allowed, option.default);
+            let long_help = format!(
+                "{}\n\nAllowed: {}.\nWhere the suite says nothing: {}.",
+                option.help, option.allowed, option.default
+            );
             command.arg(
                 Arg::new(option.key)
                     .long(option.flag())

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Event, Interval, Operation, OperationStats, RepeatOutcome, RepeatStarted, Severity, Step};
-use report::{display_iops, display_ns, display_rate, Units};
+use report::{Units, display_iops, display_ns, display_rate};
 
 use crate::output;
 
@@ -22,6 +22,8 @@ pub(crate) struct Progress {
     title: String,
     whole: std::collections::BTreeMap<Operation, OperationStats>,
     whole_ns: u64,
+    /// The target whose test data are being written, and since when.
+    layout: Option<(String, Instant)>,
 }
 
 enum Form {
@@ -49,6 +51,7 @@ impl Progress {
             title: String::new(),
             whole: std::collections::BTreeMap::new(),
             whole_ns: 0,
+            layout: None,
         }
     }
 
@@ -60,10 +63,15 @@ impl Progress {
 
     /// The test files of a target are being laid out.
     pub fn laying_out(&mut self, target: &str, done: u64, total: u64) {
-        let rate = done as f64 / self.began.elapsed().as_secs_f64().max(1e-9);
+        let began = match &self.layout {
+            Some((name, began)) if name == target => *began,
+            _ => self.layout.insert((target.to_owned(), Instant::now())).1,
+        };
+        let rate = done as f64 / began.elapsed().as_secs_f64().max(1e-9);
         let share = if total > 0 { 100 * done / total } else { 0 };
         if let Form::Drawn(bar) = &self.form {
-            let message = format!("{share} % of {:.2} GB, {}", total as f64 / 1e9, display_rate(rate, self.units));
+            let message =
+                format!("{share} % of {:.2} GB, {}", total as f64 / 1e9, display_rate(rate, self.units));
             self.draw(bar, format!("writing test data · {target}"), message);
         }
     }
@@ -75,7 +83,10 @@ impl Progress {
                 let seconds = laid_out.elapsed_ns as f64 / 1e9;
                 let (size, rate) = (laid_out.bytes as f64 / 1e9, laid_out.bytes as f64 / seconds.max(1e-9));
                 let rate = display_rate(rate, self.units);
-                self.line(&format!("{}: {size:.2} GB of test data in {seconds:.1} s ({rate})", laid_out.target));
+                self.line(&format!(
+                    "{}: {size:.2} GB of test data in {seconds:.1} s ({rate})",
+                    laid_out.target
+                ));
             }
             Event::RepeatStarted(started) => {
                 self.title = step.map_or_else(|| started.step.clone(), |s| s.title.clone());

@@ -221,6 +221,8 @@ pub enum FailureKind {
     NothingWritten,
     /// Operations in flight did not end within so many nanoseconds after they should have.
     Hung(u64),
+    /// The test files could not be made or opened, with this errno.
+    Unopened(i32),
 }
 
 impl RepeatFailure {
@@ -229,7 +231,7 @@ impl RepeatFailure {
         // ENXIO, ENODEV, ENOSPC, EROFS, EDQUOT, ESTALE, ESHUTDOWN, EPERM (a read-only device).
         const FINAL: [i32; 8] = [6, 19, 28, 30, 122, 116, 108, 1];
         match self.kind {
-            FailureKind::Errno(errno) => FINAL.contains(&errno),
+            FailureKind::Errno(errno) | FailureKind::Unopened(errno) => FINAL.contains(&errno),
             FailureKind::NoData | FailureKind::NothingWritten | FailureKind::Hung(_) => true,
         }
     }
@@ -246,6 +248,10 @@ impl fmt::Display for RepeatFailure {
                 write!(f, "{operation} returned no data and no error, as a removed device does")?
             }
             FailureKind::NothingWritten => write!(f, "{operation} moved no data and gave no error")?,
+            FailureKind::Unopened(errno) => {
+                let why = std::io::Error::from_raw_os_error(errno);
+                return write!(f, "the test files could not be opened: {why}");
+            }
             FailureKind::Hung(ns) => {
                 write!(f, "{operation} did not come back within {}", crate::units::ShortDuration(ns))?;
             }

@@ -74,6 +74,20 @@ pub struct Column {
     pub heading: &'static str,
     /// Its side.
     pub align: Align,
+    /// It belongs to the column before it and is not parted from it.
+    pub joined: bool,
+}
+
+impl Column {
+    /// A column that may stand anywhere.
+    pub fn new(heading: &'static str, align: Align) -> Self {
+        Self { heading, align, joined: false }
+    }
+
+    /// A column that stays with the one before it.
+    pub fn joined(heading: &'static str, align: Align) -> Self {
+        Self { heading, align, joined: true }
+    }
 }
 
 /// One table. Where it is too wide, columns behind the first few move below it.

@@ -29,14 +29,15 @@ pub(crate) fn parts(table: &Table, available: usize) -> Vec<Part> {
     let stub_width: usize = stub.iter().map(|c| needed(*c) + GAP).sum();
     let mut parts: Vec<Vec<usize>> = Vec::new();
     let mut left = 0;
-    for column in table.stub..table.columns.len() {
-        let wanted = needed(column) + GAP;
+    for block in blocks(table) {
+        let wanted: usize = block.clone().map(|c| needed(c) + GAP).sum();
         if parts.is_empty() || wanted > left {
             parts.push(stub.clone());
-            left = available.saturating_sub(stub_width);
+            // The last column needs no gap behind it.
+            left = (available + GAP).saturating_sub(stub_width);
         }
         left = left.saturating_sub(wanted);
-        parts.last_mut().expect("a part was just made").push(column);
+        parts.last_mut().expect("a part was just made").extend(block);
     }
     if parts.is_empty() {
         parts.push(stub);
@@ -44,6 +45,18 @@ pub(crate) fn parts(table: &Table, available: usize) -> Vec<Part> {
     let measured =
         |columns: Vec<usize>| Part { widths: columns.iter().map(|c| needed(*c)).collect(), columns };
     parts.into_iter().map(measured).collect()
+}
+
+/// The columns behind the stub in groups that are not parted.
+fn blocks(table: &Table) -> Vec<std::ops::Range<usize>> {
+    let mut blocks: Vec<std::ops::Range<usize>> = Vec::new();
+    for column in table.stub..table.columns.len() {
+        match blocks.last_mut() {
+            Some(block) if table.columns[column].joined => block.end = column + 1,
+            _ => blocks.push(column..column + 1),
+        }
+    }
+    blocks
 }
 
 /// A text padded to a width.
@@ -88,7 +101,7 @@ mod tests {
     fn table(columns: usize, cell: &str) -> Table {
         Table {
             title: String::new(),
-            columns: vec![Column { heading: "heading", align: Align::Right }; columns],
+            columns: vec![Column::new("heading", Align::Right); columns],
             stub: 1,
             rows: vec![vec![Cell::text(cell); columns]; 2],
         }
@@ -102,7 +115,7 @@ mod tests {
             let shown: Vec<usize> = parts.iter().flat_map(|p| p.columns[1..].to_vec()).collect();
             prop_assert_eq!(shown, (1..columns).collect::<Vec<_>>());
             for part in &parts {
-                let used: usize = part.widths.iter().map(|w| w + GAP).sum();
+                let used: usize = part.widths.iter().map(|w| w + GAP).sum::<usize>() - GAP;
                 prop_assert!(used <= available || part.columns.len() <= 2, "{used} of {available}");
             }
         }

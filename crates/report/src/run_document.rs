@@ -115,8 +115,10 @@ fn method_line(run: &Run) -> String {
         }
         None => "no end: the run was killed or is under way".to_owned(),
     };
+    let verdicts =
+        if run.started.targets.len() > 1 { "; undecided, +n: about n more rounds would decide" } else { "" };
     format!(
-        "{rounds}{planned} round{} in random order, {ended}; mean over rounds ± 95 % t interval; seed {}; Lodestone {}",
+        "{rounds}{planned} round{} in random order, {ended}; mean over rounds ± 95 % t interval{verdicts}; seed {}; Lodestone {}",
         if rounds == 1 { "" } else { "s" },
         run.started.seed,
         run.started.version
@@ -136,18 +138,16 @@ struct StepTable<'a> {
     view: &'a RunView,
 }
 
-const FIGURES: [(&str, Align); 10] = [
-    ("bandwidth", Align::Right),
-    ("IOPS", Align::Right),
-    ("±", Align::Right),
-    ("p50", Align::Right),
-    ("p99", Align::Right),
-    ("p99.9", Align::Right),
-    ("max", Align::Right),
-    ("sync", Align::Right),
-    ("CPU", Align::Right),
-    ("device", Align::Right),
-];
+const FIGURES: [&str; 10] = ["bandwidth", "IOPS", "±", "p50", "p99", "p99.9", "max", "sync", "CPU", "device"];
+
+/// The headings over [`comparison_cells`].
+fn comparison_columns() -> [Column; 3] {
+    [
+        Column::new("ratio", Align::Right),
+        Column::joined("95 %", Align::Left),
+        Column::joined("verdict", Align::Left),
+    ]
+}
 
 fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &RunView) -> Option<Table> {
     let begun = |target: &&Target| {
@@ -161,16 +161,13 @@ fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &RunView) -> Op
     let operations = rows_of(step);
     let several = operations.len() > 1 || operations.first() == Some(&Operation::DurableWrite);
     let compared = run.started.targets.len() > 1;
-    let heading = |heading, align| Column { heading, align };
-    let mut columns = vec![heading("target", Align::Left)];
+    let mut columns = vec![Column::new("target", Align::Left)];
     if several {
-        columns.push(heading("operation", Align::Left));
+        columns.push(Column::new("operation", Align::Left));
     }
-    columns.extend(FIGURES.map(|(name, align)| heading(name, align)));
+    columns.extend(FIGURES.map(|name| Column::new(name, Align::Right)));
     if compared {
-        columns.push(heading("ratio", Align::Right));
-        columns.push(heading("95 %", Align::Left));
-        columns.push(heading("verdict", Align::Left));
+        columns.extend(comparison_columns());
     }
     let mut rows = Vec::new();
     for target in targets {
@@ -293,9 +290,7 @@ fn comparison_cells(c: &Comparison) -> [Cell; 3] {
         .interval
         .map_or_else(String::new, |(low, high)| format!("{}–{}", display_ratio(low), display_ratio(high)));
     let word = match (c.verdict, c.more_rounds) {
-        (Verdict::Undecided, Some(n)) => {
-            format!("undecided, {n} more round{}", if n == 1 { "" } else { "s" })
-        }
+        (Verdict::Undecided, Some(n)) => format!("undecided, +{n}"),
         (verdict, _) => verdict.name().to_owned(),
     };
     let tone = match c.verdict {
@@ -458,7 +453,6 @@ fn compared_table(
             row
         })
         .collect();
-    let heading = |heading, align| Column { heading, align };
     let value = match metric {
         Metric::Bandwidth => "bandwidth",
         Metric::Iops => "per second",
@@ -470,15 +464,15 @@ fn compared_table(
     };
     (rows.len() > 1).then(|| Table {
         title,
-        columns: vec![
-            heading("run:target", Align::Left),
-            heading(value, Align::Right),
-            heading("±", Align::Right),
-            heading("repeats", Align::Right),
-            heading("ratio", Align::Right),
-            heading("95 %", Align::Left),
-            heading("verdict", Align::Left),
-        ],
+        columns: [
+            Column::new("run:target", Align::Left),
+            Column::new(value, Align::Right),
+            Column::new("±", Align::Right),
+            Column::new("repeats", Align::Right),
+        ]
+        .into_iter()
+        .chain(comparison_columns())
+        .collect(),
         stub: 1,
         rows,
     })

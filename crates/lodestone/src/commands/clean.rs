@@ -8,7 +8,7 @@ use host::leftovers;
 
 use super::store;
 use crate::cli::{CleanArgs, Cli};
-use crate::failure::{Failure, FAILED};
+use crate::failure::{FAILED, Failure};
 use crate::output;
 
 /// Looks for leftovers where kept runs have measured, in the current directory and in the given ones,
@@ -25,7 +25,12 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
     let mut found = 0;
     for leftover in directories.iter().flat_map(|d| leftovers::find(d)) {
         found += 1;
-        let what = format!("{} ({:.1} MB, run {})", leftover.path.display(), leftover.bytes as f64 / 1e6, leftover.run);
+        let what = format!(
+            "{} ({:.1} MB, run {})",
+            leftover.path.display(),
+            leftover.bytes as f64 / 1e6,
+            leftover.run
+        );
         if args.dry_run {
             text.push_str(&format!("would remove {what}\n"));
             continue;
@@ -49,6 +54,7 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
 fn measured_directories(cli: &Cli) -> Result<BTreeSet<PathBuf>, Failure> {
     let store = store(cli)?;
     let runs = store.runs().map_err(Failure::failed)?;
-    let targets = runs.iter().filter_map(|run| store.find(&run.id).ok()).flat_map(|log| log.run.started.targets);
+    let targets =
+        runs.iter().filter_map(|run| store.find(&run.id).ok()).flat_map(|log| log.run.started.targets);
     Ok(targets.filter(|t| t.kind == model::TargetKind::Directory).map(|t| t.path).collect())
 }

@@ -29,7 +29,9 @@ fn store_directory(cli: &Cli) -> Result<PathBuf, Failure> {
     set("XDG_DATA_HOME")
         .or_else(|| Some(set("HOME")?.join(".local/share")))
         .map(|data| data.join("lodestone"))
-        .ok_or_else(|| Failure::usage("no place to keep runs: neither XDG_DATA_HOME nor HOME is set; use --store DIR"))
+        .ok_or_else(|| {
+            Failure::usage("no place to keep runs: neither XDG_DATA_HOME nor HOME is set; use --store DIR")
+        })
 }
 
 /// How results are looked at, with the given baseline.

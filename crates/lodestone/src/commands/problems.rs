@@ -5,7 +5,8 @@ use plan::{Level, Place, Problem};
 
 /// The problems as text, those of the suite with the lines where they stand.
 pub(crate) fn shown(problems: &[Problem], suite: &str, text: &str) -> String {
-    let handler = GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor()).with_width(100);
+    let handler =
+        GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor()).with_width(100);
     let mut out = String::new();
     for problem in problems {
         let level = match problem.level {

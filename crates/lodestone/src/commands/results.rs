@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use analyse::{analyse, compare as compare_series, measurements, summarise, Analysis, Pairing, Series};
+use analyse::{Analysis, Pairing, Series, analyse, compare as compare_series, measurements, summarise};
 use model::{Run, Step};
 use record::{Log, RunSummary, Store};
 use report::json;
@@ -30,7 +30,6 @@ pub fn list(cli: &Cli, args: &ListArgs) -> Result<ExitCode, Failure> {
 
 fn listed(cli: &Cli, runs: &[RunSummary]) -> String {
     use report::{Align, Cell, Column, Table};
-    let heading = |heading, align| Column { heading, align };
     let time_zone = view(cli, "").time_zone;
     let rows = runs.iter().map(|run| {
         vec![
@@ -46,13 +45,13 @@ fn listed(cli: &Cli, runs: &[RunSummary]) -> String {
     let table = Table {
         title: format!("{} run(s)", runs.len()),
         columns: vec![
-            heading("run", Align::Left),
-            heading("started", Align::Left),
-            heading("host", Align::Left),
-            heading("suite", Align::Left),
-            heading("state", Align::Left),
-            heading("repeats", Align::Right),
-            heading("targets", Align::Left),
+            Column::new("run", Align::Left),
+            Column::new("started", Align::Left),
+            Column::new("host", Align::Left),
+            Column::new("suite", Align::Left),
+            Column::new("state", Align::Left),
+            Column::new("repeats", Align::Right),
+            Column::new("targets", Align::Left),
         ],
         stub: 1,
         rows: rows.collect(),
@@ -97,9 +96,10 @@ pub(crate) fn baseline(run: &Run, wanted: Option<&str>) -> Result<String, Failur
     match wanted {
         None => Ok(run.started.baseline.clone()),
         Some(name) if names.contains(&name) => Ok(name.to_owned()),
-        Some(name) => {
-            Err(Failure::usage(format!("there is no target `{name}` to be the baseline; there are {}", names.join(", "))))
-        }
+        Some(name) => Err(Failure::usage(format!(
+            "there is no target `{name}` to be the baseline; there are {}",
+            names.join(", ")
+        ))),
     }
 }
 
@@ -115,7 +115,10 @@ fn find(store: &Store, name: &str) -> Result<Run, Failure> {
         ));
     }
     if cut_off {
-        output::say(&format!("lodestone: the log of run {} ends within a line, which is left out", run.started.id));
+        output::say(&format!(
+            "lodestone: the log of run {} ends within a line, which is left out",
+            run.started.id
+        ));
     }
     Ok(run)
 }
@@ -151,7 +154,10 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     for name in &args.runs {
         let run = find(&store, name)?;
         if runs.iter().any(|r| r.started.id == run.started.id) {
-            return Err(Failure::usage(format!("run {} is named twice; name different runs", run.started.id)));
+            return Err(Failure::usage(format!(
+                "run {} is named twice; name different runs",
+                run.started.id
+            )));
         }
         runs.push(run);
     }
@@ -165,7 +171,8 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let text = if args.json {
         json::pretty(&json::comparison_export(&all, &comparisons, &summaries))
     } else {
-        let document = report::comparison_document(&all, &series, &comparisons, &summaries, &view(cli, &baseline));
+        let document =
+            report::comparison_document(&all, &series, &comparisons, &summaries, &view(cli, &baseline));
         report::text(&document, output::style(cli.color))
     };
     output::print(&text)?;
@@ -181,13 +188,21 @@ fn named_series(run: &Run) -> Vec<Series> {
 /// Ids of the steps that every run has, and has alike.
 fn in_common(runs: &[Run]) -> Vec<&str> {
     let same = |a: &Step, b: &Step| {
-        a.id == b.id && a.workload == b.workload && a.prepare == b.prepare && a.stop == b.stop && a.ramp_ns == b.ramp_ns
+        a.id == b.id
+            && a.workload == b.workload
+            && a.prepare == b.prepare
+            && a.stop == b.stop
+            && a.ramp_ns == b.ramp_ns
     };
-    let everywhere = |step: &&Step| runs.iter().all(|run| run.started.plan.steps.iter().any(|s| same(s, step)));
+    let everywhere =
+        |step: &&Step| runs.iter().all(|run| run.started.plan.steps.iter().any(|s| same(s, step)));
     let (common, other): (Vec<&Step>, Vec<&Step>) = runs[0].started.plan.steps.iter().partition(everywhere);
     if !other.is_empty() {
         let ids: Vec<&str> = other.iter().map(|s| s.id.as_str()).collect();
-        output::say(&format!("lodestone: left out, because not all runs did the same there: {}", ids.join(", ")));
+        output::say(&format!(
+            "lodestone: left out, because not all runs did the same there: {}",
+            ids.join(", ")
+        ));
     }
     common.into_iter().map(|s| s.id.as_str()).collect()
 }
@@ -201,7 +216,10 @@ fn comparison_baseline(runs: &[Run], series: &[Series], wanted: Option<&str>) ->
     let first = &runs[0].started;
     let wanted = wanted.map_or_else(|| format!("{}:{}", first.id, first.baseline), str::to_owned);
     // The run may be named by the start of its id, as everywhere.
-    let matches = |name: &&&str| **name == wanted || matches!((name.split_once(':'), wanted.split_once(':')), (Some((run, target)), Some((start, of))) if target == of && run.starts_with(start));
+    let matches = |name: &&&str| {
+        **name == wanted
+            || matches!((name.split_once(':'), wanted.split_once(':')), (Some((run, target)), Some((start, of))) if target == of && run.starts_with(start))
+    };
     names.iter().find(matches).map(|name| (*name).to_owned()).ok_or_else(|| {
         let mut unique = names.clone();
         unique.sort_unstable();

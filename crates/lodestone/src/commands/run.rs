@@ -6,15 +6,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use analyse::analyse;
 use engine::ENGINES;
-use host::{consent, identify, leftovers, presence, Roots};
-use model::units::{parse_duration_ns, ExactSize, ShortDuration};
-use model::{Capabilities, Host, Plan, Rounds, RunOutcome, RunStarted, Severity, Target, TargetKind, LOG_FORMAT};
-use plan::{resolve, Facts, Place, Problem, Resolved, Suite, Wishes, CUSTOM_SUITE};
+use host::{Roots, consent, identify, leftovers, presence};
+use model::units::{ExactSize, ShortDuration, parse_duration_ns};
+use model::{
+    Capabilities, Host, LOG_FORMAT, Plan, Rounds, RunOutcome, RunStarted, Severity, Target, TargetKind,
+};
+use plan::{CUSTOM_SUITE, Facts, Place, Problem, Resolved, Suite, Wishes, resolve};
 
 use super::results::shown;
 use super::{problems, store, suites, view};
 use crate::cli::{Cli, RunArgs};
-use crate::failure::{Failure, FAILED, INTERRUPTED};
+use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::progress::Progress;
 use crate::session::{PlaceState, Recorder, Session};
 use crate::{interrupt, output};
@@ -41,15 +43,17 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let store = store(cli)?;
-    let interrupt = interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")))?;
+    let interrupt =
+        interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")))?;
     let cleaned = clean_leftovers(&targets);
     let started = started(args, host, targets.clone(), baseline.clone(), resolved.plan.clone());
     let (id, seed) = (started.id.clone(), started.seed);
     let recorder = Recorder::begin(&store, started).map_err(Failure::failed)?;
     let places = targets.into_iter().zip(consents).map(|(target, consent)| {
         let name = target.name.clone();
-        PlaceState::new(target, consent)
-            .map_err(|e| Failure::failed(format!("{name}: somebody else has taken it since you named it: {e}")))
+        PlaceState::new(target, consent).map_err(|e| {
+            Failure::failed(format!("{name}: somebody else has taken it since you named it: {e}"))
+        })
     });
     let mut session = Session {
         roots,
@@ -73,14 +77,23 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     finish(cli, args, &store, &recorder, &baseline)
 }
 
-fn finish(cli: &Cli, args: &RunArgs, store: &record::Store, recorder: &Recorder, baseline: &str) -> Result<ExitCode, Failure> {
+fn finish(
+    cli: &Cli,
+    args: &RunArgs,
+    store: &record::Store,
+    recorder: &Recorder,
+    baseline: &str,
+) -> Result<ExitCode, Failure> {
     let run = recorder.run();
     let analysis = analyse(run, baseline);
     if args.json {
         output::print(&report::json::pretty(&report::json::run_export(run, &analysis)))?;
     } else {
         output::print(&shown(cli, run, &analysis, baseline))?;
-        output::print(&format!("\nkept as run {}; `lodestone show {}` shows it again\n", run.started.id, run.started.id))?;
+        output::print(&format!(
+            "\nkept as run {}; `lodestone show {}` shows it again\n",
+            run.started.id, run.started.id
+        ))?;
     }
     // The index follows the logs by itself; doing it now only makes the next listing quicker.
     let _ = store.runs();
@@ -130,8 +143,11 @@ fn suite(args: &RunArgs) -> Result<(String, String), Failure> {
         let suite = suites::find(name)?;
         return Ok((suite.name.to_owned(), suite.toml.to_owned()));
     }
-    let text = std::fs::read_to_string(name)
-        .map_err(|e| Failure::usage(format!("cannot read the suite {name}: {e}; `lodestone suites` lists those that come with the program")))?;
+    let text = std::fs::read_to_string(name).map_err(|e| {
+        Failure::usage(format!(
+            "cannot read the suite {name}: {e}; `lodestone suites` lists those that come with the program"
+        ))
+    })?;
     let stem = std::path::Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok((stem, text))
 }
@@ -160,7 +176,11 @@ fn resolve_plan(
         None | Some("auto") => {}
         Some(text) => match text.parse().ok().filter(|n| *n > 0) {
             Some(rounds) => wishes.rounds = Some(rounds),
-            None => found.push(flag("rounds", format!("`{text}` is not a number of rounds"), "a whole number from 1, or auto")),
+            None => found.push(flag(
+                "rounds",
+                format!("`{text}` is not a number of rounds"),
+                "a whole number from 1, or auto",
+            )),
         },
     }
     if let Some(text) = &args.budget {
@@ -172,19 +192,28 @@ fn resolve_plan(
     if args.rounds.as_deref() == Some("auto") && wishes.budget_ns.is_none() {
         wishes.budget_ns = suite.budget_ns.map(|ns| ns.saturating_mul(targets as u64));
     }
-    let facts = Facts { memory_bytes: host.memory_bytes, engines: engines.working.clone(), targets: targets as u32 };
+    let facts =
+        Facts { memory_bytes: host.memory_bytes, engines: engines.working.clone(), targets: targets as u32 };
     match resolve(&suite, &wishes, &facts) {
         Ok(resolved) if found.is_empty() => Ok(resolved),
         result => {
             found.extend(result.err().unwrap_or_default());
-            let what = if args.suite.is_some() { format!("suite {suite_name}") } else { "the run".to_owned() };
-            Err(Failure::usage(format!("{what} cannot be run:\n{}", problems::shown(&found, suite_name, text))))
+            let what =
+                if args.suite.is_some() { format!("suite {suite_name}") } else { "the run".to_owned() };
+            Err(Failure::usage(format!(
+                "{what} cannot be run:\n{}",
+                problems::shown(&found, suite_name, text)
+            )))
         }
     }
 }
 
 /// Asks for permission to overwrite every file and device that is named with `--overwrite`.
-fn consents(roots: &Roots, args: &RunArgs, targets: &mut [Target]) -> Result<Vec<Option<host::Consent>>, Failure> {
+fn consents(
+    roots: &Roots,
+    args: &RunArgs,
+    targets: &mut [Target],
+) -> Result<Vec<Option<host::Consent>>, Failure> {
     let mut consents = Vec::new();
     for target in targets {
         if target.kind == TargetKind::Directory || args.overwrite.is_empty() {
@@ -215,9 +244,10 @@ fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
     match &args.baseline {
         None => Ok(names[0].to_owned()),
         Some(name) if names.contains(&name.as_str()) => Ok(name.clone()),
-        Some(name) => {
-            Err(Failure::usage(format!("there is no target `{name}` to be the baseline; there are {}", names.join(", "))))
-        }
+        Some(name) => Err(Failure::usage(format!(
+            "there is no target `{name}` to be the baseline; there are {}",
+            names.join(", ")
+        ))),
     }
 }
 
@@ -268,13 +298,20 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
     let plan = &resolved.plan;
     let mut text = format!("suite {} (plan {}), nothing has been done\n", plan.suite, plan.id);
     for target in targets {
-        text.push_str(&format!("target {}: {} ({})\n", target.name, target.path.display(), target.stack_line()));
+        text.push_str(&format!(
+            "target {}: {} ({})\n",
+            target.name,
+            target.path.display(),
+            target.stack_line()
+        ));
     }
     text.push_str(&format!("{}\n", engines.sentence()));
     let seconds: f64 = plan.steps.iter().map(plan::step_seconds).sum::<f64>() * targets.len() as f64;
     match plan.rounds {
         Rounds::Fixed(rounds) => {
-            text.push_str(&format!("{rounds} rounds of about {seconds:.0} s, and the layout of the test files\n"));
+            text.push_str(&format!(
+                "{rounds} rounds of about {seconds:.0} s, and the layout of the test files\n"
+            ));
         }
         Rounds::Auto { budget_ns } => text.push_str(&format!(
             "as many rounds of about {seconds:.0} s as fit into {}, layout of the test files included\n",

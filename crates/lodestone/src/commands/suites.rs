@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use plan::{builtin, Suite, BUILTIN_SUITES, OPTIONS};
+use plan::{BUILTIN_SUITES, OPTIONS, Suite, builtin};
 
 use crate::cli::{SuitesArgs, SuitesCommand};
 use crate::failure::Failure;

@@ -6,14 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::{open_flags, Generations, OpenFiles, Place, Task};
-use host::testfiles::{free_bytes, settle, TestFiles};
+use engine::{Generations, OpenFiles, Place, Task, open_flags};
+use host::testfiles::{TestFileError, TestFiles, free_bytes, settle};
 use model::{
-    BlockSizes, CacheState, Data, EngineKind, Event, FileSet, LaidOut, Mix, OpenSync, Operation, Pace, Pattern, Plan,
-    Preparation, Regions, RepeatOutcome, Severity, Step, Stop, SyncRule, Target, TargetKind, Workload,
+    BlockSizes, CacheState, Data, Event, FileSet, LaidOut, Mix, OpenSync, Operation, Pace, Pattern, Plan,
+    Preparation, Regions, RepeatOutcome, Step, Stop, SyncRule, Target, TargetKind, Workload,
 };
 
-use super::{PlaceState, Session, SessionError};
+use super::{PlaceState, Session, SessionError, storage_errno};
 
 /// Size of a data set where the plan leaves it open.
 const AUTO_BYTES: u64 = 1 << 30;
@@ -83,6 +83,12 @@ impl DataSet {
     }
 }
 
+/// Why laying out did not come to its end.
+enum Stopped {
+    ByUser,
+    ByFailure(String),
+}
+
 /// A set that a plan needs on a target.
 struct Wanted {
     key: SetKey,
@@ -132,96 +138,105 @@ impl Session<'_> {
 
     /// Makes one data set and fills it, unless it is data of the user's that are only read.
     fn prepare(&mut self, place: usize, set: &Wanted, bytes: u64) -> Result<(), SessionError> {
-        let target = &self.places[place].target;
-        let fail = |source| SessionError::Files { target: target.name.clone(), source };
-        let block = set.key.verify_block;
-        let generations = block.map(|b| Arc::new(Generations::new(self.seed ^ place as u64, bytes, b)));
+        let target = self.places[place].target.clone();
+        let generations = set
+            .key
+            .verify_block
+            .map(|block| Arc::new(Generations::new(self.seed ^ place as u64, bytes, block)));
         let files = match target.kind {
-            TargetKind::Directory => {
-                let made = TestFiles::create(&target.path, &self.recorder.run().started.id, set.key.files.count)
-                    .map_err(|source| SessionError::Make { target: target.name.clone(), source })?;
-                reserve(&made, bytes).map_err(fail)?;
-                Backing::Made(made)
-            }
+            TargetKind::Directory => match self.make_files(&target, set.key.files.count, bytes) {
+                Ok(made) => Backing::Made(made),
+                Err(source) => {
+                    let errno = storage_errno(&target.name, source)?;
+                    let why = io::Error::from_raw_os_error(errno);
+                    self.give_up(place, &format!("the test files could not be made: {why}"));
+                    return Ok(());
+                }
+            },
             _ => Backing::Target,
         };
         let read_only = matches!(files, Backing::Target) && !set.modified;
-        let data_set = DataSet { key: set.key, files, bytes, generations };
-        self.places[place].sets.push(data_set);
+        self.places[place].sets.push(DataSet { key: set.key, files, bytes, generations });
         if read_only {
             return Ok(());
         }
-        self.fill(place, set)
-    }
-
-    /// Writes the newest data set of a place from start to end and syncs it. Where its size is left
-    /// open, the set is what could be written within the plan's limit.
-    fn fill(&mut self, place: usize, set: &Wanted) -> Result<(), SessionError> {
         let began = Instant::now();
-        let target = self.places[place].target.clone();
-        let wanted_bytes = self.places[place].sets.last().map_or(0, |s| s.bytes);
-        let open_ended = set.key.files.size_bytes.is_none() && set.key.files.count == 1;
-        let least = set.least.max(LEAST_BYTES).min(wanted_bytes);
-        let mut done = 0;
-        // The first pass fills up to the time limit; if that is too little, another fills the rest.
-        for limit_ns in [open_ended.then_some(self.plan.layout_limit_ns), None] {
-            let until = if limit_ns.is_some() || !open_ended { wanted_bytes } else { least };
-            if done >= until || self.interrupted() {
-                break;
+        match self.fill(place, set)? {
+            Ok(()) => {
+                let bytes = self.places[place].sets.last().map_or(0, |s| s.bytes);
+                let (at_ns, elapsed_ns) = (self.recorder.at_ns(), began.elapsed().as_nanos() as u64);
+                self.emit(Event::LaidOut(LaidOut { at_ns, target: target.name, bytes, elapsed_ns }));
             }
-            match self.write_layout(place, until, limit_ns)? {
-                Ok(bytes) => done = bytes,
-                Err(failure) => {
-                    self.places[place].gone = true;
-                    self.places[place].failures += 1;
-                    let message = format!("writing the test data failed: {failure}; the run goes on without it");
-                    self.note(Severity::Error, "target-given-up", Some(target.name), message);
-                    return Ok(());
-                }
-            }
-            if done >= least {
-                break;
+            Err(Stopped::ByUser) => {}
+            Err(Stopped::ByFailure(why)) => {
+                self.give_up(place, &format!("writing the test data failed: {why}"));
             }
         }
-        if self.interrupted() {
-            return Ok(());
-        }
-        let fail = |source| SessionError::Files { target: target.name.clone(), source };
-        let Some(data_set) = self.places[place].sets.last_mut() else { return Ok(()) };
-        if let Backing::Made(files) = &data_set.files {
-            data_set.bytes = done / GRAIN * GRAIN;
-            let file_bytes = data_set.bytes / u64::from(set.key.files.count);
-            for file in files.files() {
-                file.set_len(file_bytes).and_then(|()| file.sync_all()).map_err(fail)?;
-            }
-            settle(files.first()).map_err(fail)?;
-        }
-        let (bytes, elapsed_ns) = (data_set.bytes, began.elapsed().as_nanos() as u64);
-        let at_ns = self.recorder.at_ns();
-        self.emit(Event::LaidOut(LaidOut { at_ns, target: target.name, bytes, elapsed_ns }));
         Ok(())
     }
 
-    /// One pass of writing. Returns the bytes that now are written from the start on, or the failure.
+    fn make_files(&self, target: &Target, count: u32, bytes: u64) -> io::Result<TestFiles> {
+        let run = &self.recorder.run().started.id;
+        let made = TestFiles::create(&target.path, run, count).map_err(TestFileError::into_source)?;
+        reserve(&made, bytes)?;
+        Ok(made)
+    }
+
+    /// Writes the newest data set of a place from start to end and syncs it. Where its size is left
+    /// open, the set becomes what could be written within the plan's limit.
+    fn fill(&mut self, place: usize, set: &Wanted) -> Result<Result<(), Stopped>, SessionError> {
+        let wanted_bytes = self.places[place].sets.last().map_or(0, |s| s.bytes);
+        let open_ended = set.key.files.size_bytes.is_none() && set.key.files.count == 1;
+        let least = set.least.max(LEAST_BYTES).min(wanted_bytes);
+        let limit_ns = open_ended.then_some(self.plan.layout_limit_ns);
+        let mut done = match self.write_layout(place, wanted_bytes, limit_ns)? {
+            Ok(done) => done,
+            Err(stopped) => return Ok(Err(stopped)),
+        };
+        if done < least {
+            // Too little to work on, however slow the storage is.
+            done = match self.write_layout(place, least, None)? {
+                Ok(done) => done,
+                Err(stopped) => return Ok(Err(stopped)),
+            };
+        }
+        let name = self.places[place].target.name.clone();
+        let Some(data_set) = self.places[place].sets.last_mut() else { return Ok(Ok(())) };
+        Ok(match data_set.shrink_and_sync(done) {
+            Ok(()) => Ok(()),
+            Err(source) => {
+                let errno = storage_errno(&name, source)?;
+                Err(Stopped::ByFailure(io::Error::from_raw_os_error(errno).to_string()))
+            }
+        })
+    }
+
+    /// One pass of writing the newest data set of a place, from its start. Returns the bytes written.
     fn write_layout(
         &mut self,
         place: usize,
         bytes: u64,
         limit_ns: Option<u64>,
-    ) -> Result<Result<u64, String>, SessionError> {
+    ) -> Result<Result<u64, Stopped>, SessionError> {
         let state = &self.places[place];
         let target = state.target.clone();
         let Some(data_set) = state.sets.last() else { return Ok(Ok(0)) };
         let direct = target.direct && LAYOUT_BLOCK.is_multiple_of(target.block_bytes);
         let workload = layout_workload(&data_set.key, direct);
-        let fail = |source| SessionError::Files { target: target.name.clone(), source };
-        let files = data_set.open(state, &workload, direct).map_err(fail)?;
-        let usable = files.file_bytes / u64::from(workload.block.write) * u64::from(workload.block.write);
+        let files = match data_set.open(state, &workload, direct) {
+            Ok(files) => files,
+            Err(source) => {
+                let errno = storage_errno(&target.name, source)?;
+                return Ok(Err(Stopped::ByFailure(io::Error::from_raw_os_error(errno).to_string())));
+            }
+        };
+        let block = u64::from(workload.block.write);
+        let usable = files.file_bytes / block * block * files.per_job[0].len() as u64;
         let task = Task {
             repeat: 0,
-            stop: Stop { time_ns: limit_ns, bytes: Some(bytes.min(usable * files.per_job[0].len() as u64)), operations: None },
+            stop: Stop { time_ns: limit_ns, bytes: Some(bytes.min(usable)), operations: None },
             workload,
-            engine: if self.best_engine == EngineKind::Mmap { EngineKind::Psync } else { self.best_engine },
+            engine: self.best_engine,
             ramp_ns: 0,
             interval_ns: 200_000_000,
             max_errors: 1,
@@ -234,14 +249,12 @@ impl Session<'_> {
             done += interval.operations.get(&Operation::Write).map_or(0, |s| s.bytes);
             progress.laying_out(&target.name, done, bytes);
         });
-        let outcome = outcome.map_err(|source| SessionError::Engine {
-            step: "layout".into(),
-            target: target.name.clone(),
-            source,
-        })?;
-        Ok(match outcome.outcome {
-            RepeatOutcome::Failed(failure) => Err(failure.to_string()),
-            _ => Ok(done),
+        let broke =
+            |source| SessionError::Engine { step: "layout".into(), target: target.name.clone(), source };
+        Ok(match outcome.map_err(broke)?.outcome {
+            RepeatOutcome::Completed => Ok(done),
+            RepeatOutcome::Interrupted => Err(Stopped::ByUser),
+            RepeatOutcome::Failed(failure) => Err(Stopped::ByFailure(failure.to_string())),
         })
     }
 
@@ -250,7 +263,12 @@ impl Session<'_> {
         let keys: Vec<SetKey> = self.places.iter().flat_map(|p| &p.sets).map(|s| s.key).collect();
         for key in keys.into_iter().filter(|k| k.files.size_bytes.is_none()) {
             let made = |s: &&DataSet| s.key == key && matches!(s.files, Backing::Made(_));
-            let sizes = self.places.iter().filter(|p| !p.gone).flat_map(|p| p.sets.iter().filter(made)).map(|s| s.bytes);
+            let sizes = self
+                .places
+                .iter()
+                .filter(|p| !p.gone)
+                .flat_map(|p| p.sets.iter().filter(made))
+                .map(|s| s.bytes);
             let Some(smallest) = sizes.min() else { continue };
             for set in self.places.iter_mut().flat_map(|p| &mut p.sets).filter(|s| s.key == key) {
                 if let Backing::Made(files) = &set.files
@@ -266,19 +284,14 @@ impl Session<'_> {
     }
 
     /// The laid-out set for a step on a place, or a new, empty one.
-    pub(super) fn set_for<'s>(
-        &self,
-        place: &'s PlaceState,
-        step: &Step,
-    ) -> Result<SetRef<'s>, SessionError> {
+    pub(super) fn set_for<'s>(&self, place: &'s PlaceState, step: &Step) -> io::Result<SetRef<'s>> {
         let Some(key) = SetKey::of(step) else { return Ok(SetRef::None) };
         if step.prepare == Preparation::Written {
             return Ok(place.sets.iter().find(|s| s.key == key).map_or(SetRef::None, SetRef::Kept));
         }
-        let target = &place.target;
         let run = &self.recorder.run().started.id;
-        let made = TestFiles::create(&target.path, run, key.files.count)
-            .map_err(|source| SessionError::Make { target: target.name.clone(), source })?;
+        let made = TestFiles::create(&place.target.path, run, key.files.count)
+            .map_err(TestFileError::into_source)?;
         let laid_out = place.sets.iter().map(|s| s.bytes).max();
         let bytes = key.files.size_bytes.or(laid_out).unwrap_or(AUTO_BYTES);
         Ok(SetRef::Fresh(Box::new(DataSet { key, files: Backing::Made(made), bytes, generations: None })))
@@ -306,6 +319,18 @@ impl SetRef<'_> {
 }
 
 impl DataSet {
+    /// Cuts files of our own to what was written, and makes that durable.
+    fn shrink_and_sync(&mut self, written: u64) -> io::Result<()> {
+        let Backing::Made(files) = &self.files else { return Ok(()) };
+        self.bytes = written / GRAIN * GRAIN;
+        let each = self.bytes / files.files().len() as u64;
+        for file in files.files() {
+            file.set_len(each)?;
+            file.sync_all()?;
+        }
+        settle(files.first())
+    }
+
     /// A descriptor of the set's filesystem, for settling it; `None` if the target itself is the data.
     pub fn own_file(&self) -> Option<&File> {
         match &self.files {
@@ -336,7 +361,8 @@ fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, SessionError> {
     let free = free_bytes(&target.path)
         .map_err(|source| SessionError::Files { target: target.name.clone(), source })?;
     let reserve = (target.size_bytes / 20).clamp(16 << 20, 1 << 30);
-    let usable = free.saturating_sub(reserve);
+    // A filesystem that says nothing of its size (ramfs) will say so when it is full.
+    let usable = if target.size_bytes == 0 { u64::MAX } else { free.saturating_sub(reserve) };
     let fixed: u64 = sets.iter().filter_map(|s| s.key.files.size_bytes).sum();
     let open = sets.iter().filter(|s| s.key.files.size_bytes.is_none()).count() as u64;
     let share = usable.saturating_sub(fixed) / open.max(1);
@@ -349,13 +375,25 @@ fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, SessionError> {
         };
         if bytes < set.least || bytes < grain.min(set.least.max(1)) || bytes == 0 {
             let needed = fixed + set.least.max(GRAIN) * open;
-            return Err(SessionError::NoSpace { target: target.name.clone(), path: target.path.clone(), needed, free, reserve });
+            return Err(SessionError::NoSpace {
+                target: target.name.clone(),
+                path: target.path.clone(),
+                needed,
+                free,
+                reserve,
+            });
         }
         sizes.push(bytes);
     }
     let needed: u64 = sizes.iter().sum();
     if needed > usable {
-        return Err(SessionError::NoSpace { target: target.name.clone(), path: target.path.clone(), needed, free, reserve });
+        return Err(SessionError::NoSpace {
+            target: target.name.clone(),
+            path: target.path.clone(),
+            needed,
+            free,
+            reserve,
+        });
     }
     Ok(sizes)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use host::presence::Presence;
-use host::{consent, Consent, Roots};
+use host::{Consent, Roots, consent};
 use model::{
     EngineKind, Event, Note, Plan, RepeatOutcome, Rounds, RunFinished, RunOutcome, Severity, Target,
 };
@@ -75,7 +75,9 @@ impl PlaceState {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionError {
     /// The test data do not fit.
-    #[error("{target}: the test data need {needed} bytes, and {free} bytes are free in {path} ({reserve} of them are kept free); use a smaller --size")]
+    #[error(
+        "{target}: the test data need {needed} bytes, and {free} bytes are free in {path} ({reserve} of them are kept free); use a smaller --size"
+    )]
     NoSpace { target: String, path: PathBuf, needed: u64, free: u64, reserve: u64 },
     /// The data set is too small for the plan.
     #[error("{target}: {have} bytes are too few for the plan, which needs at least {needed}")]
@@ -83,12 +85,21 @@ pub(crate) enum SessionError {
     /// The rig broke.
     #[error("{step} on {target}: {source}")]
     Engine { step: String, target: String, source: engine::EngineError },
-    /// Test files could not be made or opened.
+    /// Test files could not be made or opened for a reason that is not the storage's.
     #[error("{target}: cannot prepare test files: {source}")]
     Files { target: String, source: std::io::Error },
-    /// Test files could not be made.
-    #[error("{target}: cannot prepare test files: {source}")]
-    Make { target: String, source: host::testfiles::TestFileError },
+}
+
+/// Sorts an error that came of making or opening files on a target: an errno of the storage, or what
+/// this process lacks.
+fn storage_errno(target: &str, source: std::io::Error) -> Result<i32, SessionError> {
+    use std::io::ErrorKind;
+    // EMFILE and ENFILE: too many open files.
+    const OWN: [i32; 2] = [24, 23];
+    match source.raw_os_error() {
+        Some(errno) if source.kind() != ErrorKind::OutOfMemory && !OWN.contains(&errno) => Ok(errno),
+        _ => Err(SessionError::Files { target: target.to_owned(), source }),
+    }
 }
 
 impl Session<'_> {
@@ -117,6 +128,7 @@ impl Session<'_> {
     fn measure(&mut self) -> Result<(), SessionError> {
         self.look_for_company();
         self.say_obstacles();
+        self.expect(0, 0);
         self.lay_out_all()?;
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let mut last_round_ns = 0;
@@ -169,7 +181,8 @@ impl Session<'_> {
 
     /// Tells the progress display what is known of the end.
     fn expect(&mut self, done: u32, last_round_ns: u64) {
-        let seconds: f64 = self.pairs().iter().map(|(step, _)| plan::step_seconds(&self.plan.steps[*step]) + 0.1).sum();
+        let seconds: f64 =
+            self.pairs().iter().map(|(step, _)| plan::step_seconds(&self.plan.steps[*step]) + 0.1).sum();
         let round_ns = if last_round_ns > 0 { last_round_ns } else { (seconds * 1e9) as u64 };
         let now = self.recorder.at_ns();
         let rounds = match self.plan.rounds {
@@ -188,19 +201,21 @@ impl Session<'_> {
         let RepeatOutcome::Failed(failure) = outcome else { return Ok(()) };
         let state = &mut self.places[place];
         state.failures += 1;
-        let final_failure = failure.is_final() || state.failures >= PATIENCE;
-        let name = state.target.name.clone();
-        if final_failure {
-            state.gone = true;
+        if failure.is_final() || state.failures >= PATIENCE {
             let why = if failure.is_final() { "it can do no more" } else { "it failed too often" };
-            self.note(
-                Severity::Error,
-                "target-given-up",
-                Some(name),
-                format!("{failure}; {why}, so the run goes on without it"),
-            );
+            self.give_up(place, &format!("{failure}; {why}"));
         }
         Ok(())
+    }
+
+    /// Leaves a target alone from now on.
+    fn give_up(&mut self, place: usize, why: &str) {
+        let state = &mut self.places[place];
+        state.gone = true;
+        state.failures = state.failures.max(1);
+        let name = state.target.name.clone();
+        let message = format!("{why}; the run goes on without it");
+        self.note(Severity::Error, "target-given-up", Some(name), message);
     }
 
     /// Says which steps cannot be run where.

@@ -42,7 +42,13 @@ impl Recorder {
                 self.writer.path().display()
             );
             let (at_ns, severity) = (self.at_ns(), Severity::Warning);
-            self.run.record(Event::Note(Note { at_ns, severity, topic: "log".into(), target: None, message }));
+            self.run.record(Event::Note(Note {
+                at_ns,
+                severity,
+                topic: "log".into(),
+                target: None,
+                message,
+            }));
         }
         self.run.record(event);
     }
@@ -50,11 +56,6 @@ impl Recorder {
     /// The run so far.
     pub fn run(&self) -> &Run {
         &self.run
-    }
-
-    /// Where the log is.
-    pub fn log(&self) -> &std::path::Path {
-        self.writer.path()
     }
 
     /// Puts the log on stable storage. Where that fails, the kernel keeps it as long as it runs.

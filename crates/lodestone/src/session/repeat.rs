@@ -3,17 +3,18 @@
 
 use std::sync::Arc;
 
-use engine::{cache, Outcome, Place, Task};
-use host::testfiles::{settle, PrivateDirectory};
-use host::{difference, snapshot, Counters};
+use engine::{Outcome, Place, Task, cache};
+use host::testfiles::{PrivateDirectory, TestFileError, settle};
+use host::{difference, snapshot};
 use model::{
-    CacheState, CacheUse, EngineChoice, EngineKind, Event, IntegrityCheck, Mix, Pattern, RepeatFinished, RepeatOutcome,
-    RepeatStarted, Severity, Step, Stop, Workload,
+    CacheState, CacheUse, CpuTime, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck, Mismatch,
+    Mix, Operation, Pattern, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Severity, Step,
+    Stop, Target, Workload,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::data_sets::DataSet;
-use super::{Session, SessionError};
+use super::data_sets::{DataSet, SetRef};
+use super::{PlaceState, Session, SessionError, storage_errno};
 
 /// Seeds stay below 2^53, so that they survive languages in which every number is a float.
 const SEED_MASK: u64 = (1 << 53) - 1;
@@ -37,33 +38,17 @@ fn on_place(
     session: &mut Session<'_>,
     round: u32,
     step: &Step,
-    state: &super::PlaceState,
+    state: &PlaceState,
 ) -> Result<RepeatOutcome, SessionError> {
     let target = &state.target;
-    let set = session.set_for(state, step)?;
-    if set.get().is_none() && !step.workload.is_metadata() {
-        return Ok(RepeatOutcome::Interrupted);
-    }
     let direct = step.workload.direct && target.direct;
     let workload = effective(&step.workload, direct);
-    let fail = |source| SessionError::Files { target: target.name.clone(), source };
-    let (private, work_place) = match set.get() {
-        Some(set) => (None, Place::Files(set.open(state, &workload, direct).map_err(fail)?)),
-        None => {
-            let private = PrivateDirectory::create(&target.path, &session.recorder.run().started.id)
-                .map_err(|source| SessionError::Make { target: target.name.clone(), source })?;
-            let directories = (0..workload.jobs).map(|job| private.subdirectory(&format!("job{job}")));
-            let directories = directories.collect::<std::io::Result<Vec<_>>>().map_err(fail)?;
-            (Some(private), Place::Directories(directories))
-        }
-    };
+    let opened = open(session, step, state, &workload, direct);
+    let size_bytes = opened.as_ref().ok().and_then(|o| o.set.get()).map_or(0, |s| s.bytes);
     let repeat = session.recorder.run().repeats.len() as u32;
-    let seed = xxh3_64(&[session.seed.to_le_bytes(), u64::from(repeat).to_le_bytes()].concat()) & SEED_MASK;
+    let numbers = [session.seed.to_le_bytes(), u64::from(repeat).to_le_bytes()].concat();
+    let seed = xxh3_64(&numbers) & SEED_MASK;
     let engine = engine_for(session, step);
-    let quiet = set.get().and_then(DataSet::own_file);
-    settle_quietly(quiet);
-    let cache = cache_state(&work_place, &workload, direct, set.get());
-    let size_bytes = set.get().map_or(0, |s| s.bytes);
     session.emit(Event::RepeatStarted(RepeatStarted {
         repeat,
         at_ns: session.recorder.at_ns(),
@@ -75,21 +60,116 @@ fn on_place(
         size_bytes,
         seed,
     }));
+    let finished = match opened {
+        Ok(opened) => {
+            let task = |place| task(step, &workload, engine, repeat, seed, place);
+            measured(session, step, state, opened, task)?
+        }
+        Err(source) => {
+            let errno = storage_errno(&target.name, source)?;
+            unopened(session, repeat, &workload, errno)
+        }
+    };
+    let outcome = finished.outcome.clone();
+    session.emit(Event::RepeatFinished(Box::new(finished)));
+    Ok(outcome)
+}
+
+/// The files of a repeat, or the directories of one that works on names.
+struct Opened<'a> {
+    set: SetRef<'a>,
+    place: Place,
+    /// Removed with everything in it when the repeat is over.
+    private: Option<PrivateDirectory>,
+}
+
+fn open<'s>(
+    session: &Session<'_>,
+    step: &Step,
+    state: &'s PlaceState,
+    workload: &Workload,
+    direct: bool,
+) -> std::io::Result<Opened<'s>> {
+    let set = session.set_for(state, step)?;
+    if let Some(data) = set.get() {
+        let place = Place::Files(data.open(state, workload, direct)?);
+        return Ok(Opened { set, place, private: None });
+    }
+    let run = &session.recorder.run().started.id;
+    let private = PrivateDirectory::create(&state.target.path, run).map_err(TestFileError::into_source)?;
+    let directories = (0..workload.jobs).map(|job| private.subdirectory(&format!("job{job}")));
+    let place = Place::Directories(directories.collect::<std::io::Result<_>>()?);
+    Ok(Opened { set, place, private: Some(private) })
+}
+
+/// The repeat itself, between two readings of all counters.
+fn measured(
+    session: &mut Session<'_>,
+    step: &Step,
+    state: &PlaceState,
+    opened: Opened<'_>,
+    task: impl FnOnce(Place) -> Task,
+) -> Result<RepeatFinished, SessionError> {
+    let target = &state.target;
+    let set = opened.set.get();
+    let quiet = set.and_then(DataSet::own_file);
+    settle_quietly(quiet);
+    let task = task(opened.place);
+    let (repeat, direct) = (task.repeat, task.workload.direct);
+    let cache = cache_state(&task.place, &task.workload, direct, set);
     let before = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
-    let task = task(step, &workload, engine, repeat, seed, work_place);
     let outcome = work(session, step, &target.name, task)?;
     if !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
         settle_quietly(quiet);
     }
     let after = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
-    drop(private);
-    let integrity = check_written(session, step, state, set.get(), &outcome)?;
-    let mut finished = finished(repeat, &outcome, &before, &after);
-    finished.cache = cache;
-    finished.integrity = integrity.or(outcome.integrity);
-    finished.at_ns = session.recorder.at_ns();
-    session.emit(Event::RepeatFinished(Box::new(finished)));
-    Ok(outcome.outcome)
+    drop(opened.private);
+    let read_back = check_written(session, step, state, set, &outcome)?;
+    let (devices, machine, process_io) = difference(&before.0, &after.0);
+    Ok(RepeatFinished {
+        repeat,
+        at_ns: session.recorder.at_ns(),
+        outcome: outcome.outcome,
+        window_ns: outcome.window_ns,
+        counted_ns: after.1 - before.1,
+        unserved: outcome.unserved,
+        workers: outcome.workers,
+        busiest_worker: outcome.busiest_worker,
+        process: outcome.process,
+        machine,
+        process_io,
+        devices,
+        cache,
+        integrity: read_back.or(outcome.integrity),
+    })
+}
+
+/// The end of a repeat whose files could not be opened: the storage has failed before its first
+/// operation.
+fn unopened(session: &Session<'_>, repeat: u32, workload: &Workload, errno: i32) -> RepeatFinished {
+    RepeatFinished {
+        repeat,
+        at_ns: session.recorder.at_ns(),
+        outcome: RepeatOutcome::Failed(RepeatFailure {
+            kind: FailureKind::Unopened(errno),
+            operation: workload.operations().first().copied().unwrap_or(Operation::Read),
+            offset: None,
+            after_ns: 0,
+            good_operations: 0,
+            good_bytes: 0,
+        }),
+        window_ns: 0,
+        counted_ns: 0,
+        unserved: 0,
+        workers: CpuTime::default(),
+        busiest_worker: 0.0,
+        process: CpuTime::default(),
+        machine: None,
+        process_io: None,
+        devices: Vec::new(),
+        cache: None,
+        integrity: None,
+    }
 }
 
 /// The workload as it can be done here: where direct I/O is refused, writes are synced in the end.
@@ -169,12 +249,14 @@ fn cache_state(place: &Place, workload: &Workload, direct: bool, set: Option<&Da
 fn check_written(
     session: &mut Session<'_>,
     step: &Step,
-    state: &super::PlaceState,
+    state: &PlaceState,
     set: Option<&DataSet>,
     outcome: &Outcome,
 ) -> Result<Option<IntegrityCheck>, SessionError> {
     let w = &step.workload;
-    let Some(set) = set.filter(|_| w.verify && w.writes_data() && outcome.outcome == RepeatOutcome::Completed) else {
+    let Some(set) =
+        set.filter(|_| w.verify && w.writes_data() && outcome.outcome == RepeatOutcome::Completed)
+    else {
         return Ok(None);
     };
     let target = &state.target;
@@ -189,8 +271,14 @@ fn check_written(
         sync: model::SyncRule { every: 0, data_only: false, at_end: false },
         ..w.clone()
     };
-    let fail = |source| SessionError::Files { target: target.name.clone(), source };
-    let files = set.open(state, &reading, direct).map_err(fail)?;
+    let files = match set.open(state, &reading, direct) {
+        Ok(files) => files,
+        Err(source) => {
+            let errno = storage_errno(&target.name, source)?;
+            let why = std::io::Error::from_raw_os_error(errno);
+            return Ok(Some(unreadable(session, step, target, &why.to_string())));
+        }
+    };
     let place = Place::Files(files);
     cache_state(&place, &reading, direct, Some(set));
     let task = Task {
@@ -205,33 +293,15 @@ fn check_written(
         source,
     })?;
     if let RepeatOutcome::Failed(failure) = &checked.outcome {
-        let message = format!("reading back what `{}` wrote failed: {failure}", step.id);
-        session.note(Severity::Error, "read-back-failed", Some(target.name.clone()), message);
+        return Ok(Some(unreadable(session, step, target, &failure.to_string())));
     }
     Ok(checked.integrity)
 }
 
-fn finished(
-    repeat: u32,
-    outcome: &Outcome,
-    before: &(Counters, u64),
-    after: &(Counters, u64),
-) -> RepeatFinished {
-    let (devices, machine, process_io) = difference(&before.0, &after.0);
-    RepeatFinished {
-        repeat,
-        at_ns: after.1,
-        outcome: outcome.outcome.clone(),
-        window_ns: outcome.window_ns,
-        counted_ns: after.1 - before.1,
-        unserved: outcome.unserved,
-        workers: outcome.workers,
-        busiest_worker: outcome.busiest_worker,
-        process: outcome.process,
-        machine,
-        process_io,
-        devices,
-        cache: None,
-        integrity: None,
-    }
+/// What was written cannot be read back: said, and counted as one mismatch.
+fn unreadable(session: &mut Session<'_>, step: &Step, target: &Target, why: &str) -> IntegrityCheck {
+    let message = format!("reading back what `{}` wrote failed: {why}", step.id);
+    session.note(Severity::Error, "read-back-failed", Some(target.name.clone()), message);
+    let first = vec![Mismatch { offset: 0, what: format!("cannot be read back: {why}") }];
+    IntegrityCheck { checked: 1, mismatched: 1, first }
 }

@@ -1,0 +1,280 @@
+//! Block devices, files of the user's, and filesystems that refuse, fill up or die. Most of it needs root
+//! and says so aloud where it is not to be had.
+
+mod common;
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use common::*;
+use serde_json::Value;
+
+const SHORT: [&str; 8] = ["--size", "16M", "--runtime", "100ms", "--rounds", "2", "--json", "--quiet"];
+
+fn run(bench: &Bench, args: &[&str]) -> Value {
+    serde_json::from_str(&bench.ok(&[&["run"], args, &SHORT[..]].concat())).unwrap()
+}
+
+fn steps_measured(json: &Value) -> Vec<&str> {
+    let mut steps: Vec<&str> =
+        json["repeats"].as_array().unwrap().iter().map(|r| r["step"].as_str().unwrap()).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    steps
+}
+
+fn topics(json: &Value) -> Vec<&str> {
+    json["notes"].as_array().unwrap().iter().map(|n| n["topic"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_file_of_the_users_is_read_and_only_with_consent_written() {
+    let bench = Bench::new();
+    let path = bench.path("data");
+    let content: Vec<u8> = (0..32u32 << 20).map(|i| (i % 251) as u8).collect();
+    std::fs::write(&path, &content).unwrap();
+    let file = path.to_str().unwrap();
+
+    let json = run(&bench, &[file]);
+    assert_eq!(steps_measured(&json), ["rand-read-d1", "rand-read-d32", "seq-read"]);
+    assert!(topics(&json).contains(&"step-left-out"), "what is left out is said");
+    assert!(std::fs::read(&path).unwrap() == content, "nothing was changed");
+
+    let json = run(&bench, &[file, "--overwrite", file]);
+    assert_eq!(steps_measured(&json).len(), 8);
+    assert!(std::fs::read(&path).unwrap() != content);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), content.len() as u64);
+}
+
+#[test]
+fn a_block_device_is_read_freely_and_written_only_with_consent_for_all_that_is_on_it() {
+    let bench = Bench::new();
+    let image = bench.path("disk.img");
+    let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
+    let dev = device.path.as_str();
+    if tool("mkfs.ext4", &["-q", dev]).is_none() {
+        return;
+    }
+    let before = std::fs::read(&image).unwrap();
+    let json = run(&bench, &[dev]);
+    assert_eq!(json["targets"][0]["kind"], "block_device");
+    assert_eq!(steps_measured(&json), ["rand-read-d1", "rand-read-d32", "seq-read"]);
+    assert!(std::fs::read(&image).unwrap() == before, "reading changes nothing");
+
+    let said = bench.fails(2, &["run", dev, "--overwrite", dev]);
+    assert!(
+        said.contains("carries ext2/3/4") && said.contains(&format!("--overwrite {dev},ext2/3/4")),
+        "{said}"
+    );
+    {
+        let Some(mount) = Mount::new(&[dev], &bench.path("mnt")) else { return };
+        let said = bench.fails(2, &["run", dev, "--overwrite", &format!("{dev},ext2/3/4")]);
+        assert!(said.contains(mount.point.to_str().unwrap()), "a mount must be named too: {said}");
+    }
+    assert_eq!(bench.run(&["run", "/dev/null", "--overwrite", "/dev/null"]).status.code(), Some(2));
+
+    let json = run(&bench, &[dev, "--overwrite", &format!("{dev},ext2/3/4")]);
+    assert_eq!(steps_measured(&json).len(), 8);
+    assert_eq!(json["run"]["outcome"], "completed");
+    assert!(json["measurements"].as_array().unwrap().iter().any(|m| m["metric"] == "device_ratio"));
+    // What was there is gone, so that now only the device itself has to be named.
+    run(&bench, &[dev, "--overwrite", dev]);
+}
+
+#[test]
+fn trimming_a_block_device_gives_its_blocks_back() {
+    let bench = Bench::new();
+    let image = bench.path("disk.img");
+    let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
+    let args = [
+        &device.path,
+        "--overwrite",
+        &device.path,
+        "--rw",
+        "trim",
+        "--bs",
+        "1M",
+        "--ops",
+        "16",
+        "--runtime",
+        "none",
+    ];
+    let output =
+        bench.ok(&[&["run"], &args[..], &["--rounds", "1", "--json", "--quiet", "--size", "64M"]].concat());
+    let json: Value = serde_json::from_str(&output).unwrap();
+    let trims = json["measurements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|m| m["operation"] == "trim" && m["metric"] == "iops");
+    assert!(trims.is_some(), "{json:#}");
+    let blocks = std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(&image).unwrap());
+    assert!(blocks * 512 < 56 << 20, "holes were punched into the image, of which {blocks} sectors remain");
+}
+
+#[test]
+fn where_direct_io_is_refused_the_run_falls_back_and_says_so() {
+    let bench = Bench::new();
+    if !is_root() {
+        return;
+    }
+    let Some(mount) = Mount::new(&["-t", "ramfs", "ramfs"], &bench.path("ram")) else { return };
+    let json = run(&bench, &[mount.point.to_str().unwrap()]);
+    assert_eq!(json["run"]["outcome"], "completed");
+    assert!(json["repeats"].as_array().unwrap().iter().all(|r| r["direct"] == false));
+    let rules: Vec<&str> =
+        json["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
+    for rule in ["buffered-fallback", "not-evicted"] {
+        assert!(rules.contains(&rule), "{rules:?}");
+    }
+    assert!(visible(&mount.point).is_empty());
+}
+
+/// A small filesystem of its own for a test to ruin.
+fn filesystem(bench: &Bench, mkfs: &[&str]) -> Option<(LoopDevice, Mount)> {
+    let device = LoopDevice::new(&bench.path("small.img"), 400 << 20)?;
+    tool(mkfs[0], &[&mkfs[1..], &[device.path.as_str()]].concat())?;
+    let mount = Mount::new(&[&device.path], &bench.path("small"))?;
+    Some((device, mount))
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
+    let bench = Bench::new();
+    let Some((_device, mount)) = filesystem(&bench, &["mkfs.xfs", "-q", "-f"]) else { return };
+    let (full, good) = (mount.point.to_str().unwrap().to_owned(), bench.disk());
+    let args = [
+        "run",
+        &full,
+        good.to_str().unwrap(),
+        "--rw",
+        "write",
+        "--bs",
+        "1M",
+        "--prepare",
+        "fresh",
+        "--size",
+        "64M",
+        "--runtime",
+        "150ms",
+        "--rounds",
+        "40",
+        "--json",
+        "--quiet",
+    ];
+    let child = bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(900));
+    // Somebody else takes all the space there is.
+    let _ = std::process::Command::new("dd")
+        .args(["if=/dev/zero", &format!("of={full}/hog"), "bs=1M"])
+        .stderr(Stdio::null())
+        .status();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(json["run"]["outcome"], "failed");
+    let failed = json["repeats"].as_array().unwrap().iter().find(|r| r["outcome"] == "failed").unwrap();
+    assert_eq!(failed["target"], "small");
+    let said = failed["failure"].as_str().unwrap();
+    assert!(said.contains("No space left") && said.contains("good operations"), "{said}");
+    assert!(topics(&json).contains(&"target-given-up"));
+    let good_repeats = json["repeats"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|r| r["target"] == "disk" && r["outcome"] == "completed");
+    assert_eq!(good_repeats.count(), 40, "the other target is measured to the end");
+    assert!(bench.visible().is_empty());
+}
+
+#[test]
+fn a_filesystem_that_dies_under_the_run_is_recorded_and_the_others_go_on() {
+    let bench = Bench::new();
+    for rw in ["randread", "randwrite"] {
+        let Some((_device, mount)) = filesystem(&bench, &["mkfs.xfs", "-q", "-f"]) else { return };
+        let (dying, good) = (mount.point.to_str().unwrap().to_owned(), bench.disk());
+        let args = [
+            "run",
+            &dying,
+            good.to_str().unwrap(),
+            "--rw",
+            rw,
+            "--size",
+            "64M",
+            "--iodepth",
+            "4",
+            "--runtime",
+            "400ms",
+            "--rounds",
+            "5",
+            "--json",
+            "--quiet",
+        ];
+        let child = bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(1300));
+        if tool("xfs_io", &["-x", "-c", "shutdown", &dying]).is_none() {
+            let _ = child.wait_with_output();
+            return;
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{rw}: {}", stderr(&output));
+        let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let of = |target: &str, outcome: &str| {
+            let repeats = json["repeats"].as_array().unwrap().iter();
+            repeats.filter(|r| r["target"] == target && r["outcome"] == outcome).count()
+        };
+        assert!(of("small", "failed") >= 1, "{rw}: {:#}", json["repeats"]);
+        assert_eq!(of("disk", "completed"), 5, "{rw}");
+        let rules: Vec<&str> =
+            json["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
+        assert!(rules.contains(&"storage-failed"), "{rules:?}");
+    }
+}
+
+/// The acceptance of the whole: three filesystems in one command, with figures that make sense.
+#[test]
+fn three_filesystems_are_compared_in_one_command() {
+    let bench = Bench::new();
+    if !is_root() {
+        return;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/loop-filesystems");
+    let place = bench.path("three");
+    let place = place.to_str().unwrap();
+    if tool(script, &["up", place, "600M"]).is_none() {
+        let _ = tool(script, &["down", place]);
+        return;
+    }
+    let targets = ["ext4", "xfs", "btrfs"].map(|fs| format!("{place}/{fs}"));
+    let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+    let args = [
+        &["run"],
+        &targets[..],
+        &["--size", "128M", "--rounds", "3", "--runtime", "400ms", "--json", "--quiet"],
+    ]
+    .concat();
+    let output = bench.run(&args);
+    let leftovers: Vec<usize> =
+        targets.iter().map(|t| visible(t.as_ref()).iter().filter(|n| *n != "lost+found").count()).collect();
+    tool(script, &["down", place]).unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(leftovers, [0, 0, 0]);
+    let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let ratio = |target: &str, step: &str, operation: &str| {
+        let m = json["measurements"].as_array().unwrap().iter().find(|m| {
+            m["target"] == target
+                && m["step"] == step
+                && m["operation"] == operation
+                && m["metric"] == "device_ratio"
+        });
+        m.unwrap_or_else(|| panic!("no device ratio of {step} on {target}"))["estimate"].as_f64().unwrap()
+    };
+    for target in ["ext4", "xfs", "btrfs"] {
+        let read = ratio(target, "rand-read-d32", "read");
+        assert!((0.99..1.05).contains(&read), "{target}: direct reads are equal in device bytes, not {read}");
+    }
+    let (ext4, btrfs) = (ratio("ext4", "durable-write", "write"), ratio("btrfs", "durable-write", "write"));
+    assert!((0.99..1.3).contains(&ext4), "ext4 overwrites in place, and {ext4} says otherwise");
+    assert!(btrfs > 3.0 * ext4, "btrfs writes far more than it is given, and {btrfs} says otherwise");
+    assert!(!std::path::Path::new(place).exists(), "the script takes away what it made");
+}

@@ -1,0 +1,449 @@
+//! The program as its users meet it.
+
+mod common;
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use common::*;
+use serde_json::Value;
+
+/// Options of a run that takes a second or two.
+const SHORT: [&str; 8] = ["--size", "32M", "--runtime", "100ms", "--ramp", "20ms", "--rounds", "3"];
+
+fn short(more: &[&'static str]) -> Vec<&'static str> {
+    [&SHORT[..], more].concat()
+}
+
+/// One of a list whose fields have these values.
+fn find<'a>(list: &'a Value, fields: &[(&str, &str)]) -> &'a Value {
+    list.as_array()
+        .unwrap()
+        .iter()
+        .find(|item| fields.iter().all(|(name, value)| item[name] == *value))
+        .unwrap_or_else(|| panic!("nothing with {fields:?} in {list:#}"))
+}
+
+#[test]
+fn a_run_measures_tells_and_leaves_nothing_behind() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let args =
+        [&["run", disk.to_str().unwrap()], &short(&["--rw", "randread", "--iodepth", "4"])[..]].concat();
+    let text = bench.ok(&args);
+    for expected in ["Random read, 4 KiB, depth 4", "bandwidth", "p99.9", "disk", "kept as run"] {
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
+    }
+    assert_eq!(bench.visible(), Vec::<String>::new());
+    assert!(bench.ok(&["list"]).contains("completed"));
+    assert_eq!(bench.ok(&["show"]).lines().next(), text.lines().next());
+}
+
+#[test]
+fn the_default_suite_has_all_its_steps() {
+    let bench = Bench::new();
+    let text = bench.ok(&[&["run", bench.disk().to_str().unwrap()], &SHORT[..]].concat());
+    for step in [
+        "Sequential read, 1 MiB, depth 8",
+        "Sequential write, 1 MiB, depth 8",
+        "Random read, 4 KiB, depth 1",
+        "Random read, 4 KiB, depth 32",
+        "Random write, 4 KiB, depth 1",
+        "Random write, 4 KiB, depth 32",
+        "Random mix 75/25, 4 KiB, depth 16",
+        "durable write",
+    ] {
+        assert!(text.contains(step), "{step} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn json_stands_alone_and_has_what_it_promises() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let [a, b] = ["a", "b"].map(|name| {
+        let path = disk.join(name);
+        std::fs::create_dir(&path).unwrap();
+        path.display().to_string()
+    });
+    let args = [&["run", &a, &b, "--json"], &short(&["--rw", "randrw", "--iodepth", "8"])[..]].concat();
+    let json: Value = serde_json::from_str(&bench.ok(&args)).unwrap();
+    assert_eq!(json["schema"], "lodestone.run.v1");
+    assert_eq!(json["run"]["suite"], "custom");
+    assert!(json["run"]["seed"].as_u64().unwrap() < 1 << 53);
+    assert_eq!(json["run"]["outcome"], "completed");
+    assert_eq!(find(&json["targets"], &[("name", "b")])["path"], b.as_str());
+    for metric in ["bandwidth", "iops", "lat_mean", "lat_p50", "lat_p99", "lat_p99.9", "lat_max"] {
+        for operation in ["read", "write"] {
+            let m =
+                find(&json["measurements"], &[("target", "a"), ("operation", operation), ("metric", metric)]);
+            assert_eq!(m["values"].as_array().unwrap().len(), 3, "{metric}");
+            let (estimate, low, high) = (&m["estimate"], &m["low"], &m["high"]);
+            assert!(estimate.as_f64().unwrap() > 0.0, "{metric}");
+            if metric != "lat_max" {
+                assert!(low.as_f64() <= estimate.as_f64() && estimate.as_f64() <= high.as_f64(), "{metric}");
+            }
+            let c =
+                find(&json["comparisons"], &[("target", "b"), ("operation", operation), ("metric", metric)]);
+            assert_eq!(c["baseline"], "a");
+            assert!(c["ratio"].as_f64().unwrap() > 0.0);
+            assert!(["faster", "slower", "same", "undecided"].contains(&c["verdict"].as_str().unwrap()));
+        }
+    }
+    let bandwidth =
+        find(&json["measurements"], &[("target", "a"), ("operation", "read"), ("metric", "bandwidth")]);
+    let iops = find(&json["measurements"], &[("target", "a"), ("operation", "read"), ("metric", "iops")]);
+    let block = bandwidth["estimate"].as_f64().unwrap() / iops["estimate"].as_f64().unwrap();
+    assert!((block - 4096.0).abs() < 1e-6, "{block}");
+    assert!(json["findings"].is_array() && json["repeats"].as_array().unwrap().len() == 6);
+}
+
+/// The published schema and the output are made from the same types; this makes sure that the output
+/// has no field that the schema does not know and lacks none that it demands.
+#[test]
+fn json_follows_the_published_schema() {
+    let bench = Bench::new();
+    let json = bench.json(&short(&["--rw", "write", "--fsync", "4"]));
+    let schema: Value = serde_json::from_str(&bench.ok(&["schema"])).unwrap();
+    check(&json, &schema, &schema, "run");
+}
+
+/// As much of JSON Schema as the generated one uses.
+fn check(value: &Value, schema: &Value, root: &Value, at: &str) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.strip_prefix("#/$defs/").unwrap();
+        return check(value, &root["$defs"][name], root, at);
+    }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        assert!(choices.iter().any(|c| c["type"] == "null") || !value.is_null(), "{at}");
+        return;
+    }
+    let types: Vec<&str> = match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ => return,
+    };
+    let actual = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(n) if n.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let fits = types.contains(&actual) || (actual == "integer" && types.contains(&"number"));
+    assert!(fits, "{at}: {actual} is not one of {types:?}");
+    if let (Value::Object(fields), Some(properties)) = (value, schema["properties"].as_object()) {
+        for name in schema["required"].as_array().into_iter().flatten() {
+            assert!(fields.contains_key(name.as_str().unwrap()), "{at}: {name} is missing");
+        }
+        for (name, field) in fields {
+            let property =
+                properties.get(name).unwrap_or_else(|| panic!("{at}: {name} is not in the schema"));
+            check(field, property, root, &format!("{at}.{name}"));
+        }
+    }
+    if let Value::Array(items) = value {
+        items.iter().for_each(|item| check(item, &schema["items"], root, &format!("{at}[]")));
+    }
+}
+
+#[test]
+fn results_can_be_listed_shown_exported_and_compared() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    for _ in 0..2 {
+        bench.ok(&[&["run", disk.to_str().unwrap(), "--quiet"], &short(&["--rw", "randread"])[..]].concat());
+    }
+    let list: Value = serde_json::from_str(&bench.ok(&["list", "--json"])).unwrap();
+    let ids: Vec<&str> = list.as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), 2);
+
+    let csv = bench.ok(&["export", "--format", "csv"]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "run,host,target,step,operation,metric,unit,round,value");
+    assert_eq!(lines.iter().filter(|l| l.contains(",iops,1/s,")).count(), 3, "one row per repeat");
+    assert!(lines[1].starts_with(ids[1]), "`last` is the default");
+
+    let markdown = bench.ok(&["export", &ids[0][..6], "-f", "md"]);
+    assert!(markdown.contains("| target | bandwidth |") && markdown.contains("| :-- | --: |"), "{markdown}");
+    let file = bench.path("out.json");
+    bench.ok(&["export", "last~1", "-o", file.to_str().unwrap()]);
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!(json["run"]["id"], ids[0]);
+
+    let compared = bench.ok(&["compare", ids[0], ids[1]]);
+    assert!(
+        compared.contains(&format!("{}:disk", ids[1])) && compared.contains("different runs"),
+        "{compared}"
+    );
+    let json: Value = serde_json::from_str(&bench.ok(&["compare", "last~1", "last", "--json"])).unwrap();
+    assert_eq!(json["schema"], "lodestone.comparison.v1");
+    assert!(json["comparisons"][0]["method"].as_str().unwrap().contains("drift"));
+
+    std::fs::remove_file(bench.store().join("index.db")).unwrap();
+    assert!(bench.ok(&["reindex"]).contains("2 run(s)"));
+}
+
+#[test]
+fn wrong_usage_says_what_is_wrong_and_what_to_do() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let disk = disk.to_str().unwrap();
+    let suite = bench.path("mine.toml");
+    std::fs::write(&suite, "[[step]]\nid = \"a\"\nrw = \"randraed\"\n[[step]]\nid = \"b\"\niodpeth = 4\n")
+        .unwrap();
+    let suite = suite.to_str().unwrap();
+    let cases: [(&[&str], &[&str]); 12] = [
+        (&["run", "/no/such/place"], &["/no/such/place", "name an existing directory"]),
+        (&["run", disk, "--suite", "quik"], &["no suite `quik`", "quick, full"]),
+        (&["run", disk, "--suite", "./none.toml"], &["cannot read the suite"]),
+        (
+            &["run", disk, "--suite", suite],
+            &["mine:3:6", "did you mean `randread`", "mine:6:1", "did you mean `iodepth`"],
+        ),
+        (&["run", disk, "--iodepth", "many", "--bs", "4q"], &["--iodepth", "--bs", "4q"]),
+        (&["run", disk, "--rounds", "0"], &["--rounds"]),
+        (&["run", disk, "--budget", "soon"], &["--budget", "90s"]),
+        (&["run", disk, "--baseline", "none"], &["no target `none`", "there are disk"]),
+        (&["run", disk, disk], &["two targets are called"]),
+        (&["run", disk, "--overwrite", "/dev/null"], &["names no file or block device"]),
+        (&["show", "nothing"], &["no run `nothing`", "lodestone list"]),
+        (&["compare", "last", "last~1"], &["no run `last`"]),
+    ];
+    for (args, expected) in cases {
+        let said = bench.fails(2, args);
+        for part in expected {
+            assert!(said.contains(part), "{args:?} should say {part}:\n{said}");
+        }
+    }
+    assert_eq!(bench.visible(), Vec::<String>::new());
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_does_nothing() {
+    let bench = Bench::new();
+    let text = bench.ok(&["run", bench.disk().to_str().unwrap(), "--dry-run", "--iodepth", "4"]);
+    for expected in ["nothing has been done", "rand-read-d4", "iodepth = 4", "90 s", "io_uring"] {
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
+    }
+    assert!(!bench.store().exists());
+}
+
+#[test]
+fn every_suite_can_be_shown_and_every_option_is_explained() {
+    let bench = Bench::new();
+    let listed = bench.ok(&["suites"]);
+    for suite in plan::BUILTIN_SUITES {
+        assert!(listed.contains(suite.name));
+        assert_eq!(bench.ok(&["suites", "show", suite.name]), suite.toml);
+    }
+    let options = bench.ok(&["suites", "options"]);
+    let help = bench.ok(&["run", "--help"]);
+    for option in plan::OPTIONS {
+        assert!(
+            options.contains(&format!("\n{} = {}", option.key, option.default))
+                || options.starts_with(option.key)
+        );
+        assert!(help.contains(&format!("--{} ", option.flag())), "{}", option.key);
+    }
+}
+
+#[test]
+fn a_suite_of_the_users_own_runs_from_its_file() {
+    let bench = Bench::new();
+    let suite = bench.path("mine.toml");
+    let toml =
+        "[defaults]\nsize = \"16M\"\nruntime = 0.1\n[[step]]\nid = \"x\"\nsweep.bs = [\"4k\", \"16k\"]\n";
+    std::fs::write(&suite, toml).unwrap();
+    let json = bench.json(&["--suite", suite.to_str().unwrap(), "--rounds", "2"]);
+    assert_eq!(json["run"]["suite"], "mine");
+    find(&json["measurements"], &[("step", "x-16k"), ("metric", "iops")]);
+}
+
+#[test]
+fn a_seed_repeats_the_order_and_the_seeds_of_the_repeats() {
+    let bench = Bench::new();
+    let repeats = |seed: &str| {
+        let args = ["--seed", seed, "--size", "16M", "--runtime", "20ms", "--ramp", "0", "--rounds", "2"];
+        let json = bench.json(&args);
+        let order = json["repeats"].as_array().unwrap().iter();
+        order.map(|r| (r["step"].to_string(), r["seed"].as_u64())).collect::<Vec<_>>()
+    };
+    assert_eq!(repeats("7"), repeats("7"));
+    assert_ne!(repeats("7"), repeats("8"));
+}
+
+#[test]
+fn ctrl_c_once_ends_with_what_there_is_and_twice_at_once() {
+    for presses in [1, 2] {
+        let bench = Bench::new();
+        let disk = bench.disk();
+        // Work on names needs visible files, the case in which something could stay behind.
+        let args = [
+            "run",
+            disk.to_str().unwrap(),
+            "--rw",
+            "metadata",
+            "--metadata-files",
+            "20000",
+            "--runtime",
+            "60s",
+        ];
+        let child = bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while bench.visible().is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(!bench.visible().is_empty(), "the run has begun");
+        for _ in 0..presses {
+            tool("kill", &["-INT", &child.id().to_string()]).unwrap();
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        let began = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        assert!(began.elapsed() < Duration::from_secs(20));
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+        assert_eq!(bench.visible(), Vec::<String>::new(), "after {presses} presses");
+        if presses == 1 {
+            assert!(stdout(&output).contains("stopped by the user"), "{}", stdout(&output));
+            assert!(bench.ok(&["list"]).contains("interrupted"));
+        }
+    }
+}
+
+#[test]
+fn two_runs_at_once_keep_their_records_apart_and_say_that_they_were_not_alone() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let args = [
+        "run",
+        disk.to_str().unwrap(),
+        "--rw",
+        "randread",
+        "--size",
+        "16M",
+        "--runtime",
+        "700ms",
+        "--rounds",
+        "3",
+        "--json",
+    ];
+    let children: Vec<_> = (0..2)
+        .map(|_| bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let note = find(&json["notes"], &[("topic", "not-alone")]);
+        assert!(note["message"].as_str().unwrap().contains("not alone"));
+        assert_eq!(json["repeats"].as_array().unwrap().len(), 3);
+    }
+    let list: Value = serde_json::from_str(&bench.ok(&["list", "--json"])).unwrap();
+    assert!(list.as_array().unwrap().iter().all(|r| r["state"] == "completed" && r["repeats"] == 3));
+}
+
+#[test]
+fn what_a_killed_run_had_to_leave_is_cleaned_by_command_and_by_the_next_run() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let disk = disk.to_str().unwrap();
+    let leave = || {
+        let args =
+            ["run", disk, "--rw", "metadata", "--metadata-files", "20000", "--runtime", "60s", "--quiet"];
+        let mut child = bench.command(&args).spawn().unwrap();
+        while bench.visible().is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(bench.visible().len(), 1, "files with names cannot vanish by themselves");
+    };
+    leave();
+    assert!(bench.ok(&["clean", "--dry-run"]).contains("would remove"));
+    assert_eq!(bench.visible().len(), 1);
+    assert!(bench.ok(&["clean"]).contains("removed"));
+    assert!(bench.visible().is_empty());
+    assert!(bench.ok(&["clean", disk]).contains("nothing to clean"));
+    leave();
+    let json = bench.json(&short(&["--rw", "randread"]));
+    find(&json["notes"], &[("topic", "leftovers")]);
+    assert!(bench.visible().is_empty());
+}
+
+#[test]
+fn a_verified_run_checks_its_blocks_and_finds_nothing_wrong() {
+    let bench = Bench::new();
+    for rw in ["randwrite", "randrw", "randread"] {
+        let json = bench.json(&short(&["--verify", "true", "--iodepth", "8", "--rw", rw]));
+        assert!(json["findings"].as_array().unwrap().iter().all(|f| f["rule"] != "data-corrupted"), "{rw}");
+        assert_eq!(json["run"]["outcome"], "completed");
+    }
+    let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(log).unwrap();
+    assert!(text.contains("\"checked\":"), "the log says how many blocks were checked");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_anything_is_written() {
+    let bench = Bench::new();
+    let said = bench.fails(3, &["run", bench.disk().to_str().unwrap(), "--rw", "read", "--size", "900T"]);
+    assert!(said.contains("bytes are free") && said.contains("--size"), "{said}");
+    assert!(bench.visible().is_empty());
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_told_before_measuring() {
+    let bench = Bench::new();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_lodestone"))
+        .args(["run", bench.disk().to_str().unwrap(), "--store", "/proc/here"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("choose another place with --store"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let bench = Bench::new();
+    bench.json(&short(&["--rw", "randread"]));
+    let mut child = bench.command(&["export"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn several_jobs_files_and_laws_of_every_kind_work_together() {
+    let bench = Bench::new();
+    for options in [
+        &["--rw", "randrw", "--jobs", "3", "--files", "5", "--iodepth", "4"][..],
+        &["--rw", "randread", "--distribution", "zipf:1.1", "--jobs", "2", "--regions", "shared"],
+        &["--rw", "randwrite", "--distribution", "zoned:60/10:40/90", "--compress", "50", "--dedupe", "20"],
+        &["--rw", "randread", "--distribution", "normal:5", "--bs", "16k"],
+        &["--rw", "randread", "--distribution", "pareto:0.2", "--norandommap", "true"],
+        &["--rw", "randread", "--rate-iops", "500", "--rate-process", "poisson", "--iodepth", "16"],
+        &["--rw", "write", "--rate", "5MB", "--bs", "64k"],
+        &["--rw", "write", "--direct", "false", "--fsync", "16"],
+        &["--rw", "randread", "--engine", "mmap"],
+        &["--rw", "randread", "--engine", "libaio", "--iodepth", "8"],
+        &["--rw", "randread", "--engine", "psync"],
+        &["--rw", "write", "--sync", "dsync"],
+        &["--rw", "write", "--prepare", "fresh"],
+        &["--rw", "randtrim"],
+        &["--rw", "randrw", "--bs", "4k,16k"],
+        &["--rw", "metadata", "--jobs", "2", "--metadata-files", "50", "--file-size", "4k", "--fsync", "5"],
+    ] {
+        let json = bench.json(&[&["--size", "16M", "--runtime", "60ms", "--rounds", "1"], options].concat());
+        assert_eq!(json["run"]["outcome"], "completed", "{options:?}");
+        assert!(
+            json["measurements"].as_array().unwrap().iter().any(|m| m["metric"] == "iops"),
+            "{options:?}"
+        );
+        assert_eq!(bench.visible(), Vec::<String>::new(), "{options:?}");
+    }
+}

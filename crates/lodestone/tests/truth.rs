@@ -1,0 +1,120 @@
+//! What the log says was read and written against what the kernel counted: for the process, and for the
+//! block device.
+
+mod common;
+
+use std::path::Path;
+
+use common::*;
+use model::{DeviceActivity, Operation, Repeat};
+
+/// Bytes that the whole repeat moved in one direction, the ramp included.
+fn moved(repeat: &Repeat, operation: Operation) -> u64 {
+    repeat.whole().get(&operation).map_or(0, |s| s.bytes)
+}
+
+/// Within 1 % and 64 KiB: the filesystem's own metadata, and pages of the program itself.
+#[track_caller]
+fn agree(said: u64, counted: u64, what: &str) {
+    let tolerance = said / 100 + (64 << 10);
+    assert!(said.abs_diff(counted) <= tolerance, "{what}: the log says {said}, the kernel counted {counted}");
+    assert!(said > 1 << 20, "{what}: {said} bytes are too few to say anything");
+}
+
+/// The repeats of a short run on `disk`, with the log kept away from disks: writing it counts too.
+fn repeats(bench: &Bench, disk: &Path, options: &[&str]) -> Vec<Repeat> {
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let store = memory.path().to_str().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lodestone"));
+    command.args(["run", disk.to_str().unwrap(), "--store", store, "--quiet", "--size", "64M"]);
+    command.args(["--runtime", "300ms", "--ramp", "50ms", "--rounds", "2"]).args(options);
+    let output = command.current_dir(bench.path("")).output().unwrap();
+    assert!(output.status.success(), "{options:?}\n{}", stderr(&output));
+    let log = std::fs::read_dir(memory.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+    record::read_log(&log).unwrap().run.repeats
+}
+
+const WORKLOADS: [&[&str]; 4] = [
+    &["--rw", "randread", "--iodepth", "8"],
+    &["--rw", "randwrite", "--iodepth", "8"],
+    &["--rw", "read", "--bs", "1M", "--iodepth", "4"],
+    &["--rw", "randrw", "--bs", "16k", "--iodepth", "8", "--jobs", "2"],
+];
+
+#[test]
+fn every_engines_bytes_are_those_that_the_kernel_counted_for_the_process() {
+    let bench = Bench::new();
+    for engine in ["io_uring", "libaio", "psync"] {
+        for workload in WORKLOADS {
+            let options = [workload, &["--engine", engine]].concat();
+            for repeat in repeats(&bench, &bench.disk(), &options) {
+                let finished = repeat.finished.as_ref().unwrap();
+                let counted = finished.process_io.expect("the kernel accounts I/O by process");
+                if moved(&repeat, Operation::Read) > 0 {
+                    agree(moved(&repeat, Operation::Read), counted.read_bytes, &format!("{options:?} read"));
+                }
+                if moved(&repeat, Operation::Write) > 0 {
+                    agree(
+                        moved(&repeat, Operation::Write),
+                        counted.write_bytes,
+                        &format!("{options:?} write"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn buffered_bytes_reach_the_process_account_too() {
+    let bench = Bench::new();
+    for options in
+        [&["--rw", "read", "--bs", "64k", "--direct", "false"][..], &["--rw", "randread", "--engine", "mmap"]]
+    {
+        for repeat in repeats(&bench, &bench.disk(), options) {
+            let finished = repeat.finished.as_ref().unwrap();
+            let counted = finished.process_io.unwrap().read_bytes;
+            let size = repeat.started.size_bytes;
+            // Each block is read from the disk once; later passes come from the page cache.
+            let said = moved(&repeat, Operation::Read).min(size);
+            assert!(counted <= size + (64 << 10), "{options:?}: {counted} of {size}");
+            assert!(counted >= said / 2, "{options:?}: {said} read, {counted} from the disk");
+            let cache = finished.cache.expect("a buffered repeat says what was cached");
+            assert!(cache.evicted && cache.cached_before_bytes < size / 100, "{cache:?}");
+        }
+    }
+}
+
+/// A filesystem of our own on a loop device, where nobody else writes.
+#[test]
+fn direct_bytes_are_those_that_the_block_device_counted() {
+    let bench = Bench::new();
+    let Some(device) = LoopDevice::new(&bench.path("disk.img"), 512 << 20) else { return };
+    if tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path]).is_none() {
+        return;
+    }
+    let Some(mount) = Mount::new(&[&device.path], &bench.path("mnt")) else { return };
+    for engine in ["io_uring", "libaio", "psync"] {
+        for workload in WORKLOADS {
+            let options = [workload, &["--engine", engine]].concat();
+            for repeat in repeats(&bench, &mount.point, &options) {
+                let devices = &repeat.finished.as_ref().unwrap().devices;
+                let top: &DeviceActivity = devices.first().expect("the loop device");
+                assert!(device.path.ends_with(&top.name), "{top:?}");
+                agree_if_any(moved(&repeat, Operation::Read), top.read_bytes, &format!("{options:?} read"));
+                agree_if_any(
+                    moved(&repeat, Operation::Write),
+                    top.written_bytes,
+                    &format!("{options:?} write"),
+                );
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn agree_if_any(said: u64, counted: u64, what: &str) {
+    if said > 0 {
+        agree(said, counted, what);
+    }
+}
