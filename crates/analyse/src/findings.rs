@@ -116,9 +116,7 @@ fn subject(target: &Target, step: Option<&Step>) -> Subject {
 }
 
 /// Every step on every target with its finished repeats, those that failed included.
-fn finished<'a>(
-    run: &'a Run,
-) -> impl Iterator<Item = (&'a Step, &'a Target, Vec<(&'a Repeat, &'a RepeatFinished)>)> {
+fn finished(run: &Run) -> impl Iterator<Item = (&Step, &Target, Vec<(&Repeat, &RepeatFinished)>)> {
     run.started.plan.steps.iter().flat_map(move |step| {
         run.started.targets.iter().filter_map(move |target| {
             let repeats: Vec<_> = run
@@ -133,9 +131,7 @@ fn finished<'a>(
 }
 
 /// The same, with only the repeats that ended as planned.
-fn completed<'a>(
-    run: &'a Run,
-) -> impl Iterator<Item = (&'a Step, &'a Target, Vec<(&'a Repeat, &'a RepeatFinished)>)> {
+fn completed(run: &Run) -> impl Iterator<Item = (&Step, &Target, Vec<(&Repeat, &RepeatFinished)>)> {
     finished(run).filter_map(|(step, target, repeats)| {
         let good: Vec<_> = repeats.into_iter().filter(|(r, _)| r.is_complete()).collect();
         (!good.is_empty()).then_some((step, target, good))

@@ -11,8 +11,8 @@ use std::time::Duration;
 use std::{io, mem};
 
 use model::{
-    CpuTime, EngineKind, FailureKind, IntegrityCheck, Interval, Operation, OperationStats, RepeatFailure,
-    RepeatOutcome, Stop, Workload,
+    CpuTime, EngineKind, FailureKind, IntegrityCheck, Interval, Operation, RepeatFailure, RepeatOutcome,
+    Stop, Workload,
 };
 
 use crate::clock::{Clock, monotonic_ns, process_cpu_ns};
@@ -25,8 +25,9 @@ use crate::worker::{Limits, Signals, Worker, WorkerReport, WorkerSpec};
 
 /// Intervals per worker that circulate between it and the collector.
 const SPARE_INTERVALS: usize = 3;
-/// A worker that says nothing for so long beyond its deadline is given up: it hangs in the kernel.
-const SILENCE_NS: u64 = 300_000_000_000;
+/// A worker that says nothing for so long beyond its deadline is given up: it hangs in the kernel. A sync
+/// of a gigabyte to a slow card takes minutes and says nothing either.
+const SILENCE_NS: u64 = 1_200_000_000_000;
 /// The same after the user has asked to stop.
 const SILENCE_WHEN_INTERRUPTED_NS: u64 = 6_000_000_000;
 /// An interval that one worker owes is not waited for longer than so many intervals of another.
@@ -225,7 +226,7 @@ fn run_with<E: Engine + 'static>(
     collector.await_ready(&messages)?;
     let process = process_cpu_ns();
     // A little ahead, so that every worker is waiting when the time comes.
-    let start_ns = monotonic_ns() + 50_000 * u64::from(jobs);
+    let start_ns = monotonic_ns() + 200_000 + 50_000 * u64::from(jobs);
     for start in &starts {
         let _ = start.send(start_ns);
     }
@@ -482,7 +483,7 @@ impl Collector {
         whole.len_ns = whole.len_ns.max(part.len_ns);
         whole.in_flight_ns += part.in_flight_ns;
         for (operation, stats) in operations {
-            whole.operations.entry(operation).or_insert_with(OperationStats::default).merge(&stats);
+            whole.operations.entry(operation).or_default().merge(&stats);
         }
         self.delivered[worker] = self.delivered[worker].max(part.start_ns + part.len_ns);
         self.recycle(worker, part);

@@ -4,7 +4,7 @@
 //! # Invariants
 //! * This is the only crate that prints.
 //! * Parse, then resolve, then act: [`cli`] touches nothing but arguments, [`commands`] resolve and
-//!   act, [`session`] does the measuring.
+//!   act, the session within does the measuring.
 
 pub mod cli;
 pub mod commands;

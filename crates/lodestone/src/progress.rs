@@ -68,7 +68,7 @@ impl Progress {
             _ => self.layout.insert((target.to_owned(), Instant::now())).1,
         };
         let rate = done as f64 / began.elapsed().as_secs_f64().max(1e-9);
-        let share = if total > 0 { 100 * done / total } else { 0 };
+        let share = (100 * done).checked_div(total).unwrap_or(0);
         if let Form::Drawn(bar) = &self.form {
             let message =
                 format!("{share} % of {:.2} GB, {}", total as f64 / 1e9, display_rate(rate, self.units));

@@ -49,6 +49,15 @@ impl Problem {
         self
     }
 
+    /// Sorts problems as a reader meets them: flags, then the suite from its start, then the rest.
+    pub fn in_reading_order(problems: &mut [Self]) {
+        problems.sort_by_key(|p| match &p.place {
+            Place::Flag(_) => (0, 0),
+            Place::Suite(range) => (1, range.start),
+            Place::Nowhere => (2, 0),
+        });
+    }
+
     /// Line and column of the mistake, both from 1, if it stands in the suite's `text`. The column
     /// counts characters.
     pub fn line_and_column(&self, text: &str) -> Option<(usize, usize)> {

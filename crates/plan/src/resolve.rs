@@ -100,11 +100,7 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
             unique.push(problem);
         }
     }
-    unique.sort_by_key(|p| match &p.place {
-        Place::Flag(_) => (0, 0),
-        Place::Suite(range) => (1, range.start),
-        Place::Nowhere => (2, 0),
-    });
+    Problem::in_reading_order(&mut unique);
     if unique.iter().any(|p| p.level == Level::Error) {
         return Err(unique);
     }

@@ -9,9 +9,9 @@ use engine::ENGINES;
 use host::{Roots, consent, identify, leftovers, presence};
 use model::units::{ExactSize, ShortDuration, parse_duration_ns};
 use model::{
-    Capabilities, Host, LOG_FORMAT, Plan, Rounds, RunOutcome, RunStarted, Severity, Target, TargetKind,
+    Capabilities, Host, LOG_FORMAT, Plan, Rounds, RunOutcome, RunStarted, Severity, Step, Target, TargetKind,
 };
-use plan::{CUSTOM_SUITE, Facts, Place, Problem, Resolved, Suite, Wishes, resolve};
+use plan::{BuiltinSuite, CUSTOM_SUITE, Facts, Place, Problem, Resolved, Setting, Suite, Wishes, resolve};
 
 use super::results::shown;
 use super::{problems, store, suites, view};
@@ -32,9 +32,9 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let roots = Roots::default();
     let host = identify(&roots);
     let engines = Engines::probe();
-    let (suite_name, text) = suite(args)?;
+    let suite = SuiteText::find(args)?;
     let named = if args.targets.is_empty() { vec![".".to_owned()] } else { args.targets.clone() };
-    let resolved = resolve_plan(args, &suite_name, &text, &host, &engines, named.len())?;
+    let resolved = resolve_plan(args, &suite, &host, &engines, named.len())?;
     let mut targets = host::target::inspect_all(&roots, &named).map_err(Failure::usage)?;
     let consents = consents(&roots, args, &mut targets)?;
     let baseline = baseline(args, &targets)?;
@@ -73,8 +73,9 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     for warning in &resolved.warnings {
         session.note(Severity::Warning, "plan", None, warning.message.clone());
     }
-    let recorder = session.run().map_err(Failure::failed)?;
-    finish(cli, args, &store, &recorder, &baseline)
+    let (recorder, broken) = session.run();
+    let code = finish(cli, args, &store, &recorder, &baseline)?;
+    broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
 }
 
 fn finish(
@@ -132,35 +133,51 @@ impl Engines {
     }
 }
 
-/// Name and text of the suite.
-fn suite(args: &RunArgs) -> Result<(String, String), Failure> {
-    let describes_itself = args.options.0.iter().any(|(key, _)| *key == "rw");
-    let Some(name) = &args.suite else {
-        let suite = if describes_itself { &CUSTOM_SUITE } else { suites::find(DEFAULT_SUITE)? };
-        return Ok((suite.name.to_owned(), suite.toml.to_owned()));
-    };
-    if !name.contains('/') && !name.ends_with(".toml") {
-        let suite = suites::find(name)?;
-        return Ok((suite.name.to_owned(), suite.toml.to_owned()));
+/// A suite before it is read.
+struct SuiteText {
+    name: String,
+    /// Where it stands, for messages.
+    origin: String,
+    toml: String,
+}
+
+impl SuiteText {
+    /// The suite that the arguments name, or the one that they imply.
+    fn find(args: &RunArgs) -> Result<Self, Failure> {
+        let builtin = |suite: &BuiltinSuite| Self {
+            name: suite.name.to_owned(),
+            origin: suite.name.to_owned(),
+            toml: suite.toml.to_owned(),
+        };
+        let describes_itself = args.options.0.iter().any(|(key, _)| *key == "rw");
+        let Some(name) = &args.suite else {
+            return Ok(if describes_itself {
+                builtin(&CUSTOM_SUITE)
+            } else {
+                builtin(suites::find(DEFAULT_SUITE)?)
+            });
+        };
+        if !name.contains('/') && !name.ends_with(".toml") {
+            return Ok(builtin(suites::find(name)?));
+        }
+        let toml = std::fs::read_to_string(name).map_err(|e| {
+            Failure::usage(format!(
+                "cannot read the suite {name}: {e}; `lodestone suites` lists those that come with the program"
+            ))
+        })?;
+        let stem = std::path::Path::new(name).file_stem().unwrap_or_default();
+        Ok(Self { name: stem.to_string_lossy().into_owned(), origin: name.clone(), toml })
     }
-    let text = std::fs::read_to_string(name).map_err(|e| {
-        Failure::usage(format!(
-            "cannot read the suite {name}: {e}; `lodestone suites` lists those that come with the program"
-        ))
-    })?;
-    let stem = std::path::Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok((stem, text))
 }
 
 fn resolve_plan(
     args: &RunArgs,
-    suite_name: &str,
-    text: &str,
+    text: &SuiteText,
     host: &Host,
     engines: &Engines,
     targets: usize,
 ) -> Result<Resolved, Failure> {
-    let (suite, mut found) = Suite::parse(suite_name, text);
+    let (suite, mut found) = Suite::parse(&text.name, &text.toml);
     let mut wishes = Wishes::default();
     for (key, value) in &args.options.0 {
         let known = wishes.set(key, value);
@@ -198,12 +215,9 @@ fn resolve_plan(
         Ok(resolved) if found.is_empty() => Ok(resolved),
         result => {
             found.extend(result.err().unwrap_or_default());
-            let what =
-                if args.suite.is_some() { format!("suite {suite_name}") } else { "the run".to_owned() };
-            Err(Failure::usage(format!(
-                "{what} cannot be run:\n{}",
-                problems::shown(&found, suite_name, text)
-            )))
+            Problem::in_reading_order(&mut found);
+            let told = problems::shown(&found, &text.origin, &text.toml);
+            Err(Failure::usage(format!("this cannot be run:\n{told}")))
         }
     }
 }
@@ -298,45 +312,51 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
     let plan = &resolved.plan;
     let mut text = format!("suite {} (plan {}), nothing has been done\n", plan.suite, plan.id);
     for target in targets {
-        text.push_str(&format!(
-            "target {}: {} ({})\n",
-            target.name,
-            target.path.display(),
-            target.stack_line()
-        ));
+        let (name, path) = (&target.name, target.path.display());
+        text.push_str(&format!("target {name}: {path} ({})\n", target.stack_line()));
     }
     text.push_str(&format!("{}\n", engines.sentence()));
     let seconds: f64 = plan.steps.iter().map(plan::step_seconds).sum::<f64>() * targets.len() as f64;
-    match plan.rounds {
+    text.push_str(&match plan.rounds {
         Rounds::Fixed(rounds) => {
-            text.push_str(&format!(
-                "{rounds} rounds of about {seconds:.0} s, and the layout of the test files\n"
-            ));
+            format!("{rounds} rounds of about {seconds:.0} s, and the layout of the test files\n")
         }
-        Rounds::Auto { budget_ns } => text.push_str(&format!(
+        Rounds::Auto { budget_ns } => format!(
             "as many rounds of about {seconds:.0} s as fit into {}, layout of the test files included\n",
             ShortDuration(budget_ns)
-        )),
-    }
+        ),
+    });
     for (step, settings) in plan.steps.iter().zip(&resolved.settings) {
-        text.push_str(&format!("\n{}  {}\n", step.id, step.title));
-        let chosen = settings.iter().filter(|s| s.place != Place::Nowhere);
-        let chosen: Vec<String> = chosen.map(|s| format!("{} = {}", s.key, s.text)).collect();
-        let defaults = settings.iter().filter(|s| s.place == Place::Nowhere);
-        let defaults: Vec<String> = defaults.map(|s| format!("{} = {}", s.key, s.text)).collect();
-        text.push_str(&format!("    set      {}\n", chosen.join(", ")));
-        text.push_str(&format!("    default  {}\n", defaults.join(", ")));
+        text.push_str(&dry_step(plan, step, settings, targets));
+    }
+    // What no step sets is said once.
+    let untouched = plan::OPTIONS.iter().filter(|option| {
+        let is_default = |s: &Setting| s.key == option.key && s.place == Place::Nowhere;
+        resolved.settings.iter().all(|step| step.iter().any(is_default))
+    });
+    let untouched: Vec<String> = untouched.map(|o| format!("{} = {}", o.key, o.default)).collect();
+    text.push_str(&format!("\nby default: {}\n", untouched.join(", ")));
+    text
+}
+
+fn dry_step(plan: &Plan, step: &Step, settings: &[Setting], targets: &[Target]) -> String {
+    let mut text = format!("\n{}  {}\n", step.id, step.title);
+    let set = settings.iter().filter_map(|s| match &s.place {
+        Place::Suite(_) => Some(format!("{} = {}", s.key, s.text)),
+        Place::Flag(flag) => Some(format!("{} = {} (by --{flag})", s.key, s.text)),
+        Place::Nowhere => None,
+    });
+    text.push_str(&format!("    {}\n", set.collect::<Vec<_>>().join(", ")));
+    if !step.workload.is_metadata() {
         let size = step.workload.files.size_bytes.map_or_else(
-            || format!("as much as can be written in {}, at most 1 GiB", ShortDuration(plan.layout_limit_ns)),
+            || format!("up to 1 GiB, as much as can be written in {}", ShortDuration(plan.layout_limit_ns)),
             |bytes| ExactSize(bytes).to_string(),
         );
-        if !step.workload.is_metadata() {
-            text.push_str(&format!("    data     {size}, {}\n", step.workload.data));
-        }
-        for target in targets {
-            if let Some(why) = plan::obstacle(step, target) {
-                text.push_str(&format!("    left out on {}: {why}\n", target.name));
-            }
+        text.push_str(&format!("    test data: {size}, {}\n", step.workload.data));
+    }
+    for target in targets {
+        if let Some(why) = plan::obstacle(step, target) {
+            text.push_str(&format!("    left out on {}: {why}\n", target.name));
         }
     }
     text

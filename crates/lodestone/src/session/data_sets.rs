@@ -125,7 +125,11 @@ impl Session<'_> {
             let target = self.places[place].target.clone();
             let sets = wanted(self.plan, &target);
             let sizes = sizes(&sets, &target)?;
-            for (set, bytes) in sets.iter().zip(sizes).filter(|(set, _)| set.laid_out) {
+            for (set, bytes) in sets.iter().zip(sizes) {
+                if !set.laid_out {
+                    self.places[place].fresh.push((set.key, bytes));
+                    continue;
+                }
                 if self.interrupted() || self.places[place].gone {
                     return Ok(());
                 }
@@ -260,6 +264,16 @@ impl Session<'_> {
 
     /// Gives sets whose size was left open the same size on every target: the smallest.
     fn equalise(&mut self) {
+        let keys: Vec<SetKey> = self.places.iter().flat_map(|p| &p.fresh).map(|(key, _)| *key).collect();
+        for key in keys {
+            let mut sizes: Vec<&mut u64> = self
+                .places
+                .iter_mut()
+                .flat_map(|p| p.fresh.iter_mut().filter(|(k, _)| *k == key).map(|(_, bytes)| bytes))
+                .collect();
+            let smallest = sizes.iter().map(|bytes| **bytes).min().unwrap_or(0);
+            sizes.iter_mut().for_each(|bytes| **bytes = smallest);
+        }
         let keys: Vec<SetKey> = self.places.iter().flat_map(|p| &p.sets).map(|s| s.key).collect();
         for key in keys.into_iter().filter(|k| k.files.size_bytes.is_none()) {
             let made = |s: &&DataSet| s.key == key && matches!(s.files, Backing::Made(_));
@@ -292,8 +306,7 @@ impl Session<'_> {
         let run = &self.recorder.run().started.id;
         let made = TestFiles::create(&place.target.path, run, key.files.count)
             .map_err(TestFileError::into_source)?;
-        let laid_out = place.sets.iter().map(|s| s.bytes).max();
-        let bytes = key.files.size_bytes.or(laid_out).unwrap_or(AUTO_BYTES);
+        let bytes = place.fresh.iter().find(|(k, _)| *k == key).map_or(0, |(_, bytes)| *bytes);
         Ok(SetRef::Fresh(Box::new(DataSet { key, files: Backing::Made(made), bytes, generations: None })))
     }
 }

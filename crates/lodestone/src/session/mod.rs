@@ -19,7 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::progress::Progress;
-use data_sets::DataSet;
+use data_sets::{DataSet, SetKey};
 pub(crate) use recorder::Recorder;
 
 /// Rounds that a run with rounds `auto` makes at least: below two there is no interval.
@@ -50,6 +50,8 @@ pub(crate) struct PlaceState {
     /// Keeps others from mounting a device that is being overwritten.
     _claim: Option<File>,
     sets: Vec<DataSet>,
+    /// Sizes of sets that are made anew for each repeat.
+    fresh: Vec<(SetKey, u64)>,
     failures: u32,
     /// Nothing more is expected of it.
     gone: bool,
@@ -62,7 +64,15 @@ impl PlaceState {
     /// Somebody else has taken a device since permission to overwrite it was given.
     pub fn new(target: Target, consent: Option<Consent>) -> std::io::Result<Self> {
         let claim = consent.as_ref().map(Consent::claim).transpose()?.flatten();
-        Ok(Self { target, consent, _claim: claim, sets: Vec::new(), failures: 0, gone: false })
+        Ok(Self {
+            target,
+            consent,
+            _claim: claim,
+            sets: Vec::new(),
+            fresh: Vec::new(),
+            failures: 0,
+            gone: false,
+        })
     }
 
     /// Opens the target itself, for files and devices.
@@ -103,26 +113,24 @@ fn storage_errno(target: &str, source: std::io::Error) -> Result<i32, SessionErr
 }
 
 impl Session<'_> {
-    /// Lays out, measures, and records the end.
-    ///
-    /// # Errors
-    /// [`SessionError`]; failing storage is in the record instead.
-    pub fn run(mut self) -> Result<Recorder, SessionError> {
-        let result = self.measure();
-        let outcome = match &result {
-            Err(_) => RunOutcome::Failed,
-            Ok(()) if self.interrupted() => RunOutcome::Interrupted,
-            Ok(()) if self.places.iter().any(|p| p.failures > 0) => RunOutcome::Failed,
-            Ok(()) => RunOutcome::Completed,
+    /// Lays out, measures, and records the end. What was measured is in the record even if the rig
+    /// broke; failing storage is only in the record.
+    pub fn run(mut self) -> (Recorder, Option<SessionError>) {
+        let broken = self.measure().err();
+        let outcome = match &broken {
+            Some(_) => RunOutcome::Failed,
+            None if self.interrupted() => RunOutcome::Interrupted,
+            None if self.places.iter().any(|p| p.failures > 0) => RunOutcome::Failed,
+            None => RunOutcome::Completed,
         };
-        if let Err(error) = &result {
+        if let Some(error) = &broken {
             self.note(Severity::Error, "run-broke", None, error.to_string());
         }
         let at_ns = self.recorder.at_ns();
         self.emit(Event::RunFinished(RunFinished { at_ns, outcome }));
         self.progress.finish();
         self.recorder.sync();
-        result.map(|()| self.recorder)
+        (self.recorder, broken)
     }
 
     fn measure(&mut self) -> Result<(), SessionError> {

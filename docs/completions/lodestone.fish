@@ -1,0 +1,211 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_lodestone_global_optspecs
+    string join \n store= color= units= h/help V/version
+end
+
+function __fish_lodestone_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_lodestone_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_lodestone_using_subcommand
+    set -l cmd (__fish_lodestone_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c lodestone -n "__fish_lodestone_needs_command" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_needs_command" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_needs_command" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_needs_command" -s V -l version -d 'Print version'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "suites" -d 'Show what can be run'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "list" -d 'List the runs that are kept'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "show" -d 'Show what a run came to'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "compare" -d 'Compare runs with each other, also of different machines'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "export" -d 'Write a run as JSON, CSV or Markdown'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "reindex" -d 'Make the index of runs anew from their logs'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "completions" -d 'Write a shell\'s completions to the standard output'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "man" -d 'Write the manual page to the standard output'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of one that comes with the program, or a TOML file [default: quick; with --rw: the one workload that the options describe]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'How often each step is repeated: a number, or auto for as often as the budget allows' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, layout of the test files included' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l baseline -d 'Target that the others are compared with [default: the first]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l overwrite -d 'Allow a file or block device to be overwritten: name it here once more, and with it, separated by commas, everything on it that would be destroyed' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l seed -d 'Seed of everything random, to repeat a run exactly' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rw -d 'What is done, and in which order over the data [suite default: randread]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rwmixread -d 'Share of reads in rw and randrw [suite default: 50]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l bs -d 'Block size: bytes per operation, for each direction if they differ [suite default: 4KiB]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l iodepth -d 'Operations that each job keeps in flight [suite default: 1]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l jobs -d 'Workers that run at the same time, each with its own queue [suite default: 1]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l size -d 'Size of the test data per target, all files together [suite default: auto]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l files -d 'Files that the test data are spread over [suite default: 1]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l runtime -d 'Measured time of one repeat, after the ramp [suite default: 5s]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ramp -d 'Time at the start of each repeat that does not count [suite default: 0s]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l io-size -d 'Bytes after which a repeat ends, all jobs together [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ops -d 'Operations after which a repeat ends, all jobs together [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l engine -d 'How I/O is handed to the kernel [suite default: auto]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l direct -d 'Bypass the page cache (O_DIRECT) [suite default: auto]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l cache -d 'Page cache at the start of a buffered repeat [suite default: cold]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l prepare -d 'What the files are like before a repeat [suite default: written]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l distribution -d 'Which blocks random operations prefer [suite default: uniform]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l norandommap -d 'Draw random blocks with replacement instead of each once per pass [suite default: false]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l regions -d 'How jobs share the data [suite default: disjoint]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rate-iops -d 'Offered operations per second, all jobs together (open loop) [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rate -d 'Offered bytes per second, all jobs together (open loop) [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rate-process -d 'How operations arrive at a given rate [suite default: fixed]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l sync -d 'Open flag that makes every write durable [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fsync -d 'fsync after every N writes of a job; operations in flight end first [suite default: 0]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fdatasync -d 'fdatasync after every N writes of a job; operations in flight end first [suite default: 0]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l end-fsync -d 'One sync at the end of a repeat, inside the measured time [suite default: auto]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l data -d 'What is written [suite default: random]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l compress -d 'Share of each written block that is zeros [suite default: 0]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dedupe -d 'Share of the written blocks that are all the same [suite default: 0]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l verify -d 'Stamp every block with its place, generation and checksum, and check what is read [suite default: false]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l interval -d 'Time covered by one record of the time series [suite default: 500ms]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l max-errors -d 'Failed operations after which a repeat is given up [suite default: 1]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-ops -d 'For rw = metadata: the passes over all files, in this order [suite default: create,stat,open,unlink]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-files -d 'For rw = metadata: files per job [suite default: 1000]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-dirs -d 'For rw = metadata: directories per job over which the files are spread [suite default: 1]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l file-size -d 'For rw = metadata: bytes written into each file [suite default: 0]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Write the result as JSON to the standard output, and nothing else'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s q -l quiet -d 'No progress'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "show" -d 'The text of a suite, as a start for one of your own'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "options" -d 'Every option that a suite may set, with its meaning, default and allowed values'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "show" -d 'The text of a suite, as a start for one of your own'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "options" -d 'Every option that a suite may set, with its meaning, default and allowed values'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l json -d 'As JSON'
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l baseline -d 'Target that the others are compared with [default: as in the run]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l baseline -d 'What the others are compared with, as RUN:TARGET [default: the first target of the first run]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l json -d 'As JSON'
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'The form' -r -f -a "json\t'Everything, by the published schema'
+csv\t'One row per repeat and metric'
+md\t'Tables and findings'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l baseline -d 'Target that the others are compared with [default: as in the run]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s o -l output -d 'File to write to [default: the standard output]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l dry-run -d 'Only show what is there'
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "suites" -d 'Show what can be run'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "list" -d 'List the runs that are kept'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "show" -d 'Show what a run came to'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "compare" -d 'Compare runs with each other, also of different machines'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "export" -d 'Write a run as JSON, CSV or Markdown'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "reindex" -d 'Make the index of runs anew from their logs'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "completions" -d 'Write a shell\'s completions to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "man" -d 'Write the manual page to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean reindex completions man schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "show" -d 'The text of a suite, as a start for one of your own'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "options" -d 'Every option that a suite may set, with its meaning, default and allowed values'
