@@ -107,6 +107,14 @@ impl Rule {
     }
 }
 
+/// An amount of bytes in a sentence.
+fn amount(bytes: u64) -> String {
+    match bytes as f64 {
+        b if b < 0.95e9 => format!("{:.0} MB", b / 1e6),
+        b => format!("{:.1} GB", b / 1e9),
+    }
+}
+
 fn evidence(what: &str, value: f64, unit: &str) -> Evidence {
     Evidence { what: what.to_owned(), value, unit: unit.to_owned() }
 }
@@ -302,7 +310,7 @@ fn write_amplification(rule: &Rule, run: &Run) -> Vec<Finding> {
             Severity::Info,
             subject(target, Some(step)),
             format!(
-                "{:.2} bytes were written to the device for every byte of data: {} adds metadata, copies or checksums",
+                "{:.2} bytes were written to the device for every byte of data: metadata, copies or checksums of {}, or somebody else writing to the same device",
                 ratio,
                 filesystem.unwrap_or("a layer in between")
             ),
@@ -427,9 +435,9 @@ fn fits_into_memory(rule: &Rule, run: &Run) -> Vec<Finding> {
             Severity::Warning,
             subject(target, None),
             format!(
-                "the test data ({:.1} GB) went through the page cache and fit into this machine's memory ({:.1} GB): what was measured is partly memory",
-                size as f64 / 1e9,
-                memory as f64 / 1e9
+                "the test data ({}) went through the page cache and fit into this machine's memory ({}): what was measured is partly memory",
+                amount(size),
+                amount(memory)
             ),
             vec![evidence("test data", size as f64, "B"), evidence("memory", memory as f64, "B")],
         ));
@@ -448,7 +456,10 @@ fn fits_into_device_cache(rule: &Rule, run: &Run) -> Vec<Finding> {
         found.push(rule.finding(
             Severity::Info,
             subject(target, None),
-            format!("the test data are only {:.0} MB: a cache inside the device may hold them; a larger --size tells", size as f64 / 1e6),
+            format!(
+                "the test data are only {}: a cache inside the device may hold them; a larger --size tells",
+                amount(size)
+            ),
             vec![evidence("test data", size as f64, "B")],
         ));
     }

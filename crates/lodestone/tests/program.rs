@@ -201,7 +201,7 @@ fn wrong_usage_says_what_is_wrong_and_what_to_do() {
         (&["run", disk, "--suite", "./none.toml"], &["cannot read the suite"]),
         (
             &["run", disk, "--suite", suite],
-            &["mine:3:6", "did you mean `randread`", "mine:6:1", "did you mean `iodepth`"],
+            &["mine.toml:3:6", "did you mean `randread`", "mine.toml:6:1", "did you mean `iodepth`"],
         ),
         (&["run", disk, "--iodepth", "many", "--bs", "4q"], &["--iodepth", "--bs", "4q"]),
         (&["run", disk, "--rounds", "0"], &["--rounds"]),

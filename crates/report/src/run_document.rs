@@ -77,15 +77,16 @@ fn target_line(run: &Run, target: &Target, view: &RunView) -> String {
     let mut line = format!("{} ({})", target.path.display(), target.stack_line());
     let layouts: Vec<_> = run.layouts.iter().filter(|l| l.target == target.name).collect();
     let bytes: u64 = layouts.iter().map(|l| l.bytes).sum();
-    let seconds = layouts.iter().map(|l| l.elapsed_ns).sum::<u64>() as f64 / 1e9;
+    let ns = layouts.iter().map(|l| l.elapsed_ns).sum::<u64>() as f64;
     if bytes > 0 {
-        line.push_str(&format!(
-            "; {} of test data written and synced in {seconds:.1} s",
-            display_bytes(bytes, view.units)
-        ));
+        let (size, time) = (display_bytes(bytes, view.units), display_ns(ns));
+        line.push_str(&format!("; {size} of test data written and synced in {time}"));
     }
     let mut how: Vec<String> = Vec::new();
-    for repeat in run.repeats.iter().filter(|r| r.started.target == target.name) {
+    let moves_data = |step: &str| run.started.plan.step(step).is_some_and(|s| !s.workload.is_metadata());
+    for repeat in
+        run.repeats.iter().filter(|r| r.started.target == target.name && moves_data(&r.started.step))
+    {
         let access = if repeat.started.direct { "direct" } else { "buffered" };
         let one = format!("{} {access}", repeat.started.engine);
         if !how.contains(&one) {
@@ -104,6 +105,7 @@ fn method_line(run: &Run) -> String {
         Rounds::Fixed(n) if n > rounds => format!(" of {n}"),
         _ => String::new(),
     };
+    let plural = if rounds == 1 && planned.is_empty() { "" } else { "s" };
     let ended = match run.finished.as_ref() {
         Some(f) => {
             let how = match f.outcome {
@@ -118,10 +120,8 @@ fn method_line(run: &Run) -> String {
     let verdicts =
         if run.started.targets.len() > 1 { "; undecided, +n: about n more rounds would decide" } else { "" };
     format!(
-        "{rounds}{planned} round{} in random order, {ended}; mean over rounds ± 95 % t interval{verdicts}; seed {}; Lodestone {}",
-        if rounds == 1 { "" } else { "s" },
-        run.started.seed,
-        run.started.version
+        "{rounds}{planned} round{plural} in random order, {ended}; mean over rounds ± 95 % t interval{verdicts}; seed {}; Lodestone {}",
+        run.started.seed, run.started.version
     )
 }
 
@@ -140,10 +140,11 @@ struct StepTable<'a> {
 
 const FIGURES: [&str; 10] = ["bandwidth", "IOPS", "±", "p50", "p99", "p99.9", "max", "sync", "CPU", "device"];
 
-/// The headings over [`comparison_cells`].
-fn comparison_columns() -> [Column; 3] {
+/// The headings over [`comparison_cells`], which are about this metric.
+fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
+    let ratio = if metric == Some(Metric::LatP99) { "p99 ratio" } else { "ratio" };
     [
-        Column::new("ratio", Align::Right),
+        Column::new(ratio, Align::Right),
         Column::joined("95 %", Align::Left),
         Column::joined("verdict", Align::Left),
     ]
@@ -167,7 +168,7 @@ fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &RunView) -> Op
     }
     columns.extend(FIGURES.map(|name| Column::new(name, Align::Right)));
     if compared {
-        columns.extend(comparison_columns());
+        columns.extend(comparison_columns(operations.first().and_then(|o| headline(step, *o))));
     }
     let mut rows = Vec::new();
     for target in targets {
@@ -316,34 +317,24 @@ fn summary_sentence(summary: &Summary) -> String {
     )
 }
 
-/// Findings, those of one rule about one target put together, and what the program noticed.
+/// Findings, those of one rule put together as far as they say the same, and what the program noticed.
 fn remarks(run: &Run, findings: &[Finding]) -> Vec<Section> {
-    let mut groups: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<Group<'_>> = Vec::new();
     for finding in findings {
-        let step = finding.subject.step.as_deref();
-        let same = groups
-            .iter_mut()
-            .find(|(first, _)| first.rule == finding.rule && first.subject.target == finding.subject.target);
-        match same {
-            Some((_, steps)) => steps.extend(step),
-            None => groups.push((finding, step.into_iter().collect())),
-        }
-    }
-    let mut remarks: Vec<(Severity, Section)> = groups
-        .into_iter()
-        .map(|(first, steps)| {
-            let target = first.subject.target.as_deref().unwrap_or("all");
-            let mut about = format!("{target} · {}", first.rule);
-            if let Some(step) = steps.first() {
-                about.push_str(&format!(" · {step}"));
+        let (target, step) = (finding.subject.target.as_deref(), finding.subject.step.as_deref());
+        let group = groups.iter_mut().find(|g| g.takes(finding));
+        let group = match group {
+            Some(group) => group,
+            None => {
+                groups.push(Group { first: finding, targets: Vec::new(), steps: Vec::new() });
+                groups.last_mut().expect("a group was just made")
             }
-            let message = match steps.len() {
-                0 | 1 => first.message.clone(),
-                _ => format!("{} (and likewise in {})", first.message, steps[1..].join(", ")),
-            };
-            (first.severity, Section::Remark { severity: first.severity, about, message })
-        })
-        .collect();
+        };
+        group.targets.extend(target.filter(|t| !group.targets.contains(t)));
+        group.steps.extend(step.filter(|s| !group.steps.contains(s)));
+    }
+    let mut remarks: Vec<(Severity, Section)> =
+        groups.into_iter().map(|g| (g.first.severity, g.section())).collect();
     for note in &run.notes {
         let about = match &note.target {
             Some(target) => format!("{target} · {}", note.topic),
@@ -356,6 +347,35 @@ fn remarks(run: &Run, findings: &[Finding]) -> Vec<Section> {
     }
     remarks.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
     remarks.into_iter().map(|(_, section)| section).collect()
+}
+
+/// Findings of one rule that are shown as one: about one target in several steps, or word for word the
+/// same about several targets.
+struct Group<'a> {
+    first: &'a Finding,
+    targets: Vec<&'a str>,
+    steps: Vec<&'a str>,
+}
+
+impl Group<'_> {
+    fn takes(&self, finding: &Finding) -> bool {
+        let same_words =
+            finding.message == self.first.message && finding.subject.step == self.first.subject.step;
+        finding.rule == self.first.rule && (finding.subject.target == self.first.subject.target || same_words)
+    }
+
+    fn section(self) -> Section {
+        let target = if self.targets.is_empty() { "all".to_owned() } else { self.targets.join(", ") };
+        let mut about = format!("{target} · {}", self.first.rule);
+        if let Some(step) = self.steps.first() {
+            about.push_str(&format!(" · {step}"));
+        }
+        let message = match self.steps.len() {
+            0 | 1 => self.first.message.clone(),
+            _ => format!("{} (and likewise in {})", self.first.message, self.steps[1..].join(", ")),
+        };
+        Section::Remark { severity: self.first.severity, about, message }
+    }
 }
 
 /// The document of several runs compared. `series` are named `run:target`, as are the comparisons.
@@ -471,7 +491,7 @@ fn compared_table(
             Column::new("repeats", Align::Right),
         ]
         .into_iter()
-        .chain(comparison_columns())
+        .chain(comparison_columns(Some(metric)))
         .collect(),
         stub: 1,
         rows,

@@ -3,8 +3,8 @@
 use anstyle::{AnsiColor, Style};
 use model::Severity;
 
-use crate::document::{Document, Section, Table, Tone, harmless};
-use crate::grid::{gap, padded, parts, width, wrapped};
+use crate::document::{Align, Document, Section, Table, Tone, harmless};
+use crate::grid::{gap, padding, parts, width, wrapped};
 
 /// How text is written.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +46,14 @@ impl Writer {
         }
     }
 
+    /// A text in a field of a width; only the text is painted.
+    fn field(&mut self, text: &str, to: usize, align: Align, style: Style) {
+        let (before, behind) = padding(text, to, align);
+        self.out.push_str(&before);
+        self.paint(&harmless(text), style);
+        self.out.push_str(&behind);
+    }
+
     fn line(&mut self, text: &str, style: Style) {
         self.paint(&harmless(text), style);
         self.end_line();
@@ -83,7 +91,7 @@ impl Writer {
                 wrapped(value, self.style.width.saturating_sub(indent).max(20)).iter().enumerate()
             {
                 let name = if i == 0 { name.as_str() } else { "" };
-                self.paint(&padded(name, indent, crate::Align::Left), Style::new().dimmed());
+                self.field(name, indent, Align::Left, Style::new().dimmed());
                 self.line(line, Style::new());
             }
         }
@@ -98,7 +106,7 @@ impl Writer {
             self.out.push_str(indent);
             for (column, width) in &columns {
                 let column = &table.columns[**column];
-                self.paint(&padded(column.heading, **width, column.align), Style::new().dimmed());
+                self.field(column.heading, **width, column.align, Style::new().dimmed());
                 self.out.push_str(&gap());
             }
             self.end_line();
@@ -106,8 +114,7 @@ impl Writer {
                 self.out.push_str(indent);
                 for (column, width) in &columns {
                     let Some(cell) = row.get(**column) else { continue };
-                    let shown = padded(&cell.text, **width, table.columns[**column].align);
-                    self.paint(&shown, tone(cell.tone));
+                    self.field(&cell.text, **width, table.columns[**column].align, tone(cell.tone));
                     self.out.push_str(&gap());
                 }
                 self.end_line();
@@ -122,7 +129,7 @@ impl Writer {
             Severity::Info => Style::new().fg_color(Some(AnsiColor::Blue.into())),
         };
         let indent = 9;
-        self.paint(&padded(severity.name(), indent, crate::Align::Left), style);
+        self.field(severity.name(), indent, Align::Left, style);
         self.line(about, Style::new().bold());
         for line in wrapped(message, self.style.width.saturating_sub(indent).max(20)) {
             self.out.push_str(&" ".repeat(indent));

@@ -1,0 +1,125 @@
+//! Every form of a report, made from a real run that is kept as a fixture: the log of format 1.
+
+use analyse::analyse;
+use jiff::tz::TimeZone;
+use model::Run;
+use report::{Document, RunView, Section, TextStyle, Units, csv, markdown, run_document, text};
+
+fn fixture() -> Run {
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
+    record::read_log(std::path::Path::new(log)).unwrap().run
+}
+
+fn view() -> RunView {
+    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC }
+}
+
+fn document(run: &Run) -> Document {
+    run_document(run, &analyse(run, "one"), &view())
+}
+
+#[test]
+fn text_for_a_wide_terminal() {
+    insta::assert_snapshot!(text(&document(&fixture()), TextStyle { width: 120, color: false }));
+}
+
+#[test]
+fn text_for_a_narrow_terminal_loses_nothing() {
+    let (wide, narrow) =
+        [200, 60].map(|width| text(&document(&fixture()), TextStyle { width, color: false })).into();
+    let figures = |text: &str| -> Vec<String> {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        words.sort();
+        words.dedup();
+        words
+    };
+    assert_eq!(figures(&wide), figures(&narrow));
+    insta::assert_snapshot!(narrow);
+}
+
+#[test]
+fn colours_only_repeat_what_the_words_say() {
+    let document = document(&fixture());
+    let plain = text(&document, TextStyle { width: 120, color: false });
+    let coloured = text(&document, TextStyle { width: 120, color: true });
+    assert_ne!(plain, coloured);
+    let mut stripped = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        stripped.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    stripped.push_str(rest);
+    assert_eq!(plain, stripped);
+}
+
+#[test]
+fn markdown_with_its_tables() {
+    insta::assert_snapshot!(markdown(&document(&fixture())));
+}
+
+#[test]
+fn csv_has_a_row_for_every_repeat_and_metric() {
+    let run = fixture();
+    let analysis = analyse(&run, "one");
+    let text = csv(&run, &analysis.measurements);
+    let values: usize = analysis.measurements.iter().map(|m| m.values.len()).sum();
+    assert_eq!(text.lines().count(), values + 1);
+    insta::assert_snapshot!(text.lines().take(12).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn every_figure_in_a_table_says_where_it_comes_from() {
+    let run = fixture();
+    let analysis = analyse(&run, "one");
+    let mut seen = 0;
+    for section in run_document(&run, &analysis, &view()).sections {
+        let Section::Table(table) = section else { continue };
+        for cell in table.rows.iter().flatten() {
+            let Some(provenance) = &cell.provenance else { continue };
+            let source = analysis.measurements.iter().find(|m| {
+                (&m.target, &m.step, m.operation, m.metric)
+                    == (&provenance.target, &provenance.step, provenance.operation, provenance.metric)
+            });
+            assert_eq!(Some(source.unwrap().estimate.value), cell.value);
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "{seen} cells with provenance");
+}
+
+/// Names may be anything; nothing of them may reach a terminal as a command or a page as markup.
+#[test]
+fn names_that_attack_are_only_names() {
+    let mut run = fixture();
+    let evil = "\u{1b}[31m<script>|`*\"\n\u{7}".to_owned() + &"x".repeat(300);
+    for target in run.started.targets.iter_mut().filter(|t| t.name == "two") {
+        target.name = evil.clone();
+    }
+    for repeat in run.repeats.iter_mut().filter(|r| r.started.target == "two") {
+        repeat.started.target = evil.clone();
+    }
+    run.layouts.iter_mut().filter(|l| l.target == "two").for_each(|l| l.target = evil.clone());
+    let analysis = analyse(&run, "one");
+    let document = run_document(&run, &analysis, &view());
+    let shown = text(&document, TextStyle { width: 100, color: false });
+    assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "control characters in the text");
+    let page = markdown(&document);
+    assert!(!page.contains("<script>") && !page.contains('\u{1b}'), "markup in the page");
+    let heading = page.lines().find(|l| l.starts_with("| target")).unwrap().matches(" | ").count();
+    let row = page.lines().find(|l| l.starts_with("| one")).unwrap().matches(" | ").count();
+    assert_eq!(heading, row);
+    let table = csv(&run, &analysis.measurements);
+    assert!(table.contains("\"\u{1b}[31m<script>|`*\"\"\n"), "a field with quotes and a line end is quoted");
+}
+
+#[test]
+fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
+    let mut run = fixture();
+    run.finished = None;
+    run.repeats.truncate(7);
+    run.repeats.last_mut().unwrap().finished = None;
+    let shown = text(&document(&run), TextStyle { width: 120, color: false });
+    assert!(shown.contains("the run was killed or is under way"), "{shown}");
+    assert!(shown.contains("1 of 4 rounds in random order"), "{shown}");
+}
