@@ -281,7 +281,7 @@ fn not_evicted(rule: &Rule, run: &Run) -> Vec<Finding> {
             .iter()
             .filter_map(|(r, f)| {
                 let cache = f.cache.filter(|c| c.evicted)?;
-                Some(cache.cached_before_bytes as f64 / r.started.size_bytes.max(1) as f64)
+                Some(cache.cached_before_bytes? as f64 / r.started.size_bytes.max(1) as f64)
             })
             .collect();
         let Some(share) = median(shares).filter(|share| *share > 0.01) else { continue };
@@ -555,16 +555,18 @@ mod tests {
             }),
             ("not-evicted", true, workload(), |r| {
                 each_finished(r, |f| {
-                    f.cache = Some(CacheUse { cached_before_bytes: 1 << 30, evicted: true })
+                    f.cache = Some(CacheUse { cached_before_bytes: Some(1 << 30), evicted: true })
                 });
             }),
             ("not-evicted", false, workload(), |r| {
                 each_finished(r, |f| {
-                    f.cache = Some(CacheUse { cached_before_bytes: 1 << 30, evicted: false })
+                    f.cache = Some(CacheUse { cached_before_bytes: Some(1 << 30), evicted: false })
                 });
             }),
             ("not-evicted", false, workload(), |r| {
-                each_finished(r, |f| f.cache = Some(CacheUse { cached_before_bytes: 4096, evicted: true }));
+                each_finished(r, |f| {
+                    f.cache = Some(CacheUse { cached_before_bytes: Some(4096), evicted: true })
+                });
             }),
             ("write-amplification", true, writes(), |r| {
                 each_finished(r, |f| f.devices[0].written_bytes *= 2)

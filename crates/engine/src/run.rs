@@ -20,7 +20,7 @@ use crate::engines::{self, Engine};
 use crate::metadata::{MetadataSpec, MetadataWorker};
 use crate::recorder::{IntervalSink, Kind, Latencies, WorkerInterval};
 use crate::sim::SimModel;
-use crate::verify::{Generations, merge_checks};
+use crate::verify::Generations;
 use crate::worker::{Limits, Signals, Worker, WorkerReport, WorkerSpec};
 
 /// Intervals per worker that circulate between it and the collector.
@@ -292,7 +292,7 @@ fn specs(task: Task) -> Result<Vec<Spec>, EngineError> {
     };
     match task.place {
         Place::Files(files) => {
-            let block = workload.block.largest();
+            let block = workload.largest_block();
             let usable = files.file_bytes / u64::from(block) * u64::from(block);
             let count = files.per_job.first().map_or(0, Vec::len) as u64;
             if usable / u64::from(block) * count < u64::from(jobs) {
@@ -516,7 +516,7 @@ impl Collector {
         let mut integrity: Option<IntegrityCheck> = None;
         for report in &self.reports {
             if let Some(check) = &report.integrity {
-                merge_checks(integrity.get_or_insert_default(), check.clone());
+                integrity.get_or_insert_default().merge(check.clone());
             }
         }
         Outcome {

@@ -8,14 +8,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use model::{IntegrityCheck, Mismatch};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes at the start of each block that identify it.
 pub const HEADER_BYTES: usize = 40;
 const MAGIC: u64 = 0x4c6f_6465_7374_6f6e;
-/// How many mismatches are kept with their place.
-const KEPT: usize = 16;
 
 /// What a verified data set must hold: for every block the generation last written.
 #[derive(Debug)]
@@ -115,39 +112,6 @@ fn checksum(payload: &[u8], set: u64, offset: u64, generation: u32) -> u64 {
     xxh3_64_with_seed(payload, seed)
 }
 
-/// Counts the results of checks.
-#[derive(Debug, Default)]
-pub(crate) struct Checker {
-    found: IntegrityCheck,
-}
-
-impl Checker {
-    /// Counts one checked block.
-    pub fn record(&mut self, offset: u64, result: Result<(), String>) {
-        self.found.checked += 1;
-        if let Err(what) = result {
-            self.found.mismatched += 1;
-            if self.found.first.len() < KEPT {
-                self.found.first.push(Mismatch { offset, what });
-            }
-        }
-    }
-
-    /// What was found.
-    pub fn finish(self) -> IntegrityCheck {
-        self.found
-    }
-}
-
-/// Adds the checks of another worker.
-pub(crate) fn merge_checks(mine: &mut IntegrityCheck, theirs: IntegrityCheck) {
-    mine.checked += theirs.checked;
-    mine.mismatched += theirs.mismatched;
-    mine.first.extend(theirs.first);
-    mine.first.sort_by_key(|m| m.offset);
-    mine.first.truncate(KEPT);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,19 +184,5 @@ mod tests {
     fn a_block_that_was_never_written_may_hold_anything() {
         let generations = Generations::new(7, 1 << 20, BLOCK as u32);
         assert_eq!(generations.check(&vec![0; BLOCK], 0, 0), Ok(()));
-    }
-
-    #[test]
-    fn merged_checks_keep_the_first_mismatches_in_order_of_place() {
-        let check = |offsets: &[u64]| {
-            let mut checker = Checker::default();
-            offsets.iter().for_each(|o| checker.record(*o, Err("bad".into())));
-            checker.record(0, Ok(()));
-            checker.finish()
-        };
-        let mut merged = check(&[4096, 0]);
-        merge_checks(&mut merged, check(&(0..30).map(|i| i * 512).collect::<Vec<_>>()));
-        assert_eq!((merged.checked, merged.mismatched, merged.first.len()), (34, 32, KEPT));
-        assert!(merged.first.is_sorted_by_key(|m| m.offset));
     }
 }

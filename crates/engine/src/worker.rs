@@ -23,7 +23,7 @@ use crate::pace::Arrivals;
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
 use crate::sim::SimModel;
 use crate::slots::Slots;
-use crate::verify::{Checker, Generations};
+use crate::verify::Generations;
 
 /// How often a waiting worker looks at the stop flag.
 const LOOK_UP_NS: u64 = 100_000_000;
@@ -117,7 +117,7 @@ pub(crate) struct Region {
 impl Region {
     /// The region of worker `index`, cut at multiples of the largest block so that no two meet.
     pub fn of(spec: &WorkerSpec) -> Self {
-        let unit = u64::from(spec.workload.block.largest());
+        let unit = u64::from(spec.workload.largest_block());
         let blocks = spec.file_bytes / unit * spec.files.len() as u64;
         let cut = |i: u32| blocks * u64::from(i) / u64::from(spec.workers) * unit;
         match spec.workload.regions {
@@ -168,7 +168,7 @@ pub(crate) struct Worker<'a, E: Engine> {
     uncovered: Vec<(u64, u64)>,
     /// The stamp of the last reap is too old for the next submission: preparing a block takes time.
     fresh_stamp: bool,
-    checker: Checker,
+    integrity: IntegrityCheck,
     failure: Option<WorkerFailure>,
 }
 
@@ -235,7 +235,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             dirty: vec![false; spec.files.len()],
             uncovered: Vec::with_capacity(workload.sync.every as usize),
             fresh_stamp: !E::SYNCHRONOUS || workload.writes_data() || workload.verify,
-            checker: Checker::default(),
+            integrity: IntegrityCheck::default(),
             failure: None,
             arrivals: Arrivals::Closed,
             spec,
@@ -307,7 +307,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             system_ns: system - cpu.1,
             unserved,
             failure: self.failure.take(),
-            integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.checker).finish()),
+            integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.integrity)),
         };
         if self.in_flight > 0 {
             // The kernel still holds operations on these buffers and may never let go; tearing the
@@ -670,12 +670,12 @@ impl<'a, E: Engine> Worker<'a, E> {
         let Some(generations) = &self.spec.generations else { return };
         let offset = self.slots.offset[slot];
         if bytes < u64::from(self.slots.len[slot]) {
-            self.checker.record(offset, Err(format!("only {bytes} bytes of the block could be read")));
+            self.integrity.record(offset, Err(format!("only {bytes} bytes of the block could be read")));
             return;
         }
         // SAFETY: the kernel has filled the slot's read buffer with `bytes` bytes.
         let block = unsafe { std::slice::from_raw_parts(self.buffers.read(slot), bytes as usize) };
-        self.checker.record(offset, generations.check(block, offset, self.slots.generation[slot]));
+        self.integrity.record(offset, generations.check(block, offset, self.slots.generation[slot]));
     }
 
     /// A sync has ended; with the last one, all writes before it are durable.

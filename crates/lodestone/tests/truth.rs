@@ -77,10 +77,11 @@ fn buffered_bytes_reach_the_process_account_too() {
             let size = repeat.started.size_bytes;
             // Each block is read from the disk once; later passes come from the page cache.
             let said = moved(&repeat, Operation::Read).min(size);
-            assert!(counted <= size + (64 << 10), "{options:?}: {counted} of {size}");
+            // What the filesystem reads to find the data is in the account as well.
+            assert!(counted <= size + size / 50, "{options:?}: {counted} of {size}");
             assert!(counted >= said / 2, "{options:?}: {said} read, {counted} from the disk");
             let cache = finished.cache.expect("a buffered repeat says what was cached");
-            assert!(cache.evicted && cache.cached_before_bytes < size / 100, "{cache:?}");
+            assert!(cache.evicted && cache.cached_before_bytes.unwrap() < size / 100, "{cache:?}");
         }
     }
 }

@@ -299,8 +299,9 @@ impl MachineCpu {
     /// Share of all processors' time, from 0 to 1, that was spent working (steal excluded).
     /// `None` if no time passed.
     pub fn busy_share(&self) -> Option<f64> {
-        let busy = self.user_ns + self.system_ns + self.irq_ns;
-        let total = busy + self.steal_ns + self.iowait_ns + self.idle_ns;
+        let sum = |parts: &[u64]| parts.iter().fold(0u64, |sum, ns| sum.saturating_add(*ns));
+        let busy = sum(&[self.user_ns, self.system_ns, self.irq_ns]);
+        let total = sum(&[busy, self.steal_ns, self.iowait_ns, self.idle_ns]);
         (total > 0).then(|| busy as f64 / total as f64)
     }
 }
@@ -342,8 +343,8 @@ pub struct DeviceActivity {
 /// The page cache around a repeat that did not bypass it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheUse {
-    /// Bytes of the data set that were cached when the repeat began.
-    pub cached_before_bytes: u64,
+    /// Bytes of the data set that were cached when the repeat began; `None` if the kernel would not say.
+    pub cached_before_bytes: Option<u64>,
     /// Whether eviction was asked for.
     pub evicted: bool,
 }
@@ -358,6 +359,31 @@ pub struct IntegrityCheck {
     /// The first of these, with their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Mismatch>,
+}
+
+impl IntegrityCheck {
+    /// How many mismatches are kept with their place.
+    pub const KEPT: usize = 16;
+
+    /// Counts one checked block.
+    pub fn record(&mut self, offset: u64, result: Result<(), String>) {
+        self.checked += 1;
+        if let Err(what) = result {
+            self.mismatched += 1;
+            if self.first.len() < Self::KEPT {
+                self.first.push(Mismatch { offset, what });
+            }
+        }
+    }
+
+    /// Adds other checks; of all mismatches the first by place are kept.
+    pub fn merge(&mut self, other: Self) {
+        self.checked = self.checked.saturating_add(other.checked);
+        self.mismatched = self.mismatched.saturating_add(other.mismatched);
+        self.first.extend(other.first);
+        self.first.sort_by_key(|m| m.offset);
+        self.first.truncate(Self::KEPT);
+    }
 }
 
 /// One block that was not what was written.
@@ -427,4 +453,24 @@ pub enum RunOutcome {
     Interrupted,
     /// Some storage failed; the rest was measured.
     Failed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merged_checks_keep_the_first_mismatches_in_order_of_place() {
+        let check = |offsets: &[u64]| {
+            let mut check = IntegrityCheck::default();
+            offsets.iter().for_each(|o| check.record(*o, Err("bad".into())));
+            check.record(0, Ok(()));
+            check
+        };
+        let mut merged = check(&[4096, 0]);
+        merged.merge(check(&(0..30).map(|i| i * 512).collect::<Vec<_>>()));
+        assert_eq!((merged.checked, merged.mismatched), (34, 32));
+        assert_eq!(merged.first.len(), IntegrityCheck::KEPT);
+        assert!(merged.first.is_sorted_by_key(|m| m.offset));
+    }
 }

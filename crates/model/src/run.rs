@@ -124,8 +124,8 @@ impl Repeat {
     /// that the kernel had in hand. `None` if nothing was measured.
     pub fn queue_depth(&self) -> Option<f64> {
         let window_ns = self.finished.as_ref()?.window_ns;
-        let in_flight: u64 =
-            self.intervals.iter().filter(|i| i.phase == Phase::Measure).map(|i| i.in_flight_ns).sum();
+        let measured = self.intervals.iter().filter(|i| i.phase == Phase::Measure);
+        let in_flight = measured.fold(0u64, |sum, i| sum.saturating_add(i.in_flight_ns));
         (window_ns > 0).then(|| in_flight as f64 / window_ns as f64)
     }
 }

@@ -82,13 +82,11 @@ pub struct Layer {
 impl Target {
     /// The stack in one line, such as `ext4 on loop0 on ext4 on vda`.
     pub fn stack_line(&self) -> String {
-        let mut levels: Vec<Vec<&str>> = Vec::new();
+        let mut levels: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
         for layer in &self.stack {
-            let level = layer.level as usize;
-            levels.resize_with(levels.len().max(level + 1), Vec::new);
-            levels[level].push(&layer.name);
+            levels.entry(layer.level).or_default().push(&layer.name);
         }
-        let levels: Vec<String> = levels.iter().map(|names| names.join("+")).collect();
+        let levels: Vec<String> = levels.values().map(|names| names.join("+")).collect();
         levels.join(" on ")
     }
 }

@@ -60,6 +60,21 @@ impl Workload {
         operations
     }
 
+    /// Block sizes in bytes of the directions that the mix has; none for work on names.
+    pub fn used_blocks(&self) -> Vec<u32> {
+        let directions = [
+            (self.reads_data(), self.block.read),
+            (self.writes_data(), self.block.write),
+            (matches!(self.mix, Mix::Trim), self.block.trim),
+        ];
+        directions.into_iter().filter(|(used, _)| *used).map(|(_, bytes)| bytes).collect()
+    }
+
+    /// The largest of [`Workload::used_blocks`], in bytes; 1 for work on names.
+    pub fn largest_block(&self) -> u32 {
+        self.used_blocks().into_iter().max().unwrap_or(1)
+    }
+
     /// True if the workload reads data blocks.
     pub fn reads_data(&self) -> bool {
         matches!(self.mix, Mix::Transfer { read_percent: 1.. })
@@ -202,11 +217,6 @@ impl BlockSizes {
     /// The same size in every direction.
     pub fn uniform(bytes: u32) -> Self {
         Self { read: bytes, write: bytes, trim: bytes }
-    }
-
-    /// The largest of the three, in bytes.
-    pub fn largest(self) -> u32 {
-        self.read.max(self.write).max(self.trim)
     }
 }
 

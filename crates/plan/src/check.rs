@@ -1,9 +1,12 @@
 //! What does not fit together: within a step, and between a step and a place.
 
 use model::units::ExactSize;
-use model::{Capabilities, DataClass, EngineChoice, Mix, Preparation, Step, Target, TargetKind, Workload};
+use model::{
+    Capabilities, DataClass, EngineChoice, EngineKind, Mix, OpenSync, Preparation, Step, Target, TargetKind,
+    Workload,
+};
 
-use crate::draft::Draft;
+use crate::draft::{Draft, Rw};
 
 /// A contradiction, and whether it stops the run.
 pub(crate) struct Contradiction {
@@ -39,6 +42,18 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
         found.push(fatal(
             "a ramp without a runtime may swallow the whole repeat",
             "set runtime, or leave out ramp",
+        ));
+    }
+    if draft.rw == Rw::Metadata && (draft.rate_iops.is_some() || draft.rate_bytes.is_some()) {
+        found.push(fatal(
+            "work on names has no rate: its passes follow each other",
+            "leave out rate and rate_iops",
+        ));
+    }
+    if draft.rw == Rw::Metadata && draft.open_sync != OpenSync::None {
+        found.push(fatal(
+            "sync does not apply to work on names",
+            "use fsync to sync every so many created files",
         ));
     }
     if draft.data == DataClass::Zero && (draft.compress > 0 || draft.dedupe > 0) {
@@ -81,6 +96,9 @@ fn engine_misfits(step: &Step, engine: &Capabilities, found: &mut Vec<Contradict
     if engine.buffered_only && w.direct {
         found.push(fatal(format!("{} cannot bypass the page cache", engine.kind), "set direct = false"));
     }
+    if engine.kind == EngineKind::Mmap && step.prepare == Preparation::Fresh {
+        found.push(fatal("an empty file cannot be mapped", "use prepare = \"written\" or another engine"));
+    }
     if matches!(w.mix, Mix::Trim) && !engine.trim {
         found.push(fatal(format!("{} cannot trim", engine.kind), "use another engine"));
     }
@@ -101,8 +119,8 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
     if w.is_metadata() {
         return;
     }
-    let used = used_blocks(w);
-    let largest = used.iter().copied().max().unwrap_or(1);
+    let used = w.used_blocks();
+    let largest = w.largest_block();
     if let Some(odd) = used.iter().find(|b| !largest.is_multiple_of(**b)) {
         found.push(fatal(
             format!(
@@ -142,21 +160,6 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
     }
 }
 
-/// The block sizes of the directions that the mix has.
-fn used_blocks(w: &Workload) -> Vec<u32> {
-    let mut used = Vec::new();
-    if w.reads_data() {
-        used.push(w.block.read);
-    }
-    if w.writes_data() {
-        used.push(w.block.write);
-    }
-    if matches!(w.mix, Mix::Trim) {
-        used.push(w.block.trim);
-    }
-    used
-}
-
 fn verify_misfits(step: &Step, found: &mut Vec<Contradiction>) {
     const HELP: &str = "change that, or leave out verify";
     let w = &step.workload;
@@ -188,6 +191,9 @@ pub fn obstacle(step: &Step, target: &Target) -> Option<String> {
             target.path.display()
         ));
     }
+    if w.verify && !target.writable {
+        return Some("verification needs data that Lodestone itself has written".into());
+    }
     if target.kind != TargetKind::Directory {
         if w.is_metadata() {
             return Some("it creates files, which needs a directory".into());
@@ -204,7 +210,7 @@ pub fn obstacle(step: &Step, target: &Target) -> Option<String> {
         }
     }
     if w.direct && target.direct && !w.is_metadata() {
-        let odd = used_blocks(w).into_iter().find(|b| !b.is_multiple_of(target.block_bytes));
+        let odd = w.used_blocks().into_iter().find(|b| !b.is_multiple_of(target.block_bytes));
         if let Some(odd) = odd {
             return Some(format!(
                 "direct I/O here wants multiples of {} bytes, and a block is {odd} bytes",

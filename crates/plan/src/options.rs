@@ -160,7 +160,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "STATE",
         default: "written",
         help: "What the files are like before a repeat",
-        allowed: "written (complete and synced: writes overwrite) or fresh (new and empty: writes allocate)",
+        allowed: "written (complete and synced: writes overwrite) or fresh (new and empty: every write allocates, \
+                  without ramp, and the repeat ends when the data are written once)",
         set: |d, v| {
             put(&mut d.prepare, word(v, &[("written", Preparation::Written), ("fresh", Preparation::Fresh)]))
         },

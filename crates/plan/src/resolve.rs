@@ -2,7 +2,7 @@
 
 use model::{
     BlockSizes, Capabilities, Data, EngineChoice, EngineKind, FileSet, MetadataWork, Mix, Pace, Pattern,
-    Plan, Rounds, Step, Stop, SyncRule, Workload,
+    Plan, Preparation, Rounds, Step, Stop, SyncRule, Workload,
 };
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -27,6 +27,8 @@ pub struct Wishes {
     pub overrides: Vec<Setting>,
     /// A fixed number of rounds.
     pub rounds: Option<u32>,
+    /// As many rounds as the budget allows, also where the suite fixes them.
+    pub rounds_auto: bool,
     /// Nanoseconds for the whole run.
     pub budget_ns: Option<u64>,
 }
@@ -114,8 +116,10 @@ fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan
     let targets = u64::from(facts.targets.max(1));
     let per_target = suite.budget_ns.unwrap_or(DEFAULT_BUDGET_NS);
     let budget_ns = wishes.budget_ns.unwrap_or(per_target.saturating_mul(targets));
-    let rounds = match (wishes.rounds, wishes.budget_ns, suite.rounds) {
-        (Some(rounds), ..) | (None, None, Some(rounds)) => Rounds::Fixed(rounds),
+    let by_budget = wishes.rounds_auto || wishes.budget_ns.is_some();
+    let rounds = match (wishes.rounds, suite.rounds) {
+        (Some(rounds), _) => Rounds::Fixed(rounds),
+        (None, Some(rounds)) if !by_budget => Rounds::Fixed(rounds),
         _ => Rounds::Auto { budget_ns },
     };
     let text = serde_json::to_string(&steps).expect("steps have no maps with keys that are not text");
@@ -252,7 +256,16 @@ fn finish(draft: Draft, id: String) -> Step {
         Pattern::Sequential
     };
     let [read, write, trim] = draft.bs;
-    let per_second = draft.rate_iops.or(draft.rate_bytes.map(|rate| rate / f64::from(read.max(write))));
+    let reads = match draft.rw {
+        Rw::Read | Rw::RandRead => 1.0,
+        Rw::Mixed | Rw::RandMixed => f64::from(draft.rwmixread) / 100.0,
+        _ => 0.0,
+    };
+    let mean_block = match draft.rw {
+        Rw::Trim | Rw::RandTrim => f64::from(trim),
+        _ => reads * f64::from(read) + (1.0 - reads) * f64::from(write),
+    };
+    let per_second = draft.rate_iops.or(draft.rate_bytes.map(|rate| rate / mean_block));
     let pace = match (per_second, draft.rate_process) {
         (None, _) => Pace::Closed,
         (Some(per_second), RateProcess::Fixed) => Pace::Fixed { per_second },
@@ -285,7 +298,8 @@ fn finish(draft: Draft, id: String) -> Step {
         workload,
         engine: draft.engine,
         stop: Stop { time_ns: draft.runtime_ns, bytes: draft.io_size, operations: draft.operations },
-        ramp_ns: draft.ramp_ns,
+        // A ramp would use up what is to be measured: the first write to each block.
+        ramp_ns: if draft.prepare == Preparation::Fresh { 0 } else { draft.ramp_ns },
         interval_ns: draft.interval_ns,
         max_errors: draft.max_errors,
     }

@@ -130,6 +130,39 @@ fn the_budget_is_per_target_unless_the_user_gives_one_for_all() {
 }
 
 #[test]
+fn rounds_by_budget_can_be_asked_for_where_the_suite_fixes_them() {
+    let (suite, _) = Suite::parse("test", "rounds = 5\n[[step]]\nid = \"x\"\n");
+    let rounds = |wishes: &Wishes| resolve(&suite, wishes, &facts()).unwrap().plan.rounds;
+    assert_eq!(rounds(&Wishes::default()), Rounds::Fixed(5));
+    let by_budget = Wishes { rounds_auto: true, ..Wishes::default() };
+    assert_eq!(rounds(&by_budget), Rounds::Auto { budget_ns: 90_000_000_000 });
+    let minute = Wishes { budget_ns: Some(60_000_000_000), ..Wishes::default() };
+    assert_eq!(rounds(&minute), Rounds::Auto { budget_ns: 60_000_000_000 });
+    assert_eq!(rounds(&Wishes { rounds: Some(2), ..by_budget }), Rounds::Fixed(2));
+}
+
+#[test]
+fn a_rate_in_bytes_counts_the_mean_block_of_the_mix() {
+    let pace = |settings: &str| {
+        let toml = format!("[[step]]\nid = \"x\"\nrate = \"1MB\"\n{settings}\n");
+        resolved(&toml, &[]).unwrap().plan.steps[0].workload.pace
+    };
+    assert_eq!(pace("rw = \"read\"\nbs = \"1k,4k\""), Pace::Fixed { per_second: 1e6 / 1024.0 });
+    assert_eq!(pace("rw = \"write\"\nbs = \"1k,4k\""), Pace::Fixed { per_second: 1e6 / 4096.0 });
+    let mean = 0.75 * 1024.0 + 0.25 * 4096.0;
+    assert_eq!(
+        pace("rw = \"randrw\"\nrwmixread = 75\nbs = \"1k,4k\""),
+        Pace::Fixed { per_second: 1e6 / mean }
+    );
+}
+
+#[test]
+fn fresh_files_are_written_without_a_ramp() {
+    let steps = resolved("[[step]]\nid = \"x\"\nrw = \"write\"\nprepare = \"fresh\"\nramp = \"1s\"\n", &[]);
+    assert_eq!(steps.unwrap().plan.steps[0].ramp_ns, 0);
+}
+
+#[test]
 fn mmap_goes_through_the_page_cache_without_being_told() {
     let step =
         &resolved("[[step]]\nid = \"m\"\nengine = \"mmap\"\nrw = \"write\"", &[]).unwrap().plan.steps[0];
@@ -195,6 +228,10 @@ fn contradictions_within_a_step_are_all_found() {
         ("rw = \"write\"\nverify = true\ndedupe = 10", "dedupe is impossible"),
         ("rw = \"write\"\nverify = true\njobs = 2\nregions = \"shared\"", "regions of their own"),
         ("rw = \"metadata\"\nverify = true", "reads or writes of data"),
+        ("rw = \"metadata\"\nrate_iops = 100", "no rate"),
+        ("rw = \"metadata\"\nrate = \"1MB\"", "no rate"),
+        ("rw = \"metadata\"\nsync = \"dsync\"", "sync does not apply"),
+        ("rw = \"write\"\nprepare = \"fresh\"\nengine = \"mmap\"\ndirect = false", "cannot be mapped"),
     ] {
         let told = told(&format!("[[step]]\nid = \"x\"\n{settings}\n"), &[]);
         assert!(told.contains(expected), "{settings}\n{told}");
@@ -238,6 +275,7 @@ fn a_step_that_does_not_fit_a_target_says_why() {
     assert!(told("bs = 512", target(TargetKind::Directory)).contains("multiples of 4096"));
     assert!(told("rw = \"read\"\nsize = \"2G\"", device()).contains("wants 2 GiB"));
     let writable = || Target { writable: true, ..device() };
+    assert!(told("rw = \"read\"\nverify = true", device()).contains("itself has written"));
     assert!(told("rw = \"metadata\"", writable()).contains("directory"));
     assert!(told("rw = \"write\"\nprepare = \"fresh\"", writable()).contains("directory"));
 }

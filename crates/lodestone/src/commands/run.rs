@@ -190,7 +190,8 @@ fn resolve_plan(
         help: Some(help.to_owned()),
     };
     match args.rounds.as_deref() {
-        None | Some("auto") => {}
+        None => {}
+        Some("auto") => wishes.rounds_auto = true,
         Some(text) => match text.parse().ok().filter(|n| *n > 0) {
             Some(rounds) => wishes.rounds = Some(rounds),
             None => found.push(flag(
@@ -205,9 +206,6 @@ fn resolve_plan(
             Ok(ns) => wishes.budget_ns = Some(ns),
             Err(error) => found.push(flag("budget", error.to_string(), "a duration such as 90s, 10m or 2h")),
         }
-    }
-    if args.rounds.as_deref() == Some("auto") && wishes.budget_ns.is_none() {
-        wishes.budget_ns = suite.budget_ns.map(|ns| ns.saturating_mul(targets as u64));
     }
     let facts =
         Facts { memory_bytes: host.memory_bytes, engines: engines.working.clone(), targets: targets as u32 };

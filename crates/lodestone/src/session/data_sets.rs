@@ -105,7 +105,7 @@ fn wanted(plan: &Plan, target: &Target) -> Vec<Wanted> {
     for step in plan.steps.iter().filter(|s| plan::obstacle(s, target).is_none()) {
         let Some(key) = SetKey::of(step) else { continue };
         let w = &step.workload;
-        let least = u64::from(w.block.largest()) * u64::from(w.jobs) * u64::from(w.files.count);
+        let least = u64::from(w.largest_block()) * u64::from(w.jobs) * u64::from(w.files.count);
         let laid_out = step.prepare == Preparation::Written;
         match sets.iter_mut().find(|s| s.key == key && s.laid_out == laid_out) {
             Some(set) => {

@@ -241,7 +241,7 @@ fn cache_state(place: &Place, workload: &Workload, direct: bool, set: Option<&Da
         own.iter().for_each(|file| drop(cache::evict(file)));
     }
     let each = set.bytes / own.len() as u64;
-    let cached = own.iter().map(|file| cache::cached_bytes(file, each).unwrap_or(0)).sum();
+    let cached = own.iter().map(|file| cache::cached_bytes(file, each).ok()).sum();
     Some(CacheUse { cached_before_bytes: cached, evicted: evict })
 }
 
