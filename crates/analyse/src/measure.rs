@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{
-    Estimate, Measurement, Metric, Mix, Operation, OperationStats, Repeat, RepeatFinished, Run, Step,
-};
+use model::{Estimate, Measurement, Metric, Operation, OperationStats, Repeat, RepeatFinished, Run, Step};
 
 use crate::stats::{METHOD_LARGEST, METHOD_MEAN_T, mean_with_t_interval};
 
@@ -122,7 +120,10 @@ pub fn measurements(run: &Run) -> Vec<Measurement> {
                     values.entry((operation, metric)).or_default().push((repeat.started.round, value));
                 }
             }
-            for operation in shown_operations(step) {
+            let mut operations = step.workload.operations();
+            // What a log of another version counts besides is shown all the same.
+            operations.extend(Operation::ALL.into_iter().filter(|o| !step.workload.operations().contains(o)));
+            for operation in operations {
                 for metric in Metric::ALL {
                     if let Some(values) = values.remove(&(operation, metric)) {
                         measurements.push(measurement(&target.name, &step.id, operation, metric, values));
@@ -132,15 +133,6 @@ pub fn measurements(run: &Run) -> Vec<Measurement> {
         }
     }
     measurements
-}
-
-/// The operations of a step in the order in which they are shown, syncs of metadata work included.
-fn shown_operations(step: &Step) -> Vec<Operation> {
-    let mut operations = step.workload.operations();
-    if matches!(step.workload.mix, Mix::Metadata(_)) && step.workload.sync.every > 0 {
-        operations.push(Operation::Sync);
-    }
-    operations
 }
 
 fn measurement(

@@ -96,6 +96,9 @@ pub struct Outcome {
     pub process: CpuTime,
     /// What checking found, for a verified set.
     pub integrity: Option<IntegrityCheck>,
+    /// Operations were left behind in the kernel, which may never end them: the files must not be touched
+    /// any more.
+    pub hung: bool,
 }
 
 /// What kept a repeat from being done at all.
@@ -530,6 +533,7 @@ impl Collector {
             busiest_worker: self.reports.iter().map(share).fold(0.0, f64::max).min(1.0),
             process: CpuTime { user_ns: user - process_before.0, system_ns: system - process_before.1 },
             integrity,
+            hung: self.hung.is_some(),
             outcome: self.outcome(),
         }
     }

@@ -3,12 +3,16 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::INTERRUPTED;
 use crate::output;
+
+/// So long may removing test files take when everything is to stop at once.
+const REMOVAL: Duration = Duration::from_secs(5);
 
 /// Watches for signals from now on. The returned flag is set by the first.
 ///
@@ -21,7 +25,13 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
     std::thread::Builder::new().name("lodestone-signals".into()).spawn(move || {
         for _ in signals.forever() {
             if watched.swap(true, Ordering::Relaxed) {
-                host::testfiles::remove_private_directories();
+                // Not waited for long: a device that hangs would keep the process from ending.
+                let (done, is_done) = std::sync::mpsc::channel();
+                std::thread::spawn(move || {
+                    host::testfiles::remove_private_directories();
+                    done.send(())
+                });
+                let _ = is_done.recv_timeout(REMOVAL);
                 std::process::exit(i32::from(INTERRUPTED));
             }
             output::say("\nstopping; once more to stop at once");

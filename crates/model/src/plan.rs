@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineChoice, Workload};
+use crate::{EngineChoice, Mix, Workload};
 
 /// A run, decided in every detail but the places and the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,6 +61,14 @@ pub struct Step {
     pub interval_ns: u64,
     /// Errors after which a repeat is given up. The first one by default.
     pub max_errors: u64,
+}
+
+impl Step {
+    /// True if each block of the data can be worked on only once: the first write to a new file allocates,
+    /// the first trim gives back. Then a repeat ends, at the latest, when all data are used up.
+    pub fn uses_data_up(&self) -> bool {
+        self.prepare == Preparation::Fresh || matches!(self.workload.mix, Mix::Trim)
+    }
 }
 
 /// What must be true of the data set before a step.

@@ -181,8 +181,8 @@ fn verify_misfits(step: &Step, found: &mut Vec<Contradiction>) {
     found.extend(checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| fatal(what, HELP)));
 }
 
-/// Why a step cannot be run on a target; `None` if it can.
-pub fn obstacle(step: &Step, target: &Target) -> Option<String> {
+/// Why a step by itself cannot be run on a target; `None` if it can.
+pub(crate) fn obstacle(step: &Step, target: &Target) -> Option<String> {
     let w = &step.workload;
     if w.modifies() && !target.writable {
         return Some(format!(

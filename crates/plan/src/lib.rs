@@ -8,6 +8,7 @@
 //!   is allowed and the nearest right word.
 
 mod check;
+mod data_key;
 mod draft;
 mod options;
 mod parse;
@@ -16,7 +17,8 @@ mod resolve;
 mod suites;
 mod title;
 
-pub use check::{obstacle, step_seconds};
+pub use check::step_seconds;
+pub use data_key::{DataKey, obstacles};
 pub use options::{OPTIONS, OptionSpec, option};
 pub use parse::{Setting, StepSpec, Suite};
 pub use problem::{Level, Place, Problem};

@@ -112,7 +112,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "TIME",
         default: "0s",
         help: "Time at the start of each repeat that does not count",
-        allowed: "a duration",
+        allowed: "a duration; none for fresh files and trims, which can be done only once",
         set: |d, v| put(&mut d.ramp_ns, parse_duration_ns(v)),
     },
     OptionSpec {

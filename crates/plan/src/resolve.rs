@@ -2,7 +2,7 @@
 
 use model::{
     BlockSizes, Capabilities, Data, EngineChoice, EngineKind, FileSet, MetadataWork, Mix, Pace, Pattern,
-    Plan, Preparation, Rounds, Step, Stop, SyncRule, Workload,
+    Plan, Rounds, Step, Stop, SyncRule, Workload,
 };
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -291,16 +291,20 @@ fn finish(draft: Draft, id: String) -> Step {
         regions: draft.regions,
         cache: draft.cache,
     };
-    Step {
+    let mut step = Step {
         id,
         title: String::new(),
         prepare: draft.prepare,
         workload,
         engine: draft.engine,
         stop: Stop { time_ns: draft.runtime_ns, bytes: draft.io_size, operations: draft.operations },
-        // A ramp would use up what is to be measured: the first write to each block.
-        ramp_ns: if draft.prepare == Preparation::Fresh { 0 } else { draft.ramp_ns },
+        ramp_ns: draft.ramp_ns,
         interval_ns: draft.interval_ns,
         max_errors: draft.max_errors,
+    };
+    if step.uses_data_up() {
+        // A ramp would use up what is to be measured.
+        step.ramp_ns = 0;
     }
+    step
 }

@@ -265,7 +265,7 @@ fn target(kind: TargetKind) -> Target {
 fn a_step_that_does_not_fit_a_target_says_why() {
     let why = |settings: &str, target: Target| {
         let toml = format!("[[step]]\nid = \"x\"\n{settings}\n");
-        obstacle(&resolved(&toml, &[]).unwrap().plan.steps[0], &target)
+        obstacles(&resolved(&toml, &[]).unwrap().plan, &target).remove(0)
     };
     let device = || target(TargetKind::BlockDevice);
     assert_eq!(why("rw = \"randread\"", device()), None);
@@ -278,6 +278,35 @@ fn a_step_that_does_not_fit_a_target_says_why() {
     assert!(told("rw = \"read\"\nverify = true", device()).contains("itself has written"));
     assert!(told("rw = \"metadata\"", writable()).contains("directory"));
     assert!(told("rw = \"write\"\nprepare = \"fresh\"", writable()).contains("directory"));
+}
+
+#[test]
+fn a_file_or_device_holds_one_data_set_as_soon_as_it_is_overwritten() {
+    let left_out = |kind, writable| -> Vec<String> {
+        let toml = r#"
+            [[step]]
+            id = "read-any"
+            rw = "read"
+            data = "zero"
+            [[step]]
+            id = "write"
+            rw = "write"
+            [[step]]
+            id = "read"
+            rw = "read"
+            [[step]]
+            id = "checked"
+            rw = "write"
+            verify = true
+        "#;
+        let plan = resolved(toml, &[]).unwrap().plan;
+        let found = obstacles(&plan, &Target { writable, ..target(kind) });
+        let out = plan.steps.iter().zip(found).filter(|(_, why)| why.is_some());
+        out.map(|(step, _)| step.id.clone()).collect()
+    };
+    assert!(left_out(TargetKind::Directory, true).is_empty());
+    assert_eq!(left_out(TargetKind::BlockDevice, false), ["write", "checked"]);
+    assert_eq!(left_out(TargetKind::BlockDevice, true), ["read-any", "checked"]);
 }
 
 proptest! {

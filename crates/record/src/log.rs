@@ -19,6 +19,8 @@ pub struct LogWriter {
     good_end: u64,
     /// Lines that could not be written yet, such as on a full disk.
     pending: Vec<u8>,
+    /// A part of a line stands behind the last whole one and has to be cut off first.
+    is_torn: bool,
 }
 
 impl LogWriter {
@@ -30,7 +32,7 @@ impl LogWriter {
         let file = OpenOptions::new().append(true).create_new(true).open(path)?;
         // A filesystem without locks (some network mounts) only costs the knowledge that it runs.
         let _ = file.try_lock();
-        Ok(Self { file, path: path.to_owned(), good_end: 0, pending: Vec::new() })
+        Ok(Self { file, path: path.to_owned(), good_end: 0, pending: Vec::new(), is_torn: false })
     }
 
     /// Where the log is.
@@ -46,19 +48,26 @@ impl LogWriter {
     pub fn append(&mut self, event: &Event) -> io::Result<()> {
         serde_json::to_writer(&mut self.pending, event)?;
         self.pending.push(b'\n');
-        match self.file.write_all(&self.pending) {
-            Ok(()) => {
-                self.good_end += self.pending.len() as u64;
-                self.pending.clear();
-                Ok(())
-            }
-            Err(error) => {
-                // A part of the line may have got through; it must not stand in the middle of the log.
-                self.file.set_len(self.good_end)?;
-                self.file.seek(SeekFrom::Start(self.good_end))?;
-                Err(error)
-            }
+        self.mend()?;
+        if let Err(error) = self.file.write_all(&self.pending) {
+            // A part of the line may have got through; it must not stand in the middle of the log.
+            self.is_torn = true;
+            self.mend()?;
+            return Err(error);
         }
+        self.good_end += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Cuts off what stands behind the last whole line.
+    fn mend(&mut self) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.good_end)?;
+            self.file.seek(SeekFrom::Start(self.good_end))?;
+            self.is_torn = false;
+        }
+        Ok(())
     }
 
     /// Puts the whole log on stable storage.

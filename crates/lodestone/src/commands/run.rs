@@ -314,7 +314,10 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
         text.push_str(&format!("target {name}: {path} ({})\n", target.stack_line()));
     }
     text.push_str(&format!("{}\n", engines.sentence()));
-    let seconds: f64 = plan.steps.iter().map(plan::step_seconds).sum::<f64>() * targets.len() as f64;
+    let obstacles: Vec<Vec<Option<String>>> = targets.iter().map(|t| plan::obstacles(plan, t)).collect();
+    let possible = obstacles.iter().flat_map(|whys| plan.steps.iter().zip(whys));
+    let seconds: f64 =
+        possible.filter(|(_, why)| why.is_none()).map(|(step, _)| plan::step_seconds(step)).sum();
     text.push_str(&match plan.rounds {
         Rounds::Fixed(rounds) => {
             format!("{rounds} rounds of about {seconds:.0} s, and the layout of the test files\n")
@@ -324,8 +327,13 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
             ShortDuration(budget_ns)
         ),
     });
-    for (step, settings) in plan.steps.iter().zip(&resolved.settings) {
-        text.push_str(&dry_step(plan, step, settings, targets));
+    for (i, (step, settings)) in plan.steps.iter().zip(&resolved.settings).enumerate() {
+        text.push_str(&dry_step(plan, step, settings));
+        for (target, why) in
+            targets.iter().zip(&obstacles).filter_map(|(t, whys)| Some((t, whys[i].as_ref()?)))
+        {
+            text.push_str(&format!("    left out on {}: {why}\n", target.name));
+        }
     }
     // What no step sets is said once.
     let untouched = plan::OPTIONS.iter().filter(|option| {
@@ -337,7 +345,7 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
     text
 }
 
-fn dry_step(plan: &Plan, step: &Step, settings: &[Setting], targets: &[Target]) -> String {
+fn dry_step(plan: &Plan, step: &Step, settings: &[Setting]) -> String {
     let mut text = format!("\n{}  {}\n", step.id, step.title);
     let set = settings.iter().filter_map(|s| match &s.place {
         Place::Suite(_) => Some(format!("{} = {}", s.key, s.text)),
@@ -351,11 +359,6 @@ fn dry_step(plan: &Plan, step: &Step, settings: &[Setting], targets: &[Target]) 
             |bytes| ExactSize(bytes).to_string(),
         );
         text.push_str(&format!("    test data: {size}, {}\n", step.workload.data));
-    }
-    for target in targets {
-        if let Some(why) = plan::obstacle(step, target) {
-            text.push_str(&format!("    left out on {}: {why}\n", target.name));
-        }
     }
     text
 }

@@ -1,8 +1,11 @@
 //! Measuring: test data laid out, then round after round of repeats, everything recorded as it happens.
 
 mod data_sets;
+mod layout;
+mod patience;
 mod recorder;
 mod repeat;
+mod sizes;
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,15 +15,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use host::presence::Presence;
 use host::{Consent, Roots, consent};
 use model::{
-    EngineKind, Event, Note, Plan, RepeatOutcome, Rounds, RunFinished, RunOutcome, Severity, Target,
+    EngineKind, Event, Mix, Note, Plan, RepeatOutcome, Rounds, RunFinished, RunOutcome, Severity, Target,
 };
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::progress::Progress;
-use data_sets::{DataSet, SetKey};
+use data_sets::DataSet;
+use plan::DataKey;
 pub(crate) use recorder::Recorder;
+use sizes::Wanted;
 
 /// Rounds that a run with rounds `auto` makes at least: below two there is no interval.
 const FEWEST_ROUNDS: u32 = 2;
@@ -51,7 +56,7 @@ pub(crate) struct PlaceState {
     _claim: Option<File>,
     sets: Vec<DataSet>,
     /// Sizes of sets that are made anew for each repeat.
-    fresh: Vec<(SetKey, u64)>,
+    fresh: Vec<(Wanted, u64)>,
     failures: u32,
     /// Nothing more is expected of it.
     gone: bool,
@@ -73,6 +78,22 @@ impl PlaceState {
             failures: 0,
             gone: false,
         })
+    }
+
+    /// The laid-out set with a key.
+    fn set(&self, key: DataKey) -> Option<&DataSet> {
+        self.sets.iter().find(|set| set.wanted.key == key)
+    }
+
+    /// Bytes of the sets with a key that are made anew for each repeat.
+    fn fresh_bytes(&self, key: DataKey) -> Option<u64> {
+        self.fresh.iter().find(|(wanted, _)| wanted.key == key).map(|(_, bytes)| *bytes)
+    }
+
+    /// Leaves the test data to the kernel, which still works on them and may never end: closing or removing
+    /// them would wait for that.
+    fn abandon(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.sets));
     }
 
     /// Opens the target itself, for files and devices.
@@ -98,6 +119,13 @@ pub(crate) enum SessionError {
     /// Test files could not be made or opened for a reason that is not the storage's.
     #[error("{target}: cannot prepare test files: {source}")]
     Files { target: String, source: std::io::Error },
+}
+
+/// Depth at which data are written or read for their own sake: enough to be quick, without taking much
+/// memory for large blocks.
+fn depth_for(block_bytes: u32) -> u32 {
+    const BUFFERS: u32 = 16 << 20;
+    (BUFFERS / block_bytes).clamp(1, 64)
 }
 
 /// Sorts an error that came of making or opening files on a target: an errno of the storage, or what
@@ -166,12 +194,10 @@ impl Session<'_> {
     /// Every step on every target where it can be run, as indices.
     fn pairs(&self) -> Vec<(usize, usize)> {
         let mut pairs = Vec::new();
-        for (i, step) in self.plan.steps.iter().enumerate() {
-            for (j, place) in self.places.iter().enumerate() {
-                if !place.gone && plan::obstacle(step, &place.target).is_none() {
-                    pairs.push((i, j));
-                }
-            }
+        for (j, place) in self.places.iter().enumerate().filter(|(_, place)| !place.gone) {
+            let obstacles = plan::obstacles(self.plan, &place.target);
+            let possible = obstacles.iter().enumerate().filter(|(_, why)| why.is_none());
+            pairs.extend(possible.map(|(i, _)| (i, j)));
         }
         pairs
     }
@@ -205,9 +231,28 @@ impl Session<'_> {
     }
 
     fn one_repeat(&mut self, round: u32, step: usize, place: usize) -> Result<(), SessionError> {
-        let outcome = repeat::run(self, round, step, place)?;
-        let RepeatOutcome::Failed(failure) = outcome else { return Ok(()) };
+        let key = DataKey::of(&self.plan.steps[step]);
+        if let Some(key) = key {
+            self.restore(place, key)?;
+        }
+        if self.places[place].gone || self.interrupted() {
+            return Ok(());
+        }
+        let ended = repeat::run(self, round, step, place)?;
+        let trims = matches!(self.plan.steps[step].workload.mix, Mix::Trim);
         let state = &mut self.places[place];
+        for set in state.sets.iter_mut().filter(|set| trims && Some(set.wanted.key) == key) {
+            set.has_holes = true;
+        }
+        if ended.hung {
+            state.abandon();
+        }
+        let RepeatOutcome::Failed(failure) = ended.outcome else {
+            if ended.hung {
+                self.give_up(place, "the storage does not answer any more");
+            }
+            return Ok(());
+        };
         state.failures += 1;
         if failure.is_final() || state.failures >= PATIENCE {
             let why = if failure.is_final() { "it can do no more" } else { "it failed too often" };
@@ -230,8 +275,8 @@ impl Session<'_> {
     fn say_obstacles(&mut self) {
         let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
         for place in &self.places {
-            for step in &self.plan.steps {
-                let Some(why) = plan::obstacle(step, &place.target) else { continue };
+            for (step, why) in self.plan.steps.iter().zip(plan::obstacles(self.plan, &place.target)) {
+                let Some(why) = why else { continue };
                 let name = &place.target.name;
                 match found.iter_mut().find(|(target, reason, _)| target == name && *reason == why) {
                     Some((.., steps)) => steps.push(step.id.clone()),

@@ -1,23 +1,32 @@
 //! One repeat: the files opened and the cache brought into its state, the counters read before and
 //! after, the work done in between.
 
+use std::fs::File;
 use std::sync::Arc;
 
 use engine::{Outcome, Place, Task, cache};
-use host::testfiles::{PrivateDirectory, TestFileError, settle};
+use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{difference, snapshot};
 use model::{
-    CacheState, CacheUse, CpuTime, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck, Mismatch,
-    Mix, Operation, Pattern, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Severity, Step,
-    Stop, Target, Workload,
+    BlockSizes, CacheState, CacheUse, CpuTime, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck,
+    Mix, Operation, Pace, Pattern, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Severity,
+    Step, Stop, SyncRule, Target, Workload,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::data_sets::{DataSet, SetRef};
-use super::{PlaceState, Session, SessionError, storage_errno};
+use super::data_sets::{DataSet, SetRef, make_durable};
+use super::patience::patiently;
+use super::{PlaceState, Session, SessionError, depth_for, storage_errno};
 
 /// Seeds stay below 2^53, so that they survive languages in which every number is a float.
 const SEED_MASK: u64 = (1 << 53) - 1;
+
+/// How a repeat has ended.
+pub(super) struct Ended {
+    pub outcome: RepeatOutcome,
+    /// The kernel still works on the data and may never end: they must not be touched any more.
+    pub hung: bool,
+}
 
 /// Does one repeat of a step on a place and records it.
 pub(super) fn run(
@@ -25,7 +34,7 @@ pub(super) fn run(
     round: u32,
     step: usize,
     place: usize,
-) -> Result<RepeatOutcome, SessionError> {
+) -> Result<Ended, SessionError> {
     let step = session.plan.steps[step].clone();
     // The place is taken out of the session while its data are borrowed.
     let state = session.places.remove(place);
@@ -39,7 +48,7 @@ fn on_place(
     round: u32,
     step: &Step,
     state: &PlaceState,
-) -> Result<RepeatOutcome, SessionError> {
+) -> Result<Ended, SessionError> {
     let target = &state.target;
     let direct = step.workload.direct && target.direct;
     let workload = effective(&step.workload, direct);
@@ -60,19 +69,22 @@ fn on_place(
         size_bytes,
         seed,
     }));
-    let finished = match opened {
+    let (finished, hung) = match opened {
         Ok(opened) => {
-            let task = |place| task(step, &workload, engine, repeat, seed, place);
+            let task = |place| Task {
+                stop: stop(step, size_bytes),
+                ..task(step, &workload, engine, repeat, seed, place)
+            };
             measured(session, step, state, opened, task)?
         }
         Err(source) => {
             let errno = storage_errno(&target.name, source)?;
-            unopened(session, repeat, &workload, errno)
+            (unopened(session, repeat, &workload, errno), false)
         }
     };
     let outcome = finished.outcome.clone();
     session.emit(Event::RepeatFinished(Box::new(finished)));
-    Ok(outcome)
+    Ok(Ended { outcome, hung })
 }
 
 /// The files of a repeat, or the directories of one that works on names.
@@ -81,6 +93,8 @@ struct Opened<'a> {
     place: Place,
     /// Removed with everything in it when the repeat is over.
     private: Option<PrivateDirectory>,
+    /// What has to be on the storage before and after.
+    unsettled: Vec<File>,
 }
 
 fn open<'s>(
@@ -93,45 +107,63 @@ fn open<'s>(
     let set = session.set_for(state, step)?;
     if let Some(data) = set.get() {
         let place = Place::Files(data.open(state, workload, direct)?);
-        return Ok(Opened { set, place, private: None });
+        let unsettled = data.descriptors(state)?;
+        return Ok(Opened { set, place, private: None, unsettled });
     }
     let run = &session.recorder.run().started.id;
     let private = PrivateDirectory::create(&state.target.path, run).map_err(TestFileError::into_source)?;
     let directories = (0..workload.jobs).map(|job| private.subdirectory(&format!("job{job}")));
     let place = Place::Directories(directories.collect::<std::io::Result<_>>()?);
-    Ok(Opened { set, place, private: Some(private) })
+    let unsettled = vec![File::open(private.path())?];
+    Ok(Opened { set, place, private: Some(private), unsettled })
 }
 
-/// The repeat itself, between two readings of all counters.
+/// The repeat itself, between readings of all counters; and whether it hangs.
 fn measured(
     session: &mut Session<'_>,
     step: &Step,
     state: &PlaceState,
     opened: Opened<'_>,
     task: impl FnOnce(Place) -> Task,
-) -> Result<RepeatFinished, SessionError> {
+) -> Result<(RepeatFinished, bool), SessionError> {
     let target = &state.target;
-    let set = opened.set.get();
-    let quiet = set.and_then(DataSet::own_file);
-    settle_quietly(quiet);
-    let task = task(opened.place);
+    let Opened { set, place, private, unsettled } = opened;
+    settle(session, &unsettled);
+    let task = task(place);
     let (repeat, direct) = (task.repeat, task.workload.direct);
-    let cache = cache_state(&task.place, &task.workload, direct, set);
-    let before = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
+    let cache = cache_state(&task.place, &task.workload, direct, set.get());
+    let counters = || snapshot(&session.roots, &target.stack);
+    let (before, began_ns) = (counters(), session.recorder.at_ns());
     let outcome = work(session, step, &target.name, task)?;
-    if !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
-        settle_quietly(quiet);
+    let counters = || snapshot(&session.roots, &target.stack);
+    // Processors and process are read at once; the devices still have to take what lies in caches.
+    let after = counters();
+    let mut hung = outcome.hung;
+    if !hung && !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
+        hung = !settle(session, &unsettled);
     }
-    let after = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
-    drop(opened.private);
-    let read_back = check_written(session, step, state, set, &outcome)?;
-    let (devices, machine, process_io) = difference(&before.0, &after.0);
-    Ok(RepeatFinished {
+    let counters = || snapshot(&session.roots, &target.stack);
+    let (settled, counted_ns) = (counters(), session.recorder.at_ns() - began_ns);
+    let mut integrity = outcome.integrity.clone();
+    if hung {
+        // Whatever touched these now would hang as well.
+        std::mem::forget((set, private, unsettled));
+    } else {
+        drop(private);
+        let (read_back, hung_reading) = check_written(session, step, state, set.get(), &outcome)?;
+        hung = hung_reading;
+        if let Some(read_back) = read_back {
+            integrity.get_or_insert_default().merge(read_back);
+        }
+    }
+    let (_, machine, process_io) = difference(&before, &after);
+    let (devices, ..) = difference(&before, &settled);
+    let finished = RepeatFinished {
         repeat,
         at_ns: session.recorder.at_ns(),
         outcome: outcome.outcome,
         window_ns: outcome.window_ns,
-        counted_ns: after.1 - before.1,
+        counted_ns,
         unserved: outcome.unserved,
         workers: outcome.workers,
         busiest_worker: outcome.busiest_worker,
@@ -140,8 +172,24 @@ fn measured(
         process_io,
         devices,
         cache,
-        integrity: read_back.or(outcome.integrity),
-    })
+        integrity,
+    };
+    Ok((finished, hung))
+}
+
+/// When a repeat ends; where the data are used up, at the latest when they are.
+fn stop(step: &Step, size_bytes: u64) -> Stop {
+    let all = step.uses_data_up().then_some(size_bytes);
+    Stop { bytes: step.stop.bytes.into_iter().chain(all).min(), ..step.stop }
+}
+
+/// Waits until nothing more is to be written, so that one repeat's leftovers do not fall into the next;
+/// false if that does not end. Storage that refuses is about to show it in the measurement itself.
+fn settle(session: &Session<'_>, unsettled: &[File]) -> bool {
+    let copies: std::io::Result<Vec<File>> = unsettled.iter().map(File::try_clone).collect();
+    // No descriptor to spare: the measurement goes on without.
+    let Ok(copies) = copies else { return true };
+    patiently(&session.interrupt, move || make_durable(&copies)).is_some()
 }
 
 /// The end of a repeat whose files could not be opened: the storage has failed before its first
@@ -217,14 +265,6 @@ fn work(session: &mut Session<'_>, step: &Step, target: &str, task: Task) -> Res
     })
 }
 
-/// Waits until the filesystem has nothing more to write, so that one repeat's leftovers do not fall into
-/// the next. A filesystem that cannot is about to show it in the measurement itself.
-fn settle_quietly(file: Option<&std::fs::File>) {
-    if let Some(file) = file {
-        let _ = settle(file);
-    }
-}
-
 /// Brings the page cache into the state that the workload asks for and says what came of it; `None`
 /// where it is bypassed or there is nothing to read.
 fn cache_state(place: &Place, workload: &Workload, direct: bool, set: Option<&DataSet>) -> Option<CacheUse> {
@@ -245,30 +285,31 @@ fn cache_state(place: &Place, workload: &Workload, direct: bool, set: Option<&Da
     Some(CacheUse { cached_before_bytes: cached, evicted: evict })
 }
 
-/// Reads back all blocks of a verified set after a repeat that wrote.
+/// Reads back all blocks of a verified set after a repeat that wrote; and whether that hangs.
 fn check_written(
     session: &mut Session<'_>,
     step: &Step,
     state: &PlaceState,
     set: Option<&DataSet>,
     outcome: &Outcome,
-) -> Result<Option<IntegrityCheck>, SessionError> {
+) -> Result<(Option<IntegrityCheck>, bool), SessionError> {
     let w = &step.workload;
     let Some(set) =
         set.filter(|_| w.verify && w.writes_data() && outcome.outcome == RepeatOutcome::Completed)
     else {
-        return Ok(None);
+        return Ok((None, false));
     };
     let target = &state.target;
     let direct = w.direct && target.direct;
     let reading = Workload {
         mix: Mix::Transfer { read_percent: 100 },
         pattern: Pattern::Sequential,
-        iodepth: 32,
+        block: BlockSizes::uniform(w.block.write),
+        iodepth: depth_for(w.block.write),
         jobs: 1,
-        pace: model::Pace::Closed,
+        pace: Pace::Closed,
         direct,
-        sync: model::SyncRule { every: 0, data_only: false, at_end: false },
+        sync: SyncRule { every: 0, data_only: false, at_end: false },
         ..w.clone()
     };
     let files = match set.open(state, &reading, direct) {
@@ -276,7 +317,7 @@ fn check_written(
         Err(source) => {
             let errno = storage_errno(&target.name, source)?;
             let why = std::io::Error::from_raw_os_error(errno);
-            return Ok(Some(unreadable(session, step, target, &why.to_string())));
+            return Ok((Some(unreadable(session, step, target, &why.to_string())), false));
         }
     };
     let place = Place::Files(files);
@@ -293,15 +334,39 @@ fn check_written(
         source,
     })?;
     if let RepeatOutcome::Failed(failure) = &checked.outcome {
-        return Ok(Some(unreadable(session, step, target, &failure.to_string())));
+        return Ok((Some(unreadable(session, step, target, &failure.to_string())), checked.hung));
     }
-    Ok(checked.integrity)
+    Ok((checked.integrity, checked.hung))
 }
 
 /// What was written cannot be read back: said, and counted as one mismatch.
 fn unreadable(session: &mut Session<'_>, step: &Step, target: &Target, why: &str) -> IntegrityCheck {
     let message = format!("reading back what `{}` wrote failed: {why}", step.id);
     session.note(Severity::Error, "read-back-failed", Some(target.name.clone()), message);
-    let first = vec![Mismatch { offset: 0, what: format!("cannot be read back: {why}") }];
-    IntegrityCheck { checked: 1, mismatched: 1, first }
+    let mut check = IntegrityCheck::default();
+    check.record(0, Err(format!("cannot be read back: {why}")));
+    check
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::{Facts, Suite, Wishes, resolve};
+
+    fn step(settings: &str) -> Step {
+        let (suite, _) = Suite::parse("test", &format!("[[step]]\nid = \"x\"\n{settings}\n"));
+        let facts = Facts { memory_bytes: 1 << 40, engines: vec![], targets: 1 };
+        resolve(&suite, &Wishes::default(), &facts).unwrap().plan.steps.remove(0)
+    }
+
+    #[test]
+    fn a_repeat_that_uses_its_data_up_ends_when_they_are() {
+        let bytes = |settings: &str| stop(&step(settings), 1000).bytes;
+        assert_eq!(bytes("rw = \"write\"\nprepare = \"fresh\""), Some(1000));
+        assert_eq!(bytes("rw = \"trim\""), Some(1000));
+        assert_eq!(bytes("rw = \"trim\"\nio_size = 500"), Some(500));
+        assert_eq!(bytes("rw = \"trim\"\nio_size = 5000"), Some(1000));
+        assert_eq!(bytes("rw = \"write\""), None);
+        assert_eq!(bytes("rw = \"write\"\nio_size = 5000"), Some(5000));
+    }
 }

@@ -1,0 +1,285 @@
+//! Laying out test data: complete and synced before anything is measured.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use engine::{Generations, Place, Task};
+use host::testfiles::{TestFileError, TestFiles};
+use model::{
+    BlockSizes, CacheState, Event, LaidOut, Mix, OpenSync, Operation, Pace, Pattern, Regions, RepeatOutcome,
+    Severity, Stop, SyncRule, Target, TargetKind, Workload,
+};
+use plan::DataKey;
+
+use super::data_sets::{Backing, DataSet, make_durable};
+use super::patience::patiently;
+use super::sizes::{Wanted, sizes, wanted};
+use super::{Session, SessionError, depth_for, storage_errno};
+
+/// What kept a data set from being laid out.
+enum Stopped {
+    ByUser,
+    ByFailure(String),
+    /// The storage does not answer any more.
+    Hung(String),
+}
+
+/// How a part of laying out went. The outer error is the rig's, the inner the storage's or the user's.
+type Laid<T> = Result<Result<T, Stopped>, SessionError>;
+
+impl Session<'_> {
+    /// Lays out everything that the steps will read or overwrite, on every target. A target on which that
+    /// cannot be done is given up; only if none is left is that an error.
+    pub(super) fn lay_out_all(&mut self) -> Result<(), SessionError> {
+        for place in 0..self.places.len() {
+            let target = self.places[place].target.clone();
+            let sets = wanted(self.plan, &target);
+            let sizes = match sizes(&sets, &target) {
+                Ok(sizes) => sizes,
+                Err(error) if self.places.iter().filter(|p| !p.gone).count() == 1 => return Err(error),
+                Err(error) => {
+                    self.give_up(place, &error.to_string());
+                    continue;
+                }
+            };
+            for (set, bytes) in sets.into_iter().zip(sizes) {
+                if self.interrupted() {
+                    return Ok(());
+                }
+                self.say_size(&target, &set, bytes);
+                if !set.laid_out {
+                    self.places[place].fresh.push((set, bytes));
+                    continue;
+                }
+                self.prepare(place, set, bytes)?;
+                if self.places[place].gone {
+                    break;
+                }
+            }
+        }
+        self.equalise();
+        Ok(())
+    }
+
+    /// Fills a set again of which a trim has taken something away, if the step wants to find it whole.
+    pub(super) fn restore(&mut self, place: usize, key: DataKey) -> Result<(), SessionError> {
+        let Some(set) = self.places[place].sets.iter_mut().find(|s| s.wanted.key == key && s.has_holes)
+        else {
+            return Ok(());
+        };
+        set.has_holes = false;
+        let bytes = set.bytes;
+        let laid = match self.write_layout(place, key, bytes, None)? {
+            Ok(_) => self.sync_layout(place, key)?,
+            Err(stopped) => Err(stopped),
+        };
+        self.take_note(place, laid);
+        Ok(())
+    }
+
+    fn take_note(&mut self, place: usize, laid: Result<(), Stopped>) {
+        match laid {
+            Ok(()) | Err(Stopped::ByUser) => {}
+            Err(Stopped::ByFailure(why)) => {
+                self.give_up(place, &format!("writing the test data failed: {why}"));
+            }
+            Err(Stopped::Hung(why)) => {
+                self.places[place].abandon();
+                self.give_up(place, &format!("writing the test data: {why}"));
+            }
+        }
+    }
+
+    /// Says if the data cannot have exactly the size that was asked for.
+    fn say_size(&mut self, target: &Target, set: &Wanted, bytes: u64) {
+        let Some(asked) = set.key.files.size_bytes.filter(|asked| *asked != bytes) else { return };
+        let message = format!(
+            "the test data are {bytes} bytes, not {asked}: {} file(s) that are used to their end in blocks of {} bytes",
+            set.count, set.unit
+        );
+        self.note(Severity::Info, "data-size", Some(target.name.clone()), message);
+    }
+
+    /// Makes one data set and fills it, unless it is data of the user's that are only read.
+    fn prepare(&mut self, place: usize, wanted: Wanted, bytes: u64) -> Result<(), SessionError> {
+        let target = self.places[place].target.clone();
+        let generations = wanted
+            .key
+            .verify_block
+            .map(|block| Arc::new(Generations::new(self.seed ^ place as u64, bytes, block)));
+        let files = match target.kind {
+            TargetKind::Directory => match self.make_files(&target, &wanted, bytes) {
+                Ok(made) => Backing::Made(made),
+                Err(source) => {
+                    let errno = storage_errno(&target.name, source)?;
+                    let why = io::Error::from_raw_os_error(errno);
+                    self.give_up(place, &format!("the test files could not be made: {why}"));
+                    return Ok(());
+                }
+            },
+            _ => Backing::Target,
+        };
+        let read_only = matches!(files, Backing::Target) && !wanted.modified;
+        let key = wanted.key;
+        self.places[place].sets.push(DataSet { wanted, files, bytes, generations, has_holes: false });
+        if read_only {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let filled = self.fill(place, key)?;
+        if filled.is_ok() {
+            let bytes = self.places[place].set(key).map_or(0, |s| s.bytes);
+            let (at_ns, elapsed_ns) = (self.recorder.at_ns(), began.elapsed().as_nanos() as u64);
+            self.emit(Event::LaidOut(LaidOut { at_ns, target: target.name, bytes, elapsed_ns }));
+        }
+        self.take_note(place, filled);
+        Ok(())
+    }
+
+    fn make_files(&self, target: &Target, wanted: &Wanted, bytes: u64) -> io::Result<TestFiles> {
+        let run = &self.recorder.run().started.id;
+        let made = TestFiles::create(&target.path, run, wanted.key.files.count)
+            .map_err(TestFileError::into_source)?;
+        reserve(&made, bytes / wanted.count)?;
+        Ok(made)
+    }
+
+    /// Writes a data set from start to end and syncs it. Where its size is left open, the set becomes what
+    /// could be written within the plan's limit.
+    fn fill(&mut self, place: usize, key: DataKey) -> Laid<()> {
+        let Some(set) = self.places[place].set(key) else { return Ok(Ok(())) };
+        let (wanted, bytes) = (set.wanted.clone(), set.bytes);
+        let limit_ns = wanted.is_open_ended().then_some(self.plan.layout_limit_ns);
+        let mut done = match self.write_layout(place, key, bytes, limit_ns)? {
+            Ok(done) => done,
+            Err(stopped) => return Ok(Err(stopped)),
+        };
+        let smallest = wanted.smallest(bytes);
+        if done < smallest {
+            // Too little to work on, however slow the storage is.
+            done = match self.write_layout(place, key, smallest, None)? {
+                Ok(done) => done,
+                Err(stopped) => return Ok(Err(stopped)),
+            };
+        }
+        if done < bytes
+            && let Some(set) = self.places[place].sets.iter_mut().find(|s| s.wanted.key == key)
+        {
+            set.shrink(wanted.fitted(done));
+        }
+        self.sync_layout(place, key)
+    }
+
+    fn sync_layout(&mut self, place: usize, key: DataKey) -> Laid<()> {
+        let state = &self.places[place];
+        let files = state.set(key).map_or(Ok(Vec::new()), |set| set.descriptors(state));
+        let synced = files.map(|files| patiently(&self.interrupt, move || make_durable(&files)));
+        let name = state.target.name.clone();
+        Ok(match synced {
+            Ok(Some(Ok(()))) => Ok(()),
+            Ok(None) => Err(Stopped::Hung("the storage does not finish a sync".into())),
+            Ok(Some(Err(source))) | Err(source) => Err(failure(&name, source)?),
+        })
+    }
+
+    /// One pass of writing a data set of a place, from its start. Returns the bytes written.
+    fn write_layout(&mut self, place: usize, key: DataKey, bytes: u64, limit_ns: Option<u64>) -> Laid<u64> {
+        let state = &self.places[place];
+        let target = state.target.clone();
+        let Some(data_set) = state.set(key) else { return Ok(Ok(0)) };
+        let block = data_set.wanted.layout_block(data_set.file_bytes());
+        let direct = target.direct && block.is_multiple_of(target.block_bytes);
+        let workload = layout_workload(&key, block, direct);
+        let files = match data_set.open(state, &workload, direct) {
+            Ok(files) => files,
+            Err(source) => return Ok(Err(failure(&target.name, source)?)),
+        };
+        let task = Task {
+            repeat: 0,
+            stop: Stop { time_ns: limit_ns, bytes: Some(bytes), operations: None },
+            workload,
+            engine: self.best_engine,
+            ramp_ns: 0,
+            interval_ns: 200_000_000,
+            max_errors: 1,
+            seed: self.seed,
+            place: Place::Files(files),
+            sim: None,
+        };
+        let (progress, mut done) = (&mut self.progress, 0);
+        let outcome = engine::run(task, &self.interrupt, &mut |interval| {
+            done += interval.operations.get(&Operation::Write).map_or(0, |s| s.bytes);
+            progress.laying_out(&target.name, done, bytes);
+        });
+        let broke =
+            |source| SessionError::Engine { step: "layout".into(), target: target.name.clone(), source };
+        let outcome = outcome.map_err(broke)?;
+        Ok(match outcome.outcome {
+            RepeatOutcome::Failed(failure) if outcome.hung => Err(Stopped::Hung(failure.to_string())),
+            RepeatOutcome::Failed(failure) => Err(Stopped::ByFailure(failure.to_string())),
+            _ if outcome.hung => Err(Stopped::Hung("the storage does not answer any more".into())),
+            RepeatOutcome::Interrupted => Err(Stopped::ByUser),
+            RepeatOutcome::Completed => Ok(done),
+        })
+    }
+
+    /// Gives sets whose size was left open the same size on every target: the smallest.
+    fn equalise(&mut self) {
+        let fresh = self.places.iter().flat_map(|p| &p.fresh).map(|(wanted, _)| wanted.key);
+        let kept = self.places.iter().flat_map(|p| &p.sets).map(|set| set.wanted.key);
+        let keys: Vec<DataKey> = fresh.chain(kept).filter(|k| k.files.size_bytes.is_none()).collect();
+        for key in keys {
+            let living = || self.places.iter().filter(|p| !p.gone);
+            let kept = living().filter_map(|p| p.set(key)).map(|s| s.bytes).min();
+            let fresh = living().filter_map(|p| p.fresh_bytes(key)).min();
+            for place in self.places.iter_mut().filter(|p| !p.gone) {
+                for (_, bytes) in place.fresh.iter_mut().filter(|(wanted, _)| wanted.key == key) {
+                    *bytes = fresh.unwrap_or(*bytes);
+                }
+                for set in place.sets.iter_mut().filter(|s| s.wanted.key == key) {
+                    if kept.is_some_and(|smallest| smallest < set.bytes) {
+                        set.shrink(kept.unwrap_or(set.bytes));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sorts an error of preparing data: the storage's ends the target, the rig's the run.
+fn failure(target: &str, source: io::Error) -> Result<Stopped, SessionError> {
+    let errno = storage_errno(target, source)?;
+    Ok(Stopped::ByFailure(io::Error::from_raw_os_error(errno).to_string()))
+}
+
+/// Asks the filesystem for the space beforehand, where it can promise it: so the files lie in one piece
+/// and a full disk shows now.
+fn reserve(files: &TestFiles, each: u64) -> io::Result<()> {
+    let reserve = |file: &File| match host::testfiles::allocate(file, each) {
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
+        _ => file.set_len(each),
+    };
+    files.files().iter().try_for_each(reserve)
+}
+
+/// Writing from start to end, with the content that the set is to have.
+fn layout_workload(key: &DataKey, block: u32, direct: bool) -> Workload {
+    Workload {
+        mix: Mix::Transfer { read_percent: 0 },
+        pattern: Pattern::Sequential,
+        block: BlockSizes::uniform(block),
+        iodepth: depth_for(block),
+        jobs: 1,
+        files: key.files,
+        pace: Pace::Closed,
+        direct,
+        open_sync: OpenSync::None,
+        sync: SyncRule { every: 0, data_only: false, at_end: true },
+        data: key.data,
+        verify: key.verify_block.is_some(),
+        regions: Regions::Disjoint,
+        cache: CacheState::Warm,
+    }
+}

@@ -1,0 +1,69 @@
+//! Calls that may hang in the kernel, made so that the run does not hang with them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// So long may a sync take: a gigabyte to a slow card takes minutes.
+const PATIENCE: Duration = Duration::from_secs(1200);
+/// The same after the user has asked to stop.
+const PATIENCE_WHEN_INTERRUPTED: Duration = Duration::from_secs(6);
+/// How often the user's wish is looked at.
+const LOOK_UP: Duration = Duration::from_millis(100);
+
+/// Does something on a thread of its own and returns its result; `None` if it has not come back in time.
+/// That thread is left behind then: what sleeps uninterruptibly in the kernel cannot be ended.
+pub(super) fn patiently<T: Send + 'static>(
+    interrupt: &AtomicBool,
+    what: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || sender.send(what()));
+    await_result(&receiver, interrupt, PATIENCE, PATIENCE_WHEN_INTERRUPTED)
+}
+
+fn await_result<T>(
+    receiver: &Receiver<T>,
+    interrupt: &AtomicBool,
+    patience: Duration,
+    when_interrupted: Duration,
+) -> Option<T> {
+    let (began, mut interrupted) = (Instant::now(), None);
+    loop {
+        match receiver.recv_timeout(LOOK_UP) {
+            Ok(result) => return Some(result),
+            // The thread has panicked; what it was to do was not done.
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            interrupted.get_or_insert_with(Instant::now);
+        }
+        let hangs = |since: &Instant| since.elapsed() > when_interrupted;
+        if began.elapsed() > patience || interrupted.as_ref().is_some_and(hangs) {
+            return None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3600);
+    const SHORT: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn what_comes_back_is_returned() {
+        assert_eq!(patiently(&AtomicBool::new(true), || 7), Some(7));
+    }
+
+    #[test]
+    fn what_hangs_is_left_behind_and_sooner_if_the_user_wants_to_stop() {
+        let (_sender, receiver) = channel::<()>();
+        let (going_on, stopping) = (AtomicBool::new(false), AtomicBool::new(true));
+        assert_eq!(await_result(&receiver, &going_on, SHORT, LONG), None);
+        assert_eq!(await_result(&receiver, &stopping, LONG, SHORT), None);
+    }
+}

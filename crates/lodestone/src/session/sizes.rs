@@ -1,0 +1,218 @@
+//! How large data sets become: what a plan needs of them, what fits on a target, and in which blocks they
+//! are laid out.
+
+use host::testfiles::free_bytes;
+use model::{Plan, Preparation, Target, TargetKind};
+use plan::DataKey;
+
+use super::SessionError;
+
+/// Size of a data set where the plan leaves it open.
+const AUTO_BYTES: u64 = 1 << 30;
+/// Smallest such set, whatever the time.
+const LEAST_BYTES: u64 = 64 << 20;
+/// Sizes that are left open are multiples of this, and so are the blocks of laying out where they can be.
+const MEBIBYTE: u64 = 1 << 20;
+
+/// A data set that a plan needs on a target.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub key: DataKey,
+    /// Files that hold it; a file or device of the user's is one.
+    pub count: u64,
+    /// Bytes that its steps need at least.
+    pub least: u64,
+    /// The least common multiple of its steps' blocks, in bytes: files of a multiple of it are used to
+    /// their end.
+    pub unit: u64,
+    /// Its steps write, trim or check it, so that the data have to be ours.
+    pub modified: bool,
+    /// It is laid out; else it is only made anew for each repeat.
+    pub laid_out: bool,
+}
+
+/// The data sets that the steps of a plan need on a target, in the order of the plan.
+pub(super) fn wanted(plan: &Plan, target: &Target) -> Vec<Wanted> {
+    let mut sets: Vec<Wanted> = Vec::new();
+    for (step, why) in plan.steps.iter().zip(plan::obstacles(plan, target)) {
+        let Some(key) = DataKey::of(step).filter(|_| why.is_none()) else { continue };
+        let w = &step.workload;
+        let count = if target.kind == TargetKind::Directory { u64::from(w.files.count) } else { 1 };
+        let block = u64::from(w.largest_block());
+        let next = Wanted {
+            key,
+            count,
+            least: block * u64::from(w.jobs) * count,
+            unit: block,
+            modified: w.modifies() || w.verify,
+            laid_out: step.prepare == Preparation::Written,
+        };
+        match sets.iter_mut().find(|s| s.key == key && s.laid_out == next.laid_out) {
+            Some(set) => set.join(&next),
+            None => sets.push(next),
+        }
+    }
+    sets
+}
+
+impl Wanted {
+    /// Takes in what another step needs of the same set.
+    fn join(&mut self, other: &Self) {
+        // Sizes with no small common multiple would blow it up; then the larger block's is enough.
+        let common = least_common_multiple(self.unit, other.unit);
+        self.unit = common.filter(|unit| *unit <= AUTO_BYTES).unwrap_or(self.unit.max(other.unit));
+        self.least = self.least.max(other.least);
+        self.modified |= other.modified;
+    }
+
+    /// The largest size of at most `bytes` in which every file is used to its end; 0 if there is none.
+    pub fn fitted(&self, bytes: u64) -> u64 {
+        let each = bytes / self.count;
+        let grain = match self.key.files.size_bytes {
+            None => least_common_multiple(self.unit, MEBIBYTE).filter(|grain| *grain <= each),
+            Some(_) => None,
+        };
+        let grain = grain.unwrap_or(self.unit);
+        each / grain * grain * self.count
+    }
+
+    /// Bytes of the blocks in which files of `file_bytes` are laid out: about a mebibyte, and a divisor, so
+    /// that they are written to their end.
+    pub fn layout_block(&self, file_bytes: u64) -> u32 {
+        if let Some(block) = self.key.verify_block {
+            return block;
+        }
+        let most = (MEBIBYTE / self.unit).max(1);
+        let divides = |n: &u64| file_bytes.is_multiple_of(self.unit * n);
+        (self.unit * (1..=most).rev().find(divides).unwrap_or(1)) as u32
+    }
+
+    /// True if the set may become as large as can be written in the time that the plan allows.
+    pub fn is_open_ended(&self) -> bool {
+        self.key.files.size_bytes.is_none() && self.count == 1
+    }
+
+    /// The smallest size of an open-ended set that would have become `bytes`.
+    pub fn smallest(&self, bytes: u64) -> u64 {
+        self.least.max(LEAST_BYTES).next_multiple_of(self.unit).min(bytes)
+    }
+
+    /// The size of the set in bytes where `room` bytes can be had, or `None` if that is too little.
+    fn size(&self, room: u64) -> Option<u64> {
+        let bytes = match self.key.files.size_bytes {
+            Some(asked) => self.fitted(asked),
+            None => self.fitted(AUTO_BYTES.max(self.least).min(room)),
+        };
+        (bytes <= room && bytes >= self.least).then_some(bytes)
+    }
+}
+
+fn least_common_multiple(a: u64, b: u64) -> Option<u64> {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x).checked_mul(b)
+}
+
+/// The sizes of the wanted sets on a target, in bytes.
+///
+/// # Errors
+/// [`SessionError::NoSpace`] or [`SessionError::TooSmall`].
+pub(super) fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, SessionError> {
+    if target.kind != TargetKind::Directory {
+        return sets.iter().map(|set| size_within(set, target)).collect();
+    }
+    let free = free_bytes(&target.path)
+        .map_err(|source| SessionError::Files { target: target.name.clone(), source })?;
+    let reserve = (target.size_bytes / 20).clamp(16 << 20, 1 << 30);
+    // A filesystem that says nothing of its size (ramfs) will say so when it is full.
+    let usable = if target.size_bytes == 0 { u64::MAX } else { free.saturating_sub(reserve) };
+    let fixed: u64 = sets.iter().filter_map(|s| s.key.files.size_bytes).sum();
+    let open = sets.iter().filter(|s| s.key.files.size_bytes.is_none()).count() as u64;
+    let share = usable.saturating_sub(fixed) / open.max(1);
+    let room = |set: &Wanted| if set.key.files.size_bytes.is_some() { usable } else { share };
+    let sizes: Option<Vec<u64>> = sets.iter().map(|set| set.size(room(set))).collect();
+    sizes.filter(|sizes| sizes.iter().sum::<u64>() <= usable).ok_or_else(|| SessionError::NoSpace {
+        target: target.name.clone(),
+        path: target.path.clone(),
+        needed: sets.iter().map(|s| s.key.files.size_bytes.unwrap_or(s.least.max(MEBIBYTE))).sum(),
+        free,
+        reserve,
+    })
+}
+
+/// The part of an existing file or device that is used: all of it, or what the plan says. What is also
+/// written is laid out before, which must not take for ever.
+fn size_within(set: &Wanted, target: &Target) -> Result<u64, SessionError> {
+    let have = target.size_bytes;
+    let bytes = match set.key.files.size_bytes {
+        Some(_) => set.size(have),
+        None if set.modified => set.size(have),
+        None => Some(set.fitted(have)).filter(|bytes| *bytes >= set.least),
+    };
+    bytes.ok_or_else(|| SessionError::TooSmall { target: target.name.clone(), have, needed: set.least })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Data, DataClass, FileSet};
+
+    fn wanted(count: u32, size_bytes: Option<u64>, unit: u64) -> Wanted {
+        let data = Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 };
+        let key = DataKey { files: FileSet { count, size_bytes }, data, verify_block: None };
+        let least = unit * u64::from(count);
+        Wanted { key, count: count.into(), least, unit, modified: true, laid_out: true }
+    }
+
+    #[test]
+    fn a_size_that_was_asked_for_is_kept_to_the_block() {
+        for (count, asked, unit, expected) in [
+            (1, 64 << 10, 4096, 64 << 10),
+            (2, 3 << 20, 4096, 3 << 20),
+            (1, 10_000, 1000, 10_000),
+            (1, 10_500, 1000, 10_000),
+            (3, 100_000, 4096, 98_304),
+        ] {
+            assert_eq!(wanted(count, Some(asked), unit).size(u64::MAX), Some(expected), "{asked} in {unit}");
+        }
+        assert_eq!(wanted(1, Some(512), 4096).size(u64::MAX), None);
+    }
+
+    #[test]
+    fn a_size_left_open_is_whole_mebibytes_where_there_is_room_for_them() {
+        assert_eq!(wanted(1, None, 4096).size(u64::MAX), Some(AUTO_BYTES));
+        assert_eq!(wanted(1, None, 4096).size((100 << 20) + 5000), Some(100 << 20));
+        assert_eq!(wanted(1, None, 4096).size(500_000), Some(499_712));
+        assert_eq!(wanted(3, None, 12 << 10).size(u64::MAX).map(|bytes| bytes % (9 << 20)), Some(0));
+        assert_eq!(wanted(4, None, 4096).size(4096), None);
+    }
+
+    #[test]
+    fn files_are_laid_out_to_their_end_in_large_blocks() {
+        for (unit, file_bytes, expected) in [
+            (4096, 1 << 30, 1 << 20),
+            (4096, 3 << 19, 3 << 18),
+            (4096, 64 << 10, 64 << 10),
+            (1000, 7000, 7000),
+            (2 << 20, 8 << 20, 2 << 20),
+            (512, 512 * 2053, 512),
+        ] {
+            let block = wanted(1, Some(file_bytes), unit).layout_block(file_bytes);
+            assert_eq!(u64::from(block), expected, "{unit} in {file_bytes}");
+            assert_eq!(file_bytes % u64::from(block), 0);
+        }
+    }
+
+    #[test]
+    fn steps_that_share_a_set_agree_on_a_unit_that_every_block_divides() {
+        let mut set = wanted(1, None, 4096);
+        set.join(&wanted(1, None, 12 << 10));
+        assert_eq!(set.unit, 12 << 10);
+        set.join(&wanted(1, None, 16 << 10));
+        assert_eq!(set.unit, 48 << 10);
+        set.join(&wanted(1, None, (1 << 20) - 1));
+        assert_eq!(set.unit, (1 << 20) - 1, "no sensible common multiple");
+    }
+}

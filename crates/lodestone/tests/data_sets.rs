@@ -1,0 +1,172 @@
+//! The test data: as large as was asked for, whole when a step finds them, used up at most once where they
+//! can be used only once, and on a file or device never mixed with those of another step.
+
+mod common;
+
+use common::*;
+use model::{Operation, Repeat, Run};
+use serde_json::Value;
+
+/// The run that a command line makes, from its log. The program must end with `code`.
+#[track_caller]
+fn run(bench: &Bench, code: i32, args: &[&str]) -> Run {
+    let output = bench.run(&[&["run", "--json", "--quiet"], args].concat());
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
+    let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let id = json["run"]["id"].as_str().unwrap();
+    let mut logs = std::fs::read_dir(bench.store().join("runs")).unwrap().map(|entry| entry.unwrap().path());
+    let log = logs.find(|path| path.to_str().unwrap().contains(id)).expect("the run is kept");
+    record::read_log(&log).unwrap().run
+}
+
+fn topics(run: &Run) -> Vec<&str> {
+    run.notes.iter().map(|n| n.topic.as_str()).collect()
+}
+
+fn bytes(repeat: &Repeat, operation: Operation) -> u64 {
+    repeat.whole().get(&operation).map_or(0, |stats| stats.bytes)
+}
+
+#[test]
+fn data_have_the_size_that_was_asked_for_however_odd() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let disk = disk.to_str().unwrap();
+    for (options, expected, is_said) in [
+        (&["--size", "3M", "--files", "2"][..], 3 << 20, false),
+        (&["--size", "64k"], 64 << 10, false),
+        (&["--size", "4k"], 4096, false),
+        (&["--size", "10000", "--bs", "1000", "--direct", "false"], 10_000, false),
+        (&["--size", "10500", "--bs", "1000", "--direct", "false"], 10_000, true),
+        (&["--size", "100M", "--files", "3"], 104_853_504, true),
+    ] {
+        for rw in ["randread", "write"] {
+            let common = [disk, "--rw", rw, "--runtime", "50ms", "--rounds", "1"];
+            let run = run(&bench, 0, &[&common[..], options].concat());
+            assert_eq!(run.repeats[0].started.size_bytes, expected, "{options:?}");
+            assert_eq!(topics(&run).contains(&"data-size"), is_said, "{options:?}");
+            assert!(
+                run.repeats[0].is_complete()
+                    && run.repeats[0].intervals.iter().any(|i| !i.operations.is_empty())
+            );
+        }
+    }
+}
+
+#[test]
+fn verified_data_of_several_odd_files_are_found_whole() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let args = ["--rw", "randrw", "--verify", "true", "--bs", "12k", "--files", "3", "--size", "7M"];
+    let more = ["--iodepth", "8", "--jobs", "2", "--ops", "2000", "--runtime", "none", "--rounds", "2"];
+    let run = run(&bench, 0, &[&[disk.to_str().unwrap()], &args[..], &more[..]].concat());
+    for repeat in &run.repeats {
+        let check = repeat.finished.as_ref().unwrap().integrity.clone().unwrap();
+        let blocks = repeat.started.size_bytes / (12 << 10);
+        // Everything is read back after the repeat, besides what was read and checked within it.
+        assert!(check.checked > blocks, "{} of {blocks}", check.checked);
+        assert_eq!((check.mismatched, check.first.len()), (0, 0));
+    }
+}
+
+#[test]
+fn new_files_are_written_once_and_no_further() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let args = ["--rw", "write", "--prepare", "fresh", "--size", "8M", "--runtime", "60s", "--ramp", "1s"];
+    let run = run(&bench, 0, &[&[disk.to_str().unwrap(), "--rounds", "2"], &args[..]].concat());
+    let written: Vec<u64> = run.repeats.iter().map(|r| bytes(r, Operation::Write)).collect();
+    assert_eq!(written, [8 << 20, 8 << 20]);
+}
+
+#[test]
+fn every_trim_finds_data_and_ends_when_all_are_gone() {
+    let bench = Bench::new();
+    let image = bench.path("disk.img");
+    let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
+    let dev = device.path.as_str();
+    let args = ["--overwrite", dev, "--rw", "trim", "--bs", "1M", "--runtime", "60s", "--rounds", "3"];
+    let run = run(&bench, 0, &[&[dev], &args[..]].concat());
+    assert_eq!(run.repeats.len(), 3);
+    for repeat in &run.repeats {
+        assert_eq!(bytes(repeat, Operation::Trim), 64 << 20);
+        let discarded = repeat.finished.as_ref().unwrap().devices[0].discarded_bytes;
+        assert_eq!(discarded, 64 << 20);
+    }
+    let sectors = std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(&image).unwrap());
+    assert!(sectors * 512 < 1 << 20, "all holes were punched; {sectors} sectors remain");
+}
+
+#[test]
+fn a_file_that_is_overwritten_holds_one_data_set() {
+    let bench = Bench::new();
+    let suite = bench.path("suite.toml");
+    let text = r#"
+        [defaults]
+        runtime = "50ms"
+        [[step]]
+        id = "write"
+        rw = "write"
+        [[step]]
+        id = "zeros"
+        rw = "write"
+        data = "zero"
+        [[step]]
+        id = "read"
+        rw = "read"
+    "#;
+    std::fs::write(&suite, text).unwrap();
+    let file = bench.path("data");
+    std::fs::write(&file, vec![7; 4 << 20]).unwrap();
+    let file = file.to_str().unwrap();
+    let args = [file, "--overwrite", file, "--suite", suite.to_str().unwrap(), "--rounds", "1"];
+    let run = run(&bench, 0, &args);
+    let mut steps: Vec<&str> = run.repeats.iter().map(|r| r.started.step.as_str()).collect();
+    steps.sort_unstable();
+    assert_eq!(steps, ["read", "write"]);
+    let said = run.notes.iter().find(|n| n.topic == "step-left-out").unwrap();
+    assert!(said.message.contains("zeros") && said.message.contains("room for one set"), "{}", said.message);
+}
+
+#[test]
+fn of_a_large_file_only_what_was_laid_out_in_time_is_used() {
+    let bench = Bench::new();
+    let file = bench.path("data");
+    // Sparse, so that it costs nothing to make, and larger than can be written in 30 ms.
+    std::fs::File::create(&file).unwrap().set_len(8 << 30).unwrap();
+    let file = file.to_str().unwrap();
+    let args = [file, "--overwrite", file, "--rw", "randread", "--budget", "200ms", "--runtime", "50ms"];
+    let writing = run(&bench, 0, &[&args[..], &["--verify", "true"]].concat());
+    let laid_out = writing.layouts[0].bytes;
+    assert!((64 << 20..1 << 30).contains(&laid_out), "{laid_out}");
+    for repeat in &writing.repeats {
+        assert_eq!(repeat.started.size_bytes, laid_out);
+        assert_eq!(repeat.finished.as_ref().unwrap().integrity.as_ref().unwrap().mismatched, 0);
+    }
+}
+
+#[test]
+fn a_target_without_room_is_given_up_and_the_others_are_measured() {
+    let bench = Bench::new();
+    if !is_root() {
+        return;
+    }
+    let Some(small) = Mount::new(&["-t", "tmpfs", "-o", "size=24M", "tmpfs"], &bench.path("small")) else {
+        return;
+    };
+    let (small, disk) = (small.point.to_str().unwrap(), bench.disk());
+    let options = ["--rw", "randread", "--size", "64M", "--runtime", "50ms", "--rounds", "2"];
+    for order in [[small, disk.to_str().unwrap()], [disk.to_str().unwrap(), small]] {
+        let run = run(&bench, 3, &[&order[..], &options[..]].concat());
+        assert_eq!(run.repeats.iter().filter(|r| r.is_complete()).count(), 2);
+        assert!(run.repeats.iter().all(|r| r.started.target == "disk"));
+        let said = run.notes.iter().find(|n| n.topic == "target-given-up").unwrap();
+        assert!(
+            said.message.contains("bytes are free") && said.message.contains("--size"),
+            "{}",
+            said.message
+        );
+    }
+    let said = bench.fails(3, &[&["run", small], &options[..]].concat());
+    assert!(said.contains("bytes are free"), "{said}");
+}

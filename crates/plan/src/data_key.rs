@@ -1,0 +1,52 @@
+//! Which steps work on the same data.
+
+use model::{Data, FileSet, Plan, Step, Target, TargetKind};
+
+use crate::check::obstacle;
+
+/// What distinguishes one data set from another: steps with equal keys share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataKey {
+    /// How many files and how large.
+    pub files: FileSet,
+    /// What is in them.
+    pub data: Data,
+    /// Block size in bytes of a verified set.
+    pub verify_block: Option<u32>,
+}
+
+impl DataKey {
+    /// The data set that a step works on; `None` for work on names.
+    pub fn of(step: &Step) -> Option<Self> {
+        let w = &step.workload;
+        (!w.is_metadata()).then(|| Self {
+            files: w.files,
+            data: w.data,
+            verify_block: w.verify.then_some(if w.writes_data() { w.block.write } else { w.block.read }),
+        })
+    }
+}
+
+/// For each step of a plan why it cannot be run on a target; `None` where it can.
+///
+/// A file or a device has room for one data set: as soon as one step overwrites it, the others must want
+/// the same data, or they would read what is not theirs.
+pub fn obstacles(plan: &Plan, target: &Target) -> Vec<Option<String>> {
+    let mut found: Vec<Option<String>> = plan.steps.iter().map(|step| obstacle(step, target)).collect();
+    if target.kind == TargetKind::Directory {
+        return found;
+    }
+    let possible = |(step, why): (&'_ Step, &Option<String>)| {
+        (why.is_none() && (step.workload.modifies() || step.workload.verify)).then(|| step.clone())
+    };
+    let Some(first) = plan.steps.iter().zip(&found).find_map(possible) else { return found };
+    for (step, why) in plan.steps.iter().zip(&mut found) {
+        if why.is_none() && DataKey::of(step) != DataKey::of(&first) {
+            *why = Some(format!(
+                "it wants other test data than `{}`, and {} has room for one set only: run it by itself",
+                first.id, target.name
+            ));
+        }
+    }
+    found
+}
