@@ -1,19 +1,29 @@
-//! The log reader: no bytes may make it panic, and what it reads must survive being folded and asked.
+//! The log reader: no bytes may make it panic, and what it reads must survive being folded, analysed and
+//! written in every form.
 #![no_main]
 
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
+use report::{RunView, TextStyle, Units};
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(log) = record::parse_log(bytes, Path::new("fuzz")) {
-        for repeat in &log.run.repeats {
-            for stats in repeat.whole().values() {
-                let lat = &stats.lat;
-                let p99 = lat.percentile_ns(99.0);
-                assert!(p99 <= lat.max_ns(), "a percentile exceeds the maximum");
-            }
-            let _ = repeat.queue_depth();
+    let Ok(log) = record::parse_log(bytes, Path::new("fuzz")) else { return };
+    let run = log.run;
+    for repeat in &run.repeats {
+        for stats in repeat.whole().values() {
+            let lat = &stats.lat;
+            assert!(lat.percentile_ns(99.0) <= lat.max_ns(), "a percentile exceeds the maximum");
         }
+        let _ = repeat.queue_depth();
     }
+    run.started.targets.iter().for_each(|target| drop(target.stack_line()));
+    let baseline = run.started.baseline.clone();
+    let analysis = analyse::analyse(&run, &baseline);
+    let view = RunView { units: Units::Decimal, baseline, time_zone: jiff::tz::TimeZone::UTC };
+    let document = report::run_document(&run, &analysis, &view);
+    drop(report::text(&document, TextStyle { width: 80, color: true }));
+    drop(report::markdown(&document));
+    drop(report::csv(&run, &analysis.measurements));
+    drop(report::json::pretty(&report::json::run_export(&run, &analysis)));
 });

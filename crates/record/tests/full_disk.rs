@@ -2,6 +2,7 @@
 //! the whole process.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -47,7 +48,8 @@ fn a_full_disk_loses_no_event_and_leaves_no_torn_line() {
         assert_eq!(fs::metadata(&path).unwrap().len(), before + 10, "a torn line stands there");
         ioctl_setflags(&file, IFlags::empty()).unwrap();
     } else {
-        eprintln!("SKIPPED: a log that cannot be truncated (needs root and a filesystem with such a flag)");
+        let why = "SKIPPED: a log that cannot be truncated: needs root and a filesystem with such a flag";
+        writeln!(std::io::stderr(), "{why}").unwrap();
         writer.append(&note(5)).unwrap_err();
         writer.append(&note(6)).unwrap_err();
     }
