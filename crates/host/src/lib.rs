@@ -12,6 +12,7 @@
 
 mod counters;
 mod identity;
+mod limits;
 mod mounts;
 mod signatures;
 mod stack;
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 pub use consent::Consent;
 pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
 pub use identity::identify;
+pub use limits::allow_many_files;
 pub use target::TargetError;
 
 /// Where the kernel's trees are mounted.

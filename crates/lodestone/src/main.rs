@@ -9,6 +9,7 @@ use lodestone::{commands, output};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    host::allow_many_files();
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(&cli, args),
         Command::Suites(args) => commands::suites::suites(args),

@@ -11,53 +11,65 @@ use crate::draft::{Draft, Rw};
 /// A contradiction, and whether it stops the run.
 pub(crate) struct Contradiction {
     pub fatal: bool,
+    /// Options that it is about, the most telling first.
+    pub keys: Keys,
     pub message: String,
     pub help: String,
 }
 
-fn fatal(message: impl Into<String>, help: impl Into<String>) -> Contradiction {
-    Contradiction { fatal: true, message: message.into(), help: help.into() }
+type Keys = &'static [&'static str];
+
+fn fatal(keys: Keys, message: impl Into<String>, help: impl Into<String>) -> Contradiction {
+    Contradiction { fatal: true, keys, message: message.into(), help: help.into() }
 }
 
-fn warning(message: impl Into<String>, help: impl Into<String>) -> Contradiction {
-    Contradiction { fatal: false, message: message.into(), help: help.into() }
+fn warning(keys: Keys, message: impl Into<String>, help: impl Into<String>) -> Contradiction {
+    Contradiction { fatal: false, keys, message: message.into(), help: help.into() }
 }
 
 /// Everything about a draft that contradicts itself.
 pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
     let mut found = Vec::new();
     if draft.fsync > 0 && draft.fdatasync > 0 {
-        found.push(fatal("both fsync and fdatasync are set", "keep one of them"));
+        found.push(fatal(&["fsync", "fdatasync"], "both fsync and fdatasync are set", "keep one of them"));
     }
     if draft.rate_iops.is_some() && draft.rate_bytes.is_some() {
-        found.push(fatal("both rate_iops and rate are set", "keep one of them"));
+        found.push(fatal(&["rate_iops", "rate"], "both rate_iops and rate are set", "keep one of them"));
     }
     if draft.runtime_ns.is_none() && draft.io_size.is_none() && draft.operations.is_none() {
-        found.push(fatal("nothing ends a repeat", "set runtime, io_size or ops"));
+        found.push(fatal(
+            &["runtime", "io_size", "ops"],
+            "nothing ends a repeat",
+            "set runtime, io_size or ops",
+        ));
     }
     if draft.runtime_ns == Some(0) {
-        found.push(fatal("a runtime of 0 measures nothing", "set a duration such as 2s"));
+        found.push(fatal(&["runtime"], "a runtime of 0 measures nothing", "set a duration such as 2s"));
     }
     if draft.ramp_ns > 0 && draft.runtime_ns.is_none() {
         found.push(fatal(
+            &["ramp", "runtime"],
             "a ramp without a runtime may swallow the whole repeat",
             "set runtime, or leave out ramp",
         ));
     }
     if draft.rw == Rw::Metadata && (draft.rate_iops.is_some() || draft.rate_bytes.is_some()) {
         found.push(fatal(
+            &["rate_iops", "rate", "rw"],
             "work on names has no rate: its passes follow each other",
             "leave out rate and rate_iops",
         ));
     }
     if draft.rw == Rw::Metadata && draft.open_sync != OpenSync::None {
         found.push(fatal(
+            &["sync", "rw"],
             "sync does not apply to work on names",
             "use fsync to sync every so many created files",
         ));
     }
     if draft.data == DataClass::Zero && (draft.compress > 0 || draft.dedupe > 0) {
         found.push(fatal(
+            &["compress", "dedupe", "data"],
             "zeros cannot be made more or less alike",
             "use data = \"random\" with compress and dedupe",
         ));
@@ -71,6 +83,7 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
     let w = &step.workload;
     if let (EngineChoice::Only(kind), None) = (step.engine, engine) {
         found.push(fatal(
+            &["engine"],
             format!("{kind} does not work on this machine"),
             "use engine = \"auto\" to take the best that does",
         ));
@@ -84,6 +97,7 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
     }
     if step.prepare == Preparation::Fresh && (w.reads_data() || matches!(w.mix, Mix::Trim)) {
         found.push(fatal(
+            &["prepare", "rw"],
             "fresh files hold nothing that could be read or trimmed",
             "use prepare = \"written\"",
         ));
@@ -94,21 +108,31 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
 fn engine_misfits(step: &Step, engine: &Capabilities, found: &mut Vec<Contradiction>) {
     let w = &step.workload;
     if engine.buffered_only && w.direct {
-        found.push(fatal(format!("{} cannot bypass the page cache", engine.kind), "set direct = false"));
+        found.push(fatal(
+            &["direct", "engine"],
+            format!("{} cannot bypass the page cache", engine.kind),
+            "set direct = false",
+        ));
     }
     if engine.kind == EngineKind::Mmap && step.prepare == Preparation::Fresh {
-        found.push(fatal("an empty file cannot be mapped", "use prepare = \"written\" or another engine"));
+        found.push(fatal(
+            &["prepare", "engine"],
+            "an empty file cannot be mapped",
+            "use prepare = \"written\" or another engine",
+        ));
     }
     if matches!(w.mix, Mix::Trim) && !engine.trim {
-        found.push(fatal(format!("{} cannot trim", engine.kind), "use another engine"));
+        found.push(fatal(&["engine", "rw"], format!("{} cannot trim", engine.kind), "use another engine"));
     }
     if w.iodepth > engine.max_iodepth && engine.synchronous {
         found.push(warning(
+            &["iodepth", "engine"],
             format!("{} does one operation at a time: iodepth {} works like 1", engine.kind, w.iodepth),
             "use jobs for more at a time",
         ));
     } else if w.iodepth > engine.max_iodepth {
         found.push(fatal(
+            &["iodepth"],
             format!("{} takes at most {} operations in flight", engine.kind, engine.max_iodepth),
             "use a smaller iodepth or more jobs",
         ));
@@ -123,6 +147,7 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
     let largest = w.largest_block();
     if let Some(odd) = used.iter().find(|b| !largest.is_multiple_of(**b)) {
         found.push(fatal(
+            &["bs"],
             format!(
                 "block sizes {} and {} do not divide one another",
                 ExactSize(u64::from(largest)),
@@ -136,6 +161,7 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
         let blocks = file / u64::from(largest) * u64::from(w.files.count);
         if blocks < u64::from(w.jobs) {
             found.push(fatal(
+                &["size", "bs", "jobs", "files"],
                 format!(
                     "{} in {} file(s) has no room for one block of {} per job ({} jobs)",
                     ExactSize(size),
@@ -150,6 +176,7 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
     let buffers = u64::from(w.jobs) * u64::from(w.iodepth) * used.iter().map(|b| u64::from(*b)).sum::<u64>();
     if memory_bytes > 0 && buffers > memory_bytes / 2 {
         found.push(fatal(
+            &["bs", "iodepth", "jobs"],
             format!(
                 "the buffers alone would take {:.1} GB of this machine's {:.1} GB of memory",
                 buffers as f64 / 1e9,
@@ -163,22 +190,33 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
 fn verify_misfits(step: &Step, found: &mut Vec<Contradiction>) {
     const HELP: &str = "change that, or leave out verify";
     let w = &step.workload;
-    let checks = [
-        (!w.reads_data() && !w.writes_data(), "verify needs reads or writes of data"),
+    let checks: [(Keys, bool, &str); 7] = [
+        (&["verify", "rw"], !w.reads_data() && !w.writes_data(), "verify needs reads or writes of data"),
         (
+            &["bs", "verify"],
             w.reads_data() && w.writes_data() && w.block.read != w.block.write,
             "verify needs one block size in both directions",
         ),
         (
+            &["bs", "verify"],
             w.block.read.min(w.block.write) < 512 || !w.block.read.is_multiple_of(8),
             "verify needs blocks of at least 512 bytes, in steps of 8",
         ),
-        (w.data.class == DataClass::Zero, "verify cannot stamp blocks of zeros"),
-        (w.data.dedupe_percent > 0, "verify makes every block different: dedupe is impossible"),
-        (w.jobs > 1 && w.regions == model::Regions::Shared, "verify needs jobs with regions of their own"),
-        (step.prepare == Preparation::Fresh, "verify needs written files"),
+        (&["data", "verify"], w.data.class == DataClass::Zero, "verify cannot stamp blocks of zeros"),
+        (
+            &["dedupe", "verify"],
+            w.data.dedupe_percent > 0,
+            "verify makes every block different: dedupe is impossible",
+        ),
+        (
+            &["regions", "jobs", "verify"],
+            w.jobs > 1 && w.regions == model::Regions::Shared,
+            "verify needs jobs with regions of their own",
+        ),
+        (&["prepare", "verify"], step.prepare == Preparation::Fresh, "verify needs written files"),
     ];
-    found.extend(checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| fatal(what, HELP)));
+    let wrong = checks.into_iter().filter(|(_, wrong, _)| *wrong);
+    found.extend(wrong.map(|(keys, _, what)| fatal(keys, what, HELP)));
 }
 
 /// Why a step by itself cannot be run on a target; `None` if it can.

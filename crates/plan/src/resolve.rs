@@ -6,7 +6,7 @@ use model::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::check::{contradictions, misfits};
+use crate::check::{self, Contradiction, contradictions};
 use crate::draft::{Draft, RateProcess, Rw};
 use crate::options::{OPTIONS, option};
 use crate::parse::{Setting, StepSpec, Suite};
@@ -74,9 +74,10 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
     let mut problems = Vec::new();
     let mut steps: Vec<Step> = Vec::new();
     let mut settings = Vec::new();
+    let mut misfits = Vec::new();
     for spec in &suite.steps {
         for layers in expand(suite, spec, wishes, &mut problems) {
-            let Some(step) = step(spec, &layers, facts, &mut problems) else { continue };
+            let Some(step) = step(spec, &layers, facts, &mut problems, &mut misfits) else { continue };
             match steps.iter().find(|s| s.id == step.id) {
                 None => {
                     steps.push(step);
@@ -96,6 +97,7 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
             }
         }
     }
+    problems.extend(misfits.into_iter().map(Misfit::told));
     let mut unique: Vec<Problem> = Vec::new();
     for problem in problems {
         if !unique.contains(&problem) {
@@ -167,7 +169,58 @@ fn expand(suite: &Suite, spec: &StepSpec, wishes: &Wishes, problems: &mut Vec<Pr
     combinations.into_iter().map(merged).collect()
 }
 
-fn step(spec: &StepSpec, settings: &[Setting], facts: &Facts, problems: &mut Vec<Problem>) -> Option<Step> {
+/// What does not fit together, in all the steps that it is the same in.
+struct Misfit {
+    steps: Vec<String>,
+    place: Place,
+    what: Contradiction,
+}
+
+impl Misfit {
+    /// A contradiction in step `id`, blamed on a flag if one has to do with it, else on the suite's setting
+    /// that has, else on the step.
+    fn new(id: &str, spec: &StepSpec, settings: &[Setting], what: Contradiction) -> Self {
+        let involved = what.keys.iter().filter_map(|key| settings.iter().find(|s| s.key == *key));
+        let places: Vec<&Place> = involved.map(|s| &s.place).filter(|p| **p != Place::Nowhere).collect();
+        let flag = places.iter().find(|place| matches!(place, Place::Flag(_)));
+        let place = flag.or(places.first()).map_or(&spec.place, |place| *place).clone();
+        Self { steps: vec![id.to_owned()], place, what }
+    }
+
+    /// Adds it to what was found before, where it may be the same.
+    fn join(self, found: &mut Vec<Self>) {
+        let same = |other: &&mut Self| {
+            other.place == self.place
+                && other.what.message == self.what.message
+                && other.what.help == self.what.help
+        };
+        match found.iter_mut().find(same) {
+            Some(other) => other.steps.extend(self.steps),
+            None => found.push(self),
+        }
+    }
+
+    fn told(self) -> Problem {
+        /// More steps than this are counted, not named.
+        const NAMED: usize = 3;
+        let named: Vec<String> = self.steps.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
+        let who = match self.steps.len() {
+            1 => format!("step {}", named[0]),
+            n if n <= NAMED => format!("steps {}", named.join(", ")),
+            n => format!("steps {} and {} more", named.join(", "), n - NAMED),
+        };
+        let make = if self.what.fatal { Problem::error } else { Problem::warning };
+        make(self.place, format!("{who}: {}", self.what.message)).help(self.what.help)
+    }
+}
+
+fn step(
+    spec: &StepSpec,
+    settings: &[Setting],
+    facts: &Facts,
+    problems: &mut Vec<Problem>,
+    misfits: &mut Vec<Misfit>,
+) -> Option<Step> {
     let mut draft = Draft::default();
     for setting in settings {
         let option = option(setting.key).expect("settings are made from options");
@@ -188,18 +241,15 @@ fn step(spec: &StepSpec, settings: &[Setting], facts: &Facts, problems: &mut Vec
         Some(title) => Some(fill_in(title, spec, settings, problems)?),
         None => None,
     };
-    let tell = |found: crate::check::Contradiction| {
-        let make = if found.fatal { Problem::error } else { Problem::warning };
-        make(spec.place.clone(), format!("step `{id}`: {}", found.message)).help(found.help)
-    };
-    problems.extend(contradictions(&draft).into_iter().map(tell));
+    let mut found = contradictions(&draft);
     let mut step = finish(draft, id.clone());
     step.title = own_title.unwrap_or_else(|| title(&step));
     let engine = match step.engine {
         EngineChoice::Auto => facts.engines.first(),
         EngineChoice::Only(kind) => facts.engines.iter().find(|e| e.kind == kind),
     };
-    problems.extend(misfits(&step, engine, facts.memory_bytes).into_iter().map(tell));
+    found.extend(check::misfits(&step, engine, facts.memory_bytes));
+    found.into_iter().for_each(|what| Misfit::new(&id, spec, settings, what).join(misfits));
     Some(step)
 }
 

@@ -247,6 +247,18 @@ fn an_engine_that_does_not_work_here_is_refused_with_the_way_out() {
     assert!(problems[0].help.as_deref().unwrap().contains("auto"));
 }
 
+#[test]
+fn what_a_flag_makes_wrong_in_many_steps_is_told_once_and_of_the_flag() {
+    let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
+    let facts = Facts { engines: vec![engine(EngineKind::Psync)], ..facts() };
+    let problems = resolve(&suite, &wishes(&[("engine", "io_uring")]), &facts).unwrap_err();
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    assert_eq!(problems[0].place, Place::Flag("engine".into()));
+    assert!(
+        problems[0].message.starts_with("steps `seq-read`, `seq-write`, `rand-read-d1` and 5 more: io_uring")
+    );
+}
+
 fn target(kind: TargetKind) -> Target {
     Target {
         name: "disk".into(),

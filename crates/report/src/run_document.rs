@@ -264,6 +264,7 @@ impl StepTable<'_> {
             match repeat.finished.as_ref().map(|f| &f.outcome) {
                 Some(RepeatOutcome::Failed(_)) => why = "failed",
                 Some(RepeatOutcome::Interrupted) if why != "failed" => why = "interrupted",
+                Some(RepeatOutcome::Completed) if why == "no good repeat" => why = "not reached",
                 _ => {}
             }
         }
