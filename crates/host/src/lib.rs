@@ -15,6 +15,8 @@ mod identity;
 mod mounts;
 mod signatures;
 mod stack;
+#[cfg(test)]
+mod testing;
 
 pub mod consent;
 pub mod leftovers;
