@@ -57,13 +57,13 @@ fn what_takes_the_place_of_a_target_during_a_run_is_left_alone() {
     std::fs::write(&other, &precious).unwrap();
     let file = path.to_str().unwrap();
     let args = ["run", file, "--overwrite", file, "--rw", "randwrite", "--rounds", "20", "--quiet"];
-    let child = bench
+    let mut child = bench
         .command(&[&args[..], &["--runtime", "100ms", "--json"]].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while std::fs::read(&path).unwrap() == before {
+    while std::fs::read(&path).unwrap() == before && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::fs::rename(&other, &path).unwrap();

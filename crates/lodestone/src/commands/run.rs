@@ -273,16 +273,19 @@ fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
 
 /// Removes what killed runs left in the target directories, and says so.
 fn clean_leftovers(targets: &[Target]) -> Vec<String> {
-    let directories = targets.iter().filter(|t| t.kind == TargetKind::Directory);
-    let found = directories.flat_map(|t| leftovers::find(&t.path));
-    let removed = found.map(|leftover| {
-        let what = format!("{} of the killed run {}", leftover.path.display(), leftover.run);
-        match leftovers::remove(&leftover) {
-            Ok(()) => format!("removed {what}"),
-            Err(error) => format!("cannot remove {what}: {error}"),
+    let mut told = Vec::new();
+    for target in targets.iter().filter(|t| t.kind == TargetKind::Directory) {
+        let found = leftovers::find(&target.path);
+        for leftover in found.leftovers {
+            let what = format!("{} of the killed run {}", leftover.path.display(), leftover.run);
+            told.push(match leftovers::remove(leftover) {
+                Ok(()) => format!("removed {what}"),
+                Err(error) => format!("cannot remove {what}: {error}"),
+            });
         }
-    });
-    removed.collect()
+        told.extend(found.elsewhere.iter().map(|other| format!("left alone {other}")));
+    }
+    told
 }
 
 fn started(args: &RunArgs, host: Host, targets: Vec<Target>, baseline: String, plan: Plan) -> RunStarted {
