@@ -3,22 +3,144 @@
 //! A block device or a file of the user's is overwritten only if it is named twice, once as the target
 //! and once with `--overwrite`, and if everything that would perish with it is named too: partitions,
 //! holders (LVM, LUKS, RAID above it), mounts, swap, and the signature of what lies on it.
+//!
+//! # Invariants
+//! * Permission is for an object and not for a path: a target is opened once and held ([`Hold`]), all
+//!   that is found out is found out about what is held, and every later open is of the same object. What
+//!   somebody puts in its place in the meantime is neither written nor read.
+//! * A [`Hold`] opens for writing only if it came of a [`Consent`], which only [`ask`] makes.
 
 use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::mounts::{device_number, mounts};
-use crate::signatures::signatures;
-use crate::stack::{device_of_node, entries};
-use crate::{Roots, read_line};
+use model::{Target, TargetKind};
+use rustix::fs::{OFlags, SeekFrom};
 
-/// The user's permission to overwrite one file or device. Only [`ask`] makes it.
+use crate::Roots;
+use crate::object::Object;
+use crate::occupants::{Occupant, occupants};
+use crate::signatures::signatures;
+use crate::testfiles::reopen;
+
+/// An existing file or block device of the user's, opened once: every later open is of the same object,
+/// whatever its path stands for by then. While a device is held, its number is not given to another.
 #[derive(Debug)]
-pub struct Consent {
+pub struct Hold {
+    file: File,
     path: PathBuf,
-    /// Something on the device is in use, and the user said to go ahead all the same.
-    shared: bool,
+    object: Object,
+    kind: TargetKind,
+    size_bytes: u64,
+    rights: Rights,
+}
+
+/// What may be done with what is held.
+#[derive(Debug)]
+enum Rights {
+    Read,
+    Write {
+        /// Something on the device is in use, and the user said to go ahead all the same.
+        shared: bool,
+    },
+}
+
+/// The user's permission to overwrite one file or device. Only [`ask`] makes it; it becomes a [`Hold`]
+/// that opens for writing.
+#[derive(Debug)]
+pub struct Consent(Hold);
+
+impl From<Consent> for Hold {
+    fn from(consent: Consent) -> Self {
+        consent.0
+    }
+}
+
+/// What is held is not what was looked at before.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "{path} has changed while it was being looked at: first it was a {first_kind} of {first_bytes} bytes, then a {then_kind} of {then_bytes} bytes; try again once nobody changes it"
+)]
+pub struct Changed {
+    path: String,
+    first_kind: &'static str,
+    first_bytes: u64,
+    then_kind: &'static str,
+    then_bytes: u64,
+}
+
+impl Hold {
+    /// Takes hold of what stands at `path`, for reading only.
+    ///
+    /// # Errors
+    /// The kernel's; `InvalidInput` if it is neither a file nor a block device.
+    pub fn read_only(path: &Path) -> io::Result<Self> {
+        // Looked at before it is opened: opening a pipe would wait, opening a tape would rewind it.
+        let flags = OFlags::PATH.bits() as i32;
+        let place = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let metadata = place.metadata()?;
+        let kind = match metadata.file_type() {
+            kind if kind.is_file() => TargetKind::File,
+            kind if kind.is_block_device() => TargetKind::BlockDevice,
+            _ => {
+                let error = "it is neither a file nor a block device";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+            }
+        };
+        let file = reopen(&place, false, 0)?;
+        let size_bytes = rustix::fs::seek(&file, SeekFrom::End(0))?;
+        let object = Object::of(&metadata);
+        Ok(Self { file, path: path.to_owned(), object, kind, size_bytes, rights: Rights::Read })
+    }
+
+    /// Opens it: for reading, and with permission for writing too.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn open(&self, flags: i32) -> io::Result<File> {
+        reopen(&self.file, matches!(self.rights, Rights::Write { .. }), flags)
+    }
+
+    /// Keeps everybody else from mounting or claiming the device while the returned file is open.
+    /// `None` without permission to overwrite, if the user named occupants that are in use, or for a
+    /// file.
+    ///
+    /// # Errors
+    /// `EBUSY` if somebody has claimed the device since permission was given.
+    pub fn claim(&self) -> io::Result<Option<File>> {
+        match self.rights {
+            Rights::Write { shared: false } if self.kind == TargetKind::BlockDevice => {
+                reopen(&self.file, true, OFlags::EXCL.bits() as i32).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes sure that this is what `target` says: it was looked at earlier, by its path.
+    ///
+    /// # Errors
+    /// [`Changed`] if kind or size differ.
+    pub fn is_still(&self, target: &Target) -> Result<(), Changed> {
+        if (self.kind, self.size_bytes) == (target.kind, target.size_bytes) {
+            return Ok(());
+        }
+        Err(Changed {
+            path: self.path.display().to_string(),
+            first_kind: word(target.kind),
+            first_bytes: target.size_bytes,
+            then_kind: word(self.kind),
+            then_bytes: self.size_bytes,
+        })
+    }
+}
+
+fn word(kind: TargetKind) -> &'static str {
+    match kind {
+        TargetKind::Directory => "directory",
+        TargetKind::File => "file",
+        TargetKind::BlockDevice => "block device",
+    }
 }
 
 /// Why there is no permission.
@@ -51,249 +173,195 @@ pub enum Refusal {
     },
 }
 
-/// Asks for permission to overwrite `target`, a path free of links. `named` is what the user gave with
+/// Asks for permission to overwrite what stands at `target`. `named` is what the user gave with
 /// `--overwrite`: paths or names, in any order.
 ///
 /// # Errors
 /// [`Refusal`], with what would have to be named.
 pub fn ask(roots: &Roots, target: &Path, named: &[String]) -> Result<Consent, Refusal> {
-    let paths: Vec<PathBuf> = named.iter().filter_map(|n| fs::canonicalize(n).ok()).collect();
-    if !paths.iter().any(|p| p == target) {
+    let unreadable =
+        |error: io::Error| Refusal::Unreadable { path: target.to_owned(), error: error.to_string() };
+    let named: Vec<Named> = named.iter().map(|text| Named::new(text)).collect();
+    let hold = Hold::read_only(target).map_err(unreadable)?;
+    if !named.iter().any(|n| n.object == Some(hold.object)) {
         return Err(Refusal::NotNamed(target.to_owned()));
     }
-    let unreadable =
-        |error: std::io::Error| Refusal::Unreadable { path: target.to_owned(), error: error.to_string() };
-    let metadata = fs::metadata(target).map_err(unreadable)?;
-    let mut occupants = Vec::new();
-    if metadata.file_type().is_block_device() {
-        let device = device_of_node(target).unwrap_or_default();
-        occupants = device_occupants(roots, device);
-        let file = File::open(target).map_err(unreadable)?;
-        let size = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0)).map_err(|e| unreadable(e.into()))?;
-        let marks = signatures(&file, size).map_err(unreadable)?;
-        occupants.extend(marks.into_iter().map(|name| Occupant { name: name.to_owned(), in_use: false }));
-    } else {
-        occupants.extend(file_users(roots, target));
+    let mut occupants = occupants(roots, hold.object);
+    if hold.kind == TargetKind::BlockDevice {
+        let marks = signatures(&hold.file, hold.size_bytes).map_err(unreadable)?;
+        occupants.extend(marks.into_iter().map(|name| Occupant::new(name, false)));
     }
-    let missing: Vec<String> = occupants
-        .iter()
-        .filter(|o| !named.contains(&o.name) && !paths.iter().any(|p| p == Path::new(&o.name)))
-        .map(|o| o.name.clone())
-        .collect();
+    let is_missing = |o: &&Occupant| !named.iter().any(|n| n.means(o));
+    let missing: Vec<String> = occupants.iter().filter(is_missing).map(|o| o.name.clone()).collect();
     if missing.is_empty() {
-        return Ok(Consent { path: target.to_owned(), shared: occupants.iter().any(|o| o.in_use) });
+        let shared = occupants.iter().any(|o| o.in_use);
+        return Ok(Consent(Hold { rights: Rights::Write { shared }, ..hold }));
     }
     let occupants = occupants.into_iter().map(|o| o.name).collect();
     Err(Refusal::Occupied { path: target.display().to_string(), occupants, missing })
 }
 
-/// Something on a device that would perish.
-struct Occupant {
-    name: String,
-    /// The kernel is using it now.
-    in_use: bool,
+/// Something that the user gave with `--overwrite`.
+struct Named<'a> {
+    text: &'a str,
+    /// If it is a path: free of links, and what stands there.
+    path: Option<PathBuf>,
+    object: Option<Object>,
 }
 
-/// Partitions, holders, mounts and swap on a device and everything above it.
-fn device_occupants(roots: &Roots, device: (u32, u32)) -> Vec<Occupant> {
-    let mut above = Vec::new();
-    collect_above(roots, device, &mut above);
-    let mut occupants = Vec::new();
-    for (name, is_partition) in &above {
-        occupants.push(Occupant { name: format!("/dev/{name}"), in_use: !is_partition });
+impl<'a> Named<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, path: fs::canonicalize(text).ok(), object: Object::at(text) }
     }
-    let mut names: Vec<String> = above.into_iter().map(|(name, _)| name).collect();
-    let numbers = |name: &String| {
-        device_number(&read_line(roots.sys.join("class/block").join(name.replace('/', "!")).join("dev"))?)
-    };
-    let mut devices: Vec<(u32, u32)> = names.iter().filter_map(numbers).collect();
-    devices.push(device);
-    names.extend(name_of(roots, device));
-    for mount in mounts(roots) {
-        let by_source = names.iter().any(|n| is_node(&mount.source, n));
-        if devices.contains(&mount.device) || by_source || btrfs_holds(roots, &mount.source, &names) {
-            occupants.push(Occupant { name: mount.point.display().to_string(), in_use: true });
-        }
-    }
-    let swaps = fs::read_to_string(roots.proc.join("swaps")).unwrap_or_default();
-    let swap =
-        |line: &str| line.split_whitespace().next().is_some_and(|s| names.iter().any(|n| is_node(s, n)));
-    if swaps.lines().skip(1).any(swap) {
-        occupants.push(Occupant { name: "swap".to_owned(), in_use: true });
-    }
-    occupants
-}
 
-/// True if `path`, links followed, is the node of the device called `name`.
-fn is_node(path: &str, name: &str) -> bool {
-    let node = PathBuf::from(format!("/dev/{name}"));
-    Path::new(path) == node || fs::canonicalize(path).is_ok_and(|p| p == node)
-}
-
-/// True if the mounted btrfs with this source has one of the devices among its members.
-fn btrfs_holds(roots: &Roots, source: &str, names: &[String]) -> bool {
-    let Some(source) = source.strip_prefix("/dev/") else { return false };
-    entries(&roots.sys.join("fs/btrfs")).iter().any(|set| {
-        let devices = set.join("devices");
-        devices.join(source).exists() && names.iter().any(|n| devices.join(n.replace('/', "!")).exists())
-    })
-}
-
-fn directory_of(roots: &Roots, device: (u32, u32)) -> Option<PathBuf> {
-    fs::canonicalize(roots.sys.join(format!("dev/block/{}:{}", device.0, device.1))).ok()
-}
-
-fn name_of(roots: &Roots, device: (u32, u32)) -> Option<String> {
-    Some(directory_of(roots, device)?.file_name()?.to_string_lossy().replace('!', "/"))
-}
-
-/// Names of all partitions and holders above a device, each once, and whether it is a partition.
-fn collect_above(roots: &Roots, device: (u32, u32), above: &mut Vec<(String, bool)>) {
-    let Some(directory) = directory_of(roots, device) else { return };
-    let partitions = entries(&directory).into_iter().filter(|e| e.join("partition").exists());
-    let found: Vec<(PathBuf, bool)> = partitions
-        .map(|p| (p, true))
-        .chain(entries(&directory.join("holders")).into_iter().map(|h| (h, false)))
-        .collect();
-    for (path, is_partition) in found {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().replace('!', "/");
-        if above.iter().any(|(known, _)| *known == name) {
-            continue;
-        }
-        above.push((name, is_partition));
-        if let Some(number) = read_line(path.join("dev")).and_then(|d| device_number(&d)) {
-            collect_above(roots, number, above);
-        }
-    }
-}
-
-/// Loop devices on a file, and swap in it.
-fn file_users(roots: &Roots, file: &Path) -> Vec<Occupant> {
-    let mut users = Vec::new();
-    for device in entries(&roots.sys.join("class/block")) {
-        let backing = read_line(device.join("loop/backing_file"));
-        if backing.is_some_and(|b| Path::new(&b) == file) {
-            let name = device.file_name().unwrap_or_default().to_string_lossy();
-            users.push(Occupant { name: format!("/dev/{name}"), in_use: true });
-        }
-    }
-    let swaps = fs::read_to_string(roots.proc.join("swaps")).unwrap_or_default();
-    if swaps.lines().skip(1).any(|l| l.split_whitespace().next().is_some_and(|s| Path::new(s) == file)) {
-        users.push(Occupant { name: "swap".to_owned(), in_use: true });
-    }
-    users
-}
-
-/// Opens an existing file or device: for reading, or with permission for writing too.
-///
-/// # Errors
-/// The kernel's; among them `EBUSY` if somebody has taken the device since permission was given.
-///
-/// # Panics
-/// If the permission is for another path.
-pub fn open(path: &Path, consent: Option<&Consent>, flags: i32) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags);
-    if let Some(consent) = consent {
-        assert_eq!(consent.path, path, "the permission is for another path");
-        options.write(true);
-    }
-    options.open(path)
-}
-
-impl Consent {
-    /// Keeps everybody else from mounting or claiming the device while the returned file is open.
-    /// `None` if the user named occupants that are in use, or for a file.
-    ///
-    /// # Errors
-    /// `EBUSY` if somebody has claimed the device since permission was given.
-    pub fn claim(&self) -> std::io::Result<Option<File>> {
-        let is_device = fs::metadata(&self.path)?.file_type().is_block_device();
-        if self.shared || !is_device {
-            return Ok(None);
-        }
-        let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
-        OpenOptions::new().read(true).write(true).custom_flags(exclusive).open(&self.path).map(Some)
+    /// True if this names the occupant: by its name, by any node of a device, by any path to a mount
+    /// point.
+    fn means(&self, occupant: &Occupant) -> bool {
+        self.text == occupant.name
+            || occupant.device.is_some_and(|number| self.object == Some(Object::Device(number)))
+            || self.path.as_deref() == Some(Path::new(&occupant.name))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::FileExt;
 
-    /// A disk with one partition that holds LUKS, which is mounted; made as a tree.
-    fn made() -> (tempfile::TempDir, Roots) {
+    use crate::testing::{self, LoopDevice, Mounted};
+
+    fn scratch() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().canonicalize().unwrap();
-        let file = |path: &str, content: &str| {
-            let path = root.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
-        };
-        file("sys/devices/sda/dev", "8:0");
-        file("sys/devices/sda/sda1/dev", "8:1");
-        file("sys/devices/sda/sda1/partition", "1");
-        file("sys/devices/dm-0/dev", "253:0");
-        file("sys/devices/sdb/dev", "8:16");
-        for path in ["sys/dev/block", "sys/devices/sda/sda1/holders", "sys/class/block"] {
-            fs::create_dir_all(root.join(path)).unwrap();
-        }
-        let link = |to: &str, at: &str| std::os::unix::fs::symlink(root.join(to), root.join(at)).unwrap();
-        link("sys/devices/sda", "sys/dev/block/8:0");
-        link("sys/devices/sda/sda1", "sys/dev/block/8:1");
-        link("sys/devices/dm-0", "sys/dev/block/253:0");
-        link("sys/devices/sdb", "sys/dev/block/8:16");
-        link("sys/devices/dm-0", "sys/devices/sda/sda1/holders/dm-0");
-        for name in ["sda", "dm-0", "sdb"] {
-            link(&format!("sys/devices/{name}"), &format!("sys/class/block/{name}"));
-        }
-        file("proc/self/mountinfo", "30 1 253:0 / /secret rw - ext4 /dev/mapper/secret rw\n");
-        file("proc/swaps", "Filename Type Size Used Priority\n/dev/sdb partition 100 0 -2\n");
-        let roots = Roots { proc: root.join("proc"), sys: root.join("sys") };
-        (directory, roots)
+        let path = directory.path().canonicalize().unwrap();
+        (directory, path)
     }
 
-    #[test]
-    fn partitions_holders_and_mounts_above_a_disk_are_all_found() {
-        let (_directory, roots) = made();
-        let names: Vec<String> = device_occupants(&roots, (8, 0)).into_iter().map(|o| o.name).collect();
-        assert_eq!(names, ["/dev/sda1", "/dev/dm-0", "/secret"]);
-    }
-
-    #[test]
-    fn swap_is_found() {
-        let (_directory, roots) = made();
-        let occupants = device_occupants(&roots, (8, 16));
-        assert_eq!(occupants.iter().map(|o| o.name.as_str()).collect::<Vec<_>>(), ["swap"]);
-        assert!(occupants[0].in_use);
+    fn consent(path: &Path) -> Result<Consent, Refusal> {
+        ask(&Roots::default(), path, &[path.display().to_string()])
     }
 
     #[test]
     fn a_file_is_overwritten_only_when_named_also_through_a_link() {
         let roots = Roots::default();
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().canonicalize().unwrap().join("data");
-        let other = directory.path().join("other");
-        let link = directory.path().join("link");
+        let (_directory, place) = scratch();
+        let [path, other, link, hard] = ["data", "other", "link", "hard"].map(|name| place.join(name));
         fs::write(&path, "mine").unwrap();
         fs::write(&other, "also mine").unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
+        fs::hard_link(&path, &hard).unwrap();
         let named =
             |paths: &[&Path]| -> Vec<String> { paths.iter().map(|p| p.display().to_string()).collect() };
         assert_eq!(ask(&roots, &path, &[]).unwrap_err(), Refusal::NotNamed(path.clone()));
         assert_eq!(ask(&roots, &path, &named(&[&other])).unwrap_err(), Refusal::NotNamed(path.clone()));
         assert!(ask(&roots, &path, &named(&[&other, &link])).is_ok());
+        assert!(ask(&roots, &path, &named(&[&hard])).is_ok());
     }
 
     #[test]
     fn without_permission_a_file_opens_for_reading_only() {
-        use std::os::unix::fs::FileExt;
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().canonicalize().unwrap().join("data");
+        let (_directory, place) = scratch();
+        let path = place.join("data");
         fs::write(&path, "mine").unwrap();
-        assert!(open(&path, None, 0).unwrap().write_all_at(b"x", 0).is_err());
-        let consent = ask(&Roots::default(), &path, &[path.display().to_string()]).unwrap();
-        assert!(open(&path, Some(&consent), 0).unwrap().write_all_at(b"x", 0).is_ok());
+        let reading = Hold::read_only(&path).unwrap();
+        assert!(reading.open(0).unwrap().write_all_at(b"x", 0).is_err());
+        assert!(reading.claim().unwrap().is_none());
+        let writing = Hold::from(consent(&path).unwrap());
+        writing.open(0).unwrap().write_all_at(b"x", 0).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"xine");
+    }
+
+    /// Permission was bound to a path that was opened again for each repeat, so that what had been put
+    /// there in the meantime was overwritten without anybody's consent.
+    #[test]
+    fn what_takes_the_place_of_the_target_is_neither_written_nor_read() {
+        let (_directory, place) = scratch();
+        let (path, kept, other) = (place.join("data"), place.join("kept"), place.join("other"));
+        fs::write(&path, "mine").unwrap();
+        fs::hard_link(&path, &kept).unwrap();
+        fs::write(&other, "precious").unwrap();
+        let writing = Hold::from(consent(&path).unwrap());
+        let reading = Hold::read_only(&path).unwrap();
+        fs::rename(&other, &path).unwrap();
+
+        writing.open(0).unwrap().write_all_at(b"gone", 0).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"precious");
+        assert_eq!(fs::read(&kept).unwrap(), b"gone");
+        let mut content = [0; 4];
+        reading.open(0).unwrap().read_exact_at(&mut content, 0).unwrap();
+        assert_eq!(&content, b"gone");
+        fs::remove_file(&path).unwrap();
+        reading.open(0).unwrap().read_exact_at(&mut content, 0).unwrap();
+    }
+
+    #[test]
+    fn what_has_changed_since_it_was_looked_at_is_refused() {
+        let (_directory, place) = scratch();
+        let path = place.join("data");
+        fs::write(&path, "mine").unwrap();
+        let target = crate::target::inspect(&Roots::default(), path.to_str().unwrap()).unwrap();
+        let before = Hold::read_only(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "longer than it was").unwrap();
+        assert_eq!(before.is_still(&target), Ok(()));
+        let said = Hold::read_only(&path).unwrap().is_still(&target).unwrap_err().to_string();
+        assert!(said.contains("a file of 4 bytes, then a file of 18 bytes"), "{said}");
+    }
+
+    #[test]
+    fn only_files_and_block_devices_are_held_and_nothing_else_is_even_opened() {
+        let (_directory, place) = scratch();
+        let pipe = place.join("pipe");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        // Opening the pipe would wait for a writer for ever.
+        for path in [pipe.as_path(), &place, Path::new("/dev/null")] {
+            let said = consent(path).unwrap_err().to_string();
+            assert!(said.contains("neither a file nor a block device"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_under_a_loop_device_is_refused_by_any_of_its_names() {
+        let (_directory, place) = scratch();
+        let (image, link) = (place.join("image"), place.join("link"));
+        fs::write(&image, vec![0; 1 << 20]).unwrap();
+        fs::hard_link(&image, &link).unwrap();
+        let Some(device) = LoopDevice::over(&image) else { return };
+        let Err(Refusal::Occupied { missing, .. }) = consent(&link) else { panic!("it is in use") };
+        assert_eq!(missing, [device.path.as_str()]);
+        let named = [link.display().to_string(), device.path.clone()];
+        assert!(ask(&Roots::default(), &link, &named).is_ok());
+    }
+
+    #[test]
+    fn a_device_is_the_same_by_any_of_its_nodes_and_claimed_unless_it_is_shared() {
+        let (_directory, place) = scratch();
+        let (image, node, point) = (place.join("image"), place.join("node"), place.join("point"));
+        File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        fs::create_dir(&point).unwrap();
+        let Some(device) = LoopDevice::over(&image) else { return };
+        let Some(Object::Device((major, minor))) = Object::at(&device.path) else { panic!("a device") };
+        let (major, minor) = (major.to_string(), minor.to_string());
+        if testing::tool("mknod", &[node.to_str().unwrap(), "b", &major, &minor]).is_none() {
+            return;
+        }
+        let named = [node.display().to_string()];
+        let hold = Hold::from(ask(&Roots::default(), Path::new(&device.path), &named).unwrap());
+        let claimed = hold.claim().unwrap();
+        assert!(claimed.is_some());
+        assert_eq!(hold.claim().unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        hold.open(0).unwrap().write_all_at(&[1; 512], 0).unwrap();
+        drop((claimed, hold));
+
+        if testing::tool("mkfs.ext4", &["-q", &device.path]).is_none() {
+            return;
+        }
+        let Some(mounted) = Mounted::on(&point, &[&device.path]) else { return };
+        let [through_a_link, mark] = [place.join("to-point"), "ext2/3/4".into()];
+        std::os::unix::fs::symlink(&mounted.point, &through_a_link).unwrap();
+        let named = [&node, &through_a_link, &mark].map(|p| p.display().to_string());
+        let hold = Hold::from(ask(&Roots::default(), Path::new(&device.path), &named).unwrap());
+        assert!(hold.claim().unwrap().is_none(), "what is mounted cannot be claimed");
     }
 
     #[test]

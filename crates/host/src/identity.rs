@@ -11,12 +11,11 @@ use crate::{Roots, read_line};
 pub fn identify(roots: &Roots) -> Host {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
-    let name = text(uname.nodename());
+    let (id, name) = id_and_name();
     let cpuinfo = std::fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
     let meminfo = std::fs::read_to_string(roots.proc.join("meminfo")).unwrap_or_default();
-    let machine_id = read_line("/etc/machine-id").unwrap_or_else(|| name.clone());
     Host {
-        id: format!("{:012x}", xxh3_64(machine_id.as_bytes()) >> 16),
+        id,
         name,
         kernel: text(uname.release()),
         architecture: text(uname.machine()),
@@ -27,6 +26,14 @@ pub fn identify(roots: &Roots) -> Host {
         os: os_name(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),
         facts: BTreeMap::new(),
     }
+}
+
+/// What tells this machine from others, and what people call it. Where the system has no identifier of
+/// its own, as in many containers, the name has to do.
+pub(crate) fn id_and_name() -> (String, String) {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let machine_id = read_line("/etc/machine-id").unwrap_or_else(|| name.clone());
+    (format!("{:012x}", xxh3_64(machine_id.as_bytes()) >> 16), name)
 }
 
 fn field(text: &str, names: &[&str]) -> Option<String> {

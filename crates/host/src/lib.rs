@@ -5,8 +5,8 @@
 //! * Only here are /proc and /sys read and other programs started. Both roots can be swapped ([`Roots`]),
 //!   so that machines that are not at hand can be tested as made trees.
 //! * Nothing needs udev, and nothing needs root unless it says so.
-//! * A block device or a file of the user's is opened for writing only with a [`Consent`], which only
-//!   [`consent::ask`] can make.
+//! * A block device or a file of the user's is opened once and held ([`Hold`]), and opened for writing
+//!   only by a hold that came of a [`Consent`], which only [`consent::ask`] can make.
 //! * What is created is unlinked while open wherever the filesystem allows it; what must have a name
 //!   stands in a private directory with a manifest, by which [`leftovers`] finds it again.
 
@@ -14,8 +14,12 @@ mod counters;
 mod identity;
 mod limits;
 mod mounts;
+mod object;
+mod occupants;
 mod signatures;
 mod stack;
+#[cfg(test)]
+mod testing;
 
 pub mod consent;
 pub mod leftovers;
@@ -25,7 +29,7 @@ pub mod testfiles;
 
 use std::path::PathBuf;
 
-pub use consent::Consent;
+pub use consent::{Consent, Hold};
 pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
 pub use identity::identify;
 pub use limits::allow_many_files;

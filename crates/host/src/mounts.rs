@@ -64,7 +64,7 @@ pub(crate) fn device_number(text: &str) -> Option<(u32, u32)> {
 }
 
 /// The kernel writes space, tab, newline and backslash as a backslash and three octal digits.
-fn unescape(field: &[u8]) -> Vec<u8> {
+pub(crate) fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
     while let [first, tail @ ..] = rest {

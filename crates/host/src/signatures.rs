@@ -7,67 +7,128 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+/// Where on a device a mark stands.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// So many bytes from the start.
+    Start(u64),
+    /// So many bytes before the end, rounded down to a multiple of `unit`.
+    End { back: u64, unit: u64 },
+}
+
+use Place::{End, Start};
+
+impl Place {
+    /// Bytes from the start of a device of `size` bytes; `None` if it has no such place.
+    fn offset(self, size: u64) -> Option<u64> {
+        match self {
+            Start(offset) => Some(offset),
+            End { back, unit } => size.checked_sub(back).map(|offset| offset / unit * unit),
+        }
+    }
+}
+
+/// What a format writes, and all the places in which it may stand.
 struct Mark {
     name: &'static str,
-    offset: u64,
+    places: &'static [Place],
     bytes: &'static [u8],
 }
 
-const fn mark(name: &'static str, offset: u64, bytes: &'static [u8]) -> Mark {
-    Mark { name, offset, bytes }
+const fn mark(name: &'static str, places: &'static [Place], bytes: &'static [u8]) -> Mark {
+    Mark { name, places, bytes }
 }
 
-/// Marks at a fixed place from the start.
+/// The last but `n` sector of 512 bytes.
+const fn sector_before_end(n: u64) -> Place {
+    End { back: 512 * (n + 1), unit: 512 }
+}
+
+/// The last ten bytes of the first page, for every size of page that Linux has.
+const SWAP: &[Place] = &[Start(0xff6), Start(0x1ff6), Start(0x3ff6), Start(0x7ff6), Start(0xfff6)];
+/// In the second sector from either end, for sectors of 512 and of 4096 bytes.
+const GPT: &[Place] = &[Start(0x200), Start(0x1000), sector_before_end(0), End { back: 4096, unit: 4096 }];
+/// Formats 1.1 and 1.2 at the start, 1.0 and 0.90 at the end (md(4)).
+const MD: &[Place] = &[
+    Start(0),
+    Start(0x1000),
+    End { back: 8 * 1024, unit: 4 * 1024 },
+    End { back: 64 * 1024, unit: 64 * 1024 },
+];
+/// The label may be in any of the first four sectors.
+const LVM: &[Place] = &[Start(0), Start(0x200), Start(0x400), Start(0x600)];
+/// In the last but one sector, for sectors of 512 and of 4096 bytes.
+const INTEL_RAID: &[Place] = &[sector_before_end(1), End { back: 8192, unit: 4096 }];
+/// The anchor is the last sector; some controllers leave 256 more behind it.
+const DDF: &[Place] = &[sector_before_end(0), sector_before_end(256)];
+
 const MARKS: &[Mark] = &[
-    mark("ext2/3/4", 0x438, &[0x53, 0xef]),
-    mark("xfs", 0, b"XFSB"),
-    mark("btrfs", 0x1_0040, b"_BHRfS_M"),
-    mark("f2fs", 0x400, &[0x10, 0x20, 0xf5, 0xf2]),
-    mark("ntfs", 3, b"NTFS    "),
-    mark("exfat", 3, b"EXFAT   "),
-    mark("fat", 0x36, b"FAT1"),
-    mark("fat", 0x52, b"FAT32"),
-    mark("iso9660", 0x8001, b"CD001"),
-    mark("squashfs", 0, b"hsqs"),
-    mark("erofs", 0x400, &[0xe2, 0xe1, 0xf5, 0xe0]),
-    mark("bcachefs/bcache", 0x1018, &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca]),
-    mark("luks", 0, b"LUKS\xba\xbe"),
-    mark("lvm", 0x200, b"LABELONE"),
-    mark("lvm", 0x000, b"LABELONE"),
-    mark("md raid", 0x1000, &[0xfc, 0x4e, 0x2b, 0xa9]),
-    mark("md raid", 0, &[0xfc, 0x4e, 0x2b, 0xa9]),
-    mark("swap", 0xff6, b"SWAPSPACE2"),
-    mark("swap", 0xfff6, b"SWAPSPACE2"),
-    mark("gpt", 0x200, b"EFI PART"),
-    mark("gpt", 0x1000, b"EFI PART"),
-    mark("zfs", 0x2_0000, &[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0]),
-    mark("zfs", 0x2_0000, &[0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c]),
-    mark("ceph", 0, b"bluestore block device"),
-    mark("drbd", 0, &[0x83, 0x74, 0x02, 0x6b]),
+    mark("ext2/3/4", &[Start(0x438)], &[0x53, 0xef]),
+    mark("xfs", &[Start(0)], b"XFSB"),
+    mark("btrfs", &[Start(0x1_0040)], b"_BHRfS_M"),
+    mark("f2fs", &[Start(0x400)], &[0x10, 0x20, 0xf5, 0xf2]),
+    mark("ntfs", &[Start(3)], b"NTFS    "),
+    mark("exfat", &[Start(3)], b"EXFAT   "),
+    mark("fat", &[Start(0x36)], b"FAT1"),
+    mark("fat", &[Start(0x52)], b"FAT32"),
+    mark("bitlocker", &[Start(3)], b"-FVE-FS-"),
+    mark("hfs+", &[Start(0x400)], b"H+"),
+    mark("hfs+", &[Start(0x400)], b"HX"),
+    mark("apfs", &[Start(32)], b"NXSB"),
+    mark("jfs", &[Start(0x8000)], b"JFS1"),
+    mark("reiserfs", &[Start(0x1_0034), Start(0x2034), Start(0x1_0000)], b"ReIsEr"),
+    mark("nilfs2", &[Start(0x406)], &[0x34, 0x34]),
+    mark("iso9660", &[Start(0x8001)], b"CD001"),
+    mark("udf", &[Start(0x8001)], b"BEA01"),
+    mark("squashfs", &[Start(0)], b"hsqs"),
+    mark("erofs", &[Start(0x400)], &[0xe2, 0xe1, 0xf5, 0xe0]),
+    mark("bcache", &[Start(0x1018)], b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"),
+    mark("bcachefs", &[Start(0x1018)], b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef"),
+    mark("luks", &[Start(0)], b"LUKS\xba\xbe"),
+    mark("lvm", LVM, b"LABELONE"),
+    mark("md raid", MD, &[0xfc, 0x4e, 0x2b, 0xa9]),
+    mark("intel raid", INTEL_RAID, b"Intel Raid ISM Cfg Sig. "),
+    mark("ddf raid", DDF, &[0xde, 0x11, 0xde, 0x11]),
+    mark("stratis", &[Start(0x204), Start(0x1204)], b"!Stra0tis\x86\xff\x02^\x41rh"),
+    mark("vdo", &[Start(0)], b"dmvdo001"),
+    mark("swap", SWAP, b"SWAPSPACE2"),
+    mark("swap", SWAP, b"SWAP-SPACE"),
+    mark("gpt", GPT, b"EFI PART"),
+    mark("zfs", &[Start(0x2_0000)], &[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0]),
+    mark("zfs", &[Start(0x2_0000)], &[0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c]),
+    mark("ceph", &[Start(0)], b"bluestore block device"),
+    mark("drbd", &[Start(0)], &[0x83, 0x74, 0x02, 0x6b]),
 ];
 
-/// Names of what the first `size` bytes of a device carry, each once.
+/// Names of what a device of `size` bytes carries, each once. Places beyond its end are not looked at.
 ///
 /// # Errors
 /// The kernel's, if the device cannot be read.
 pub(crate) fn signatures(device: &File, size: u64) -> io::Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for mark in MARKS {
-        let mut bytes = vec![0; mark.bytes.len()];
-        if mark.offset + bytes.len() as u64 <= size {
-            device.read_exact_at(&mut bytes, mark.offset)?;
-            if bytes == mark.bytes && !found.contains(&mark.name) {
-                found.push(mark.name);
-            }
+        if !found.contains(&mark.name) && stands_on(mark, device, size)? {
+            found.push(mark.name);
         }
     }
     if found.is_empty() && has_mbr(device, size)? {
         found.push("mbr");
     }
-    if !found.contains(&"md raid") && has_md_at_end(device, size)? {
-        found.push("md raid");
-    }
     Ok(found)
+}
+
+/// True if the mark is in one of its places.
+fn stands_on(mark: &Mark, device: &File, size: u64) -> io::Result<bool> {
+    let mut bytes = vec![0; mark.bytes.len()];
+    for offset in mark.places.iter().filter_map(|place| place.offset(size)) {
+        if offset + bytes.len() as u64 <= size {
+            device.read_exact_at(&mut bytes, offset)?;
+            if bytes == mark.bytes {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// A boot sector's mark alone proves nothing (FAT and NTFS have it too); with a used entry in the
@@ -82,27 +143,10 @@ fn has_mbr(device: &File, size: u64) -> io::Result<bool> {
     Ok(sector[510..] == [0x55, 0xaa] && used)
 }
 
-/// md's formats 1.0 and 0.90 stand near the end (md(4)).
-fn has_md_at_end(device: &File, size: u64) -> io::Result<bool> {
-    const MAGIC: [u8; 4] = [0xfc, 0x4e, 0x2b, 0xa9];
-    if size < 128 * 1024 {
-        return Ok(false);
-    }
-    let v1_0 = (size / 512 - 16) / 8 * 8 * 512;
-    let v0_90 = size / 65_536 * 65_536 - 65_536;
-    for place in [v1_0, v0_90] {
-        let mut bytes = [0; 4];
-        device.read_exact_at(&mut bytes, place)?;
-        if bytes == MAGIC {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     fn device(len: u64, writes: &[(u64, &[u8])]) -> File {
         let file = tempfile::tempfile().unwrap();
@@ -112,28 +156,105 @@ mod tests {
     }
 
     #[test]
-    fn every_mark_is_found_under_its_name() {
-        for mark in MARKS {
-            let file = device(4 << 20, &[(mark.offset, mark.bytes)]);
-            assert!(signatures(&file, 4 << 20).unwrap().contains(&mark.name), "{}", mark.name);
+    fn every_mark_is_found_in_each_of_its_places_and_nowhere_else() {
+        for size in [4 << 20, (4 << 20) + 512 * 3] {
+            for mark in MARKS {
+                for place in mark.places {
+                    let offset = place.offset(size).unwrap();
+                    let file = device(size, &[(offset, mark.bytes)]);
+                    assert_eq!(signatures(&file, size).unwrap(), [mark.name], "{place:?}");
+                    let beside = device(size, &[(offset + 1, mark.bytes)]);
+                    assert!(signatures(&beside, size).unwrap().is_empty(), "{} {place:?}", mark.name);
+                }
+            }
         }
     }
 
     #[test]
-    fn raid_marks_at_the_end_and_partition_tables_are_found() {
-        let size = (4 << 20) + 512 * 3;
-        let v1_0 = (size / 512 - 16) / 8 * 8 * 512;
-        let file = device(size, &[(v1_0, &[0xfc, 0x4e, 0x2b, 0xa9])]);
-        assert_eq!(signatures(&file, size).unwrap(), ["md raid"]);
+    fn the_formats_that_were_once_overlooked_are_known_at_their_documented_places() {
+        const SIZE: u64 = 1 << 20;
+        let known: [(&str, u64, &[u8]); 24] = [
+            ("swap", 0x1ff6, b"SWAPSPACE2"),
+            ("swap", 0x3ff6, b"SWAPSPACE2"),
+            ("swap", 0x7ff6, b"SWAPSPACE2"),
+            ("swap", 0xff6, b"SWAP-SPACE"),
+            ("swap", 0xfff6, b"SWAP-SPACE"),
+            ("bitlocker", 3, b"-FVE-FS-"),
+            ("hfs+", 0x400, b"H+"),
+            ("hfs+", 0x400, b"HX"),
+            ("apfs", 32, b"NXSB"),
+            ("jfs", 0x8000, b"JFS1"),
+            ("reiserfs", 0x1_0034, b"ReIsErFs"),
+            ("reiserfs", 0x1_0034, b"ReIsEr2Fs"),
+            ("reiserfs", 0x1_0034, b"ReIsEr3Fs"),
+            ("nilfs2", 0x406, &[0x34, 0x34]),
+            ("udf", 0x8001, b"BEA01"),
+            ("iso9660", 0x8001, b"CD001"),
+            ("intel raid", SIZE - 1024, b"Intel Raid ISM Cfg Sig. "),
+            ("ddf raid", SIZE - 512, &[0xde, 0x11, 0xde, 0x11]),
+            ("stratis", 0x204, b"!Stra0tis\x86\xff\x02^\x41rh"),
+            ("stratis", 0x1204, b"!Stra0tis\x86\xff\x02^\x41rh"),
+            ("vdo", 0, b"dmvdo001"),
+            ("gpt", SIZE - 512, b"EFI PART"),
+            ("gpt", SIZE - 4096, b"EFI PART"),
+            ("md raid", SIZE - 8192, &[0xfc, 0x4e, 0x2b, 0xa9]),
+        ];
+        for (name, offset, bytes) in known {
+            let file = device(SIZE, &[(offset, bytes)]);
+            assert_eq!(signatures(&file, SIZE).unwrap(), [name], "{name} at {offset}");
+        }
+    }
+
+    #[test]
+    fn bcache_and_bcachefs_are_told_apart_by_their_whole_identifier() {
+        let text = |identifier: &str| -> Vec<u8> {
+            let digits: String = identifier.chars().filter(|c| *c != '-').collect();
+            (0..16).map(|i| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).unwrap()).collect()
+        };
+        for (name, identifier) in [
+            ("bcache", "c68573f6-4e1a-45ca-8265-f57f48ba6d81"),
+            ("bcachefs", "c68573f6-66ce-90a9-d96a-60cf803df7ef"),
+        ] {
+            let file = device(1 << 20, &[(0x1018, &text(identifier))]);
+            assert_eq!(signatures(&file, 1 << 20).unwrap(), [name]);
+        }
+    }
+
+    #[test]
+    fn a_used_partition_table_is_found() {
         let table = device(1 << 20, &[(450, &[0x83]), (510, &[0x55, 0xaa])]);
         assert_eq!(signatures(&table, 1 << 20).unwrap(), ["mbr"]);
     }
 
     #[test]
-    fn empty_and_random_devices_carry_nothing() {
-        assert!(signatures(&device(1 << 20, &[]), 1 << 20).unwrap().is_empty());
-        assert!(signatures(&device(100, &[]), 100).unwrap().is_empty());
+    fn empty_short_and_random_devices_carry_nothing() {
+        for size in [0, 1, 4, 100, 511, 512, 513, 1023, 4095, 4096, 8192, 65_536, 131_071, 1 << 20] {
+            assert!(signatures(&device(size, &[]), size).unwrap().is_empty(), "{size} bytes");
+        }
         let noise: Vec<u8> = (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         assert!(signatures(&device(1 << 20, &[(0, &noise)]), 1 << 20).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_the_real_tools_write_is_found() {
+        const SIZE: u64 = 320 << 20;
+        let tools: [(&str, &[&str], &str); 9] = [
+            ("mkswap", &["-p", "4096"], "swap"),
+            ("mkswap", &["-p", "8192"], "swap"),
+            ("mkswap", &["-p", "16384"], "swap"),
+            ("mkswap", &["-p", "32768"], "swap"),
+            ("mkswap", &["-p", "65536"], "swap"),
+            ("mkfs.ext4", &["-q", "-F"], "ext2/3/4"),
+            ("mkfs.xfs", &["-q", "-f"], "xfs"),
+            ("mkfs.btrfs", &["-q", "-f"], "btrfs"),
+            ("mkfs.vfat", &[], "fat"),
+        ];
+        for (tool, options, name) in tools {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            file.as_file().set_len(SIZE).unwrap();
+            if testing::tool(tool, &[options, &[file.path().to_str().unwrap()]].concat()).is_some() {
+                assert_eq!(signatures(file.as_file(), SIZE).unwrap(), [name], "{tool} {options:?}");
+            }
+        }
     }
 }

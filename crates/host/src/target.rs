@@ -158,9 +158,7 @@ fn measure_directory(roots: &Roots, target: &mut Target) -> Result<(), TargetErr
     target.free_bytes = space.f_bavail * space.f_frsize;
     let probe = TestFiles::create(&target.path, "probe", 1)
         .map_err(|source| TargetError::NotWritable { path: target.path.clone(), source })?;
-    let file = probe.first();
-    target.direct = reopen(file, true, direct_flag()).is_ok();
-    target.block_bytes = direct_alignment(roots, file, &target.stack);
+    measure_direct(roots, target, probe.first(), true);
     Ok(())
 }
 
@@ -173,36 +171,52 @@ fn measure_existing(roots: &Roots, target: &mut Target) -> Result<(), TargetErro
         return Err(TargetError::Empty(target.path.clone()));
     }
     target.free_bytes = target.size_bytes;
-    target.direct = reopen(&file, false, direct_flag()).is_ok();
-    target.block_bytes = direct_alignment(roots, &file, &target.stack);
+    measure_direct(roots, target, &file, false);
     Ok(())
 }
 
-fn direct_flag() -> i32 {
-    rustix::fs::OFlags::DIRECT.bits() as i32
+/// Finds out whether direct I/O can be had on `file`, which is or stands for the target, and in what
+/// unit: as the kernel says of the file (Linux 6.1), else the logical block of the uppermost device, else
+/// a page.
+fn measure_direct(roots: &Roots, target: &mut Target, file: &File, writable: bool) {
+    let told = told_alignment(file);
+    target.block_bytes = match told {
+        Some(bytes) if bytes > 0 => bytes,
+        _ => logical_block(roots, &target.stack).unwrap_or(4096),
+    };
+    target.direct = told != Some(0)
+        && !lies_in_memory(target)
+        && reopen(file, writable, rustix::fs::OFlags::DIRECT.bits() as i32).is_ok();
 }
 
-/// The unit of direct I/O: what the kernel says of the file (Linux 6.1), else the logical block of the
-/// uppermost device, else a page.
-fn direct_alignment(roots: &Roots, file: &File, stack: &[Layer]) -> u32 {
-    if let Ok(facts) = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
-        && StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN)
-        && facts.stx_dio_offset_align > 0
-    {
-        return facts.stx_dio_offset_align;
-    }
-    let device =
-        stack.iter().find(|l| l.device.is_some() && l.kind != LayerKind::Partition).and_then(|l| l.device);
-    let logical = device.and_then(|(major, minor)| {
-        let path = roots.sys.join(format!("dev/block/{major}:{minor}/queue/logical_block_size"));
-        read_line(path)?.parse().ok()
-    });
-    logical.unwrap_or(4096)
+/// The alignment of offsets in direct I/O, as statx(2) tells it: zero if the file cannot have any,
+/// whatever opening it says, and `None` if the kernel does not say.
+fn told_alignment(file: &File) -> Option<u32> {
+    let facts = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let told = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN);
+    told.then_some(facts.stx_dio_offset_align)
+}
+
+/// Filesystems without a device take the flag for direct I/O (tmpfs from Linux 6.6 on), but there is
+/// nothing behind their page cache that it could reach. A device on such a filesystem is another matter.
+fn lies_in_memory(target: &Target) -> bool {
+    const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
+    let own = target.stack.iter().find(|l| l.name != "overlay");
+    target.kind != TargetKind::BlockDevice
+        && own.is_some_and(|l| l.kind == LayerKind::Filesystem && IN_MEMORY.contains(&l.name.as_str()))
+}
+
+fn logical_block(roots: &Roots, stack: &[Layer]) -> Option<u32> {
+    let device = stack.iter().find(|l| l.device.is_some() && l.kind != LayerKind::Partition);
+    let (major, minor) = device?.device?;
+    let path = roots.sys.join(format!("dev/block/{major}:{minor}/queue/logical_block_size"));
+    read_line(path)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{self, LoopDevice, Mounted};
 
     #[test]
     fn a_directory_is_measured_without_leaving_a_trace() {
@@ -221,6 +235,56 @@ mod tests {
         fs::write(&path, vec![1; 10_000]).unwrap();
         let target = inspect(&Roots::default(), path.to_str().unwrap()).unwrap();
         assert_eq!((target.kind, target.size_bytes, target.writable), (TargetKind::File, 10_000, false));
+    }
+
+    /// Linux 6.6 and later open files on tmpfs with O_DIRECT, and such a "device" was then compared with
+    /// real ones.
+    #[test]
+    fn memory_has_no_direct_io_whatever_opening_says() {
+        let roots = Roots::default();
+        let place = tempfile::tempdir().unwrap();
+        for kind in ["tmpfs", "ramfs"] {
+            let Some(memory) = Mounted::on(place.path(), &["-t", kind, kind]) else { return };
+            let file = memory.point.join("data");
+            fs::write(&file, [1; 8192]).unwrap();
+            for path in [&memory.point, &file] {
+                let target = inspect(&roots, path.to_str().unwrap()).unwrap();
+                assert!(!target.direct, "{kind}: {}", path.display());
+                assert_eq!(target.block_bytes, 4096);
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_over_a_file_in_memory_still_has_direct_io() {
+        let place = tempfile::tempdir().unwrap();
+        let Some(memory) = Mounted::on(place.path(), &["-t", "tmpfs", "tmpfs"]) else { return };
+        let image = memory.point.join("image");
+        fs::write(&image, vec![0; 1 << 20]).unwrap();
+        let Some(device) = LoopDevice::over(&image) else { return };
+        assert!(inspect(&Roots::default(), &device.path).unwrap().direct);
+    }
+
+    /// ext4 journals the data of such a file, answers that it has no direct I/O, and all the same takes
+    /// the flag and ignores it.
+    #[test]
+    fn a_file_that_the_kernel_says_has_no_direct_io_has_none() {
+        let place = tempfile::tempdir().unwrap();
+        let image = place.path().join("image");
+        File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        let point = place.path().join("point");
+        fs::create_dir(&point).unwrap();
+        if testing::tool("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]).is_none() {
+            return;
+        }
+        let options = ["-o", "loop,data=journal", image.to_str().unwrap()];
+        let Some(mounted) = Mounted::on(&point, &options) else { return };
+        let target = inspect(&Roots::default(), mounted.point.to_str().unwrap()).unwrap();
+        let probe = TestFiles::create(&mounted.point, "probe", 1).unwrap();
+        match told_alignment(probe.first()) {
+            Some(0) => assert!(!target.direct && target.block_bytes > 0),
+            told => testing::skipped(&format!("this kernel tells {told:?} of journalled data")),
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use rustix::fs::OFlags;
 
-use crate::leftovers::Manifest;
+use crate::leftovers::{Manifest, empty, finish};
 
 /// Private directories are called this and the run's id.
 pub(crate) const PRIVATE_PREFIX: &str = ".lodestone-";
@@ -153,8 +153,8 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(space.f_bavail * space.f_frsize)
 }
 
-/// A directory of a run's own on a target, with a manifest that says whose it is. Removed with all its
-/// content when dropped; if the process is killed, the next run or `lodestone clean` removes it.
+/// A directory of a run's own on a target, with a manifest that says whose it is and stays locked while
+/// it is in use. Removed with all its content when dropped; if the process is killed, the next run or `lodestone clean` removes it.
 #[derive(Debug)]
 pub struct PrivateDirectory {
     path: PathBuf,
@@ -172,9 +172,13 @@ impl PrivateDirectory {
             let path = parent.join(name);
             match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
-                    living().push(path.clone());
+                    living().push(Living { path: path.clone(), manifest: None });
                     let directory = Self { path };
-                    Manifest::of_this_process(run).write(directory.path()).map_err(refused)?;
+                    let manifest = Manifest::of_this_process(run).write(directory.path());
+                    let manifest = manifest.map_err(refused)?;
+                    if let Some(own) = living().iter_mut().find(|own| own.path == directory.path) {
+                        own.manifest = Some(manifest);
+                    }
                     return Ok(directory);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => {}
@@ -203,23 +207,37 @@ impl PrivateDirectory {
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         // What resists, such as a device that has gone, is found again through the manifest.
-        let _ = fs::remove_dir_all(&self.path);
-        living().retain(|path| *path != self.path);
+        let emptied = empty(&self.path);
+        let own = {
+            let mut living = living();
+            let at = living.iter().position(|own| own.path == self.path);
+            at.map(|at| living.swap_remove(at))
+        };
+        if let (Ok(()), Some(mut own)) = (emptied, own) {
+            let _ = finish(&own.path, &mut own.manifest);
+        }
     }
 }
 
-/// The private directories that this process has made and not yet removed.
-fn living() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
-    static LIVING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// A private directory that this process has made and not yet removed.
+struct Living {
+    path: PathBuf,
+    /// Open and locked for as long as the directory is in use, by which others tell that it is.
+    manifest: Option<File>,
+}
+
+fn living() -> std::sync::MutexGuard<'static, Vec<Living>> {
+    static LIVING: Mutex<Vec<Living>> = Mutex::new(Vec::new());
     LIVING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Removes all private directories of this process at once, for when it must end without unwinding.
 /// Workers may still be making files in them, so each is tried a few times.
 pub fn remove_private_directories() {
-    for path in living().iter() {
+    for own in living().iter_mut() {
         for _ in 0..20 {
-            if fs::remove_dir_all(path).is_ok() || !path.exists() {
+            let removed = empty(&own.path).and_then(|()| finish(&own.path, &mut own.manifest));
+            if removed.is_ok() || !own.path.exists() {
                 break;
             }
         }

@@ -46,6 +46,34 @@ fn a_file_of_the_users_is_read_and_only_with_consent_written() {
     assert_eq!(std::fs::metadata(&path).unwrap().len(), content.len() as u64);
 }
 
+/// Consent was bound to a path, which each repeat opened anew.
+#[test]
+fn what_takes_the_place_of_a_target_during_a_run_is_left_alone() {
+    let bench = Bench::new();
+    let (path, other) = (bench.path("data"), bench.path("other"));
+    let before = vec![1; 16 << 20];
+    std::fs::write(&path, &before).unwrap();
+    let precious = vec![2; 16 << 20];
+    std::fs::write(&other, &precious).unwrap();
+    let file = path.to_str().unwrap();
+    let args = ["run", file, "--overwrite", file, "--rw", "randwrite", "--rounds", "20", "--quiet"];
+    let mut child = bench
+        .command(&[&args[..], &["--runtime", "100ms", "--json"]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while std::fs::read(&path).unwrap() == before && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::fs::rename(&other, &path).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(json["repeats"].as_array().unwrap().len(), 20, "the run went on with the file it holds");
+    assert!(std::fs::read(&path).unwrap() == precious);
+}
+
 #[test]
 fn a_block_device_is_read_freely_and_written_only_with_consent_for_all_that_is_on_it() {
     let bench = Bench::new();

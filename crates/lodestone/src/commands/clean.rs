@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use host::leftovers;
+use host::leftovers::{self, Leftover};
 
 use super::store;
 use crate::cli::{CleanArgs, Cli};
@@ -12,42 +12,49 @@ use crate::failure::{FAILED, Failure};
 use crate::output;
 
 /// Looks for leftovers where kept runs have measured, in the current directory and in the given ones,
-/// and removes them.
+/// and removes them. What runs on other hosts have left there is told and stays.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
     let mut directories: BTreeSet<PathBuf> = measured_directories(cli)?;
-    directories.extend(args.directories.iter().cloned());
+    directories.extend(args.directories.iter().map(|d| d.canonicalize().unwrap_or_else(|_| d.clone())));
     directories.extend(std::env::current_dir());
     let mut text = String::new();
     let mut failed = false;
-    let mut found = 0;
-    for leftover in directories.iter().flat_map(|d| leftovers::find(d)) {
-        found += 1;
-        let what = format!(
-            "{} ({:.1} MB, run {})",
-            leftover.path.display(),
-            leftover.bytes as f64 / 1e6,
-            leftover.run
-        );
-        if args.dry_run {
-            text.push_str(&format!("would remove {what}\n"));
-            continue;
-        }
-        match leftovers::remove(&leftover) {
-            Ok(()) => text.push_str(&format!("removed {what}\n")),
-            Err(error) => {
-                failed = true;
-                output::say(&format!("lodestone: cannot remove {what}: {error}"));
+    for directory in &directories {
+        let found = leftovers::find(directory);
+        for leftover in found.leftovers {
+            match clean_one(leftover, args.dry_run) {
+                Ok(done) => text.push_str(&done),
+                Err(trouble) => {
+                    failed = true;
+                    output::say(&trouble);
+                }
             }
         }
+        for other in found.elsewhere {
+            text.push_str(&format!("left alone: {other}\n"));
+        }
     }
-    if found == 0 {
+    if text.is_empty() && !failed {
         text = format!("nothing to clean in {} directories\n", directories.len());
     }
     output::print(&text)?;
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// What was done about a leftover, or why nothing could be.
+fn clean_one(leftover: Leftover, dry_run: bool) -> Result<String, String> {
+    let (path, megabytes) = (leftover.path.display(), leftover.bytes as f64 / 1e6);
+    let what = format!("{path} ({megabytes:.1} MB, run {})", leftover.run);
+    if dry_run {
+        return Ok(format!("would remove {what}\n"));
+    }
+    match leftovers::remove(leftover) {
+        Ok(()) => Ok(format!("removed {what}\n")),
+        Err(error) => Err(format!("lodestone: cannot remove {what}: {error}")),
+    }
 }
 
 /// Directories that were targets of kept runs.

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use analyse::analyse;
 use engine::ENGINES;
-use host::{Roots, consent, identify, leftovers, presence};
+use host::{Hold, Roots, consent, identify, leftovers, presence};
 use model::units::{ExactSize, ShortDuration, parse_duration_ns};
 use model::{
     Capabilities, Host, LOG_FORMAT, Plan, Rounds, RunOutcome, RunStarted, Severity, Step, Target, TargetKind,
@@ -36,7 +36,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let named = if args.targets.is_empty() { vec![".".to_owned()] } else { args.targets.clone() };
     let resolved = resolve_plan(args, &suite, &host, &engines, named.len())?;
     let mut targets = host::target::inspect_all(&roots, &named).map_err(Failure::usage)?;
-    let consents = consents(&roots, args, &mut targets)?;
+    let holds = holds(&roots, args, &mut targets)?;
     let baseline = baseline(args, &targets)?;
     if args.dry_run {
         output::print(&dry_run(&resolved, &targets, &engines))?;
@@ -49,9 +49,9 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let started = started(args, host, targets.clone(), baseline.clone(), resolved.plan.clone());
     let (id, seed) = (started.id.clone(), started.seed);
     let recorder = Recorder::begin(&store, started).map_err(Failure::failed)?;
-    let places = targets.into_iter().zip(consents).map(|(target, consent)| {
+    let places = targets.into_iter().zip(holds).map(|(target, hold)| {
         let name = target.name.clone();
-        PlaceState::new(target, consent).map_err(|e| {
+        PlaceState::new(target, hold).map_err(|e| {
             Failure::failed(format!("{name}: somebody else has taken it since you named it: {e}"))
         })
     });
@@ -220,35 +220,43 @@ fn resolve_plan(
     }
 }
 
-/// Asks for permission to overwrite every file and device that is named with `--overwrite`.
-fn consents(
-    roots: &Roots,
-    args: &RunArgs,
-    targets: &mut [Target],
-) -> Result<Vec<Option<host::Consent>>, Failure> {
-    let mut consents = Vec::new();
-    for target in targets {
-        if target.kind == TargetKind::Directory || args.overwrite.is_empty() {
-            consents.push(None);
-            continue;
-        }
-        match consent::ask(roots, &target.path, &args.overwrite) {
-            Ok(consent) => {
-                target.writable = true;
-                consents.push(Some(consent));
-            }
-            // Another target may be the one that was named.
-            Err(consent::Refusal::NotNamed(_)) => consents.push(None),
-            Err(refusal) => return Err(Failure::usage(format!("{}: {refusal}", target.name))),
-        }
+/// Takes hold of every file and device, with permission to overwrite those that are named with
+/// `--overwrite`.
+fn holds(roots: &Roots, args: &RunArgs, targets: &mut [Target]) -> Result<Vec<Option<Hold>>, Failure> {
+    let mut holds = Vec::new();
+    for target in targets.iter_mut() {
+        holds.push(match target.kind {
+            TargetKind::Directory => None,
+            TargetKind::File | TargetKind::BlockDevice => Some(hold(roots, args, target)?),
+        });
     }
-    if !args.overwrite.is_empty() && consents.iter().all(Option::is_none) {
+    if !args.overwrite.is_empty() && !targets.iter().any(|t| t.writable && t.kind != TargetKind::Directory) {
         return Err(Failure::usage(format!(
             "--overwrite {} names no file or block device among the targets; test files in a directory need no permission",
             args.overwrite.join(",")
         )));
     }
-    Ok(consents)
+    Ok(holds)
+}
+
+fn hold(roots: &Roots, args: &RunArgs, target: &mut Target) -> Result<Hold, Failure> {
+    let permitted = match args.overwrite.as_slice() {
+        [] => None,
+        named => match consent::ask(roots, &target.path, named) {
+            Ok(consent) => Some(consent),
+            // Another target may be the one that was named.
+            Err(consent::Refusal::NotNamed(_)) => None,
+            Err(refusal) => return Err(Failure::usage(format!("{}: {refusal}", target.name))),
+        },
+    };
+    target.writable = permitted.is_some();
+    let hold = match permitted {
+        Some(consent) => consent.into(),
+        None => Hold::read_only(&target.path)
+            .map_err(|e| Failure::usage(format!("{}: cannot read it: {e}", target.name)))?,
+    };
+    hold.is_still(target).map_err(|e| Failure::usage(format!("{}: {e}", target.name)))?;
+    Ok(hold)
 }
 
 fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
@@ -265,16 +273,19 @@ fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
 
 /// Removes what killed runs left in the target directories, and says so.
 fn clean_leftovers(targets: &[Target]) -> Vec<String> {
-    let directories = targets.iter().filter(|t| t.kind == TargetKind::Directory);
-    let found = directories.flat_map(|t| leftovers::find(&t.path));
-    let removed = found.map(|leftover| {
-        let what = format!("{} of the killed run {}", leftover.path.display(), leftover.run);
-        match leftovers::remove(&leftover) {
-            Ok(()) => format!("removed {what}"),
-            Err(error) => format!("cannot remove {what}: {error}"),
+    let mut told = Vec::new();
+    for target in targets.iter().filter(|t| t.kind == TargetKind::Directory) {
+        let found = leftovers::find(&target.path);
+        for leftover in found.leftovers {
+            let what = format!("{} of the killed run {}", leftover.path.display(), leftover.run);
+            told.push(match leftovers::remove(leftover) {
+                Ok(()) => format!("removed {what}"),
+                Err(error) => format!("cannot remove {what}: {error}"),
+            });
         }
-    });
-    removed.collect()
+        told.extend(found.elsewhere.iter().map(|other| format!("left alone {other}")));
+    }
+    told
 }
 
 fn started(args: &RunArgs, host: Host, targets: Vec<Target>, baseline: String, plan: Plan) -> RunStarted {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use host::presence::Presence;
-use host::{Consent, Roots, consent};
+use host::{Hold, Roots};
 use model::{
     EngineKind, Event, Mix, Note, Plan, RepeatOutcome, Rounds, RunFinished, RunOutcome, Severity, Target,
 };
@@ -51,7 +51,8 @@ pub(crate) struct Session<'a> {
 /// A target with what the session holds of it.
 pub(crate) struct PlaceState {
     pub target: Target,
-    pub consent: Option<Consent>,
+    /// The user's file or device itself; `None` for a directory.
+    hold: Option<Hold>,
     /// Keeps others from mounting a device that is being overwritten.
     _claim: Option<File>,
     sets: Vec<DataSet>,
@@ -67,11 +68,11 @@ impl PlaceState {
     ///
     /// # Errors
     /// Somebody else has taken a device since permission to overwrite it was given.
-    pub fn new(target: Target, consent: Option<Consent>) -> std::io::Result<Self> {
-        let claim = consent.as_ref().map(Consent::claim).transpose()?.flatten();
+    pub fn new(target: Target, hold: Option<Hold>) -> std::io::Result<Self> {
+        let claim = hold.as_ref().map(Hold::claim).transpose()?.flatten();
         Ok(Self {
             target,
-            consent,
+            hold,
             _claim: claim,
             sets: Vec::new(),
             fresh: Vec::new(),
@@ -98,7 +99,8 @@ impl PlaceState {
 
     /// Opens the target itself, for files and devices.
     fn open(&self, flags: i32) -> std::io::Result<File> {
-        consent::open(&self.target.path, self.consent.as_ref(), flags)
+        let is_a_directory = || std::io::Error::from(std::io::ErrorKind::IsADirectory);
+        self.hold.as_ref().ok_or_else(is_a_directory)?.open(flags)
     }
 }
 
