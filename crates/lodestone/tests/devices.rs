@@ -183,6 +183,9 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
         "fresh",
         "--size",
         "64M",
+        // So that each repeat takes its time, however fast the disk is.
+        "--rate-iops",
+        "400",
         "--runtime",
         "150ms",
         "--rounds",
