@@ -94,6 +94,9 @@ pub struct Outcome {
     pub busiest_worker: f64,
     /// CPU time of the process.
     pub process: CpuTime,
+    /// Operations or whole workers were left behind in the kernel and may still change the files: the
+    /// caller must not wait for these, check them or make them again.
+    pub hung: bool,
     /// What checking found, for a verified set.
     pub integrity: Option<IntegrityCheck>,
 }
@@ -216,7 +219,7 @@ fn run_with<E: Engine + 'static>(
         let patient = !E::Clock::PASSES;
         let circulation = Circulation { worker, to_collector: sender.clone(), free, patient };
         let (signals, recorders) = (Arc::clone(&signals), recorders.clone());
-        let body = move || work::<E>(&spec, &signals, &recorders, circulation, &start);
+        let body = move || work::<E>(spec, &signals, &recorders, circulation, &start);
         let spawned = thread::Builder::new().name(format!("lodestone-job{worker}")).spawn(body);
         spawned.map_err(|source| collector.start_error(source))?;
         starts.push(start_sender);
@@ -236,7 +239,7 @@ fn run_with<E: Engine + 'static>(
 
 /// The body of a worker thread.
 fn work<E: Engine>(
-    spec: &Spec,
+    spec: Spec,
     signals: &Signals,
     recorders: &[(Kind, Latencies)],
     mut sink: Circulation,
@@ -252,7 +255,7 @@ fn work<E: Engine>(
             Ok(ready) => begin(&sink, start, recorders).map(|at| ready.run(at, first, &mut sink)),
             Err(error) => return refuse(&sink, error),
         },
-        Spec::Metadata(spec) => match MetadataWorker::new(spec, signals) {
+        Spec::Metadata(spec) => match MetadataWorker::new(&spec, signals) {
             Ok(ready) => begin(&sink, start, recorders).map(|at| ready.run(at, first, &mut sink)),
             Err(error) => return refuse(&sink, error),
         },
@@ -357,7 +360,8 @@ struct Collector {
     reports: Vec<WorkerReport>,
     /// All good operations and bytes, the ramp included.
     good: (u64, u64),
-    hung: Option<RepeatFailure>,
+    /// Why workers were given up, if any were.
+    given_up: Option<RepeatFailure>,
 }
 
 impl Collector {
@@ -379,7 +383,7 @@ impl Collector {
             delivered: vec![0; workload.jobs as usize],
             reports: Vec::new(),
             good: (0, 0),
-            hung: None,
+            given_up: None,
         }
     }
 
@@ -453,7 +457,7 @@ impl Collector {
             return false;
         }
         self.signals.abort.store(true, Ordering::Relaxed);
-        self.hung = Some(RepeatFailure {
+        self.given_up = Some(RepeatFailure {
             kind: FailureKind::Hung(now - last_heard_ns),
             operation: self.first_operation,
             offset: None,
@@ -529,6 +533,7 @@ impl Collector {
             },
             busiest_worker: self.reports.iter().map(share).fold(0.0, f64::max).min(1.0),
             process: CpuTime { user_ns: user - process_before.0, system_ns: system - process_before.1 },
+            hung: self.given_up.is_some() || self.reports.iter().any(|r| r.hung),
             integrity,
             outcome: self.outcome(),
         }
@@ -550,6 +555,6 @@ impl Collector {
         if self.signals.interrupted() {
             return RepeatOutcome::Interrupted;
         }
-        self.hung.clone().map_or(RepeatOutcome::Completed, RepeatOutcome::Failed)
+        self.given_up.clone().map_or(RepeatOutcome::Completed, RepeatOutcome::Failed)
     }
 }

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -29,7 +30,7 @@ use crate::verify::Generations;
 const LOOK_UP_NS: u64 = 100_000_000;
 /// Shorter waits for a due operation are polled: the kernel's timers are not that exact.
 const POLL_NS: u64 = 60_000;
-/// How long operations in flight may take to end once no more are started.
+/// Operations in flight of which none has ended for so long are taken for hung.
 const HANG_NS: u64 = 300_000_000_000;
 /// The same after the user has asked to stop.
 const HANG_WHEN_INTERRUPTED_NS: u64 = 5_000_000_000;
@@ -103,6 +104,8 @@ pub(crate) struct WorkerReport {
     pub user_ns: u64,
     pub system_ns: u64,
     pub unserved: u64,
+    /// Operations were left behind in the kernel.
+    pub hung: bool,
     pub failure: Option<WorkerFailure>,
     pub integrity: Option<IntegrityCheck>,
 }
@@ -142,13 +145,16 @@ enum SyncState {
 }
 
 /// A worker that is ready to start: engine open, memory touched, offsets and content prepared.
+///
+/// However it ends, by a panic or an early return too: while the kernel holds operations, the engine,
+/// the buffers that they use and the files that they belong to are leaked on purpose. The kernel may
+/// still write into the buffers, and tearing down the engine or closing a file could wait for ever.
 pub(crate) struct Worker<'a, E: Engine> {
-    spec: &'a WorkerSpec,
+    spec: ManuallyDrop<WorkerSpec>,
     signals: &'a Signals,
-    // Dropped before the buffers, which the kernel knows through it.
-    engine: E,
+    engine: ManuallyDrop<E>,
     clock: E::Clock,
-    buffers: Buffers,
+    buffers: ManuallyDrop<Buffers>,
     slots: Slots,
     region: Region,
     orders: Orders,
@@ -158,6 +164,10 @@ pub(crate) struct Worker<'a, E: Engine> {
     batch: Vec<Request>,
     completed: Vec<Completion>,
     in_flight: u64,
+    /// When the last completions came, or the first operations after a time with none in flight began.
+    alive_ns: u64,
+    /// When the user's wish to stop was noticed while operations were in flight.
+    interrupted_ns: Option<u64>,
     operations_left: u64,
     bytes_left: u64,
     deadline_ns: u64,
@@ -192,13 +202,28 @@ impl Orders {
     }
 }
 
+impl<E: Engine> Drop for Worker<'_, E> {
+    fn drop(&mut self) {
+        if self.in_flight > 0 {
+            return;
+        }
+        // SAFETY: nothing is used after this. The engine goes first: through it the kernel knows the
+        // buffers and the files.
+        unsafe {
+            ManuallyDrop::drop(&mut self.engine);
+            ManuallyDrop::drop(&mut self.buffers);
+            ManuallyDrop::drop(&mut self.spec);
+        }
+    }
+}
+
 impl<'a, E: Engine> Worker<'a, E> {
     /// Prepares a worker: everything that takes time or memory happens here.
     ///
     /// # Errors
     /// The kernel's refusal of memory or of the engine.
-    pub fn new(spec: &'a WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
-        let workload = &*spec.workload;
+    pub fn new(spec: WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
+        let workload = Arc::clone(&spec.workload);
         let depth = if E::SYNCHRONOUS { 1 } else { workload.iodepth as usize };
         let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
         let write_bytes = bytes(workload.writes_data(), workload.block.write);
@@ -211,7 +236,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         let mut content = Content::new(workload.data, write_bytes, rng.random());
         content.fill(&mut buffers, write_bytes);
         buffers.touch();
-        let region = Region::of(spec);
+        let region = Region::of(&spec);
         let (engine, clock) = E::open(&Setup {
             files: &spec.files,
             file_bytes: spec.file_bytes,
@@ -222,11 +247,13 @@ impl<'a, E: Engine> Worker<'a, E> {
             sim: spec.sim.as_ref(),
         })?;
         Ok(Self {
-            orders: Orders::new(workload, region, &mut rng),
+            orders: Orders::new(&workload, region, &mut rng),
             slots: Slots::new(depth),
             batch: Vec::with_capacity(depth),
             completed: Vec::with_capacity(depth),
             in_flight: 0,
+            alive_ns: 0,
+            interrupted_ns: None,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
             bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
             deadline_ns: u64::MAX,
@@ -238,11 +265,11 @@ impl<'a, E: Engine> Worker<'a, E> {
             integrity: IntegrityCheck::default(),
             failure: None,
             arrivals: Arrivals::Closed,
-            spec,
+            spec: ManuallyDrop::new(spec),
             signals,
-            engine,
+            engine: ManuallyDrop::new(engine),
             clock,
-            buffers,
+            buffers: ManuallyDrop::new(buffers),
             region,
             content,
             rng,
@@ -301,20 +328,15 @@ impl<'a, E: Engine> Worker<'a, E> {
             }
             _ => 0,
         };
-        let report = WorkerReport {
+        WorkerReport {
             end_ns: now - origin,
             user_ns: user - cpu.0,
             system_ns: system - cpu.1,
             unserved,
+            hung: self.in_flight > 0,
             failure: self.failure.take(),
             integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.integrity)),
-        };
-        if self.in_flight > 0 {
-            // The kernel still holds operations on these buffers and may never let go; tearing the
-            // engine down would wait for them.
-            std::mem::forget(self);
         }
-        report
     }
 
     /// Starts and completes operations until something says stop. Returns the time.
@@ -334,12 +356,15 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.submit(now, timeline)?;
             now = self.wait(now, timeline)?;
             timeline.roll(now, self.in_flight, sink);
+            if self.completed.is_empty() && self.gives_up(now, timeline) {
+                break;
+            }
             self.complete(now, timeline);
         }
         Ok(now)
     }
 
-    /// Lets what is in flight end.
+    /// Lets what is in flight end, but does not wait for ever.
     fn drain(
         &mut self,
         stopped: u64,
@@ -350,12 +375,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.slots.release(request.slot);
         }
         let mut now = stopped;
-        while self.in_flight > 0 {
-            let patience = if self.signals.interrupted() { HANG_WHEN_INTERRUPTED_NS } else { HANG_NS };
-            if now - stopped > patience {
-                self.hung(now, patience, timeline);
-                break;
-            }
+        while self.in_flight > 0 && !self.gives_up(now, timeline) {
             self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
             now = self.clock.now();
             timeline.roll(now, self.in_flight, sink);
@@ -364,12 +384,29 @@ impl<'a, E: Engine> Worker<'a, E> {
         Ok(now)
     }
 
-    fn hung(&mut self, now: u64, patience: u64, timeline: &Timeline) {
+    /// True if none of the operations in flight has ended for so long that they are to be left behind.
+    /// That is a failure, unless the user is waiting for the end: then the storage had little time.
+    fn gives_up(&mut self, now: u64, timeline: &Timeline) -> bool {
+        if self.in_flight == 0 {
+            return false;
+        }
+        if self.signals.interrupted() {
+            let noticed_ns = *self.interrupted_ns.get_or_insert(now);
+            return now.saturating_sub(self.alive_ns.max(noticed_ns)) > HANG_WHEN_INTERRUPTED_NS;
+        }
+        let silent = now.saturating_sub(self.alive_ns) > HANG_NS;
+        if silent {
+            self.hung(now, timeline);
+        }
+        silent
+    }
+
+    fn hung(&mut self, now: u64, timeline: &Timeline) {
         let slot = self.slots.oldest_busy();
         let (verb, offset) =
             slot.map_or((Verb::Read, None), |s| (self.slots.verb[s], Some(self.slots.offset[s])));
         self.failure.get_or_insert(WorkerFailure {
-            kind: FailureKind::Hung(patience),
+            kind: FailureKind::Hung(HANG_NS),
             operation: Kind::from(verb).operation(),
             offset,
             at_ns: timeline.since_origin(now),
@@ -384,7 +421,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         sink: &mut impl IntervalSink,
     ) -> io::Result<u64> {
         self.sync = SyncState::Draining;
-        while self.sync != SyncState::Idle && self.failure.is_none() {
+        while self.sync != SyncState::Idle && self.failure.is_none() && !self.gives_up(now, timeline) {
             if self.in_flight == 0 {
                 self.push_syncs();
             }
@@ -479,7 +516,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         if verb == Verb::Write {
             self.dirty[file as usize] = true;
             self.writes_since_sync += 1;
-            if self.writes_since_sync == workload.sync.every {
+            if self.writes_since_sync == self.spec.workload.sync.every {
                 self.sync = SyncState::Draining;
             }
         }
@@ -551,22 +588,28 @@ impl<'a, E: Engine> Worker<'a, E> {
             return Ok(());
         }
         let before = if self.fresh_stamp { self.clock.now() } else { now };
-        timeline.integrate(before, self.in_flight);
+        let (earlier, offered) = (self.in_flight, self.batch.len() as u64);
+        timeline.integrate(before, earlier);
+        // Counted before the call: however it ends, the kernel may have them.
+        self.in_flight += offered;
         let taken = self.engine.submit(&self.batch)?;
         let after = if E::SYNCHRONOUS {
             before
         } else {
             let after = self.clock.now();
             // Inside the call the kernel works on one of the batch, besides what it already had.
-            timeline.integrate(after, self.in_flight + 1);
+            timeline.integrate(after, earlier + 1);
             after
         };
+        if earlier == 0 {
+            self.alive_ns = before;
+        }
         let closed = matches!(self.arrivals, Arrivals::Closed);
         for request in &self.batch[..taken] {
             let is_sync = matches!(request.verb, Verb::Fsync | Verb::Fdatasync);
             self.slots.submitted(request.slot, before, after, closed || is_sync);
         }
-        self.in_flight += taken as u64;
+        self.in_flight = earlier + taken as u64;
         self.batch.drain(..taken);
         Ok(())
     }
@@ -608,6 +651,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             return;
         }
         timeline.integrate(now, self.in_flight);
+        self.alive_ns = now;
         let mut completed = std::mem::take(&mut self.completed);
         for completion in &completed {
             self.complete_one(completion, now, timeline);
@@ -735,4 +779,137 @@ pub fn open_flags(workload: &Workload, direct: bool) -> i32 {
         OpenSync::Dsync => libc::O_DSYNC,
     };
     direct | sync
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::VirtualClock;
+    use model::{BlockSizes, CacheState, Data, DataClass, Distribution, FileSet, SyncRule};
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+    use std::sync::atomic::AtomicUsize;
+
+    /// Random 4 KiB reads at depth 4, without a limit.
+    fn workload() -> Workload {
+        Workload {
+            mix: Mix::Transfer { read_percent: 100 },
+            pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: true },
+            block: BlockSizes::uniform(4096),
+            iodepth: 4,
+            jobs: 1,
+            files: FileSet { count: 1, size_bytes: None },
+            pace: Pace::Closed,
+            direct: false,
+            open_sync: OpenSync::None,
+            sync: SyncRule { every: 0, data_only: false, at_end: false },
+            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
+            verify: false,
+            regions: Regions::Disjoint,
+            cache: CacheState::Warm,
+        }
+    }
+
+    fn spec(workload: Workload, file: File) -> WorkerSpec {
+        WorkerSpec {
+            index: 0,
+            workers: 1,
+            workload: Arc::new(workload),
+            limits: Limits { time_ns: None, operations: None, bytes: None },
+            ramp_ns: 0,
+            interval_ns: 100_000_000,
+            max_errors: 1,
+            seed: 1,
+            files: vec![file],
+            file_bytes: 1 << 20,
+            writable: true,
+            generations: None,
+            sim: None,
+        }
+    }
+
+    /// Keeps nothing.
+    struct Discard;
+
+    impl IntervalSink for Discard {
+        fn exchange(&mut self, _: &mut Box<WorkerInterval>) -> bool {
+            false
+        }
+
+        fn deliver(&mut self, _: Box<WorkerInterval>) {}
+    }
+
+    fn first<E: Engine>(workload: &Workload) -> Box<WorkerInterval> {
+        Box::new(WorkerInterval::new(&Worker::<E>::recorders(workload)))
+    }
+
+    /// Takes operations, and ends as the constant says when it is asked for completions: 0 never gives
+    /// any, 1 breaks, 2 panics, 3 ends them all. `TORN_DOWN` counts the engines of its kind dropped.
+    struct Trap<const HOW: usize>(VirtualClock, Vec<Completion>);
+
+    static TORN_DOWN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+
+    impl<const HOW: usize> Drop for Trap<HOW> {
+        fn drop(&mut self) {
+            TORN_DOWN[HOW].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl<const HOW: usize> Engine for Trap<HOW> {
+        type Clock = VirtualClock;
+
+        const SYNCHRONOUS: bool = false;
+
+        fn open(_: &Setup<'_>) -> io::Result<(Self, VirtualClock)> {
+            let clock = VirtualClock::default();
+            Ok((Self(clock.clone(), Vec::new()), clock))
+        }
+
+        fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
+            self.1.extend(batch.iter().map(|r| Completion { slot: r.slot, result: i64::from(r.len) }));
+            Ok(batch.len())
+        }
+
+        fn reap(&mut self, _: usize, timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
+            self.0.advance_to(self.0.now() + timeout_ns.max(1));
+            match HOW {
+                0 => {}
+                1 => return Err(io::Error::other("broken")),
+                2 => panic!("an accident in the middle of the work"),
+                _ => out.append(&mut self.1),
+            }
+            Ok(())
+        }
+    }
+
+    /// Runs a worker on that engine over the writing end of a pipe: whether engine and file were let go.
+    fn let_go<const HOW: usize>() -> (bool, bool) {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let mut spec = spec(workload(), File::from(OwnedFd::from(writer)));
+        spec.limits.operations = Some(100);
+        let signals = Signals::default();
+        let before = TORN_DOWN[HOW].load(Ordering::Relaxed);
+        let worker = Worker::<Trap<HOW>>::new(spec, &signals).unwrap();
+        let recorders = first::<Trap<HOW>>(&workload());
+        let run = std::panic::AssertUnwindSafe(|| worker.run(0, recorders, &mut Discard));
+        let ended = std::panic::catch_unwind(run);
+        if HOW == 3 {
+            assert!(!ended.unwrap().unwrap().hung);
+        }
+        let engine = TORN_DOWN[HOW].load(Ordering::Relaxed) > before;
+        // A pipe without a writer ends; one that still has a writer would block.
+        rustix::io::ioctl_fionbio(&reader, true).unwrap();
+        let file = reader.read(&mut [0]).is_ok();
+        (engine, file)
+    }
+
+    /// An early return used to tear the engine down and to unmap the buffers while the kernel still
+    /// wrote into them; a forgotten worker's files were closed all the same.
+    #[test]
+    fn what_the_kernel_may_still_use_is_leaked_however_the_worker_ends_and_nothing_else_is() {
+        assert_eq!(let_go::<0>(), (false, false), "hung");
+        assert_eq!(let_go::<1>(), (false, false), "broken");
+        assert_eq!(let_go::<2>(), (false, false), "panicked");
+        assert_eq!(let_go::<3>(), (true, true), "ended well");
+    }
 }

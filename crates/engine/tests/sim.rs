@@ -2,8 +2,11 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::*;
-use engine::{SimFault, SimLatency, SimModel, SimStall};
+use engine::{SimEnd, SimFault, SimLatency, SimModel, SimStall, run};
 use model::*;
 
 /// A percentile may be off by what a histogram's bucket is wide.
@@ -250,7 +253,7 @@ fn a_final_sync_is_inside_the_measured_time() {
 
 #[test]
 fn an_injected_error_ends_the_repeat_with_what_when_and_after_how_much() {
-    let fault = SimFault { operation: 500, forever: false, result: -i64::from(libc::EIO) };
+    let fault = SimFault { operation: 500, forever: false, end: SimEnd::Returns(-i64::from(libc::EIO)) };
     let model = SimModel { faults: vec![fault], ..fixed(MS) };
     let done = simulate(workload(), time(10 * SECOND), model);
     let failure = done.failure();
@@ -267,7 +270,7 @@ fn a_removed_device_that_returns_nothing_is_never_a_million_operations() {
     // After removal, raw reads return 0 bytes and no error, a microsecond each.
     let mut cycle = vec![MS; 1000];
     cycle.extend(vec![1000; 1_000_000]);
-    let fault = SimFault { operation: 1000, forever: true, result: 0 };
+    let fault = SimFault { operation: 1000, forever: true, end: SimEnd::Returns(0) };
     let model = SimModel { latency: SimLatency::Cycle(cycle), faults: vec![fault], ..SimModel::default() };
     let done = simulate(Workload { iodepth: 4, ..workload() }, time(60 * SECOND), model);
     assert_eq!(done.failure().kind, FailureKind::NoData);
@@ -277,7 +280,7 @@ fn a_removed_device_that_returns_nothing_is_never_a_million_operations() {
 
 #[test]
 fn short_transfers_are_counted_with_the_bytes_they_moved() {
-    let fault = SimFault { operation: 10, forever: false, result: 1024 };
+    let fault = SimFault { operation: 10, forever: false, end: SimEnd::Returns(1024) };
     let model = SimModel { faults: vec![fault], ..fixed(MS) };
     let reads = simulate(workload(), operations(20), model).of(Operation::Read);
     assert_eq!((reads.count, reads.short, reads.bytes), (20, 1, 19 * 4096 + 1024));
@@ -285,7 +288,7 @@ fn short_transfers_are_counted_with_the_bytes_they_moved() {
 
 #[test]
 fn one_workers_failure_ends_all_workers() {
-    let fault = SimFault { operation: 100, forever: false, result: -i64::from(libc::ENODEV) };
+    let fault = SimFault { operation: 100, forever: false, end: SimEnd::Returns(-i64::from(libc::ENODEV)) };
     let model = SimModel { faults: vec![fault], ..fixed(MS) };
     let done = simulate(Workload { jobs: 4, ..workload() }, time(3600 * SECOND), model);
     assert_eq!(done.failure().kind, FailureKind::Errno(libc::ENODEV));
@@ -293,9 +296,78 @@ fn one_workers_failure_ends_all_workers() {
 
 #[test]
 fn an_operation_that_never_comes_back_is_given_up() {
-    let stall = SimStall { at_ns: SECOND, len_ns: 100_000 * SECOND };
+    let done = simulate(workload(), time(2 * SECOND), endless_from(1000));
+    let failure = done.failure();
+    assert_eq!(failure.kind, FailureKind::Hung(300 * SECOND));
+    assert_eq!((failure.operation, failure.good_operations), (Operation::Read, 1000));
+    assert!(failure.offset.is_some());
+    // Counted from the last completion, not from the end of the time.
+    assert!(failure.after_ns.abs_diff(301 * SECOND) < SECOND, "{}", failure.after_ns);
+    assert!(done.outcome.hung, "an operation was left behind");
+}
+
+/// A device of 1 ms that never ends the operations from the given one on.
+fn endless_from(operation: u64) -> SimModel {
+    let fault = SimFault { operation, forever: true, end: SimEnd::Never };
+    SimModel { faults: vec![fault], ..fixed(MS) }
+}
+
+/// A repeat of ten hours on a device that died in its first second used to last ten hours.
+#[test]
+fn a_device_that_hangs_ends_the_repeat_long_before_its_time_is_up() {
+    for pace in [Pace::Closed, Pace::Fixed { per_second: 500.0 }] {
+        let deep = Workload { iodepth: 4, pace, ..workload() };
+        let change = |task: &mut engine::Task| task.interval_ns = 10 * SECOND;
+        let done = simulate_task(deep, time(36_000 * SECOND), endless_from(1000), change);
+        let failure = done.failure();
+        assert_eq!(failure.kind, FailureKind::Hung(300 * SECOND));
+        assert_eq!(failure.good_operations, 1000);
+        assert!(failure.after_ns < 303 * SECOND, "{}", failure.after_ns);
+        assert!(done.outcome.hung);
+    }
+}
+
+#[test]
+fn an_open_loop_with_long_pauses_between_its_operations_does_not_hang() {
+    let rare = Workload { pace: Pace::Fixed { per_second: 0.002 }, ..workload() };
+    let change = |task: &mut engine::Task| task.interval_ns = 10 * SECOND;
+    let done = simulate_task(rare, time(2400 * SECOND), fixed(MS), change);
+    assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
+    assert_eq!((done.of(Operation::Read).count, done.outcome.hung), (5, false));
+}
+
+#[test]
+fn a_stall_shorter_than_a_hang_is_sat_out_even_at_the_end() {
+    let stall = SimStall { at_ns: SECOND, len_ns: 299 * SECOND };
     let model = SimModel { stalls: vec![stall], ..fixed(MS) };
     let done = simulate(workload(), time(2 * SECOND), model);
-    assert!(matches!(done.failure().kind, FailureKind::Hung(ns) if ns == 300 * SECOND));
-    assert_eq!(done.failure().good_operations, 1000);
+    assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
+    assert!(!done.outcome.hung);
+}
+
+#[test]
+fn a_sync_at_the_end_that_never_comes_back_is_given_up() {
+    let model = SimModel { sync_ns: 100_000 * SECOND, ..fixed(MS) };
+    let rule = SyncRule { every: 0, data_only: false, at_end: true };
+    let change = |task: &mut engine::Task| task.interval_ns = 10 * SECOND;
+    let done = simulate_task(Workload { sync: rule, ..writes() }, operations(10), model, change);
+    assert_eq!(done.failure().kind, FailureKind::Hung(300 * SECOND));
+    assert_eq!((done.failure().operation, done.outcome.hung), (Operation::Sync, true));
+}
+
+/// Whoever stops a repeat on a device that hangs has stopped it; that is no failure of the repeat.
+#[test]
+fn a_repeat_stopped_by_the_user_is_interrupted_even_if_operations_are_left_behind() {
+    let mut task = simulated(workload(), time(36_000 * SECOND), endless_from(100));
+    task.interval_ns = 10 * SECOND;
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let mut told = 0;
+    let outcome = run(task, &interrupt, &mut |_| {
+        told += 1;
+        interrupt.store(told > 2, Ordering::Relaxed);
+    })
+    .unwrap();
+    assert_eq!(outcome.outcome, RepeatOutcome::Interrupted);
+    assert!(outcome.hung);
+    assert!(outcome.whole_ns < 120 * SECOND, "{}", outcome.whole_ns);
 }
