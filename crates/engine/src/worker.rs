@@ -34,7 +34,7 @@ const POLL_NS: u64 = 60_000;
 const HANG_NS: u64 = 300_000_000_000;
 /// The same after the user has asked to stop.
 const HANG_WHEN_INTERRUPTED_NS: u64 = 5_000_000_000;
-/// Tries to draw a block that is not being written, before a verified write waits.
+/// Tries to draw a block that is not being written, before an operation on a verified set waits.
 const DRAWS: usize = 8;
 
 /// What all workers of a repeat watch and set.
@@ -371,9 +371,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         timeline: &mut Timeline,
         sink: &mut impl IntervalSink,
     ) -> io::Result<u64> {
-        for request in self.batch.drain(..) {
-            self.slots.release(request.slot);
-        }
+        self.withdraw();
         let mut now = stopped;
         while self.in_flight > 0 && !self.gives_up(now, timeline) {
             self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
@@ -381,7 +379,23 @@ impl<'a, E: Engine> Worker<'a, E> {
             timeline.roll(now, self.in_flight, sink);
             self.complete(now, timeline);
         }
+        self.slots
+            .busy()
+            .into_iter()
+            .filter(|s| self.slots.verb[*s] == Verb::Write)
+            .for_each(|s| self.unknown(s));
         Ok(now)
+    }
+
+    /// Takes back the operations that were drawn and that the engine did not take.
+    fn withdraw(&mut self) {
+        for request in self.batch.drain(..) {
+            let slot = request.slot as usize;
+            self.slots.release(request.slot);
+            if let (Verb::Write, Some(generations)) = (request.verb, &self.spec.generations) {
+                generations.cancel_write(self.slots.offset[slot], self.slots.generation[slot]);
+            }
+        }
     }
 
     /// True if none of the operations in flight has ended for so long that they are to be left behind.
@@ -402,16 +416,9 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 
     fn hung(&mut self, now: u64, timeline: &Timeline) {
-        let slot = self.slots.oldest_busy();
-        let (verb, offset) =
-            slot.map_or((Verb::Read, None), |s| (self.slots.verb[s], Some(self.slots.offset[s])));
-        self.failure.get_or_insert(WorkerFailure {
-            kind: FailureKind::Hung(HANG_NS),
-            operation: Kind::from(verb).operation(),
-            offset,
-            at_ns: timeline.since_origin(now),
-        });
-        self.signals.abort.store(true, Ordering::Relaxed);
+        if let Some(oldest) = self.slots.busy().first() {
+            self.end(FailureKind::Hung(HANG_NS), *oldest, now, timeline);
+        }
     }
 
     fn sync_at_end(
@@ -473,8 +480,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
     }
 
-    /// Draws the next operation into the batch. False if a verified write finds only blocks that are
-    /// still being written.
+    /// Draws the next operation into the batch. False if, on a verified set, it finds only blocks that
+    /// are still being written.
     #[inline]
     fn draw(&mut self, intended: u64) -> bool {
         let workload = &*self.spec.workload;
@@ -496,7 +503,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         };
         let order = order.as_mut().expect("an order for every direction of the mix");
         let mut offset = self.region.start + order.next(&mut self.rng) * u64::from(len);
-        if let (Verb::Write, Some(generations)) = (verb, &self.spec.generations) {
+        if let Some(generations) = &self.spec.generations {
             let mut tries = 1;
             while generations.is_in_flight(offset) {
                 if tries == DRAWS {
@@ -538,7 +545,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         match verb {
             Verb::Read => {
                 if let Some(generations) = &self.spec.generations {
-                    self.slots.generation[index] = generations.oldest(offset);
+                    self.slots.generation[index] = generations.expected(offset);
                 }
                 self.buffers.read(index)
             }
@@ -627,6 +634,8 @@ impl<'a, E: Engine> Worker<'a, E> {
             Arrivals::Open(open) if self.slots.any_free() && self.sync == SyncState::Idle => open.due_ns(),
             _ => u64::MAX,
         };
+        // What is due already waits for a completion: its block is being written.
+        let due = if due > now { due } else { u64::MAX };
         if self.in_flight == 0 {
             // In a closed loop, and with a batch that the engine did not take, there is nothing to wait
             // for.
@@ -667,6 +676,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.in_flight -= 1;
         self.slots.release(completion.slot);
         let result = completion.result;
+        if verb == Verb::Write && result != i64::from(len) {
+            self.unknown(slot);
+        }
         if result < 0 {
             let errno = (-result) as i32;
             *timeline.current.of(verb.into()).errors.entry(errno).or_default() += 1;
@@ -710,9 +722,20 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
     }
 
+    /// A verified block was not written as it should have been: nobody knows what it holds now.
+    #[cold]
+    fn unknown(&self, slot: usize) {
+        if let Some(generations) = &self.spec.generations {
+            generations.fail_write(self.slots.offset[slot], self.slots.generation[slot]);
+        }
+    }
+
     fn check(&mut self, slot: usize, bytes: u64) {
         let Some(generations) = &self.spec.generations else { return };
         let offset = self.slots.offset[slot];
+        if !generations.can_judge(offset, self.slots.generation[slot]) {
+            return;
+        }
         if bytes < u64::from(self.slots.len[slot]) {
             self.integrity.record(offset, Err(format!("only {bytes} bytes of the block could be read")));
             return;
@@ -756,9 +779,14 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.writes_since_sync = 0;
             self.uncovered.clear();
         }
-        if matches!(kind, FailureKind::Errno(_)) && errors < self.spec.max_errors {
-            return;
+        if !matches!(kind, FailureKind::Errno(_)) || errors >= self.spec.max_errors {
+            self.end(kind, slot, now, timeline);
         }
+    }
+
+    /// The operation in `slot` ends the repeat, for all workers.
+    fn end(&mut self, kind: FailureKind, slot: usize, now: u64, timeline: &Timeline) {
+        let verb = self.slots.verb[slot];
         let has_place = !matches!(verb, Verb::Fsync | Verb::Fdatasync);
         self.failure.get_or_insert(WorkerFailure {
             kind,
@@ -785,6 +813,7 @@ pub fn open_flags(workload: &Workload, direct: bool) -> i32 {
 mod tests {
     use super::*;
     use crate::clock::VirtualClock;
+    use crate::engines::sim::{self, SimEnd, SimFault};
     use model::{BlockSizes, CacheState, Data, DataClass, Distribution, FileSet, SyncRule};
     use std::io::Read;
     use std::os::fd::OwnedFd;
@@ -901,6 +930,25 @@ mod tests {
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
         let file = reader.read(&mut [0]).is_ok();
         (engine, file)
+    }
+
+    #[test]
+    fn no_write_is_left_in_flight_by_operations_that_were_never_handed_over_or_given_up() {
+        let fault = SimFault { operation: 40, forever: true, end: SimEnd::Never };
+        for faults in [vec![], vec![fault]] {
+            let generations = Arc::new(Generations::new(1, 1 << 20, 4096));
+            let writes = Workload { mix: Mix::Transfer { read_percent: 0 }, iodepth: 16, ..workload() };
+            let mut spec = spec(writes.clone(), File::open("/dev/null").unwrap());
+            spec.generations = Some(Arc::clone(&generations));
+            spec.limits.time_ns = Some(5_000_000);
+            let hangs = !faults.is_empty();
+            spec.sim = Some(SimModel { takes: 1, faults, ..SimModel::default() });
+            let signals = Signals::default();
+            let worker = Worker::<sim::Sim>::new(spec, &signals).unwrap();
+            let report = worker.run(0, first::<sim::Sim>(&writes), &mut Discard).unwrap();
+            assert_eq!(report.hung, hangs);
+            assert!((0..256).all(|block| !generations.is_in_flight(block * 4096)));
+        }
     }
 
     /// An early return used to tear the engine down and to unmap the buffers while the kernel still

@@ -216,7 +216,11 @@ fn verification_accepts_what_was_written_and_finds_a_flipped_byte_with_its_place
         verified(write.clone(), Pattern::Sequential, all);
         let mixed = verified(Mix::Transfer { read_percent: 50 }, random.clone(), operations(3000));
         let check = mixed.outcome.integrity.unwrap();
-        assert_eq!((check.checked, check.mismatched), (mixed_reads(&mixed.intervals), 0), "{}", engine.kind);
+        let reads = mixed_reads(&mixed.intervals);
+        assert_eq!(check.mismatched, 0, "{}: {check:?}", engine.kind);
+        // All but those to whose block a write was started meanwhile.
+        let least = if engine.synchronous { reads } else { reads * 9 / 10 };
+        assert!((least..=reads).contains(&check.checked), "{}: {} of {reads}", engine.kind, check.checked);
         verified(write, random, operations(500));
         let check = verified(read.clone(), Pattern::Sequential, all).outcome.integrity.unwrap();
         assert_eq!((check.checked, check.mismatched), (MIB / 4096, 0), "{}: {check:?}", engine.kind);
