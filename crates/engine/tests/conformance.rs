@@ -273,23 +273,47 @@ fn several_files_are_all_used_and_all_synced() {
         let paths: Vec<PathBuf> = (0..4).map(|i| directory.path().join(format!("data{i}"))).collect();
         paths.iter().for_each(|p| filled(p, MIB as usize));
         let before: Vec<Vec<u8>> = paths.iter().map(|p| std::fs::read(p).unwrap()).collect();
-        let open_all = || -> Vec<File> {
-            paths.iter().map(|p| OpenOptions::new().read(true).write(true).open(p).unwrap()).collect()
-        };
         let rule = SyncRule { every: 64, data_only: false, at_end: false };
         let many = Workload { sync: rule, iodepth: depth(&engine), ..writes() };
-        let files = engine::OpenFiles {
-            per_job: vec![open_all()],
-            file_bytes: MIB,
-            writable: true,
-            generations: None,
-        };
+        let files = several(&paths, MIB);
         let done = run_task(task(many, engine.kind, operations(64), Place::Files(files)));
         assert_eq!(done.of(Operation::Sync).count, 4, "{}: one sync per file", engine.kind);
         for (path, before) in paths.iter().zip(before) {
             assert_ne!(std::fs::read(path).unwrap(), before, "{}: {}", engine.kind, path.display());
         }
     }
+}
+
+/// Syncs and trims are done one after the other in the calling thread. All that one submitting call was
+/// given used to get the time of the whole call as its latency.
+#[test]
+fn syncs_and_trims_that_wait_for_each_other_have_latencies_of_their_own() {
+    for engine in engines() {
+        let (directory, _) = scratch();
+        let paths: Vec<PathBuf> = (0..8).map(|i| directory.path().join(format!("data{i}"))).collect();
+        paths.iter().for_each(|p| filled(p, MIB as usize));
+        let rule = SyncRule { every: 64, data_only: false, at_end: false };
+        let synced = Workload { sync: rule, iodepth: 2 * depth(&engine), ..writes() };
+        let trims = Workload { mix: Mix::Trim, iodepth: 16, ..workload() };
+        for (workload, operation) in [(synced, Operation::Sync), (trims, Operation::Trim)] {
+            if operation == Operation::Trim && !engine.trim {
+                continue;
+            }
+            let files = several(&paths, MIB);
+            let done = run_task(task(workload, engine.kind, operations(256), Place::Files(files)));
+            let stats = done.of(operation);
+            assert!(stats.count >= 32, "{}: {} of {operation}", engine.kind, stats.count);
+            let (sum, window) = (stats.lat.sum_ns(), done.outcome.window_ns);
+            assert!(sum <= window, "{}: {operation} took {sum} ns in {window} ns", engine.kind);
+        }
+    }
+}
+
+/// The files of one job.
+fn several(paths: &[PathBuf], file_bytes: u64) -> engine::OpenFiles {
+    let open = |path| OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let per_job = vec![paths.iter().map(open).collect()];
+    engine::OpenFiles { per_job, file_bytes, writable: true, generations: None }
 }
 
 #[test]
