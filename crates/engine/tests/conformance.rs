@@ -1,9 +1,13 @@
 //! What every engine must do, on real files: a loop over the list of all engines, so that a new one
 //! is tested by being in it.
 
+#![allow(unsafe_code)]
+
 mod common;
 
+use std::ffi::CString;
 use std::fs::{File, OpenOptions};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -361,12 +365,7 @@ fn metadata_work_counts_each_operation_and_leaves_nothing_behind() {
     };
     let sync = SyncRule { every: 10, data_only: false, at_end: false };
     let many = Workload { mix: Mix::Metadata(work), jobs: 2, sync, ..workload() };
-    let private = |i| {
-        let path = directory.path().join(format!("private{i}"));
-        std::fs::create_dir(&path).unwrap();
-        File::open(path).unwrap().into()
-    };
-    let place = Place::Directories((0..2).map(private).collect());
+    let place = directories(directory.path(), 2);
     let done = run_task(task(many, EngineKind::Psync, operations(2 * 4 * 50), place));
     for operation in [Operation::Create, Operation::Stat, Operation::Open, Operation::Unlink] {
         let stats = done.of(operation);
@@ -380,6 +379,102 @@ fn metadata_work_counts_each_operation_and_leaves_nothing_behind() {
         let left = std::fs::read_dir(directory.path().join(format!("private{i}"))).unwrap().count();
         assert_eq!(left, 0);
     }
+}
+
+/// Private directories for `jobs` jobs beneath `parent`.
+fn directories(parent: &std::path::Path, jobs: u32) -> Place {
+    let private = |job| {
+        let path = parent.join(format!("private{job}"));
+        std::fs::create_dir(&path).unwrap();
+        File::open(path).unwrap().into()
+    };
+    Place::Directories((0..jobs).map(private).collect())
+}
+
+fn metadata(operations: &[MetadataOperation], files: u32) -> Workload {
+    let operations = operations.to_vec();
+    let work = MetadataWork { operations, files, directories: 2, file_bytes: 100 };
+    Workload { mix: Mix::Metadata(work), ..workload() }
+}
+
+#[test]
+fn directories_that_cannot_be_made_are_a_failure_of_the_storage() {
+    let (directory, _) = scratch();
+    let place = directories(directory.path(), 2);
+    std::fs::write(directory.path().join("private1/job1"), "in the way").unwrap();
+    let work = Workload { jobs: 2, ..metadata(&[MetadataOperation::Create], 10) };
+    let done = run_task(task(work, EngineKind::Psync, time(60 * SECOND), place));
+    assert_eq!(done.failure().kind, FailureKind::Errno(libc::EEXIST));
+    assert_eq!(done.failure().operation, Operation::Create);
+    assert!(!done.outcome.hung);
+}
+
+/// A filesystem in memory with room for `inodes` files, mounted nowhere: it goes with its descriptor.
+fn small_filesystem(inodes: u32) -> std::io::Result<OwnedFd> {
+    const FSCONFIG_SET_STRING: libc::c_uint = 1;
+    const FSCONFIG_CMD_CREATE: libc::c_uint = 6;
+    let call = |result: libc::c_long| {
+        if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(result as libc::c_int) }
+    };
+    let inodes = CString::new(inodes.to_string()).unwrap();
+    let none = std::ptr::null::<libc::c_char>();
+    // SAFETY: the strings end in zero and live until the calls return; the descriptors are new and owned.
+    unsafe {
+        let new = OwnedFd::from_raw_fd(call(libc::syscall(libc::SYS_fsopen, c"tmpfs".as_ptr(), 0))?);
+        let (fd, key) = (new.as_raw_fd(), c"nr_inodes".as_ptr());
+        call(libc::syscall(libc::SYS_fsconfig, fd, FSCONFIG_SET_STRING, key, inodes.as_ptr(), 0))?;
+        call(libc::syscall(libc::SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, none, none, 0))?;
+        Ok(OwnedFd::from_raw_fd(call(libc::syscall(libc::SYS_fsmount, fd, 0, 0))?))
+    }
+}
+
+#[test]
+fn a_full_filesystem_is_a_failure_with_its_errno_wherever_metadata_work_meets_it() {
+    use MetadataOperation::{Create, Stat, Unlink};
+    for (operations, max_errors) in [(vec![Create], 1), (vec![Stat], 1), (vec![Create, Unlink], u64::MAX)] {
+        let full = match small_filesystem(20) {
+            Ok(full) => full,
+            Err(error) => {
+                use std::io::Write;
+                let why = format!("a filesystem in memory cannot be made: {error}");
+                let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+                return;
+            }
+        };
+        let work = metadata(&operations, 100);
+        let mut task = task(work, EngineKind::Psync, time(100 * MS), Place::Directories(vec![full]));
+        task.max_errors = max_errors;
+        let done = run_task(task);
+        if max_errors == 1 {
+            assert_eq!(done.failure().kind, FailureKind::Errno(libc::ENOSPC), "{operations:?}");
+            assert_eq!(done.failure().operation, operations[0].operation());
+        } else {
+            // Creations that left no name behind are nothing to remove before the next pass.
+            assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
+            let creates = done.of(Operation::Create);
+            assert!(creates.count > 16 && creates.errors[&libc::ENOSPC] > 80, "{creates:?}");
+        }
+    }
+}
+
+/// Making ten million files used to be deaf to Ctrl-C.
+#[test]
+fn the_user_can_stop_a_repeat_while_its_files_are_still_being_made() {
+    let (directory, _) = scratch();
+    let place = directories(directory.path(), 2);
+    let work = Workload { jobs: 2, ..metadata(&[MetadataOperation::Stat], 1_000_000) };
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupt);
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        flag.store(true, Ordering::Relaxed);
+    });
+    let began = Instant::now();
+    let outcome = run(task(work, EngineKind::Psync, time(SECOND), place), &interrupt, &mut |_| {}).unwrap();
+    stopper.join().unwrap();
+    assert_eq!(outcome.outcome, RepeatOutcome::Interrupted);
+    assert_eq!((outcome.whole_ns, outcome.window_ns, outcome.hung), (0, 0, false));
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 #[test]

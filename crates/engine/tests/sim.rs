@@ -443,3 +443,13 @@ fn what_a_failed_or_short_write_left_behind_is_not_called_corrupt() {
         assert!(check.checked > 5_000, "{}", check.checked);
     }
 }
+
+/// Every panic of a worker used to look like a good repeat with few operations.
+#[test]
+fn a_worker_that_panics_is_an_error_with_a_message() {
+    // A cycle of no latencies is the simulator's own accident.
+    let model = SimModel { latency: SimLatency::Cycle(vec![]), ..SimModel::default() };
+    let task = simulated(Workload { jobs: 2, ..workload() }, time(SECOND), model);
+    let error = run(task, &Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("panicked"), "{error}");
+}
