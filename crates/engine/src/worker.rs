@@ -172,10 +172,13 @@ pub(crate) struct Worker<'a, E: Engine> {
     bytes_left: u64,
     deadline_ns: u64,
     sync: SyncState,
+    /// Counted only if there is a sync every so many writes.
     writes_since_sync: u32,
     dirty: Vec<bool>,
     /// Intended starts and bytes of writes that no sync covers yet.
     uncovered: Vec<(u64, u64)>,
+    /// Arrivals that were drawn and never handed to the engine.
+    withdrawn: u64,
     /// The stamp of the last reap is too old for the next submission: preparing a block takes time.
     fresh_stamp: bool,
     integrity: IntegrityCheck,
@@ -261,6 +264,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             writes_since_sync: 0,
             dirty: vec![false; spec.files.len()],
             uncovered: Vec::with_capacity(workload.sync.every as usize),
+            withdrawn: 0,
             fresh_stamp: !E::SYNCHRONOUS || workload.writes_data() || workload.verify,
             integrity: IntegrityCheck::default(),
             failure: None,
@@ -332,7 +336,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             end_ns: now - origin,
             user_ns: user - cpu.0,
             system_ns: system - cpu.1,
-            unserved,
+            unserved: unserved + self.withdrawn,
             hung: self.in_flight > 0,
             failure: self.failure.take(),
             integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.integrity)),
@@ -346,7 +350,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         timeline: &mut Timeline,
         sink: &mut impl IntervalSink,
     ) -> io::Result<u64> {
-        let mut now = start;
+        // A thread may wake late for the common start. What it starts then starts then; only arrivals
+        // of an open loop have been waiting since.
+        let mut now = start.max(self.clock.now());
         // A sync that has become due is done even if the write before it was the last.
         while now < self.deadline_ns
             && (self.limits_left() || self.sync != SyncState::Idle)
@@ -389,7 +395,10 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     /// Takes back the operations that were drawn and that the engine did not take.
     fn withdraw(&mut self) {
+        let open_loop = matches!(self.arrivals, Arrivals::Open(_));
         for request in self.batch.drain(..) {
+            let is_sync = matches!(request.verb, Verb::Fsync | Verb::Fdatasync);
+            self.withdrawn += u64::from(open_loop && !is_sync);
             let slot = request.slot as usize;
             self.slots.release(request.slot);
             if let (Verb::Write, Some(generations)) = (request.verb, &self.spec.generations) {
@@ -522,9 +531,12 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
         if verb == Verb::Write {
             self.dirty[file as usize] = true;
-            self.writes_since_sync += 1;
-            if self.writes_since_sync == self.spec.workload.sync.every {
-                self.sync = SyncState::Draining;
+            let every = self.spec.workload.sync.every;
+            if every > 0 {
+                self.writes_since_sync += 1;
+                if self.writes_since_sync >= every {
+                    self.sync = SyncState::Draining;
+                }
             }
         }
         true
@@ -812,7 +824,8 @@ pub fn open_flags(workload: &Workload, direct: bool) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::VirtualClock;
+    use crate::clock::{VirtualClock, monotonic_ns};
+    use crate::engines::psync::Psync;
     use crate::engines::sim::{self, SimEnd, SimFault};
     use model::{BlockSizes, CacheState, Data, DataClass, Distribution, FileSet, SyncRule};
     use std::io::Read;
@@ -857,15 +870,17 @@ mod tests {
         }
     }
 
-    /// Keeps nothing.
-    struct Discard;
+    /// Keeps what it is given at the end.
+    struct Keep(Vec<WorkerInterval>);
 
-    impl IntervalSink for Discard {
+    impl IntervalSink for Keep {
         fn exchange(&mut self, _: &mut Box<WorkerInterval>) -> bool {
             false
         }
 
-        fn deliver(&mut self, _: Box<WorkerInterval>) {}
+        fn deliver(&mut self, full: Box<WorkerInterval>) {
+            self.0.push(*full);
+        }
     }
 
     fn first<E: Engine>(workload: &Workload) -> Box<WorkerInterval> {
@@ -920,7 +935,7 @@ mod tests {
         let before = TORN_DOWN[HOW].load(Ordering::Relaxed);
         let worker = Worker::<Trap<HOW>>::new(spec, &signals).unwrap();
         let recorders = first::<Trap<HOW>>(&workload());
-        let run = std::panic::AssertUnwindSafe(|| worker.run(0, recorders, &mut Discard));
+        let run = std::panic::AssertUnwindSafe(|| worker.run(0, recorders, &mut Keep(vec![])));
         let ended = std::panic::catch_unwind(run);
         if HOW == 3 {
             assert!(!ended.unwrap().unwrap().hung);
@@ -930,6 +945,43 @@ mod tests {
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
         let file = reader.read(&mut [0]).is_ok();
         (engine, file)
+    }
+
+    #[test]
+    fn the_writes_of_a_workload_without_syncs_are_not_counted_until_they_overflow() {
+        let writes = Workload { mix: Mix::Transfer { read_percent: 0 }, ..workload() };
+        let mut spec = spec(writes.clone(), File::open("/dev/null").unwrap());
+        spec.limits.operations = Some(10);
+        let signals = Signals::default();
+        let mut worker = Worker::<sim::Sim>::new(spec, &signals).unwrap();
+        worker.writes_since_sync = u32::MAX;
+        worker.run(0, first::<sim::Sim>(&writes), &mut Keep(vec![])).unwrap();
+    }
+
+    /// One read in a worker that wakes `LATE_NS` after the common start: its latency.
+    fn first_latency_ns(pace: Pace) -> u64 {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        let workload = Workload { pace, iodepth: 1, ..workload() };
+        let mut spec = spec(workload.clone(), file);
+        spec.limits.operations = Some(1);
+        let signals = Signals::default();
+        let worker = Worker::<Psync>::new(spec, &signals).unwrap();
+        let mut keep = Keep(Vec::new());
+        let shared_start_ns = monotonic_ns() - LATE_NS;
+        worker.run(shared_start_ns, first::<Psync>(&workload), &mut keep).unwrap();
+        let operations = keep.0.last().unwrap().finish();
+        operations[&Operation::Read].lat.max_ns().unwrap()
+    }
+
+    const LATE_NS: u64 = 2_000_000_000;
+
+    #[test]
+    fn waking_late_is_part_of_the_latency_in_an_open_loop_and_in_no_closed_one() {
+        let closed = first_latency_ns(Pace::Closed);
+        assert!(closed < LATE_NS / 2, "{closed}");
+        let open = first_latency_ns(Pace::Fixed { per_second: 1.0 });
+        assert!(open >= LATE_NS, "{open}");
     }
 
     #[test]
@@ -945,7 +997,7 @@ mod tests {
             spec.sim = Some(SimModel { takes: 1, faults, ..SimModel::default() });
             let signals = Signals::default();
             let worker = Worker::<sim::Sim>::new(spec, &signals).unwrap();
-            let report = worker.run(0, first::<sim::Sim>(&writes), &mut Discard).unwrap();
+            let report = worker.run(0, first::<sim::Sim>(&writes), &mut Keep(vec![])).unwrap();
             assert_eq!(report.hung, hangs);
             assert!((0..256).all(|block| !generations.is_in_flight(block * 4096)));
         }

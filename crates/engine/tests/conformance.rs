@@ -173,6 +173,43 @@ fn the_depth_is_never_exceeded_and_a_synchronous_engine_shows_that_it_is_one() {
 }
 
 #[test]
+fn an_asynchronous_engine_reaches_the_depth_that_was_asked_for() {
+    let (_directory, path) = scratch();
+    filled(&path, 16 * MIB as usize);
+    for engine in engines().into_iter().filter(|e| !e.synchronous) {
+        for iodepth in [2, 8] {
+            let block = BlockSizes::uniform(256 << 10);
+            let deep = Workload { iodepth, block, ..workload() };
+            let place = Place::Files(open(&path, 1, 16 * MIB, false, flags(&engine)));
+            let done = run_task(task(deep, engine.kind, time(300 * MS), place));
+            let depth = done.queue_depth();
+            assert!(depth > 0.6 * f64::from(iodepth), "{} at {iodepth} reached {depth}", engine.kind);
+        }
+    }
+}
+
+#[test]
+fn an_open_loop_serves_or_tells_each_arrival_and_counts_from_its_intended_start() {
+    let (_directory, path) = scratch();
+    filled(&path, 4 * MIB as usize);
+    for engine in engines() {
+        let pace = Pace::Fixed { per_second: 2000.0 };
+        let paced = Workload { pace, iodepth: depth(&engine), ..workload() };
+        let place = Place::Files(open(&path, 1, 4 * MIB, false, 0));
+        let done = run_task(task(paced, engine.kind, time(500 * MS), place));
+        let reads = done.of(Operation::Read);
+        let arrivals = reads.count + done.outcome.unserved;
+        assert!(arrivals.abs_diff(1000) <= 1, "{}: {arrivals}", engine.kind);
+        assert!(reads.count > 500, "{}: only {} of 1000 served", engine.kind, reads.count);
+        // From the intended start the latency is never shorter than from the real one.
+        let clat = reads.clat.unwrap();
+        assert_eq!(clat.count(), reads.count);
+        assert!(reads.lat.sum_ns() >= clat.sum_ns(), "{}", engine.kind);
+        assert!(done.outcome.window_ns >= 500 * MS && done.outcome.window_ns < 700 * MS);
+    }
+}
+
+#[test]
 fn the_user_can_stop_a_repeat_at_any_time() {
     let (_directory, path) = scratch();
     filled(&path, 4 * MIB as usize);
@@ -234,6 +271,33 @@ fn verification_accepts_what_was_written_and_finds_a_flipped_byte_with_its_place
         assert_eq!(check.mismatched, 1, "{}", engine.kind);
         assert_eq!(check.first[0].offset, 37 * 4096, "{}", engine.kind);
         assert_eq!(check.first[0].what, "wrong checksum");
+    }
+}
+
+#[test]
+fn of_several_files_the_one_that_was_changed_is_found_at_its_place_in_the_set() {
+    for engine in engines() {
+        let (directory, _) = scratch();
+        let paths: Vec<PathBuf> = (0..4).map(|i| directory.path().join(format!("data{i}"))).collect();
+        paths.iter().for_each(|p| filled(p, MIB as usize));
+        let generations = Arc::new(Generations::new(5, 4 * MIB, 4096));
+        let pass = |read_percent| {
+            let mix = Mix::Transfer { read_percent };
+            let checked = Workload { mix, verify: true, iodepth: depth(&engine), jobs: 2, ..workload() };
+            let mut files = several(&paths, MIB);
+            files.per_job.push(several(&paths, MIB).per_job.remove(0));
+            files.generations = Some(Arc::clone(&generations));
+            let all = operations(4 * MIB / 4096);
+            run_task(task(checked, engine.kind, all, Place::Files(files))).outcome.integrity.unwrap()
+        };
+        assert_eq!(pass(0), IntegrityCheck::default(), "{}", engine.kind);
+        let check = pass(100);
+        assert_eq!((check.checked, check.mismatched), (4 * MIB / 4096, 0), "{}", engine.kind);
+        flip(&paths[2], 11 * 4096 + 99);
+        let check = pass(100);
+        let places: Vec<u64> = check.first.iter().map(|m| m.offset).collect();
+        assert_eq!((check.checked, check.mismatched), (4 * MIB / 4096, 1), "{}", engine.kind);
+        assert_eq!(places, [2 * MIB + 11 * 4096], "{}", engine.kind);
     }
 }
 

@@ -453,3 +453,31 @@ fn a_worker_that_panics_is_an_error_with_a_message() {
     let error = run(task, &Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("panicked"), "{error}");
 }
+
+/// What one submitting call did not take and no later one was given is not served. It used to be lost:
+/// neither counted as done nor as unserved.
+#[test]
+fn every_arrival_is_either_served_or_told_as_unserved() {
+    let model = SimModel { takes: 1, servers: 1, ..fixed(MS) };
+    let overload = Workload { pace: Pace::Fixed { per_second: 3000.0 }, iodepth: 8, ..workload() };
+    let done = simulate(overload, time(SECOND), model);
+    let served = done.of(Operation::Read).count;
+    assert!(served < 1100, "{served}");
+    assert_eq!(served + done.outcome.unserved, 3000);
+}
+
+#[test]
+fn an_open_loop_has_one_rate_for_a_mix_of_sizes() {
+    let block = BlockSizes { read: 4096, write: 65536, trim: 4096 };
+    let mix = Mix::Transfer { read_percent: 70 };
+    let pace = Pace::Fixed { per_second: 1000.0 };
+    for jobs in [1, 3] {
+        let mixed = Workload { mix: mix.clone(), block, pace, iodepth: 16, jobs, ..workload() };
+        let done = simulate(mixed, time(10 * SECOND), fixed(MS));
+        let (reads, writes) = (done.of(Operation::Read), done.of(Operation::Write));
+        assert_eq!(reads.count + writes.count, 10_000);
+        assert!(reads.count.abs_diff(7_000) < 200, "{} reads", reads.count);
+        assert_eq!((reads.bytes, writes.bytes), (reads.count * 4096, writes.count * 65536));
+        assert_eq!((reads.lat.max_ns(), writes.lat.max_ns()), (Some(MS), Some(MS)));
+    }
+}
