@@ -331,7 +331,8 @@ fn a_device_that_hangs_ends_the_repeat_long_before_its_time_is_up() {
 fn an_open_loop_with_long_pauses_between_its_operations_does_not_hang() {
     let rare = Workload { pace: Pace::Fixed { per_second: 0.002 }, ..workload() };
     let change = |task: &mut engine::Task| task.interval_ns = 10 * SECOND;
-    let done = simulate_task(rare, time(2400 * SECOND), fixed(MS), change);
+    // Each lasts long enough for the worker to look up meanwhile.
+    let done = simulate_task(rare, time(2400 * SECOND), fixed(SECOND), change);
     assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
     assert_eq!((done.of(Operation::Read).count, done.outcome.hung), (5, false));
 }
