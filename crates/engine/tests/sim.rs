@@ -459,7 +459,8 @@ fn a_worker_that_panics_is_an_error_with_a_message() {
 /// neither counted as done nor as unserved.
 #[test]
 fn every_arrival_is_either_served_or_told_as_unserved() {
-    let model = SimModel { takes: 1, servers: 1, ..fixed(MS) };
+    // As trims are done: one by one, inside the submitting call.
+    let model = SimModel { takes: 1, submit_ns: MS, ..fixed(0) };
     let overload = Workload { pace: Pace::Fixed { per_second: 3000.0 }, iodepth: 8, ..workload() };
     let done = simulate(overload, time(SECOND), model);
     let served = done.of(Operation::Read).count;
