@@ -26,7 +26,7 @@ mod verify;
 mod worker;
 
 pub use clock::monotonic_ns;
-pub use engines::sim::{SimFault, SimLatency, SimModel, SimStall};
+pub use engines::sim::{SimEnd, SimFault, SimLatency, SimModel, SimStall};
 pub use engines::{ENGINES, EngineEntry};
 pub use run::{EngineError, OpenFiles, Outcome, Place, Task, run};
 pub use verify::{Generations, HEADER_BYTES};

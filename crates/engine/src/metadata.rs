@@ -6,11 +6,13 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
 
 use model::{FailureKind, MetadataOperation, MetadataWork, Mix, Operation, SyncRule, Workload};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::clock::{Clock, MonotonicClock, thread_cpu_ns};
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
@@ -47,28 +49,20 @@ pub(crate) struct MetadataWorker<'a> {
 }
 
 impl<'a> MetadataWorker<'a> {
-    /// Makes the worker's directories, and the files if its passes do not begin by creating them.
+    /// Makes the worker's directories, and the files if its passes do not begin by creating them. What
+    /// the storage refuses of that is told by [`MetadataWorker::run`], as a failure of the first pass.
     ///
     /// # Errors
-    /// The kernel's refusal.
+    /// Only a workload that is not one of metadata.
     pub fn new(spec: &'a MetadataSpec, signals: &'a Signals) -> io::Result<Self> {
         let Mix::Metadata(work) = &spec.workload.mix else {
             return Err(io::Error::other("a metadata worker was given a data workload"));
         };
-        let root = format!("job{}", spec.index);
-        let make = |parent: &OwnedFd, name: &str| -> io::Result<OwnedFd> {
-            rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
-            Ok(rustix::fs::openat(parent, name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
-        };
-        let parent = make(&spec.directory, &root)?;
-        let directories = (0..work.directories.max(1))
-            .map(|i| make(&parent, &format!("d{i}")))
-            .collect::<io::Result<Vec<_>>>()?;
         let mut content = vec![0; work.file_bytes as usize];
         Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ u64::from(spec.index)).fill_bytes(&mut content);
         let mut worker = Self {
-            root,
-            directories,
+            root: format!("job{}", spec.index),
+            directories: Vec::new(),
             names: (0..work.files).map(|i| format!("f{i}")).collect(),
             exists: vec![false; work.files as usize],
             scratch: vec![0; content.len() + 1],
@@ -81,10 +75,27 @@ impl<'a> MetadataWorker<'a> {
             spec,
             signals,
         };
-        if work.operations.first() != Some(&MetadataOperation::Create) {
-            worker.provide(true)?;
+        let first = work.operations.first().copied().unwrap_or(MetadataOperation::Create);
+        if let Err(error) = worker.prepare(first) {
+            worker.end(first.operation(), &error, 0);
         }
         Ok(worker)
+    }
+
+    /// Makes what the first pass needs.
+    fn prepare(&mut self, first: MetadataOperation) -> io::Result<()> {
+        let make = |parent: &OwnedFd, name: &str| -> io::Result<OwnedFd> {
+            rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
+            Ok(rustix::fs::openat(parent, name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+        };
+        let parent = make(&self.spec.directory, &self.root)?;
+        for i in 0..self.work.directories.max(1) {
+            self.directories.push(make(&parent, &format!("d{i}"))?);
+        }
+        if first != MetadataOperation::Create {
+            self.provide(true, Signals::ended)?;
+        }
+        Ok(())
     }
 
     /// The recorders that a metadata worker needs.
@@ -98,15 +109,12 @@ impl<'a> MetadataWorker<'a> {
     }
 
     /// Makes passes until a limit, a failure or the user ends the work, then removes all files.
-    ///
-    /// # Errors
-    /// Only if the cleaning up fails; failing operations are in the report.
     pub fn run(
         mut self,
         shared_start_ns: u64,
         first: Box<WorkerInterval>,
         sink: &mut impl IntervalSink,
-    ) -> io::Result<WorkerReport> {
+    ) -> WorkerReport {
         let clock = MonotonicClock;
         let origin = clock.start(shared_start_ns);
         let mut timeline = Timeline::new(first, origin, self.spec.ramp_ns, self.spec.interval_ns);
@@ -118,7 +126,11 @@ impl<'a> MetadataWorker<'a> {
             if self.ended(now, deadline) {
                 break;
             }
-            self.provide(*operation != MetadataOperation::Create)?;
+            if let Err(error) = self.provide(*operation != MetadataOperation::Create, Signals::ended) {
+                now = clock.now();
+                self.end(operation.operation(), &error, timeline.since_origin(now));
+                break;
+            }
             now = self.pass(*operation, deadline, &mut timeline, sink);
         }
         timeline.integrate(now, 1);
@@ -132,11 +144,15 @@ impl<'a> MetadataWorker<'a> {
             ..WorkerReport::default()
         };
         self.remove_all();
-        Ok(report)
+        report
     }
 
     fn ended(&self, now: u64, deadline: u64) -> bool {
-        now >= deadline || self.operations_left == 0 || self.bytes_left == 0 || self.signals.ended()
+        now >= deadline
+            || self.failure.is_some()
+            || self.operations_left == 0
+            || self.bytes_left == 0
+            || self.signals.ended()
     }
 
     /// One operation on every file.
@@ -154,40 +170,46 @@ impl<'a> MetadataWorker<'a> {
             if self.ended(before, deadline) {
                 break;
             }
-            let (result, sync_ns) = self.operate(operation, file, &clock);
+            let done = self.operate(operation, file, &clock);
             let now = clock.now();
             timeline.roll(now, 1, sink);
             timeline.integrate(now, 1);
-            let lat_ns = (now - before).saturating_sub(sync_ns.unwrap_or(0));
-            let recorder = timeline.current.of(kind);
-            recorder.active_ns += now - before;
-            match result {
-                Ok(bytes) => {
-                    recorder.count += 1;
-                    recorder.bytes += bytes;
-                    recorder.lat.record(lat_ns);
-                    self.operations_left -= 1;
-                    self.bytes_left = self.bytes_left.saturating_sub(bytes);
-                }
-                Err(error) => self.fail(operation, &error, now, timeline),
-            }
-            if let Some(ns) = sync_ns {
-                let recorder = timeline.current.of(Kind::Sync);
-                recorder.count += 1;
-                recorder.lat.record(ns);
-            }
+            self.record(kind, done, now - before, now, timeline);
             before = now;
         }
         before
     }
 
-    /// One operation on one file: bytes moved, and the time that a sync within it took.
-    fn operate(
-        &mut self,
-        operation: MetadataOperation,
-        file: usize,
-        clock: &MonotonicClock,
-    ) -> (io::Result<u64>, Option<u64>) {
+    /// Counts one operation that took so long, and the sync within it for itself.
+    fn record(&mut self, kind: Kind, done: Operated, took_ns: u64, now: u64, timeline: &mut Timeline) {
+        let (result, sync) = done;
+        timeline.current.of(kind).active_ns += took_ns;
+        let sync_ns = sync.as_ref().map_or(0, |sync| sync.took_ns);
+        self.count(kind, result, took_ns.saturating_sub(sync_ns), now, timeline);
+        if let Some(sync) = sync {
+            self.count(Kind::Sync, sync.result.map(|()| 0), sync.took_ns, now, timeline);
+        }
+    }
+
+    /// Counts what has ended with so many bytes or an error.
+    fn count(&mut self, kind: Kind, result: io::Result<u64>, lat_ns: u64, now: u64, timeline: &mut Timeline) {
+        match result {
+            Ok(bytes) => {
+                let recorder = timeline.current.of(kind);
+                recorder.count += 1;
+                recorder.bytes += bytes;
+                recorder.lat.record(lat_ns);
+                if kind != Kind::Sync {
+                    self.operations_left -= 1;
+                    self.bytes_left = self.bytes_left.saturating_sub(bytes);
+                }
+            }
+            Err(error) => self.fail(kind, &error, now, timeline),
+        }
+    }
+
+    /// One operation on one file: bytes moved, and the sync within it.
+    fn operate(&mut self, operation: MetadataOperation, file: usize, clock: &MonotonicClock) -> Operated {
         let directory = &self.directories[file % self.directories.len()];
         let name = self.names[file].as_str();
         match operation {
@@ -198,10 +220,10 @@ impl<'a> MetadataWorker<'a> {
                 if due {
                     self.creates_since_sync = 0;
                 }
-                let (result, sync_ns) = create(directory, name, &self.content, due.then_some(rule), clock);
+                let (result, sync) = create(directory, name, &self.content, due.then_some(rule), clock);
                 // Even a failed creation may have left the name behind.
                 self.exists[file] = true;
-                (result.map(|()| self.content.len() as u64), sync_ns)
+                (result.map(|()| self.content.len() as u64), sync)
             }
             MetadataOperation::Open => (read_whole(directory, name, &mut self.scratch), None),
             MetadataOperation::Stat => {
@@ -216,28 +238,36 @@ impl<'a> MetadataWorker<'a> {
         }
     }
 
-    /// Makes all files exist, or none, outside the measured passes.
-    fn provide(&mut self, wanted: bool) -> io::Result<()> {
+    /// Makes all files exist, or none, outside the measured passes. With millions of files that takes a
+    /// while: it is left as soon as `ended` says so.
+    fn provide(&mut self, wanted: bool, ended: fn(&Signals) -> bool) -> io::Result<()> {
         for file in 0..self.names.len() {
             if self.exists[file] == wanted {
                 continue;
+            }
+            if ended(self.signals) {
+                break;
             }
             let directory = &self.directories[file % self.directories.len()];
             if wanted {
                 self.exists[file] = true;
                 create(directory, &self.names[file], &self.content, None, &MonotonicClock).0?;
             } else {
-                rustix::fs::unlinkat(directory, self.names[file].as_str(), AtFlags::empty())?;
-                self.exists[file] = false;
+                match rustix::fs::unlinkat(directory, self.names[file].as_str(), AtFlags::empty()) {
+                    // A creation that failed may have left a name behind, or not.
+                    Ok(()) | Err(Errno::NOENT) => self.exists[file] = false,
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
         Ok(())
     }
 
     /// Removes everything that the worker made. What resists is left to the run's own cleaning up,
-    /// which removes the whole private directory and reports what it cannot.
+    /// which removes the whole private directory and reports what it cannot; so is everything that the
+    /// user does not want to wait for.
     fn remove_all(&mut self) {
-        let _ = self.provide(false);
+        let _ = self.provide(false, Signals::interrupted);
         if let Ok(root) =
             rustix::fs::openat(&self.spec.directory, self.root.as_str(), OFlags::DIRECTORY, Mode::empty())
         {
@@ -249,29 +279,44 @@ impl<'a> MetadataWorker<'a> {
     }
 
     #[cold]
-    fn fail(&mut self, operation: MetadataOperation, error: &io::Error, now: u64, timeline: &mut Timeline) {
-        use std::sync::atomic::Ordering;
-        let errno = error.raw_os_error().unwrap_or(libc::EIO);
-        let operation = operation.operation();
-        *timeline.current.of(Kind::of(operation)).errors.entry(errno).or_default() += 1;
+    fn fail(&mut self, kind: Kind, error: &io::Error, now: u64, timeline: &mut Timeline) {
+        *timeline.current.of(kind).errors.entry(errno(error)).or_default() += 1;
         let errors = self.signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
         if errors >= self.spec.max_errors {
-            let at_ns = timeline.since_origin(now);
-            let kind = FailureKind::Errno(errno);
-            self.failure.get_or_insert(WorkerFailure { kind, operation, offset: None, at_ns });
-            self.signals.abort.store(true, Ordering::Relaxed);
+            self.end(kind.operation(), error, timeline.since_origin(now));
         }
+    }
+
+    /// The storage's refusal ends the repeat, for all workers.
+    fn end(&mut self, operation: Operation, error: &io::Error, at_ns: u64) {
+        let kind = FailureKind::Errno(errno(error));
+        self.failure.get_or_insert(WorkerFailure { kind, operation, offset: None, at_ns });
+        self.signals.abort.store(true, Ordering::Relaxed);
     }
 }
 
-/// Creates a file with content; with a rule, syncs it before the close and says how long that took.
+fn errno(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// How an operation ended: the bytes that it moved, and the sync within it.
+type Operated = (io::Result<u64>, Option<Sync>);
+
+/// A sync within a creation.
+struct Sync {
+    took_ns: u64,
+    result: io::Result<()>,
+}
+
+/// Creates a file with content; with a rule, syncs it before the close. The creation is good even if
+/// its sync is not.
 fn create(
     directory: &OwnedFd,
     name: &str,
     content: &[u8],
     sync: Option<SyncRule>,
     clock: &MonotonicClock,
-) -> (io::Result<()>, Option<u64>) {
+) -> (io::Result<()>, Option<Sync>) {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let write = || -> io::Result<File> {
         let mut file = File::from(rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?);
@@ -282,7 +327,7 @@ fn create(
         (Ok(file), Some(rule)) => {
             let start = clock.now();
             let result = if rule.data_only { file.sync_data() } else { file.sync_all() };
-            (result, Some(clock.now() - start))
+            (Ok(()), Some(Sync { took_ns: clock.now() - start, result }))
         }
         (result, _) => (result.map(drop), None),
     }
@@ -304,4 +349,101 @@ fn read_whole(directory: &OwnedFd, name: &str, scratch: &mut [u8]) -> io::Result
         }
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{
+        BlockSizes, CacheState, Data, DataClass, FileSet, OpenSync, Pace, Pattern, Regions, SyncRule,
+    };
+
+    /// A pass of stats over ten files, each creation synced.
+    fn spec(directory: &std::path::Path) -> MetadataSpec {
+        let work = MetadataWork {
+            operations: vec![MetadataOperation::Stat],
+            files: 10,
+            directories: 1,
+            file_bytes: 100,
+        };
+        let workload = Workload {
+            mix: Mix::Metadata(work),
+            pattern: Pattern::Sequential,
+            block: BlockSizes::uniform(4096),
+            iodepth: 1,
+            jobs: 1,
+            files: FileSet { count: 1, size_bytes: None },
+            pace: Pace::Closed,
+            direct: false,
+            open_sync: OpenSync::None,
+            sync: SyncRule { every: 1, data_only: false, at_end: false },
+            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
+            verify: false,
+            regions: Regions::Disjoint,
+            cache: CacheState::Warm,
+        };
+        MetadataSpec {
+            index: 0,
+            workload: std::sync::Arc::new(workload),
+            limits: Limits { time_ns: None, operations: Some(10), bytes: None },
+            ramp_ns: 0,
+            interval_ns: 100_000_000,
+            max_errors: 1,
+            seed: 1,
+            directory: File::open(directory).unwrap().into(),
+        }
+    }
+
+    /// Keeps what it is given at the end.
+    struct Keep(Vec<WorkerInterval>);
+
+    impl IntervalSink for Keep {
+        fn exchange(&mut self, _: &mut Box<WorkerInterval>) -> bool {
+            false
+        }
+
+        fn deliver(&mut self, full: Box<WorkerInterval>) {
+            self.0.push(*full);
+        }
+    }
+
+    fn first(spec: &MetadataSpec) -> Box<WorkerInterval> {
+        Box::new(WorkerInterval::new(&MetadataWorker::recorders(&spec.workload)))
+    }
+
+    #[test]
+    fn files_that_cannot_be_made_between_two_passes_are_a_failure_of_the_storage() {
+        let directory = tempfile::tempdir().unwrap();
+        let (spec, signals) = (spec(directory.path()), Signals::default());
+        let mut worker = MetadataWorker::new(&spec, &signals).unwrap();
+        std::fs::remove_dir_all(directory.path().join("job0")).unwrap();
+        worker.exists.fill(false);
+        let failure = worker.run(0, first(&spec), &mut Keep(vec![])).failure.unwrap();
+        assert_eq!(failure.kind, FailureKind::Errno(libc::ENOENT));
+        assert_eq!(failure.operation, Operation::Stat);
+        assert!(signals.ended(), "the other workers end too");
+    }
+
+    /// Its time used to be counted as that of a good sync, and its errno under the creations.
+    #[test]
+    fn a_failed_sync_of_a_created_file_is_an_error_of_the_sync_and_not_of_the_creation() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut spec, signals) = (spec(directory.path()), Signals::default());
+        if let Mix::Metadata(work) = &mut std::sync::Arc::make_mut(&mut spec.workload).mix {
+            work.operations = vec![MetadataOperation::Create];
+        }
+        let mut worker = MetadataWorker::new(&spec, &signals).unwrap();
+        let mut timeline = Timeline::new(first(&spec), 0, 0, 100_000_000);
+        let failed = Err(io::Error::from_raw_os_error(libc::EIO));
+        let sync = Sync { took_ns: 5_000, result: failed };
+        worker.record(Kind::Create, (Ok(100), Some(sync)), 7_000, 10_000, &mut timeline);
+        let mut keep = Keep(vec![]);
+        timeline.finish(10_000, &mut keep);
+        let operations = keep.0[0].finish();
+        let (creates, syncs) = (&operations[&Operation::Create], &operations[&Operation::Sync]);
+        assert_eq!((creates.count, creates.lat.max_ns(), creates.error_count()), (1, Some(2_000), 0));
+        assert_eq!((syncs.count, syncs.lat.count(), syncs.errors.get(&libc::EIO)), (0, 0, Some(&1)));
+        let failure = worker.failure.take().unwrap();
+        assert_eq!((failure.operation, failure.kind), (Operation::Sync, FailureKind::Errno(libc::EIO)));
+    }
 }

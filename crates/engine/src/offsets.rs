@@ -112,17 +112,21 @@ impl BlockOrder {
     }
 }
 
-/// Cuts `0..blocks` into zones by their shares of the size. A zone too small for a block gets one.
+/// Cuts `0..blocks` into zones by their shares of the size, without gap or overlap. A zone too small for
+/// a block gets one; only if there are fewer blocks than zones, some share the last block.
 fn block_zones(zones: &[Zone], blocks: u64) -> Vec<BlockZone> {
     let total_access: f64 = zones.iter().map(|z| z.access_percent).sum();
     let total_size: f64 = zones.iter().map(|z| z.size_percent).sum();
-    let (mut access, mut size) = (0.0, 0.0);
+    let (mut access, mut size, mut end) = (0.0, 0.0, 0);
     let mut cut = Vec::with_capacity(zones.len());
-    for zone in zones {
-        let first = ((size / total_size * blocks as f64) as u64).min(blocks - 1);
+    for (zone, still_to_come) in zones.iter().zip((0..zones.len() as u64).rev()) {
+        let first = end.min(blocks - 1);
         access += zone.access_percent;
         size += zone.size_percent;
-        let end = ((size / total_size * blocks as f64).round() as u64).clamp(first + 1, blocks);
+        let share = (size / total_size * blocks as f64).round() as u64;
+        // Each zone that is still to come needs a block too; the last one takes all that is left.
+        let most = blocks.saturating_sub(still_to_come).max(first + 1);
+        end = if still_to_come == 0 { blocks } else { share.clamp(first + 1, most) };
         cut.push(BlockZone { access_until: access / total_access, first, blocks: end - first });
     }
     cut
@@ -222,6 +226,26 @@ mod tests {
         };
         for (range, expected) in [(0..100, 0.6), (100..300, 0.3), (300..1000, 0.1)] {
             assert!((share(range.clone()) - expected).abs() < 0.01, "{range:?}");
+        }
+    }
+
+    proptest::proptest! {
+        /// The start of a zone used to be rounded down and the end of the one before to the nearest.
+        #[test]
+        fn zones_neither_overlap_nor_leave_a_gap(
+            sizes in proptest::collection::vec(0.1f64..100.0, 1..9),
+            more in 0u64..3000,
+        ) {
+            let zones: Vec<Zone> =
+                sizes.iter().map(|size| Zone { access_percent: 1.0, size_percent: *size }).collect();
+            let blocks = sizes.len() as u64 + more;
+            let mut next = 0;
+            for zone in block_zones(&zones, blocks) {
+                proptest::prop_assert_eq!(zone.first, next);
+                proptest::prop_assert!(zone.blocks > 0);
+                next += zone.blocks;
+            }
+            proptest::prop_assert_eq!(next, blocks);
         }
     }
 

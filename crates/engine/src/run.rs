@@ -5,9 +5,9 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{io, mem};
 
 use model::{
@@ -30,6 +30,10 @@ const SPARE_INTERVALS: usize = 3;
 const SILENCE_NS: u64 = 1_200_000_000_000;
 /// The same after the user has asked to stop.
 const SILENCE_WHEN_INTERRUPTED_NS: u64 = 6_000_000_000;
+/// How long workers that are still being set up may take to end after the user has asked to stop.
+const SETUP_PATIENCE: Duration = Duration::from_secs(3);
+/// How often the collector looks up from its channel.
+const LOOK_UP: Duration = Duration::from_millis(100);
 /// An interval that one worker owes is not waited for longer than so many intervals of another.
 const PATIENCE_INTERVALS: u64 = 4;
 
@@ -94,11 +98,28 @@ pub struct Outcome {
     pub busiest_worker: f64,
     /// CPU time of the process.
     pub process: CpuTime,
+    /// Operations or whole workers were left behind in the kernel and may still change the files: the
+    /// caller must not wait for these, check them or make them again.
+    pub hung: bool,
     /// What checking found, for a verified set.
     pub integrity: Option<IntegrityCheck>,
-    /// Operations were left behind in the kernel, which may never end them: the files must not be touched
-    /// any more.
-    pub hung: bool,
+}
+
+impl Outcome {
+    /// The user has stopped the repeat before it began.
+    fn interrupted() -> Self {
+        Self {
+            outcome: RepeatOutcome::Interrupted,
+            window_ns: 0,
+            whole_ns: 0,
+            unserved: 0,
+            workers: CpuTime::default(),
+            busiest_worker: 0.0,
+            process: CpuTime::default(),
+            hung: false,
+            integrity: None,
+        }
+    }
 }
 
 /// What kept a repeat from being done at all.
@@ -151,18 +172,26 @@ struct Circulation {
     worker: usize,
     to_collector: SyncSender<(usize, Message)>,
     free: Receiver<Box<WorkerInterval>>,
+    /// An empty interval that could not be exchanged.
+    spare: Option<Box<WorkerInterval>>,
     /// Waits for a free interval instead of doing without: virtual time does not run away meanwhile.
     patient: bool,
 }
 
 impl IntervalSink for Circulation {
     fn exchange(&mut self, current: &mut Box<WorkerInterval>) -> bool {
-        let empty = if self.patient { self.free.recv().ok() } else { self.free.try_recv().ok() };
-        let Some(empty) = empty else { return false };
+        let receive = || if self.patient { self.free.recv().ok() } else { self.free.try_recv().ok() };
+        let Some(empty) = self.spare.take().or_else(receive) else { return false };
         let full = mem::replace(current, empty);
-        // The channel has room for everything that circulates; it only fails when nobody listens.
-        let _ = self.to_collector.try_send((self.worker, Message::Interval(full)));
-        true
+        match self.to_collector.try_send((self.worker, Message::Interval(full))) {
+            // The channel has room for everything that should circulate, but counts are never dropped.
+            Err(TrySendError::Full((_, Message::Interval(full)))) => {
+                self.spare = Some(mem::replace(current, full));
+                false
+            }
+            // Disconnected: nobody listens any more.
+            _ => true,
+        }
     }
 
     fn deliver(&mut self, full: Box<WorkerInterval>) {
@@ -217,16 +246,20 @@ fn run_with<E: Engine + 'static>(
         let (start_sender, start) = sync_channel(1);
         let (free_sender, free) = sync_channel(SPARE_INTERVALS + 1);
         let patient = !E::Clock::PASSES;
-        let circulation = Circulation { worker, to_collector: sender.clone(), free, patient };
+        let circulation = Circulation { worker, to_collector: sender.clone(), free, spare: None, patient };
         let (signals, recorders) = (Arc::clone(&signals), recorders.clone());
-        let body = move || work::<E>(&spec, &signals, &recorders, circulation, &start);
+        let body = move || work::<E>(spec, &signals, &recorders, circulation, &start);
         let spawned = thread::Builder::new().name(format!("lodestone-job{worker}")).spawn(body);
         spawned.map_err(|source| collector.start_error(source))?;
         starts.push(start_sender);
         collector.free.push(free_sender);
     }
     drop(sender);
-    collector.await_ready(&messages)?;
+    if !collector.await_ready(&messages)? {
+        // Without these, workers that become ready after all end at once.
+        drop(starts);
+        return Ok(Outcome { hung: !all_end(&messages), ..Outcome::interrupted() });
+    }
     let process = process_cpu_ns();
     // A little ahead, so that every worker is waiting when the time comes.
     let start_ns = monotonic_ns() + 200_000 + 50_000 * u64::from(jobs);
@@ -237,9 +270,43 @@ fn run_with<E: Engine + 'static>(
     Ok(collector.finish(process))
 }
 
+/// Waits for all workers to end, but not long. False if some did not.
+fn all_end(messages: &Receiver<(usize, Message)>) -> bool {
+    let until = Instant::now() + SETUP_PATIENCE;
+    loop {
+        match messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(_) => {}
+            Err(error) => return error == RecvTimeoutError::Disconnected,
+        }
+    }
+}
+
+/// Sends a worker's last words; if it panics before it has any, says that.
+struct LastWords {
+    worker: usize,
+    sender: SyncSender<(usize, Message)>,
+    said: bool,
+}
+
+impl LastWords {
+    fn say(mut self, report: io::Result<WorkerReport>) {
+        self.said = true;
+        let _ = self.sender.send((self.worker, Message::Done(report)));
+    }
+}
+
+impl Drop for LastWords {
+    fn drop(&mut self) {
+        if !self.said && thread::panicking() {
+            let error = io::Error::other(format!("job {} panicked", self.worker));
+            let _ = self.sender.send((self.worker, Message::Done(Err(error))));
+        }
+    }
+}
+
 /// The body of a worker thread.
 fn work<E: Engine>(
-    spec: &Spec,
+    spec: Spec,
     signals: &Signals,
     recorders: &[(Kind, Latencies)],
     mut sink: Circulation,
@@ -248,20 +315,20 @@ fn work<E: Engine>(
     // Due times are met within a microsecond instead of the usual 50.
     // SAFETY: sets a property of this thread only.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
-    let (worker, sender) = (sink.worker, sink.to_collector.clone());
+    let last_words = LastWords { worker: sink.worker, sender: sink.to_collector.clone(), said: false };
     let first = Box::new(WorkerInterval::new(recorders));
     let report = match spec {
         Spec::Data(spec) => match Worker::<E>::new(spec, signals) {
             Ok(ready) => begin(&sink, start, recorders).map(|at| ready.run(at, first, &mut sink)),
             Err(error) => return refuse(&sink, error),
         },
-        Spec::Metadata(spec) => match MetadataWorker::new(spec, signals) {
-            Ok(ready) => begin(&sink, start, recorders).map(|at| ready.run(at, first, &mut sink)),
+        Spec::Metadata(spec) => match MetadataWorker::new(&spec, signals) {
+            Ok(ready) => begin(&sink, start, recorders).map(|at| Ok(ready.run(at, first, &mut sink))),
             Err(error) => return refuse(&sink, error),
         },
     };
     if let Some(report) = report {
-        let _ = sender.send((worker, Message::Done(report)));
+        last_words.say(report);
     }
 }
 
@@ -269,7 +336,8 @@ fn refuse(sink: &Circulation, error: io::Error) {
     let _ = sink.to_collector.send((sink.worker, Message::Ready(Err(error))));
 }
 
-/// Reports ready and waits for the common start; `None` if another worker could not be set up.
+/// Reports ready and waits for the common start; `None` if there is none, because another worker could
+/// not be set up or the user has stopped the repeat.
 fn begin(sink: &Circulation, start: &Receiver<u64>, recorders: &[(Kind, Latencies)]) -> Option<u64> {
     for _ in 0..SPARE_INTERVALS {
         // These come back through the collector, which owns the other end of the circulation.
@@ -360,7 +428,8 @@ struct Collector {
     reports: Vec<WorkerReport>,
     /// All good operations and bytes, the ramp included.
     good: (u64, u64),
-    hung: Option<RepeatFailure>,
+    /// Why workers were given up, if any were.
+    given_up: Option<RepeatFailure>,
 }
 
 impl Collector {
@@ -382,7 +451,7 @@ impl Collector {
             delivered: vec![0; workload.jobs as usize],
             reports: Vec::new(),
             good: (0, 0),
-            hung: None,
+            given_up: None,
         }
     }
 
@@ -390,19 +459,23 @@ impl Collector {
         EngineError::Start { engine: self.engine, jobs: self.jobs, iodepth: self.iodepth, source }
     }
 
-    fn await_ready(&mut self, messages: &Receiver<(usize, Message)>) -> Result<(), EngineError> {
+    /// Waits until all workers are set up; false if the user has stopped the repeat before.
+    fn await_ready(&mut self, messages: &Receiver<(usize, Message)>) -> Result<bool, EngineError> {
         let mut ready = 0;
-        while ready < self.jobs {
-            match messages.recv() {
+        while ready < self.jobs && !self.signals.interrupted() {
+            match messages.recv_timeout(LOOK_UP) {
                 Ok((_, Message::Ready(Ok(())))) => ready += 1,
-                Ok((_, Message::Ready(Err(source)))) => return Err(self.start_error(source)),
+                Ok((_, Message::Ready(Err(source)) | Message::Done(Err(source)))) => {
+                    return Err(self.start_error(source));
+                }
                 Ok((worker, Message::Interval(spare))) => self.recycle(worker, spare),
-                Ok((_, Message::Done(_))) | Err(_) => {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok((_, Message::Done(Ok(_)))) | Err(RecvTimeoutError::Disconnected) => {
                     return Err(self.start_error(io::Error::other("a worker ended before it began")));
                 }
             }
         }
-        Ok(())
+        Ok(!self.signals.interrupted())
     }
 
     fn recycle(&self, worker: usize, mut interval: Box<WorkerInterval>) {
@@ -421,7 +494,7 @@ impl Collector {
         let mut last_heard_ns = monotonic_ns();
         let mut broken = None;
         while self.reports.len() < self.jobs as usize {
-            match messages.recv_timeout(Duration::from_millis(100)) {
+            match messages.recv_timeout(LOOK_UP) {
                 Ok((worker, message)) => {
                     last_heard_ns = monotonic_ns();
                     match message {
@@ -438,7 +511,11 @@ impl Collector {
                 }
                 Err(RecvTimeoutError::Timeout) if self.give_up(start_ns, last_heard_ns) => break,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) => {
+                    let source = io::Error::other("a worker ended without a report");
+                    broken.get_or_insert(EngineError::Broke { engine: self.engine, source });
+                    break;
+                }
             }
         }
         self.emit(true, on_interval);
@@ -456,7 +533,7 @@ impl Collector {
             return false;
         }
         self.signals.abort.store(true, Ordering::Relaxed);
-        self.hung = Some(RepeatFailure {
+        self.given_up = Some(RepeatFailure {
             kind: FailureKind::Hung(now - last_heard_ns),
             operation: self.first_operation,
             offset: None,
@@ -515,7 +592,7 @@ impl Collector {
     fn finish(self, process_before: (u64, u64)) -> Outcome {
         let (user, system) = process_cpu_ns();
         let whole_ns = self.reports.iter().map(|r| r.end_ns).max().unwrap_or(0);
-        let share = |r: &WorkerReport| (r.user_ns + r.system_ns) as f64 / r.end_ns.max(1) as f64;
+        let share = |r: &WorkerReport| (r.user_ns + r.system_ns) as f64 / r.end_ns as f64;
         let mut integrity: Option<IntegrityCheck> = None;
         for report in &self.reports {
             if let Some(check) = &report.integrity {
@@ -530,10 +607,16 @@ impl Collector {
                 user_ns: self.reports.iter().map(|r| r.user_ns).sum(),
                 system_ns: self.reports.iter().map(|r| r.system_ns).sum(),
             },
-            busiest_worker: self.reports.iter().map(share).fold(0.0, f64::max).min(1.0),
+            busiest_worker: self
+                .reports
+                .iter()
+                .filter(|r| r.end_ns > 0)
+                .map(share)
+                .fold(0.0, f64::max)
+                .min(1.0),
             process: CpuTime { user_ns: user - process_before.0, system_ns: system - process_before.1 },
+            hung: self.given_up.is_some() || self.reports.iter().any(|r| r.hung),
             integrity,
-            hung: self.hung.is_some(),
             outcome: self.outcome(),
         }
     }
@@ -554,6 +637,95 @@ impl Collector {
         if self.signals.interrupted() {
             return RepeatOutcome::Interrupted;
         }
-        self.hung.clone().map_or(RepeatOutcome::Completed, RepeatOutcome::Failed)
+        self.given_up.clone().map_or(RepeatOutcome::Completed, RepeatOutcome::Failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{
+        BlockSizes, CacheState, Data, DataClass, FileSet, Mix, OpenSync, Pace, Pattern, Regions, SyncRule,
+    };
+
+    fn task() -> Task {
+        let workload = Workload {
+            mix: Mix::Transfer { read_percent: 100 },
+            pattern: Pattern::Sequential,
+            block: BlockSizes::uniform(4096),
+            iodepth: 1,
+            jobs: 1,
+            files: FileSet { count: 1, size_bytes: None },
+            pace: Pace::Closed,
+            direct: false,
+            open_sync: OpenSync::None,
+            sync: SyncRule { every: 0, data_only: false, at_end: false },
+            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
+            verify: false,
+            regions: Regions::Disjoint,
+            cache: CacheState::Warm,
+        };
+        Task {
+            repeat: 0,
+            workload,
+            engine: EngineKind::Psync,
+            stop: Stop::default(),
+            ramp_ns: 0,
+            interval_ns: 100_000_000,
+            max_errors: 1,
+            seed: 1,
+            place: Place::Directories(Vec::new()),
+            sim: None,
+        }
+    }
+
+    fn interval(reads: u64) -> Box<WorkerInterval> {
+        let plain = Latencies { slat: false, clat: false };
+        let mut interval = WorkerInterval::new(&[(Kind::Read, plain)]);
+        interval.of(Kind::Read).count = reads;
+        Box::new(interval)
+    }
+
+    #[test]
+    fn a_full_channel_makes_an_interval_longer_instead_of_losing_it() {
+        let (to_collector, messages) = sync_channel(1);
+        let (give, free) = sync_channel(1);
+        give.send(interval(0)).unwrap();
+        to_collector.send((0, Message::Ready(Ok(())))).unwrap();
+        let mut sink = Circulation { worker: 0, to_collector, free, spare: None, patient: false };
+        let mut current = interval(42);
+        assert!(!sink.exchange(&mut current), "there is no room");
+        assert_eq!(current.of(Kind::Read).count, 42);
+        messages.recv().unwrap();
+        assert!(sink.exchange(&mut current), "the empty interval was kept for the next time");
+        assert_eq!(current.of(Kind::Read).count, 0);
+        let Ok((0, Message::Interval(mut full))) = messages.recv() else { panic!("an interval was sent") };
+        assert_eq!(full.of(Kind::Read).count, 42);
+    }
+
+    #[test]
+    fn workers_that_leave_without_a_report_are_an_error() {
+        let mut collector = Collector::new(&task(), Arc::default(), true);
+        let (sender, messages) = sync_channel::<(usize, Message)>(1);
+        drop(sender);
+        let error = collector.collect(&messages, monotonic_ns(), &mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("ended without a report"), "{error}");
+    }
+
+    #[test]
+    fn a_worker_that_hangs_while_it_is_set_up_does_not_keep_the_user_waiting() {
+        let signals = Arc::new(Signals::default());
+        let mut collector = Collector::new(&task(), Arc::clone(&signals), true);
+        let (_hangs, messages) = sync_channel::<(usize, Message)>(1);
+        let stop = Arc::clone(&signals.interrupt);
+        let user = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            stop.store(true, Ordering::Relaxed);
+        });
+        let began = Instant::now();
+        assert!(!collector.await_ready(&messages).unwrap());
+        assert!(!all_end(&messages), "it is left behind");
+        assert!(began.elapsed() < SETUP_PATIENCE + Duration::from_secs(2));
+        user.join().unwrap();
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Slots {
     /// Bytes.
     pub len: Box<[u32]>,
     pub verb: Box<[Verb]>,
-    /// Verified data: the generation being written, or the oldest that a read may find.
+    /// Verified data: the generation being written, or the one that a read must find.
     pub generation: Box<[u32]>,
     turn: Box<[u32]>,
     free: Vec<u32>,
@@ -85,9 +85,12 @@ impl Slots {
         *turn as usize
     }
 
-    /// The slot in use whose operation was submitted first, for telling what hangs.
-    pub fn oldest_busy(&self) -> Option<usize> {
-        let busy = (0..self.len.len()).filter(|s| !self.free.contains(&(*s as u32)));
-        busy.min_by_key(|s| self.submitted[*s])
+    /// The slots in use, the one whose operation was submitted first in front: for telling what hangs.
+    pub fn busy(&self) -> Vec<usize> {
+        let mut is_busy = vec![true; self.len.len()];
+        self.free.iter().for_each(|slot| is_busy[*slot as usize] = false);
+        let mut busy: Vec<usize> = (0..is_busy.len()).filter(|slot| is_busy[*slot]).collect();
+        busy.sort_by_key(|slot| self.submitted[*slot]);
+        busy
     }
 }

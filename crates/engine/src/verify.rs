@@ -1,10 +1,16 @@
 //! Checking that what is read is what was written.
 //!
 //! Every block of a verified data set starts with a header: which set it belongs to, its offset, its
-//! generation (how often it was written) and a checksum of everything in it. The generations that may
-//! be found at a place are kept in memory: a block whose write has not yet completed may be old or
-//! new, any other must be exactly the last one. So a lost, a misplaced, a torn and a flipped write all
-//! show.
+//! generation (how often it was written) and a checksum of everything in it. The generation that must
+//! be found at each place is kept in memory, so a lost, a misplaced, a torn and a flipped write all show.
+//!
+//! # What is not judged
+//! A block that is being written while it is read may rightly be old, new or half of each. Therefore no
+//! read is started of a block with a write in flight, and a read during which a write to its block was
+//! started is not counted as checked; neither is one of a block that was never written. A write that
+//! failed or was short leaves its block unknown until the next complete one. Writes to the same block
+//! never overlap: a job starts none while one is in flight, and the jobs of a verified run share no
+//! region.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,6 +19,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Bytes at the start of each block that identify it.
 pub const HEADER_BYTES: usize = 40;
 const MAGIC: u64 = 0x4c6f_6465_7374_6f6e;
+
+/// Set in a completed generation: that write went wrong, and nobody knows what the block holds.
+const UNKNOWN: u32 = 1 << 31;
 
 /// What a verified data set must hold: for every block the generation last written.
 #[derive(Debug)]
@@ -36,10 +45,11 @@ impl Generations {
         (offset / u64::from(self.block_bytes)) as usize
     }
 
-    /// True while a write to the block at `offset` has been started and not completed.
+    /// True while a write to the block at `offset` has been started and has not ended.
     pub(crate) fn is_in_flight(&self, offset: u64) -> bool {
         let block = self.block(offset);
-        self.started[block].load(Ordering::Relaxed) != self.completed[block].load(Ordering::Relaxed)
+        let ended = self.completed[block].load(Ordering::Relaxed) & !UNKNOWN;
+        self.started[block].load(Ordering::Relaxed) != ended
     }
 
     /// Counts a write to `offset` that begins now and returns its generation.
@@ -52,9 +62,27 @@ impl Generations {
         self.completed[self.block(offset)].store(generation, Ordering::Relaxed);
     }
 
-    /// The oldest generation that a read of `offset` starting now may return.
-    pub(crate) fn oldest(&self, offset: u64) -> u32 {
+    /// The write of `generation` to `offset` has failed, was short or was given up.
+    pub(crate) fn fail_write(&self, offset: u64, generation: u32) {
+        self.completed[self.block(offset)].store(generation | UNKNOWN, Ordering::Relaxed);
+    }
+
+    /// The write of `generation` to `offset` was never handed to the kernel.
+    pub(crate) fn cancel_write(&self, offset: u64, generation: u32) {
+        self.started[self.block(offset)].store(generation - 1, Ordering::Relaxed);
+    }
+
+    /// The generation that a read of `offset` must find if it starts now, for [`Generations::check`].
+    pub(crate) fn expected(&self, offset: u64) -> u32 {
         self.completed[self.block(offset)].load(Ordering::Relaxed)
+    }
+
+    /// True if a read of `offset` that has just ended can be judged; `expected` is what
+    /// [`Generations::expected`] said when it began.
+    pub(crate) fn can_judge(&self, offset: u64, expected: u32) -> bool {
+        let started = self.started[self.block(offset)].load(Ordering::Relaxed);
+        // An unknown generation has its mark in `expected` and is never equal.
+        expected != 0 && started == expected
     }
 
     /// Writes the header of generation `generation` into `block`, which belongs at `offset`.
@@ -68,16 +96,11 @@ impl Generations {
         }
     }
 
-    /// Checks a block that was read from `offset`; `oldest` is what [`Generations::oldest`] said when
-    /// the read began.
+    /// Checks a block that was read from `offset` and can be judged.
     ///
     /// # Errors
     /// A description of what is wrong with it.
-    pub(crate) fn check(&self, block: &[u8], offset: u64, oldest: u32) -> Result<(), String> {
-        let newest = self.started[self.block(offset)].load(Ordering::Relaxed);
-        if newest == 0 {
-            return Ok(());
-        }
+    pub(crate) fn check(&self, block: &[u8], offset: u64, expected: u32) -> Result<(), String> {
         let (header, payload) = block.split_at(HEADER_BYTES);
         let mut fields = header
             .chunks_exact(8)
@@ -94,11 +117,11 @@ impl Generations {
         if found_offset != offset {
             return Err(format!("the block that belongs at byte {found_offset}"));
         }
-        if generation < u64::from(oldest) {
-            return Err(format!("generation {generation}, though generation {oldest} was written"));
+        if generation < u64::from(expected) {
+            return Err(format!("generation {generation}, though generation {expected} was written"));
         }
-        if generation > u64::from(newest) {
-            return Err(format!("generation {generation}, though only {newest} were written"));
+        if generation > u64::from(expected) {
+            return Err(format!("generation {generation}, though only {expected} were written"));
         }
         if sum != checksum(payload, set, offset, generation as u32) {
             return Err("wrong checksum".into());
@@ -130,7 +153,7 @@ mod tests {
     fn what_was_written_is_accepted() {
         let generations = Generations::new(7, 1 << 20, BLOCK as u32);
         let block = written(&generations, 8192);
-        assert_eq!(generations.check(&block, 8192, generations.oldest(8192)), Ok(()));
+        assert_eq!(generations.check(&block, 8192, generations.expected(8192)), Ok(()));
     }
 
     #[test]
@@ -151,7 +174,7 @@ mod tests {
         let _second = written(&generations, 0);
         let elsewhere = written(&generations, 4096);
         let foreign = written(&Generations::new(8, 1 << 20, BLOCK as u32), 0);
-        let oldest = generations.oldest(0);
+        let expected = generations.expected(0);
         for (block, told) in [
             (&first, "generation 1, though generation 2 was written"),
             (&elsewhere, "belongs at byte 4096"),
@@ -159,30 +182,57 @@ mod tests {
             (&vec![0; BLOCK], "all zeros"),
             (&vec![9; BLOCK], "not a block written by Lodestone"),
         ] {
-            let error = generations.check(block, 0, oldest).unwrap_err();
+            let error = generations.check(block, 0, expected).unwrap_err();
             assert!(error.contains(told), "{error}");
         }
     }
 
     #[test]
-    fn a_block_whose_write_is_in_flight_may_be_old_or_new() {
+    fn a_read_is_judged_only_if_no_write_to_its_block_was_started_before_it_ended() {
         let generations = Generations::new(7, 1 << 20, BLOCK as u32);
-        let old = written(&generations, 0);
-        let oldest = generations.oldest(0);
-        let mut new = old.clone();
+        written(&generations, 0);
+        let expected = generations.expected(0);
+        assert!(generations.can_judge(0, expected));
         let generation = generations.start_write(0);
-        generations.seal(&mut new, 0, generation);
         assert!(generations.is_in_flight(0));
-        assert_eq!(generations.check(&old, 0, oldest), Ok(()));
-        assert_eq!(generations.check(&new, 0, oldest), Ok(()));
+        assert!(!generations.can_judge(0, expected), "a write is in flight");
         generations.complete_write(0, generation);
         assert!(!generations.is_in_flight(0));
-        assert!(generations.check(&old, 0, generations.oldest(0)).is_err());
+        assert!(!generations.can_judge(0, expected), "a write came and went");
+        assert!(generations.can_judge(0, generations.expected(0)));
     }
 
     #[test]
-    fn a_block_that_was_never_written_may_hold_anything() {
+    fn a_block_that_was_never_written_is_not_judged() {
         let generations = Generations::new(7, 1 << 20, BLOCK as u32);
-        assert_eq!(generations.check(&vec![0; BLOCK], 0, 0), Ok(()));
+        assert!(!generations.can_judge(0, generations.expected(0)));
+    }
+
+    #[test]
+    fn a_failed_write_leaves_its_block_unknown_until_the_next_complete_one() {
+        let generations = Generations::new(7, 1 << 20, BLOCK as u32);
+        written(&generations, 0);
+        let generation = generations.start_write(0);
+        generations.fail_write(0, generation);
+        assert!(!generations.is_in_flight(0));
+        assert!(!generations.can_judge(0, generations.expected(0)));
+        let next = generations.start_write(0);
+        assert!(generations.is_in_flight(0), "the next write of an unknown block is known to be in flight");
+        generations.cancel_write(0, next);
+        assert!(!generations.is_in_flight(0) && !generations.can_judge(0, generations.expected(0)));
+        written(&generations, 0);
+        assert!(generations.can_judge(0, generations.expected(0)));
+    }
+
+    #[test]
+    fn a_write_that_was_never_handed_over_leaves_everything_as_it_was() {
+        let generations = Generations::new(7, 1 << 20, BLOCK as u32);
+        let block = written(&generations, 0);
+        let generation = generations.start_write(0);
+        generations.cancel_write(0, generation);
+        assert!(!generations.is_in_flight(0));
+        let expected = generations.expected(0);
+        assert!(generations.can_judge(0, expected));
+        assert_eq!(generations.check(&block, 0, expected), Ok(()));
     }
 }

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -29,11 +30,11 @@ use crate::verify::Generations;
 const LOOK_UP_NS: u64 = 100_000_000;
 /// Shorter waits for a due operation are polled: the kernel's timers are not that exact.
 const POLL_NS: u64 = 60_000;
-/// How long operations in flight may take to end once no more are started.
+/// Operations in flight of which none has ended for so long are taken for hung.
 const HANG_NS: u64 = 300_000_000_000;
 /// The same after the user has asked to stop.
 const HANG_WHEN_INTERRUPTED_NS: u64 = 5_000_000_000;
-/// Tries to draw a block that is not being written, before a verified write waits.
+/// Tries to draw a block that is not being written, before an operation on a verified set waits.
 const DRAWS: usize = 8;
 
 /// What all workers of a repeat watch and set.
@@ -103,6 +104,8 @@ pub(crate) struct WorkerReport {
     pub user_ns: u64,
     pub system_ns: u64,
     pub unserved: u64,
+    /// Operations were left behind in the kernel.
+    pub hung: bool,
     pub failure: Option<WorkerFailure>,
     pub integrity: Option<IntegrityCheck>,
 }
@@ -142,13 +145,16 @@ enum SyncState {
 }
 
 /// A worker that is ready to start: engine open, memory touched, offsets and content prepared.
+///
+/// However it ends, by a panic or an early return too: while the kernel holds operations, the engine,
+/// the buffers that they use and the files that they belong to are leaked on purpose. The kernel may
+/// still write into the buffers, and tearing down the engine or closing a file could wait for ever.
 pub(crate) struct Worker<'a, E: Engine> {
-    spec: &'a WorkerSpec,
+    spec: ManuallyDrop<WorkerSpec>,
     signals: &'a Signals,
-    // Dropped before the buffers, which the kernel knows through it.
-    engine: E,
+    engine: ManuallyDrop<E>,
     clock: E::Clock,
-    buffers: Buffers,
+    buffers: ManuallyDrop<Buffers>,
     slots: Slots,
     region: Region,
     orders: Orders,
@@ -158,14 +164,21 @@ pub(crate) struct Worker<'a, E: Engine> {
     batch: Vec<Request>,
     completed: Vec<Completion>,
     in_flight: u64,
+    /// When the last completions came, or the first operations after a time with none in flight began.
+    alive_ns: u64,
+    /// When the user's wish to stop was noticed while operations were in flight.
+    interrupted_ns: Option<u64>,
     operations_left: u64,
     bytes_left: u64,
     deadline_ns: u64,
     sync: SyncState,
+    /// Counted only if there is a sync every so many writes.
     writes_since_sync: u32,
     dirty: Vec<bool>,
     /// Intended starts and bytes of writes that no sync covers yet.
     uncovered: Vec<(u64, u64)>,
+    /// Arrivals that were drawn and never handed to the engine.
+    withdrawn: u64,
     /// The stamp of the last reap is too old for the next submission: preparing a block takes time.
     fresh_stamp: bool,
     integrity: IntegrityCheck,
@@ -192,13 +205,28 @@ impl Orders {
     }
 }
 
+impl<E: Engine> Drop for Worker<'_, E> {
+    fn drop(&mut self) {
+        if self.in_flight > 0 {
+            return;
+        }
+        // SAFETY: nothing is used after this. The engine goes first: through it the kernel knows the
+        // buffers and the files.
+        unsafe {
+            ManuallyDrop::drop(&mut self.engine);
+            ManuallyDrop::drop(&mut self.buffers);
+            ManuallyDrop::drop(&mut self.spec);
+        }
+    }
+}
+
 impl<'a, E: Engine> Worker<'a, E> {
     /// Prepares a worker: everything that takes time or memory happens here.
     ///
     /// # Errors
     /// The kernel's refusal of memory or of the engine.
-    pub fn new(spec: &'a WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
-        let workload = &*spec.workload;
+    pub fn new(spec: WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
+        let workload = Arc::clone(&spec.workload);
         let depth = if E::SYNCHRONOUS { 1 } else { workload.iodepth as usize };
         let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
         let write_bytes = bytes(workload.writes_data(), workload.block.write);
@@ -211,7 +239,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         let mut content = Content::new(workload.data, write_bytes, rng.random());
         content.fill(&mut buffers, write_bytes);
         buffers.touch();
-        let region = Region::of(spec);
+        let region = Region::of(&spec);
         let (engine, clock) = E::open(&Setup {
             files: &spec.files,
             file_bytes: spec.file_bytes,
@@ -222,11 +250,13 @@ impl<'a, E: Engine> Worker<'a, E> {
             sim: spec.sim.as_ref(),
         })?;
         Ok(Self {
-            orders: Orders::new(workload, region, &mut rng),
+            orders: Orders::new(&workload, region, &mut rng),
             slots: Slots::new(depth),
             batch: Vec::with_capacity(depth),
             completed: Vec::with_capacity(depth),
             in_flight: 0,
+            alive_ns: 0,
+            interrupted_ns: None,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
             bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
             deadline_ns: u64::MAX,
@@ -234,15 +264,16 @@ impl<'a, E: Engine> Worker<'a, E> {
             writes_since_sync: 0,
             dirty: vec![false; spec.files.len()],
             uncovered: Vec::with_capacity(workload.sync.every as usize),
+            withdrawn: 0,
             fresh_stamp: !E::SYNCHRONOUS || workload.writes_data() || workload.verify,
             integrity: IntegrityCheck::default(),
             failure: None,
             arrivals: Arrivals::Closed,
-            spec,
+            spec: ManuallyDrop::new(spec),
             signals,
-            engine,
+            engine: ManuallyDrop::new(engine),
             clock,
-            buffers,
+            buffers: ManuallyDrop::new(buffers),
             region,
             content,
             rng,
@@ -301,20 +332,15 @@ impl<'a, E: Engine> Worker<'a, E> {
             }
             _ => 0,
         };
-        let report = WorkerReport {
+        WorkerReport {
             end_ns: now - origin,
             user_ns: user - cpu.0,
             system_ns: system - cpu.1,
-            unserved,
+            unserved: unserved + self.withdrawn,
+            hung: self.in_flight > 0,
             failure: self.failure.take(),
             integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.integrity)),
-        };
-        if self.in_flight > 0 {
-            // The kernel still holds operations on these buffers and may never let go; tearing the
-            // engine down would wait for them.
-            std::mem::forget(self);
         }
-        report
     }
 
     /// Starts and completes operations until something says stop. Returns the time.
@@ -324,7 +350,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         timeline: &mut Timeline,
         sink: &mut impl IntervalSink,
     ) -> io::Result<u64> {
-        let mut now = start;
+        // A thread may wake late for the common start. What it starts then starts then; only arrivals
+        // of an open loop have been waiting since.
+        let mut now = start.max(self.clock.now());
         // A sync that has become due is done even if the write before it was the last.
         while now < self.deadline_ns
             && (self.limits_left() || self.sync != SyncState::Idle)
@@ -334,47 +362,72 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.submit(now, timeline)?;
             now = self.wait(now, timeline)?;
             timeline.roll(now, self.in_flight, sink);
+            if self.completed.is_empty() && self.gives_up(now, timeline) {
+                break;
+            }
             self.complete(now, timeline);
         }
         Ok(now)
     }
 
-    /// Lets what is in flight end.
+    /// Lets what is in flight end, but does not wait for ever.
     fn drain(
         &mut self,
         stopped: u64,
         timeline: &mut Timeline,
         sink: &mut impl IntervalSink,
     ) -> io::Result<u64> {
-        for request in self.batch.drain(..) {
-            self.slots.release(request.slot);
-        }
+        self.withdraw();
         let mut now = stopped;
-        while self.in_flight > 0 {
-            let patience = if self.signals.interrupted() { HANG_WHEN_INTERRUPTED_NS } else { HANG_NS };
-            if now - stopped > patience {
-                self.hung(now, patience, timeline);
-                break;
-            }
+        while self.in_flight > 0 && !self.gives_up(now, timeline) {
             self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
             now = self.clock.now();
             timeline.roll(now, self.in_flight, sink);
             self.complete(now, timeline);
         }
+        self.slots
+            .busy()
+            .into_iter()
+            .filter(|s| self.slots.verb[*s] == Verb::Write)
+            .for_each(|s| self.unknown(s));
         Ok(now)
     }
 
-    fn hung(&mut self, now: u64, patience: u64, timeline: &Timeline) {
-        let slot = self.slots.oldest_busy();
-        let (verb, offset) =
-            slot.map_or((Verb::Read, None), |s| (self.slots.verb[s], Some(self.slots.offset[s])));
-        self.failure.get_or_insert(WorkerFailure {
-            kind: FailureKind::Hung(patience),
-            operation: Kind::from(verb).operation(),
-            offset,
-            at_ns: timeline.since_origin(now),
-        });
-        self.signals.abort.store(true, Ordering::Relaxed);
+    /// Takes back the operations that were drawn and that the engine did not take.
+    fn withdraw(&mut self) {
+        let open_loop = matches!(self.arrivals, Arrivals::Open(_));
+        for request in self.batch.drain(..) {
+            let is_sync = matches!(request.verb, Verb::Fsync | Verb::Fdatasync);
+            self.withdrawn += u64::from(open_loop && !is_sync);
+            let slot = request.slot as usize;
+            self.slots.release(request.slot);
+            if let (Verb::Write, Some(generations)) = (request.verb, &self.spec.generations) {
+                generations.cancel_write(self.slots.offset[slot], self.slots.generation[slot]);
+            }
+        }
+    }
+
+    /// True if none of the operations in flight has ended for so long that they are to be left behind.
+    /// That is a failure, unless the user is waiting for the end: then the storage had little time.
+    fn gives_up(&mut self, now: u64, timeline: &Timeline) -> bool {
+        if self.in_flight == 0 {
+            return false;
+        }
+        if self.signals.interrupted() {
+            let noticed_ns = *self.interrupted_ns.get_or_insert(now);
+            return now.saturating_sub(self.alive_ns.max(noticed_ns)) > HANG_WHEN_INTERRUPTED_NS;
+        }
+        let silent = now.saturating_sub(self.alive_ns) > HANG_NS;
+        if silent {
+            self.hung(now, timeline);
+        }
+        silent
+    }
+
+    fn hung(&mut self, now: u64, timeline: &Timeline) {
+        if let Some(oldest) = self.slots.busy().first() {
+            self.end(FailureKind::Hung(HANG_NS), *oldest, now, timeline);
+        }
     }
 
     fn sync_at_end(
@@ -384,7 +437,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         sink: &mut impl IntervalSink,
     ) -> io::Result<u64> {
         self.sync = SyncState::Draining;
-        while self.sync != SyncState::Idle && self.failure.is_none() {
+        while self.sync != SyncState::Idle && self.failure.is_none() && !self.gives_up(now, timeline) {
             if self.in_flight == 0 {
                 self.push_syncs();
             }
@@ -436,8 +489,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
     }
 
-    /// Draws the next operation into the batch. False if a verified write finds only blocks that are
-    /// still being written.
+    /// Draws the next operation into the batch. False if, on a verified set, it finds only blocks that
+    /// are still being written.
     #[inline]
     fn draw(&mut self, intended: u64) -> bool {
         let workload = &*self.spec.workload;
@@ -459,7 +512,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         };
         let order = order.as_mut().expect("an order for every direction of the mix");
         let mut offset = self.region.start + order.next(&mut self.rng) * u64::from(len);
-        if let (Verb::Write, Some(generations)) = (verb, &self.spec.generations) {
+        if let Some(generations) = &self.spec.generations {
             let mut tries = 1;
             while generations.is_in_flight(offset) {
                 if tries == DRAWS {
@@ -478,9 +531,12 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
         if verb == Verb::Write {
             self.dirty[file as usize] = true;
-            self.writes_since_sync += 1;
-            if self.writes_since_sync == workload.sync.every {
-                self.sync = SyncState::Draining;
+            let every = self.spec.workload.sync.every;
+            if every > 0 {
+                self.writes_since_sync += 1;
+                if self.writes_since_sync >= every {
+                    self.sync = SyncState::Draining;
+                }
             }
         }
         true
@@ -501,7 +557,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         match verb {
             Verb::Read => {
                 if let Some(generations) = &self.spec.generations {
-                    self.slots.generation[index] = generations.oldest(offset);
+                    self.slots.generation[index] = generations.expected(offset);
                 }
                 self.buffers.read(index)
             }
@@ -551,22 +607,28 @@ impl<'a, E: Engine> Worker<'a, E> {
             return Ok(());
         }
         let before = if self.fresh_stamp { self.clock.now() } else { now };
-        timeline.integrate(before, self.in_flight);
+        let (earlier, offered) = (self.in_flight, self.batch.len() as u64);
+        timeline.integrate(before, earlier);
+        // Counted before the call: however it ends, the kernel may have them.
+        self.in_flight += offered;
         let taken = self.engine.submit(&self.batch)?;
         let after = if E::SYNCHRONOUS {
             before
         } else {
             let after = self.clock.now();
             // Inside the call the kernel works on one of the batch, besides what it already had.
-            timeline.integrate(after, self.in_flight + 1);
+            timeline.integrate(after, earlier + 1);
             after
         };
+        if earlier == 0 {
+            self.alive_ns = before;
+        }
         let closed = matches!(self.arrivals, Arrivals::Closed);
         for request in &self.batch[..taken] {
             let is_sync = matches!(request.verb, Verb::Fsync | Verb::Fdatasync);
             self.slots.submitted(request.slot, before, after, closed || is_sync);
         }
-        self.in_flight += taken as u64;
+        self.in_flight = earlier + taken as u64;
         self.batch.drain(..taken);
         Ok(())
     }
@@ -584,6 +646,8 @@ impl<'a, E: Engine> Worker<'a, E> {
             Arrivals::Open(open) if self.slots.any_free() && self.sync == SyncState::Idle => open.due_ns(),
             _ => u64::MAX,
         };
+        // What is due already waits for a completion: its block is being written.
+        let due = if due > now { due } else { u64::MAX };
         if self.in_flight == 0 {
             // In a closed loop, and with a batch that the engine did not take, there is nothing to wait
             // for.
@@ -608,6 +672,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             return;
         }
         timeline.integrate(now, self.in_flight);
+        self.alive_ns = now;
         let mut completed = std::mem::take(&mut self.completed);
         for completion in &completed {
             self.complete_one(completion, now, timeline);
@@ -623,6 +688,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.in_flight -= 1;
         self.slots.release(completion.slot);
         let result = completion.result;
+        if verb == Verb::Write && result != i64::from(len) {
+            self.unknown(slot);
+        }
         if result < 0 {
             let errno = (-result) as i32;
             *timeline.current.of(verb.into()).errors.entry(errno).or_default() += 1;
@@ -666,9 +734,20 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
     }
 
+    /// A verified block was not written as it should have been: nobody knows what it holds now.
+    #[cold]
+    fn unknown(&self, slot: usize) {
+        if let Some(generations) = &self.spec.generations {
+            generations.fail_write(self.slots.offset[slot], self.slots.generation[slot]);
+        }
+    }
+
     fn check(&mut self, slot: usize, bytes: u64) {
         let Some(generations) = &self.spec.generations else { return };
         let offset = self.slots.offset[slot];
+        if !generations.can_judge(offset, self.slots.generation[slot]) {
+            return;
+        }
         if bytes < u64::from(self.slots.len[slot]) {
             self.integrity.record(offset, Err(format!("only {bytes} bytes of the block could be read")));
             return;
@@ -712,9 +791,14 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.writes_since_sync = 0;
             self.uncovered.clear();
         }
-        if matches!(kind, FailureKind::Errno(_)) && errors < self.spec.max_errors {
-            return;
+        if !matches!(kind, FailureKind::Errno(_)) || errors >= self.spec.max_errors {
+            self.end(kind, slot, now, timeline);
         }
+    }
+
+    /// The operation in `slot` ends the repeat, for all workers.
+    fn end(&mut self, kind: FailureKind, slot: usize, now: u64, timeline: &Timeline) {
+        let verb = self.slots.verb[slot];
         let has_place = !matches!(verb, Verb::Fsync | Verb::Fdatasync);
         self.failure.get_or_insert(WorkerFailure {
             kind,
@@ -735,4 +819,197 @@ pub fn open_flags(workload: &Workload, direct: bool) -> i32 {
         OpenSync::Dsync => libc::O_DSYNC,
     };
     direct | sync
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{VirtualClock, monotonic_ns};
+    use crate::engines::psync::Psync;
+    use crate::engines::sim::{self, SimEnd, SimFault};
+    use model::{BlockSizes, CacheState, Data, DataClass, Distribution, FileSet, SyncRule};
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+    use std::sync::atomic::AtomicUsize;
+
+    /// Random 4 KiB reads at depth 4, without a limit.
+    fn workload() -> Workload {
+        Workload {
+            mix: Mix::Transfer { read_percent: 100 },
+            pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: true },
+            block: BlockSizes::uniform(4096),
+            iodepth: 4,
+            jobs: 1,
+            files: FileSet { count: 1, size_bytes: None },
+            pace: Pace::Closed,
+            direct: false,
+            open_sync: OpenSync::None,
+            sync: SyncRule { every: 0, data_only: false, at_end: false },
+            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
+            verify: false,
+            regions: Regions::Disjoint,
+            cache: CacheState::Warm,
+        }
+    }
+
+    fn spec(workload: Workload, file: File) -> WorkerSpec {
+        WorkerSpec {
+            index: 0,
+            workers: 1,
+            workload: Arc::new(workload),
+            limits: Limits { time_ns: None, operations: None, bytes: None },
+            ramp_ns: 0,
+            interval_ns: 100_000_000,
+            max_errors: 1,
+            seed: 1,
+            files: vec![file],
+            file_bytes: 1 << 20,
+            writable: true,
+            generations: None,
+            sim: None,
+        }
+    }
+
+    /// Keeps what it is given at the end.
+    struct Keep(Vec<WorkerInterval>);
+
+    impl IntervalSink for Keep {
+        fn exchange(&mut self, _: &mut Box<WorkerInterval>) -> bool {
+            false
+        }
+
+        fn deliver(&mut self, full: Box<WorkerInterval>) {
+            self.0.push(*full);
+        }
+    }
+
+    fn first<E: Engine>(workload: &Workload) -> Box<WorkerInterval> {
+        Box::new(WorkerInterval::new(&Worker::<E>::recorders(workload)))
+    }
+
+    /// Takes operations, and ends as the constant says when it is asked for completions: 0 never gives
+    /// any, 1 breaks, 2 panics, 3 ends them all. `TORN_DOWN` counts the engines of its kind dropped.
+    struct Trap<const HOW: usize>(VirtualClock, Vec<Completion>);
+
+    static TORN_DOWN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+
+    impl<const HOW: usize> Drop for Trap<HOW> {
+        fn drop(&mut self) {
+            TORN_DOWN[HOW].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl<const HOW: usize> Engine for Trap<HOW> {
+        type Clock = VirtualClock;
+
+        const SYNCHRONOUS: bool = false;
+
+        fn open(_: &Setup<'_>) -> io::Result<(Self, VirtualClock)> {
+            let clock = VirtualClock::default();
+            Ok((Self(clock.clone(), Vec::new()), clock))
+        }
+
+        fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
+            self.1.extend(batch.iter().map(|r| Completion { slot: r.slot, result: i64::from(r.len) }));
+            Ok(batch.len())
+        }
+
+        fn reap(&mut self, _: usize, timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
+            self.0.advance_to(self.0.now() + timeout_ns.max(1));
+            match HOW {
+                0 => {}
+                1 => return Err(io::Error::other("broken")),
+                2 => panic!("an accident in the middle of the work"),
+                _ => out.append(&mut self.1),
+            }
+            Ok(())
+        }
+    }
+
+    /// Runs a worker on that engine over the writing end of a pipe: whether engine and file were let go.
+    fn let_go<const HOW: usize>() -> (bool, bool) {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let mut spec = spec(workload(), File::from(OwnedFd::from(writer)));
+        spec.limits.operations = Some(100);
+        let signals = Signals::default();
+        let before = TORN_DOWN[HOW].load(Ordering::Relaxed);
+        let worker = Worker::<Trap<HOW>>::new(spec, &signals).unwrap();
+        let recorders = first::<Trap<HOW>>(&workload());
+        let run = std::panic::AssertUnwindSafe(|| worker.run(0, recorders, &mut Keep(vec![])));
+        let ended = std::panic::catch_unwind(run);
+        if HOW == 3 {
+            assert!(!ended.unwrap().unwrap().hung);
+        }
+        let engine = TORN_DOWN[HOW].load(Ordering::Relaxed) > before;
+        // A pipe without a writer ends; one that still has a writer would block.
+        rustix::io::ioctl_fionbio(&reader, true).unwrap();
+        let file = reader.read(&mut [0]).is_ok();
+        (engine, file)
+    }
+
+    #[test]
+    fn the_writes_of_a_workload_without_syncs_are_not_counted_until_they_overflow() {
+        let writes = Workload { mix: Mix::Transfer { read_percent: 0 }, ..workload() };
+        let mut spec = spec(writes.clone(), File::open("/dev/null").unwrap());
+        spec.limits.operations = Some(10);
+        let signals = Signals::default();
+        let mut worker = Worker::<sim::Sim>::new(spec, &signals).unwrap();
+        worker.writes_since_sync = u32::MAX;
+        worker.run(0, first::<sim::Sim>(&writes), &mut Keep(vec![])).unwrap();
+    }
+
+    /// One read in a worker that wakes `LATE_NS` after the common start: its latency.
+    fn first_latency_ns(pace: Pace) -> u64 {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        let workload = Workload { pace, iodepth: 1, ..workload() };
+        let mut spec = spec(workload.clone(), file);
+        spec.limits.operations = Some(1);
+        let signals = Signals::default();
+        let worker = Worker::<Psync>::new(spec, &signals).unwrap();
+        let mut keep = Keep(Vec::new());
+        let shared_start_ns = monotonic_ns() - LATE_NS;
+        worker.run(shared_start_ns, first::<Psync>(&workload), &mut keep).unwrap();
+        let operations = keep.0.last().unwrap().finish();
+        operations[&Operation::Read].lat.max_ns().unwrap()
+    }
+
+    const LATE_NS: u64 = 2_000_000_000;
+
+    #[test]
+    fn waking_late_is_part_of_the_latency_in_an_open_loop_and_in_no_closed_one() {
+        let closed = first_latency_ns(Pace::Closed);
+        assert!(closed < LATE_NS / 2, "{closed}");
+        let open = first_latency_ns(Pace::Fixed { per_second: 1.0 });
+        assert!(open >= LATE_NS, "{open}");
+    }
+
+    #[test]
+    fn no_write_is_left_in_flight_by_operations_that_were_never_handed_over_or_given_up() {
+        let fault = SimFault { operation: 40, forever: true, end: SimEnd::Never };
+        for faults in [vec![], vec![fault]] {
+            let generations = Arc::new(Generations::new(1, 1 << 20, 4096));
+            let writes = Workload { mix: Mix::Transfer { read_percent: 0 }, iodepth: 16, ..workload() };
+            let mut spec = spec(writes.clone(), File::open("/dev/null").unwrap());
+            spec.generations = Some(Arc::clone(&generations));
+            spec.limits.time_ns = Some(5_000_000);
+            let hangs = !faults.is_empty();
+            spec.sim = Some(SimModel { takes: 1, faults, ..SimModel::default() });
+            let signals = Signals::default();
+            let worker = Worker::<sim::Sim>::new(spec, &signals).unwrap();
+            let report = worker.run(0, first::<sim::Sim>(&writes), &mut Keep(vec![])).unwrap();
+            assert_eq!(report.hung, hangs);
+            assert!((0..256).all(|block| !generations.is_in_flight(block * 4096)));
+        }
+    }
+
+    /// An early return used to tear the engine down and to unmap the buffers while the kernel still
+    /// wrote into them; a forgotten worker's files were closed all the same.
+    #[test]
+    fn what_the_kernel_may_still_use_is_leaked_however_the_worker_ends_and_nothing_else_is() {
+        assert_eq!(let_go::<0>(), (false, false), "hung");
+        assert_eq!(let_go::<1>(), (false, false), "broken");
+        assert_eq!(let_go::<2>(), (false, false), "panicked");
+        assert_eq!(let_go::<3>(), (true, true), "ended well");
+    }
 }

@@ -2,13 +2,15 @@
 //!
 //! When the storage beneath a mapping fails, the kernel has no return value to say so and sends
 //! SIGBUS. The handler here puts a page of zeros under the failing address, so that the copy can go
-//! on, and leaves a mark that turns the operation into an `EIO`.
+//! on, and leaves a mark that turns the operation into an `EIO`. From then on the mapping has a page
+//! that is memory and no file: it is dead, and every later operation on it is an `EIO` too.
 
 use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Once;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use model::{Capabilities, EngineKind};
 
@@ -85,6 +87,8 @@ struct Mapping {
     len: usize,
     /// Bytes that the file really has; what lies beyond can be mapped but not touched.
     present: u64,
+    /// A page of it has been replaced by zeros.
+    dead: bool,
 }
 
 impl Mapping {
@@ -101,7 +105,28 @@ impl Mapping {
         let advice = if random { libc::MADV_RANDOM } else { libc::MADV_SEQUENTIAL };
         // SAFETY: advice on the mapping just made; failure has no consequence.
         unsafe { libc::madvise(base, len, advice) };
-        Ok(Self { base: base.cast(), len, present: present.min(len as u64) })
+        Ok(Self { base: base.cast(), len, present: present.min(len as u64), dead: false })
+    }
+
+    /// Copies `len` bytes from or to the mapping, which may fail under the copy.
+    fn copy(&mut self, from: *const u8, to: *mut u8, len: usize) -> i64 {
+        GUARDED.set((self.base as usize, self.base as usize + self.len));
+        FAULTED.set(false);
+        // The handler runs in this thread: for the compiler the guard must be set before the copy, and
+        // the check must come after it.
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: both ranges are `len` bytes long, one in the mapping and one in the driver's
+        // buffers, so they do not overlap; a fault in the mapping is mended by the handler.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, len) };
+        compiler_fence(Ordering::SeqCst);
+        GUARDED.set((0, 0));
+        self.dead = FAULTED.get();
+        if self.dead { -i64::from(libc::EIO) } else { len as i64 }
+    }
+
+    fn sync(&self) -> i64 {
+        // SAFETY: the whole mapping, which is ours.
+        uninterrupted(|| unsafe { libc::msync(self.base.cast(), self.len, libc::MS_SYNC) as isize })
     }
 }
 
@@ -116,21 +141,6 @@ pub(crate) struct Mmap {
     mappings: Vec<Mapping>,
     writable: bool,
     done: Vec<Completion>,
-}
-
-impl Mmap {
-    /// Copies `len` bytes within reach of a mapping that may fail under the copy.
-    fn copy(mapping: &Mapping, from: *const u8, to: *mut u8, len: usize) -> i64 {
-        GUARDED.set((mapping.base as usize, mapping.base as usize + mapping.len));
-        FAULTED.set(false);
-        // SAFETY: both ranges are `len` bytes long, one in the mapping and one in the driver's
-        // buffers, so they do not overlap; a fault in the mapping is mended by the handler.
-        unsafe { std::ptr::copy_nonoverlapping(from, to, len) };
-        // The handler runs in this thread; the compiler must not move the check before the copy.
-        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
-        GUARDED.set((0, 0));
-        if FAULTED.get() { -i64::from(libc::EIO) } else { len as i64 }
-    }
 }
 
 impl Engine for Mmap {
@@ -150,18 +160,16 @@ impl Engine for Mmap {
 
     fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
         let Some(request) = batch.first() else { return Ok(0) };
-        let mapping = &self.mappings[request.file as usize];
+        let mapping = &mut self.mappings[request.file as usize];
         // Like read(2) at the end of a file: what lies beyond is not there.
         let len = mapping.present.saturating_sub(request.offset).min(u64::from(request.len)) as usize;
         let place = mapping.base.wrapping_add(request.offset as usize);
         let result = match request.verb {
-            Verb::Read => Self::copy(mapping, place, request.buffer, len),
+            _ if mapping.dead => -i64::from(libc::EIO),
+            Verb::Read => mapping.copy(place, request.buffer, len),
             Verb::Write if !self.writable => -i64::from(libc::EBADF),
-            Verb::Write => Self::copy(mapping, request.buffer, place, len),
-            Verb::Fsync | Verb::Fdatasync => uninterrupted(|| {
-                // SAFETY: the whole mapping, which is ours.
-                unsafe { libc::msync(mapping.base.cast(), mapping.len, libc::MS_SYNC) as isize }
-            }),
+            Verb::Write => mapping.copy(request.buffer, place, len),
+            Verb::Fsync | Verb::Fdatasync => mapping.sync(),
             Verb::Trim => -i64::from(libc::EOPNOTSUPP),
         };
         self.done.push(Completion { slot: request.slot, result });
@@ -171,5 +179,56 @@ impl Engine for Mmap {
     fn reap(&mut self, _min: usize, _timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
         out.append(&mut self.done);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffers::{BufferPlan, Buffers};
+
+    const BLOCK: u32 = 4096;
+
+    fn file() -> File {
+        let file = tempfile::tempfile().unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &[7; 4 * BLOCK as usize], 0).unwrap();
+        file
+    }
+
+    /// The page that the handler put in place used to be read and written ever after, as if the file
+    /// were well.
+    #[test]
+    fn after_a_fault_every_operation_on_that_file_fails_and_none_on_another() {
+        let files = [file(), file()];
+        let plan = BufferPlan { slots: 1, read_bytes: BLOCK as usize, write_bytes: BLOCK as usize };
+        let buffers = Buffers::new(plan).unwrap();
+        let setup = Setup {
+            files: &files,
+            file_bytes: u64::from(4 * BLOCK),
+            iodepth: 1,
+            buffers: &buffers,
+            writable: true,
+            random: true,
+            sim: None,
+        };
+        let (mut engine, _) = Mmap::open(&setup).unwrap();
+        let mut operate = |verb, file, block: u32| {
+            let buffer = buffers.read(0);
+            let offset = u64::from(block * BLOCK);
+            let len = if verb == Verb::Fsync { 0 } else { BLOCK };
+            engine.submit(&[Request { slot: 0, verb, file, offset, len, buffer }]).unwrap();
+            let mut out = Vec::new();
+            engine.reap(1, 0, &mut out).unwrap();
+            out[0].result
+        };
+        assert_eq!(operate(Verb::Read, 0, 2), i64::from(BLOCK));
+        files[0].set_len(0).unwrap();
+        let eio = -i64::from(libc::EIO);
+        assert_eq!(operate(Verb::Read, 0, 2), eio);
+        for verb in [Verb::Read, Verb::Write, Verb::Fsync] {
+            assert_eq!(operate(verb, 0, 2), eio, "{verb:?}");
+        }
+        assert_eq!(operate(Verb::Read, 1, 2), i64::from(BLOCK));
+        assert_eq!(operate(Verb::Fsync, 1, 0), 0);
     }
 }

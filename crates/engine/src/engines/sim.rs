@@ -1,8 +1,9 @@
 //! A simulated device on a virtual clock: known latencies in, so that the figures that come out can
-//! be checked exactly. It has faults on demand: errors, short transfers, stalls, a death.
+//! be checked exactly. It has faults on demand: errors, short transfers, stalls, operations that never
+//! end, and data that are lost or flipped.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::io;
 
 use rand::RngExt;
@@ -23,6 +24,11 @@ pub struct SimModel {
     pub servers: u32,
     /// Nanoseconds that the submitting call takes for each operation.
     pub submit_ns: u64,
+    /// How many operations one submitting call takes at most; the others are offered again.
+    pub takes: u32,
+    /// Keeps what is written and gives it back. A block is torn while it is being written: its first
+    /// half is new from the start of the write, its second half only from the end.
+    pub remembers: bool,
     /// Times in which nothing is served.
     pub stalls: Vec<SimStall>,
     /// Results other than success, by the number of the operation, from 0.
@@ -39,6 +45,8 @@ impl Default for SimModel {
             sync_ns: 0,
             servers: u32::MAX,
             submit_ns: 0,
+            takes: u32::MAX,
+            remembers: false,
             stalls: Vec::new(),
             faults: Vec::new(),
             seed: 0,
@@ -74,8 +82,68 @@ pub struct SimFault {
     pub operation: u64,
     /// All later operations too.
     pub forever: bool,
-    /// What it returns: bytes moved, or a negative errno.
-    pub result: i64,
+    /// What becomes of it.
+    pub end: SimEnd,
+}
+
+/// What becomes of an operation that does not end well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SimEnd {
+    /// It returns this: bytes moved, or a negative errno.
+    Returns(i64),
+    /// It never ends.
+    Never,
+    /// It says that all is well, but a write leaves no trace and a read has one bit flipped. Only a
+    /// device that remembers shows it.
+    Lies,
+}
+
+/// Later than any time that a test looks at, and far enough from the end of the range to add to it.
+const NEVER_NS: u64 = u64::MAX / 4;
+
+/// What a device that remembers holds.
+#[derive(Default)]
+struct Memory {
+    /// By file and offset.
+    blocks: HashMap<(u32, u64), Vec<u8>>,
+    /// The operation in each slot, and whether it lies.
+    in_flight: HashMap<u32, (Request, bool)>,
+}
+
+impl Memory {
+    fn accept(&mut self, request: &Request, lies: bool) {
+        self.in_flight.insert(request.slot, (*request, lies));
+        if request.verb == Verb::Write && !lies {
+            self.store(request, request.len as usize / 2);
+        }
+    }
+
+    fn end(&mut self, slot: u32, result: i64) {
+        let Some((request, lies)) = self.in_flight.remove(&slot) else { return };
+        let whole = result == i64::from(request.len);
+        match request.verb {
+            Verb::Write if whole && !lies => self.store(&request, request.len as usize),
+            Verb::Read if whole => self.load(&request, lies),
+            _ => {}
+        }
+    }
+
+    fn store(&mut self, request: &Request, bytes: usize) {
+        let block = self.blocks.entry((request.file, request.offset)).or_default();
+        block.resize(request.len as usize, 0);
+        // SAFETY: a write's buffer holds `len` bytes, which the driver leaves alone until its end.
+        block[..bytes].copy_from_slice(unsafe { std::slice::from_raw_parts(request.buffer, bytes) });
+    }
+
+    fn load(&self, request: &Request, flips: bool) {
+        // SAFETY: a read's buffer has room for `len` bytes, which nobody else uses until its end.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(request.buffer, request.len as usize) };
+        match self.blocks.get(&(request.file, request.offset)) {
+            Some(block) => buffer.copy_from_slice(block),
+            None => buffer.fill(0),
+        }
+        buffer[request.len as usize / 2] ^= u8::from(flips);
+    }
 }
 
 /// The simulator.
@@ -86,6 +154,7 @@ pub(crate) struct Sim {
     operations: u64,
     in_service: BinaryHeap<Reverse<u64>>,
     pending: BinaryHeap<Reverse<(u64, u32, i64)>>,
+    memory: Memory,
 }
 
 impl Sim {
@@ -117,20 +186,21 @@ impl Sim {
         end
     }
 
-    fn result(&self, request: &Request) -> i64 {
-        let fault = self
-            .model
-            .faults
-            .iter()
-            .find(|f| self.operations == f.operation || (f.forever && self.operations > f.operation));
-        fault.map_or(i64::from(request.len), |f| f.result)
+    /// What the model has in store for the next operation, if that is anything but success.
+    fn fault(&self) -> Option<SimEnd> {
+        let hit =
+            |f: &&SimFault| self.operations == f.operation || (f.forever && self.operations > f.operation);
+        self.model.faults.iter().find(hit).map(|f| f.end)
     }
 
     fn accept(&mut self, request: &Request) {
         let now = self.clock.now();
-        let (len_ns, result) = match request.verb {
-            Verb::Fsync | Verb::Fdatasync => (self.model.sync_ns, 0),
-            _ => (self.latency(), self.result(request)),
+        let is_sync = matches!(request.verb, Verb::Fsync | Verb::Fdatasync);
+        let fault = if is_sync { None } else { self.fault() };
+        let len_ns = if is_sync { self.model.sync_ns } else { self.latency() };
+        let result = match fault {
+            Some(SimEnd::Returns(result)) => result,
+            _ => i64::from(request.len),
         };
         // A place is free when the operation that held it has ended.
         let start = if self.in_service.len() < self.model.servers as usize {
@@ -138,14 +208,15 @@ impl Sim {
         } else {
             self.in_service.pop().map_or(now, |Reverse(free)| free.max(now))
         };
-        let end = self.served(start, len_ns);
+        let end = if fault == Some(SimEnd::Never) { NEVER_NS } else { self.served(start, len_ns) };
         if self.model.servers != u32::MAX {
             self.in_service.push(Reverse(end));
         }
         self.pending.push(Reverse((end, request.slot, result)));
-        if !matches!(request.verb, Verb::Fsync | Verb::Fdatasync) {
-            self.operations += 1;
+        if self.model.remembers {
+            self.memory.accept(request, fault == Some(SimEnd::Lies));
         }
+        self.operations += u64::from(!is_sync);
     }
 }
 
@@ -164,16 +235,18 @@ impl Engine for Sim {
             operations: 0,
             in_service: BinaryHeap::new(),
             pending: BinaryHeap::new(),
+            memory: Memory::default(),
         };
         Ok((engine, clock))
     }
 
     fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
-        for request in batch {
+        let taken = batch.len().min(self.model.takes as usize);
+        for request in &batch[..taken] {
             self.clock.advance_to(self.clock.now() + self.model.submit_ns);
             self.accept(request);
         }
-        Ok(batch.len())
+        Ok(taken)
     }
 
     fn reap(&mut self, min: usize, timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
@@ -185,6 +258,7 @@ impl Engine for Sim {
             }
             self.clock.advance_to(end);
             self.pending.pop();
+            self.memory.end(slot, result);
             out.push(Completion { slot, result });
         }
         if out.len() < min {

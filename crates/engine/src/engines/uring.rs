@@ -24,13 +24,14 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
 const MAX_REGISTERED_BYTES: usize = 1 << 30;
 
 /// Sets up a ring with the flags that help a single thread which asks for its own completions, or
-/// without those that the kernel does not know.
+/// without those that the kernel does not know. With cooperative task running the kernel finishes
+/// completions only when the thread enters it, and says by a flag that there are some to finish.
 fn ring(entries: u32) -> io::Result<IoUring> {
     let with = |single_issuer: bool, coop: bool| {
         let mut builder = IoUring::builder();
         builder.dontfork();
         if coop {
-            builder.setup_submit_all().setup_coop_taskrun();
+            builder.setup_submit_all().setup_coop_taskrun().setup_taskrun_flag();
         }
         if single_issuer {
             builder.setup_single_issuer();
@@ -134,18 +135,22 @@ impl Engine for Uring {
     fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
         let mut taken = 0;
         for request in batch {
-            if matches!(request.verb, Verb::Read | Verb::Write) {
-                let entry = self.entry(request);
-                // SAFETY: the buffer stays valid until the completion is reaped, and the file open
-                // for the engine's whole life.
-                if unsafe { self.ring.submission().push(&entry) }.is_err() {
-                    break;
+            if !matches!(request.verb, Verb::Read | Verb::Write) {
+                // Done here and now, and alone, so that the driver's stamps around the call are its own.
+                if taken == 0 {
+                    let result = blocking(request, self.fds[request.file as usize]);
+                    self.done.push(Completion { slot: request.slot, result });
+                    taken = 1;
                 }
-                self.untaken += 1;
-            } else {
-                let result = blocking(request, self.fds[request.file as usize]);
-                self.done.push(Completion { slot: request.slot, result });
+                break;
             }
+            let entry = self.entry(request);
+            // SAFETY: the buffer stays valid until the completion is reaped, and the file open for the
+            // engine's whole life.
+            if unsafe { self.ring.submission().push(&entry) }.is_err() {
+                break;
+            }
+            self.untaken += 1;
             taken += 1;
         }
         self.flush()?;
@@ -157,6 +162,15 @@ impl Engine for Uring {
         self.take(out);
         if self.untaken > 0 {
             self.flush()?;
+            self.take(out);
+        }
+        if out.is_empty() && min == 0 && self.ring.submission().taskrun() {
+            // Whoever only looks would never see what the kernel finishes when it is entered.
+            match self.ring.submit() {
+                Ok(n) => self.untaken = self.untaken.saturating_sub(n),
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
             self.take(out);
         }
         if out.len() >= min {
@@ -172,5 +186,116 @@ impl Engine for Uring {
         }
         self.take(out);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffers::{BufferPlan, Buffers};
+    use crate::clock::monotonic_ns;
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::fd::OwnedFd;
+    use std::sync::mpsc::sync_channel;
+    use std::thread;
+    use std::time::Duration;
+
+    const READS: usize = 101;
+
+    fn request(slot: u32, verb: Verb, buffer: *mut u8) -> Request {
+        Request { slot, verb, file: 0, offset: u64::from(slot) * 4096, len: 4096, buffer }
+    }
+
+    /// An engine over one file, unless this machine has no io_uring.
+    fn opened(file: &File) -> Option<(Uring, Buffers)> {
+        if let Err(error) = probe() {
+            let _ = writeln!(io::stderr(), "SKIPPED: io_uring does not work here: {error}");
+            return None;
+        }
+        let buffers = Buffers::new(BufferPlan { slots: 4, read_bytes: 4096, write_bytes: 0 }).unwrap();
+        let setup = Setup {
+            files: std::slice::from_ref(file),
+            file_bytes: 4 * 4096,
+            iodepth: 4,
+            buffers: &buffers,
+            writable: true,
+            random: true,
+            sim: None,
+        };
+        Some((Uring::open(&setup).unwrap().0, buffers))
+    }
+
+    /// Binds the calling thread to the first or the last of the CPUs that it may use; false if these are
+    /// the same.
+    fn bind(to_last: bool) -> bool {
+        // SAFETY: a set of CPUs is plain bits; the calls read and write one of the size given.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(0, size_of_val(&set), &mut set);
+            let own: Vec<usize> =
+                (0..libc::CPU_SETSIZE as usize).filter(|cpu| libc::CPU_ISSET(*cpu, &set)).collect();
+            libc::CPU_ZERO(&mut set);
+            libc::CPU_SET(if to_last { own[own.len() - 1] } else { own[0] }, &mut set);
+            own.len() > 1 && libc::sched_setaffinity(0, size_of_val(&set), &set) == 0
+        }
+    }
+
+    /// A completion that came while the thread only looked used to be seen at its next timer interrupt,
+    /// milliseconds later. Here another thread makes it come: it writes into the pipe that is read.
+    #[test]
+    fn looking_without_waiting_sees_a_completion_at_once() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let file = File::from(OwnedFd::from(reader));
+        let Some((mut engine, buffers)) = opened(&file) else { return };
+        let (ask, asked) = sync_channel::<()>(1);
+        let written = thread::spawn(move || -> Vec<u64> {
+            bind(true);
+            // At another time between two timer interrupts in each round.
+            let write = |(round, ())| {
+                thread::sleep(Duration::from_micros(300 + 37 * round));
+                let before = monotonic_ns();
+                writer.write_all(&[1; 100]).unwrap();
+                before
+            };
+            (0u64..).zip(asked).map(write).collect()
+        });
+        if !bind(false) {
+            let _ = writeln!(io::stderr(), "SKIPPED: a thread that only looks needs a CPU of its own");
+            return;
+        }
+        let mut seen = Vec::new();
+        let mut out = Vec::new();
+        for _ in 0..READS {
+            engine.submit(&[request(0, Verb::Read, buffers.read(0))]).unwrap();
+            ask.send(()).unwrap();
+            while out.is_empty() {
+                engine.reap(0, 0, &mut out).unwrap();
+            }
+            seen.push(monotonic_ns());
+            assert_eq!(out.pop().unwrap().result, 100);
+        }
+        drop(ask);
+        let mut delays: Vec<u64> =
+            seen.iter().zip(written.join().unwrap()).map(|(seen, written)| seen - written).collect();
+        delays.sort_unstable();
+        let median = delays[READS / 2];
+        assert!(median < 300_000, "seen after {median} ns");
+    }
+
+    #[test]
+    fn a_blocking_request_is_taken_alone() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4 * 4096).unwrap();
+        let Some((mut engine, buffers)) = opened(&file) else { return };
+        let trims: Vec<Request> =
+            (0..4).map(|slot| request(slot, Verb::Trim, std::ptr::null_mut())).collect();
+        assert_eq!(engine.submit(&trims).unwrap(), 1);
+        let read = request(0, Verb::Read, buffers.read(0));
+        assert_eq!(engine.submit(&[read, trims[1], trims[2]]).unwrap(), 1);
+        let mut out = Vec::new();
+        while out.len() < 2 {
+            engine.reap(1, 1_000_000_000, &mut out).unwrap();
+        }
     }
 }

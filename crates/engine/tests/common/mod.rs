@@ -125,6 +125,12 @@ pub fn simulate(workload: Workload, stop: Stop, sim: SimModel) -> Done {
 }
 
 pub fn simulate_task(workload: Workload, stop: Stop, sim: SimModel, change: impl Fn(&mut Task)) -> Done {
+    let mut task = simulated(workload, stop, sim);
+    change(&mut task);
+    run_task(task)
+}
+
+pub fn simulated(workload: Workload, stop: Stop, sim: SimModel) -> Task {
     let file = || File::open("/dev/null").unwrap();
     let place = Place::Files(OpenFiles {
         per_job: (0..workload.jobs).map(|_| vec![file()]).collect(),
@@ -134,6 +140,5 @@ pub fn simulate_task(workload: Workload, stop: Stop, sim: SimModel, change: impl
     });
     let mut task = task(workload, EngineKind::Sim, stop, place);
     task.sim = Some(sim);
-    change(&mut task);
-    run_task(task)
+    task
 }

@@ -1,0 +1,46 @@
+//! `lodestone-benches`: the tables of docs/benchmarks.md.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program of tables")]
+
+use std::process::ExitCode;
+
+use benches::measured;
+use benches::peers::{PeersArgs, peers};
+use clap::{Parser, Subcommand};
+
+/// Measures Lodestone beside its peers
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Rates and processor time beside fio, sysbench, elbencho and ioping
+    Peers(PeersArgs),
+    /// Runs a program and prints what it cost
+    #[command(hide = true)]
+    Child {
+        program: String,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Peers(args) => peers(&args),
+        Command::Child { program, args } => measured::child(&program, &args),
+    };
+    match result {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Rates and processor time of all contenders, interleaved.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use crate::contenders::{Contender, Group, Programs, Work, contenders};
+use crate::measured;
+use crate::table::{Sample, markdown, rate, ratio};
+
+/// The shorter of the two runs of a sample: what it costs to start and to end is in both and cancels.
+const SHORT_SECONDS: u32 = 1;
+const LONG_SECONDS: u32 = 3;
+const CACHED_BYTES: u64 = 1 << 20;
+const DISK_BYTES: u64 = 1 << 30;
+
+/// What is compared and how often.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PeersArgs {
+    #[command(flatten)]
+    programs: Programs,
+    /// Directory for the test files, on the disk to be measured
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    place: std::path::PathBuf,
+    /// Rounds; all contenders take their turn in each
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+}
+
+/// What one contender has shown.
+struct Row {
+    contender: Contender,
+    rate: Sample,
+    user_ns: Sample,
+    /// Why it could not be measured.
+    trouble: Option<String>,
+}
+
+/// Compares everybody on a small file in the page cache and on the disk.
+///
+/// # Errors
+/// The test files cannot be made.
+pub fn peers(args: &PeersArgs) -> io::Result<String> {
+    let scratch = tempfile::tempdir_in(&args.place)?;
+    let mut text = String::new();
+    for (title, name, bytes, direct) in [
+        ("1 MiB file in the page cache", "cached", CACHED_BYTES, false),
+        ("1 GiB file on the disk, direct", "disk", DISK_BYTES, true),
+    ] {
+        let file = scratch.path().join(name);
+        make(&file, bytes)?;
+        let work = Work { file, bytes, direct, scratch: scratch.path().to_owned() };
+        let rows = measure(contenders(&args.programs, &work), &work, args.rounds);
+        text.push_str(&format!("### {title}\n\n{}\n", shown(&rows)));
+    }
+    Ok(text)
+}
+
+/// A file of random bytes, on the disk and, if it is small, in the page cache.
+fn make(path: &Path, bytes: u64) -> io::Result<()> {
+    let mut random = vec![0; 1 << 20];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    let mut file = File::create(path)?;
+    for n in 0..bytes >> 20 {
+        random[..8].copy_from_slice(&n.to_le_bytes());
+        file.write_all(&random)?;
+    }
+    file.sync_all()
+}
+
+fn measure(contenders: Vec<Contender>, work: &Work, rounds: u32) -> Vec<Row> {
+    let new = |contender| Row { contender, rate: Sample::default(), user_ns: Sample::default(), trouble: None };
+    let mut rows: Vec<Row> = contenders.into_iter().map(new).collect();
+    for round in 0..rounds {
+        let first = round as usize % rows.len();
+        rows.rotate_left(first);
+        for row in rows.iter_mut().filter(|row| row.trouble.is_none()) {
+            if !work.direct {
+                // Whoever came before may have evicted it.
+                let _ = fs::read(&work.file);
+            }
+            match sample(&row.contender) {
+                Ok((rate, user_ns)) => {
+                    row.rate.push(rate);
+                    row.user_ns.push(user_ns);
+                }
+                Err(error) => row.trouble = Some(error.to_string()),
+            }
+        }
+        rows.rotate_right(first);
+    }
+    rows
+}
+
+/// Rate, and nanoseconds of user time per operation: by what a long run has more than a short one.
+fn sample(contender: &Contender) -> io::Result<(f64, f64)> {
+    let run = |seconds: u32| {
+        let (program, args) = contender.command(seconds);
+        let cost = measured::run(&program, &args)?;
+        let rate = contender.rate(&cost.stdout).ok_or_else(|| {
+            io::Error::other(format!("{program}: its output names no rate:\n{}", cost.stdout))
+        })?;
+        Ok::<_, io::Error>((rate, cost.user_ns as f64))
+    };
+    let (short, long) = (run(SHORT_SECONDS)?, run(LONG_SECONDS)?);
+    let operations = long.0 * f64::from(LONG_SECONDS) - short.0 * f64::from(SHORT_SECONDS);
+    Ok((long.0, (long.1 - short.1) / operations))
+}
+
+fn shown(rows: &[Row]) -> String {
+    let mut cells = Vec::new();
+    for group in Group::ALL {
+        let of_group: Vec<&Row> = rows.iter().filter(|row| row.contender.group == group).collect();
+        let ours = of_group[0];
+        for row in of_group {
+            if let Some(trouble) = &row.trouble {
+                let why = trouble.lines().next().unwrap_or_default();
+                let name = row.contender.name.to_owned();
+                cells.push(vec![group.name().to_owned(), name, format!("not measured: {why}")]);
+                continue;
+            }
+            cells.push(vec![
+                group.name().to_owned(),
+                row.contender.name.to_owned(),
+                row.rate.shown(rate),
+                ratio(ours.rate.median() / row.rate.median()),
+                row.user_ns.shown(|ns| format!("{ns:.0} ns")),
+                ratio(row.user_ns.median() / ours.user_ns.median()),
+            ]);
+        }
+    }
+    let head = ["", "program", "IOPS", "ours ÷ theirs", "user time per I/O", "theirs ÷ ours"];
+    markdown(&head, &cells)
+}
