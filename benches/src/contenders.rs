@@ -205,10 +205,16 @@ fn t_io_uring(source: &Path, work: &Work) -> Contender {
     let (program, work) = (text(&source.join("t/io_uring")), work.clone());
     let command = move |seconds: u32| {
         let direct = u8::from(work.direct);
-        let line = format!("-d32 -s16 -c16 -b4096 -p0 -B1 -F1 -n1 -O{direct} -R1 -r{seconds} {}", text(&work.file));
+        let line =
+            format!("-d32 -s16 -c16 -b4096 -p0 -B1 -F1 -n1 -O{direct} -R1 -r{seconds} {}", text(&work.file));
         (program.clone(), line.split_whitespace().map(str::to_owned).collect())
     };
-    Contender { name: "t/io_uring", group: Group::Uring, command: Box::new(command), rate: rate_of_t_io_uring }
+    Contender {
+        name: "t/io_uring",
+        group: Group::Uring,
+        command: Box::new(command),
+        rate: rate_of_t_io_uring,
+    }
 }
 
 /// Mean of the lines that it prints every second, such as `IOPS=3.39M, BW=13.2GiB/s, IOS/call=32/32`.

@@ -69,7 +69,8 @@ fn make(path: &Path, bytes: u64) -> io::Result<()> {
 }
 
 fn measure(contenders: Vec<Contender>, work: &Work, rounds: u32) -> Vec<Row> {
-    let new = |contender| Row { contender, rate: Sample::default(), user_ns: Sample::default(), trouble: None };
+    let new =
+        |contender| Row { contender, rate: Sample::default(), user_ns: Sample::default(), trouble: None };
     let mut rows: Vec<Row> = contenders.into_iter().map(new).collect();
     for round in 0..rounds {
         let first = round as usize % rows.len();
