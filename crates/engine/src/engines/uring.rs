@@ -241,13 +241,12 @@ mod tests {
         }
     }
 
-    /// A completion that came while the thread only looked used to be seen at its next timer interrupt,
-    /// milliseconds later. Here another thread makes it come: it writes into the pipe that is read.
-    #[test]
-    fn looking_without_waiting_sees_a_completion_at_once() {
+    /// Nanoseconds from a write into a pipe, by another thread, until the thread that only looks sees the
+    /// pipe read: the median of many. `None`, said aloud, where that cannot be tried.
+    fn time_to_see() -> Option<u64> {
         let (reader, mut writer) = io::pipe().unwrap();
         let file = File::from(OwnedFd::from(reader));
-        let Some((mut engine, buffers)) = opened(&file) else { return };
+        let (mut engine, buffers) = opened(&file)?;
         let (ask, asked) = sync_channel::<()>(1);
         let written = thread::spawn(move || -> Vec<u64> {
             bind(true);
@@ -262,7 +261,7 @@ mod tests {
         });
         if !bind(false) {
             let _ = writeln!(io::stderr(), "SKIPPED: a thread that only looks needs a CPU of its own");
-            return;
+            return None;
         }
         let mut seen = Vec::new();
         let mut out = Vec::new();
@@ -279,8 +278,22 @@ mod tests {
         let mut delays: Vec<u64> =
             seen.iter().zip(written.join().unwrap()).map(|(seen, written)| seen - written).collect();
         delays.sort_unstable();
-        let median = delays[READS / 2];
-        assert!(median < 300_000, "seen after {median} ns");
+        Some(delays[READS / 2])
+    }
+
+    /// A completion that came while the thread only looked used to be seen at its next timer interrupt,
+    /// milliseconds later. Other work on the machine can delay any of the tries, but not all.
+    #[test]
+    fn looking_without_waiting_sees_a_completion_at_once() {
+        let mut medians = Vec::new();
+        for _ in 0..10 {
+            let Some(median) = time_to_see() else { return };
+            if median < 300_000 {
+                return;
+            }
+            medians.push(median);
+        }
+        panic!("seen only after so many ns: {medians:?}");
     }
 
     #[test]
