@@ -2,6 +2,7 @@
 //! in the same minutes; none is a test.
 
 pub mod contenders;
+pub mod drive;
 pub mod measured;
 pub mod peers;
 pub mod table;

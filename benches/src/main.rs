@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+use benches::drive::{DriveArgs, drive};
 use benches::measured;
 use benches::peers::{PeersArgs, peers};
 use clap::{Parser, Subcommand};
@@ -19,6 +20,8 @@ struct Cli {
 enum Command {
     /// Rates and processor time beside fio, sysbench, elbencho and ioping
     Peers(PeersArgs),
+    /// The engine alone on a file, for profilers: rate and processor time
+    Drive(DriveArgs),
     /// Runs a program and prints what it cost
     #[command(hide = true)]
     Child {
@@ -31,6 +34,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Peers(args) => peers(&args),
+        Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
         Command::Child { program, args } => measured::child(&program, &args),
     };
     match result {

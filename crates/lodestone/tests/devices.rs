@@ -3,7 +3,9 @@
 
 mod common;
 
+use std::io::Write;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::*;
@@ -195,12 +197,21 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
     ];
     let child = bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(900));
-    // Somebody else takes all the space there is.
-    let _ = std::process::Command::new("dd")
-        .args(["if=/dev/zero", &format!("of={full}/hog"), "bs=1M"])
-        .stderr(Stdio::null())
-        .status();
-    let output = child.wait_with_output().unwrap();
+    // Somebody else takes all the space there is, and what becomes free between two repeats too.
+    let has_ended = AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut hog = std::fs::File::create(format!("{full}/hog")).unwrap();
+            while !has_ended.load(Ordering::Relaxed) {
+                if hog.write_all(&[0; 1 << 20]).is_err() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            }
+        });
+        let output = child.wait_with_output().unwrap();
+        has_ended.store(true, Ordering::Relaxed);
+        output
+    });
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(json["run"]["outcome"], "failed");

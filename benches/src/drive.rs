@@ -1,0 +1,118 @@
+//! The engine alone, without plan, record and report: what profilers and instruction counts look at.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::{OpenFiles, Place, Task, open_flags};
+use model::{
+    BlockSizes, CacheState, Data, DataClass, Distribution, EngineKind, FileSet, Mix, OpenSync, Pace, Pattern,
+    Regions, RepeatOutcome, Stop, SyncRule, Workload,
+};
+
+/// Random reads of 4 KiB, or a variation of them.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DriveArgs {
+    /// The file, which is complete
+    pub file: PathBuf,
+    /// io_uring, libaio, psync or mmap
+    #[arg(long, default_value = "psync", value_parser = engine_kind)]
+    pub engine: EngineKind,
+    /// Operations that each job keeps in flight
+    #[arg(long, default_value_t = 1)]
+    pub iodepth: u32,
+    /// Workers at the same time
+    #[arg(long, default_value_t = 1)]
+    pub jobs: u32,
+    /// Operations, all jobs together
+    #[arg(long, default_value_t = 1_000_000)]
+    pub ops: u64,
+    /// Bypass the page cache
+    #[arg(long)]
+    pub direct: bool,
+    /// Milliseconds per record of the time series
+    #[arg(long, default_value_t = 500)]
+    pub interval: u64,
+}
+
+fn engine_kind(text: &str) -> Result<EngineKind, String> {
+    const ALL: [EngineKind; 4] =
+        [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync, EngineKind::Mmap];
+    ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| "no such engine".to_owned())
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Driven {
+    /// Operations per second.
+    pub rate: f64,
+    /// Nanoseconds of user time per operation.
+    pub user_ns: f64,
+    /// Nanoseconds of kernel time per operation.
+    pub system_ns: f64,
+}
+
+impl fmt::Display for Driven {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rate, user_ns, system_ns } = self;
+        write!(f, "{:.3} M/s, user {user_ns:.1} ns, system {system_ns:.1} ns per operation", rate / 1e6)
+    }
+}
+
+/// Drives the engine over the file.
+///
+/// # Errors
+/// The file cannot be opened, the engine breaks, or the repeat does not end well.
+pub fn drive(args: &DriveArgs) -> io::Result<Driven> {
+    let workload = workload(args);
+    let open =
+        || OpenOptions::new().read(true).custom_flags(open_flags(&workload, args.direct)).open(&args.file);
+    let per_job = (0..args.jobs).map(|_| Ok(vec![open()?])).collect::<io::Result<Vec<_>>>()?;
+    let file_bytes = per_job[0][0].metadata()?.len();
+    let task = Task {
+        repeat: 0,
+        workload,
+        engine: args.engine,
+        stop: Stop { operations: Some(args.ops), ..Stop::default() },
+        ramp_ns: 0,
+        interval_ns: args.interval * 1_000_000,
+        max_errors: 1,
+        seed: 1,
+        place: Place::Files(OpenFiles { per_job, file_bytes, writable: false, generations: None }),
+        sim: None,
+    };
+    let outcome =
+        engine::run(task, &Arc::new(AtomicBool::new(false)), &mut |_| {}).map_err(io::Error::other)?;
+    if outcome.outcome != RepeatOutcome::Completed {
+        return Err(io::Error::other(format!("the repeat ended as {:?}", outcome.outcome)));
+    }
+    let each = |ns: u64| ns as f64 / args.ops as f64;
+    Ok(Driven {
+        rate: args.ops as f64 / (outcome.window_ns as f64 / 1e9),
+        user_ns: each(outcome.workers.user_ns),
+        system_ns: each(outcome.workers.system_ns),
+    })
+}
+
+fn workload(args: &DriveArgs) -> Workload {
+    Workload {
+        mix: Mix::Transfer { read_percent: 100 },
+        pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: false },
+        block: BlockSizes::uniform(4096),
+        iodepth: args.iodepth,
+        jobs: args.jobs,
+        files: FileSet { count: 1, size_bytes: None },
+        pace: Pace::Closed,
+        direct: args.direct,
+        open_sync: OpenSync::None,
+        sync: SyncRule { every: 0, data_only: false, at_end: false },
+        data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
+        verify: false,
+        regions: Regions::Shared,
+        cache: CacheState::Warm,
+    }
+}
