@@ -70,9 +70,22 @@ impl BlockOrder {
         Self { blocks, next: 0, order }
     }
 
+    /// The next block numbers.
+    fn fill(&mut self, out: &mut [u64], rng: &mut Xoshiro256PlusPlus) {
+        if let Order::Once(permutation) = &self.order
+            && self.blocks - self.next >= out.len() as u64
+        {
+            let permutation = permutation.clone();
+            out.iter_mut().zip(self.next..).for_each(|(out, index)| *out = permutation.at(index));
+            self.next += out.len() as u64;
+            return;
+        }
+        out.iter_mut().for_each(|out| *out = self.next(rng));
+    }
+
     /// The next block number.
     #[inline]
-    pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+    fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         match &mut self.order {
             Order::Sequential => {
                 let block = self.next;
@@ -109,6 +122,51 @@ impl BlockOrder {
                 zone.first + rng.random_range(0..zone.blocks)
             }
         }
+    }
+}
+
+/// How many blocks are drawn at a time: the order's state then stays in registers.
+const AHEAD: usize = 64;
+
+/// The places of one direction, drawn ahead.
+pub(crate) struct Places {
+    order: BlockOrder,
+    /// Bytes of the data set at which the region starts, and bytes of a block.
+    start: u64,
+    block_bytes: u64,
+    ahead: [u64; AHEAD],
+    next: usize,
+}
+
+impl Places {
+    /// The places of blocks of `block_bytes` in `len` bytes from `start`.
+    pub fn new(
+        pattern: &Pattern,
+        start: u64,
+        len: u64,
+        block_bytes: u64,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Self {
+        let order = BlockOrder::new(pattern, len / block_bytes, rng);
+        Self { order, start, block_bytes, ahead: [0; AHEAD], next: AHEAD }
+    }
+
+    /// Byte offset of the next block in the data set.
+    #[inline]
+    pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+        if self.next == AHEAD {
+            self.draw(rng);
+        }
+        let place = self.ahead[self.next];
+        self.next += 1;
+        place
+    }
+
+    #[inline(never)]
+    fn draw(&mut self, rng: &mut Xoshiro256PlusPlus) {
+        self.order.fill(&mut self.ahead, rng);
+        self.ahead.iter_mut().for_each(|block| *block = self.start + *block * self.block_bytes);
+        self.next = 0;
     }
 }
 

@@ -1,41 +1,49 @@
-//! The operations in flight, as a structure of arrays: one slot each, no allocation once made.
+//! The operations in flight: one slot each, a cache line long, no allocation once made.
 
 use crate::engines::Verb;
 
-/// What is known of the operation in each slot.
-pub(crate) struct Slots {
+/// What is known of the operation in a slot.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Slot {
     /// Intended start.
-    pub intended: Box<[u64]>,
+    pub intended: u64,
     /// End of the submitting call; its start for a synchronous engine.
-    pub submitted: Box<[u64]>,
+    pub submitted: u64,
     /// Time in the submitting call.
-    pub slat: Box<[u64]>,
+    pub slat: u64,
     /// Byte offset in the data set.
-    pub offset: Box<[u64]>,
+    pub offset: u64,
     /// Bytes.
-    pub len: Box<[u32]>,
-    pub verb: Box<[Verb]>,
+    pub len: u32,
     /// Verified data: the generation being written, or the one that a read must find.
-    pub generation: Box<[u32]>,
-    turn: Box<[u32]>,
+    pub generation: u32,
+    /// How often the slot has written, which tells its write buffers apart.
+    pub turn: u32,
+    pub verb: Verb,
+    is_free: bool,
+}
+
+/// All slots of a worker.
+pub(crate) struct Slots {
+    slots: Box<[Slot]>,
     free: Vec<u32>,
 }
 
 impl Slots {
     pub fn new(count: usize) -> Self {
-        let zeros = || vec![0u64; count].into_boxed_slice();
-        let small = || vec![0u32; count].into_boxed_slice();
-        Self {
-            intended: zeros(),
-            submitted: zeros(),
-            slat: zeros(),
-            offset: zeros(),
-            len: small(),
-            verb: vec![Verb::Read; count].into_boxed_slice(),
-            generation: small(),
-            turn: small(),
-            free: (0..count as u32).rev().collect(),
-        }
+        let empty = Slot {
+            intended: 0,
+            submitted: 0,
+            slat: 0,
+            offset: 0,
+            len: 0,
+            generation: 0,
+            turn: 0,
+            verb: Verb::Read,
+            is_free: true,
+        };
+        Self { slots: vec![empty; count].into_boxed_slice(), free: (0..count as u32).rev().collect() }
     }
 
     #[inline]
@@ -43,54 +51,51 @@ impl Slots {
         !self.free.is_empty()
     }
 
-    /// A free slot.
+    /// A free slot, given an operation.
     ///
     /// # Panics
     /// If there is none; [`Slots::any_free`] tells.
     #[inline]
-    pub fn take(&mut self) -> u32 {
-        self.free.pop().expect("a free slot")
+    pub fn take(&mut self, verb: Verb, offset: u64, len: u32, intended: u64) -> u32 {
+        let number = self.free.pop().expect("a free slot");
+        let slot = &mut self.slots[number as usize];
+        (slot.verb, slot.offset, slot.len, slot.intended) = (verb, offset, len, intended);
+        slot.is_free = false;
+        number
     }
 
     #[inline]
     pub fn release(&mut self, slot: u32) {
+        self.slots[slot as usize].is_free = true;
         self.free.push(slot);
     }
 
     #[inline]
-    pub fn fill(&mut self, slot: u32, verb: Verb, offset: u64, len: u32, intended: u64) {
-        let slot = slot as usize;
-        self.verb[slot] = verb;
-        self.offset[slot] = offset;
-        self.len[slot] = len;
-        self.intended[slot] = intended;
+    pub fn get(&self, slot: u32) -> &Slot {
+        &self.slots[slot as usize]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[slot as usize]
     }
 
     /// Stamps an operation that the engine took between `before` and `after`.
     #[inline]
     pub fn submitted(&mut self, slot: u32, before: u64, after: u64, starts_now: bool) {
-        let slot = slot as usize;
-        self.submitted[slot] = after;
-        self.slat[slot] = after - before;
+        let slot = self.get_mut(slot);
+        slot.submitted = after;
+        slot.slat = after - before;
         if starts_now {
-            self.intended[slot] = before;
+            slot.intended = before;
         }
     }
 
-    /// Which of its write buffers the slot uses this time.
-    #[inline]
-    pub fn next_turn(&mut self, slot: u32) -> usize {
-        let turn = &mut self.turn[slot as usize];
-        *turn = turn.wrapping_add(1);
-        *turn as usize
-    }
-
     /// The slots in use, the one whose operation was submitted first in front: for telling what hangs.
-    pub fn busy(&self) -> Vec<usize> {
-        let mut is_busy = vec![true; self.len.len()];
-        self.free.iter().for_each(|slot| is_busy[*slot as usize] = false);
-        let mut busy: Vec<usize> = (0..is_busy.len()).filter(|slot| is_busy[*slot]).collect();
-        busy.sort_by_key(|slot| self.submitted[*slot]);
+    pub fn busy(&self) -> Vec<u32> {
+        let mut busy: Vec<u32> =
+            (0..self.slots.len() as u32).filter(|slot| !self.get(*slot).is_free).collect();
+        busy.sort_by_key(|slot| self.get(*slot).submitted);
         busy
     }
 }

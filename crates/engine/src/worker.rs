@@ -19,11 +19,11 @@ use crate::buffers::{BufferPlan, Buffers};
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::content::Content;
 use crate::engines::{Completion, Engine, Request, Setup, Verb};
-use crate::offsets::BlockOrder;
+use crate::offsets::Places;
 use crate::pace::Arrivals;
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
 use crate::sim::SimModel;
-use crate::slots::Slots;
+use crate::slots::{Slot, Slots};
 use crate::verify::Generations;
 
 /// How often a waiting worker looks at the stop flag.
@@ -156,7 +156,6 @@ pub(crate) struct Worker<'a, E: Engine> {
     clock: E::Clock,
     buffers: ManuallyDrop<Buffers>,
     slots: Slots,
-    region: Region,
     orders: Orders,
     content: Content,
     rng: Xoshiro256PlusPlus,
@@ -181,21 +180,23 @@ pub(crate) struct Worker<'a, E: Engine> {
     withdrawn: u64,
     /// The stamp of the last reap is too old for the next submission: preparing a block takes time.
     fresh_stamp: bool,
+    /// A transfer that went well is only counted: nothing is verified, no sync is due after some writes.
+    is_plain: bool,
     integrity: IntegrityCheck,
     failure: Option<WorkerFailure>,
 }
 
 /// The order of blocks in each direction.
 struct Orders {
-    read: Option<BlockOrder>,
-    write: Option<BlockOrder>,
-    trim: Option<BlockOrder>,
+    read: Option<Places>,
+    write: Option<Places>,
+    trim: Option<Places>,
 }
 
 impl Orders {
     fn new(workload: &Workload, region: Region, rng: &mut Xoshiro256PlusPlus) -> Self {
         let mut order = |wanted: bool, block: u32| {
-            wanted.then(|| BlockOrder::new(&workload.pattern, region.len / u64::from(block), rng))
+            wanted.then(|| Places::new(&workload.pattern, region.start, region.len, u64::from(block), rng))
         };
         Self {
             read: order(workload.reads_data(), workload.block.read),
@@ -265,6 +266,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             dirty: vec![false; spec.files.len()],
             uncovered: Vec::with_capacity(workload.sync.every as usize),
             withdrawn: 0,
+            is_plain: spec.generations.is_none() && workload.sync.every == 0,
             fresh_stamp: !E::SYNCHRONOUS || workload.writes_data() || workload.verify,
             integrity: IntegrityCheck::default(),
             failure: None,
@@ -274,7 +276,6 @@ impl<'a, E: Engine> Worker<'a, E> {
             engine: ManuallyDrop::new(engine),
             clock,
             buffers: ManuallyDrop::new(buffers),
-            region,
             content,
             rng,
         })
@@ -388,8 +389,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.slots
             .busy()
             .into_iter()
-            .filter(|s| self.slots.verb[*s] == Verb::Write)
-            .for_each(|s| self.unknown(s));
+            .filter(|slot| self.slots.get(*slot).verb == Verb::Write)
+            .for_each(|slot| self.unknown(slot));
         Ok(now)
     }
 
@@ -399,10 +400,10 @@ impl<'a, E: Engine> Worker<'a, E> {
         for request in self.batch.drain(..) {
             let is_sync = matches!(request.verb, Verb::Fsync | Verb::Fdatasync);
             self.withdrawn += u64::from(open_loop && !is_sync);
-            let slot = request.slot as usize;
             self.slots.release(request.slot);
             if let (Verb::Write, Some(generations)) = (request.verb, &self.spec.generations) {
-                generations.cancel_write(self.slots.offset[slot], self.slots.generation[slot]);
+                let slot = self.slots.get(request.slot);
+                generations.cancel_write(slot.offset, slot.generation);
             }
         }
     }
@@ -511,7 +512,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             Mix::Metadata(_) => unreachable!("metadata work has a driver of its own"),
         };
         let order = order.as_mut().expect("an order for every direction of the mix");
-        let mut offset = self.region.start + order.next(&mut self.rng) * u64::from(len);
+        let mut offset = order.next(&mut self.rng);
         if let Some(generations) = &self.spec.generations {
             let mut tries = 1;
             while generations.is_in_flight(offset) {
@@ -519,13 +520,12 @@ impl<'a, E: Engine> Worker<'a, E> {
                     return false;
                 }
                 tries += 1;
-                offset = self.region.start + order.next(&mut self.rng) * u64::from(len);
+                offset = order.next(&mut self.rng);
             }
         }
-        let slot = self.slots.take();
+        let slot = self.slots.take(verb, offset, len, intended);
         let (file, file_offset) = self.place(offset);
         let buffer = self.buffer(verb, slot, offset, len);
-        self.slots.fill(slot, verb, offset, len, intended);
         self.batch.push(Request { slot, verb, file, offset: file_offset, len, buffer });
         self.operations_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
@@ -557,16 +557,17 @@ impl<'a, E: Engine> Worker<'a, E> {
         match verb {
             Verb::Read => {
                 if let Some(generations) = &self.spec.generations {
-                    self.slots.generation[index] = generations.expected(offset);
+                    self.slots.get_mut(slot).generation = generations.expected(offset);
                 }
                 self.buffers.read(index)
             }
             Verb::Write => {
-                let turn = self.slots.next_turn(slot);
-                let buffer = self.content.next(&self.buffers, index, turn, len as usize);
+                let turn = &mut self.slots.get_mut(slot).turn;
+                *turn = turn.wrapping_add(1);
+                let buffer = self.content.next(&self.buffers, index, *turn as usize, len as usize);
                 if let Some(generations) = &self.spec.generations {
                     let generation = generations.start_write(offset);
-                    self.slots.generation[index] = generation;
+                    self.slots.get_mut(slot).generation = generation;
                     // SAFETY: the buffer holds a block and is not in flight; verified data are never
                     // the shared duplicate block (the planner refuses the combination).
                     let block = unsafe { std::slice::from_raw_parts_mut(buffer, len as usize) };
@@ -587,8 +588,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                 break;
             }
             if std::mem::take(&mut self.dirty[file]) {
-                let slot = self.slots.take();
-                self.slots.fill(slot, verb, 0, 0, 0);
+                let slot = self.slots.take(verb, 0, 0, 0);
                 let buffer = std::ptr::null_mut();
                 self.batch.push(Request { slot, verb, file: file as u32, offset: 0, len: 0, buffer });
                 count += 1;
@@ -611,7 +611,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         timeline.integrate(before, earlier);
         // Counted before the call: however it ends, the kernel may have them.
         self.in_flight += offered;
-        let taken = self.engine.submit(&self.batch)?;
+        let taken = self.engine.submit(&self.batch, &mut self.completed)?;
         let after = if E::SYNCHRONOUS {
             before
         } else {
@@ -629,7 +629,11 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.slots.submitted(request.slot, before, after, closed || is_sync);
         }
         self.in_flight = earlier + taken as u64;
-        self.batch.drain(..taken);
+        if taken == self.batch.len() {
+            self.batch.clear();
+        } else {
+            self.batch.drain(..taken);
+        }
         Ok(())
     }
 
@@ -674,19 +678,33 @@ impl<'a, E: Engine> Worker<'a, E> {
         timeline.integrate(now, self.in_flight);
         self.alive_ns = now;
         let mut completed = std::mem::take(&mut self.completed);
+        let mut alike = Alike::default();
         for completion in &completed {
-            self.complete_one(completion, now, timeline);
+            let slot = self.slots.get(completion.slot);
+            let is_whole = completion.result == i64::from(slot.len) && slot.len > 0;
+            if !(self.is_plain && is_whole) {
+                self.complete_one(completion, now, timeline);
+                continue;
+            }
+            if !alike.takes(slot) {
+                alike.count_in(now, timeline);
+                alike = Alike::of(slot);
+            }
+            alike.count += 1;
+            self.in_flight -= 1;
+            self.slots.release(completion.slot);
         }
+        alike.count_in(now, timeline);
         completed.clear();
         self.completed = completed;
     }
 
     #[inline]
     fn complete_one(&mut self, completion: &Completion, now: u64, timeline: &mut Timeline) {
-        let slot = completion.slot as usize;
-        let (verb, len) = (self.slots.verb[slot], self.slots.len[slot]);
+        let slot = completion.slot;
+        let Slot { verb, len, intended, submitted, slat, .. } = *self.slots.get(slot);
         self.in_flight -= 1;
-        self.slots.release(completion.slot);
+        self.slots.release(slot);
         let result = completion.result;
         if verb == Verb::Write && result != i64::from(len) {
             self.unknown(slot);
@@ -702,17 +720,16 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.fail(kind, slot, now, timeline);
             return;
         }
-        let intended = self.slots.intended[slot];
         let recorder = timeline.current.of(verb.into());
         recorder.count += 1;
         recorder.bytes += result as u64;
         recorder.short += u64::from((result as u64) < u64::from(len));
         recorder.lat.record(now - intended);
         if let Some(clat) = &mut recorder.clat {
-            clat.record(now - self.slots.submitted[slot]);
+            clat.record(now - submitted);
         }
-        if let Some(slat) = &mut recorder.slat {
-            slat.record(self.slots.slat[slot]);
+        if let Some(recorder) = &mut recorder.slat {
+            recorder.record(slat);
         }
         match verb {
             Verb::Write => self.written(slot, result as u64, intended),
@@ -723,38 +740,40 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 
     #[inline]
-    fn written(&mut self, slot: usize, bytes: u64, intended: u64) {
+    fn written(&mut self, slot: u32, bytes: u64, intended: u64) {
         if self.spec.workload.sync.every > 0 {
             self.uncovered.push((intended, bytes));
         }
         if let Some(generations) = &self.spec.generations
-            && bytes == u64::from(self.slots.len[slot])
+            && bytes == u64::from(self.slots.get(slot).len)
         {
-            generations.complete_write(self.slots.offset[slot], self.slots.generation[slot]);
+            let Slot { offset, generation, .. } = *self.slots.get(slot);
+            generations.complete_write(offset, generation);
         }
     }
 
     /// A verified block was not written as it should have been: nobody knows what it holds now.
     #[cold]
-    fn unknown(&self, slot: usize) {
+    fn unknown(&self, slot: u32) {
         if let Some(generations) = &self.spec.generations {
-            generations.fail_write(self.slots.offset[slot], self.slots.generation[slot]);
+            let Slot { offset, generation, .. } = *self.slots.get(slot);
+            generations.fail_write(offset, generation);
         }
     }
 
-    fn check(&mut self, slot: usize, bytes: u64) {
+    fn check(&mut self, slot: u32, bytes: u64) {
         let Some(generations) = &self.spec.generations else { return };
-        let offset = self.slots.offset[slot];
-        if !generations.can_judge(offset, self.slots.generation[slot]) {
+        let Slot { offset, generation, len, .. } = *self.slots.get(slot);
+        if !generations.can_judge(offset, generation) {
             return;
         }
-        if bytes < u64::from(self.slots.len[slot]) {
+        if bytes < u64::from(len) {
             self.integrity.record(offset, Err(format!("only {bytes} bytes of the block could be read")));
             return;
         }
         // SAFETY: the kernel has filled the slot's read buffer with `bytes` bytes.
-        let block = unsafe { std::slice::from_raw_parts(self.buffers.read(slot), bytes as usize) };
-        self.integrity.record(offset, generations.check(block, offset, self.slots.generation[slot]));
+        let block = unsafe { std::slice::from_raw_parts(self.buffers.read(slot as usize), bytes as usize) };
+        self.integrity.record(offset, generations.check(block, offset, generation));
     }
 
     /// A sync has ended; with the last one, all writes before it are durable.
@@ -782,9 +801,9 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 
     #[cold]
-    fn fail(&mut self, kind: FailureKind, slot: usize, now: u64, timeline: &Timeline) {
+    fn fail(&mut self, kind: FailureKind, slot: u32, now: u64, timeline: &Timeline) {
         let errors = self.signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
-        let verb = self.slots.verb[slot];
+        let verb = self.slots.get(slot).verb;
         if matches!(verb, Verb::Fsync | Verb::Fdatasync) {
             // What it should have covered never became durable.
             self.sync = SyncState::Idle;
@@ -797,16 +816,65 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 
     /// The operation in `slot` ends the repeat, for all workers.
-    fn end(&mut self, kind: FailureKind, slot: usize, now: u64, timeline: &Timeline) {
-        let verb = self.slots.verb[slot];
+    fn end(&mut self, kind: FailureKind, slot: u32, now: u64, timeline: &Timeline) {
+        let Slot { verb, offset, .. } = *self.slots.get(slot);
         let has_place = !matches!(verb, Verb::Fsync | Verb::Fdatasync);
         self.failure.get_or_insert(WorkerFailure {
             kind,
             operation: Kind::from(verb).operation(),
-            offset: has_place.then_some(self.slots.offset[slot]),
+            offset: has_place.then_some(offset),
             at_ns: timeline.since_origin(now),
         });
         self.signals.abort.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Transfers of a batch that went well and have all figures in common: they are counted together.
+struct Alike {
+    verb: Verb,
+    len: u32,
+    intended: u64,
+    submitted: u64,
+    slat: u64,
+    count: u64,
+}
+
+impl Default for Alike {
+    fn default() -> Self {
+        Self { verb: Verb::Read, len: 0, intended: 0, submitted: 0, slat: 0, count: 0 }
+    }
+}
+
+impl Alike {
+    fn of(slot: &Slot) -> Self {
+        let Slot { verb, len, intended, submitted, slat, .. } = *slot;
+        Self { verb, len, intended, submitted, slat, count: 0 }
+    }
+
+    #[inline]
+    fn takes(&self, slot: &Slot) -> bool {
+        // What ended its submission at the same time was in the same submission.
+        self.intended == slot.intended
+            && self.submitted == slot.submitted
+            && self.len == slot.len
+            && self.verb == slot.verb
+    }
+
+    #[inline]
+    fn count_in(&self, now: u64, timeline: &mut Timeline) {
+        if self.count == 0 {
+            return;
+        }
+        let recorder = timeline.current.of(self.verb.into());
+        recorder.count += self.count;
+        recorder.bytes += self.count * u64::from(self.len);
+        recorder.lat.record_many(now - self.intended, self.count);
+        if let Some(clat) = &mut recorder.clat {
+            clat.record_many(now - self.submitted, self.count);
+        }
+        if let Some(slat) = &mut recorder.slat {
+            slat.record_many(self.slat, self.count);
+        }
     }
 }
 
@@ -909,7 +977,7 @@ mod tests {
             Ok((Self(clock.clone(), Vec::new()), clock))
         }
 
-        fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
+        fn submit(&mut self, batch: &[Request], _: &mut Vec<Completion>) -> io::Result<usize> {
             self.1.extend(batch.iter().map(|r| Completion { slot: r.slot, result: i64::from(r.len) }));
             Ok(batch.len())
         }

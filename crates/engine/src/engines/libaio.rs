@@ -111,7 +111,6 @@ pub(crate) struct Libaio {
     iocbs: Vec<Iocb>,
     pointers: Vec<*mut Iocb>,
     events: Vec<IoEvent>,
-    done: Vec<Completion>,
 }
 
 impl Libaio {
@@ -169,12 +168,11 @@ impl Engine for Libaio {
             iocbs: vec![Iocb::default(); depth],
             pointers: Vec::with_capacity(depth),
             events: vec![IoEvent::default(); depth],
-            done: Vec::with_capacity(depth),
         };
         Ok((engine, MonotonicClock))
     }
 
-    fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
+    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize> {
         self.pointers.clear();
         for request in batch {
             let opcode = match request.verb {
@@ -197,7 +195,7 @@ impl Engine for Libaio {
         if self.pointers.is_empty() {
             let Some(request) = batch.first() else { return Ok(0) };
             let result = blocking(request, self.fds[request.file as usize]);
-            self.done.push(Completion { slot: request.slot, result });
+            out.push(Completion { slot: request.slot, result });
             return Ok(1);
         }
         let count = self.pointers.len() as libc::c_long;
@@ -212,14 +210,13 @@ impl Engine for Libaio {
             // The kernel refused the first control block: that operation has failed with this errno.
             error => {
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
-                self.done.push(Completion { slot: batch[0].slot, result: -i64::from(errno) });
+                out.push(Completion { slot: batch[0].slot, result: -i64::from(errno) });
                 Ok(1)
             }
         }
     }
 
     fn reap(&mut self, min: usize, timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
-        out.append(&mut self.done);
         self.take_from_ring(out);
         if out.len() >= min {
             return Ok(());

@@ -140,7 +140,6 @@ impl Drop for Mapping {
 pub(crate) struct Mmap {
     mappings: Vec<Mapping>,
     writable: bool,
-    done: Vec<Completion>,
 }
 
 impl Engine for Mmap {
@@ -154,11 +153,11 @@ impl Engine for Mmap {
             usize::try_from(setup.file_bytes).map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
         let map = |file| Mapping::new(file, len, setup.writable, setup.random);
         let mappings = setup.files.iter().map(map).collect::<io::Result<_>>()?;
-        let engine = Self { mappings, writable: setup.writable, done: Vec::with_capacity(1) };
+        let engine = Self { mappings, writable: setup.writable };
         Ok((engine, MonotonicClock))
     }
 
-    fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
+    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize> {
         let Some(request) = batch.first() else { return Ok(0) };
         let mapping = &mut self.mappings[request.file as usize];
         // Like read(2) at the end of a file: what lies beyond is not there.
@@ -172,12 +171,11 @@ impl Engine for Mmap {
             Verb::Fsync | Verb::Fdatasync => mapping.sync(),
             Verb::Trim => -i64::from(libc::EOPNOTSUPP),
         };
-        self.done.push(Completion { slot: request.slot, result });
+        out.push(Completion { slot: request.slot, result });
         Ok(1)
     }
 
-    fn reap(&mut self, _min: usize, _timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
-        out.append(&mut self.done);
+    fn reap(&mut self, _min: usize, _timeout_ns: u64, _out: &mut Vec<Completion>) -> io::Result<()> {
         Ok(())
     }
 }
@@ -216,9 +214,8 @@ mod tests {
             let buffer = buffers.read(0);
             let offset = u64::from(block * BLOCK);
             let len = if verb == Verb::Fsync { 0 } else { BLOCK };
-            engine.submit(&[Request { slot: 0, verb, file, offset, len, buffer }]).unwrap();
             let mut out = Vec::new();
-            engine.reap(1, 0, &mut out).unwrap();
+            engine.submit(&[Request { slot: 0, verb, file, offset, len, buffer }], &mut out).unwrap();
             out[0].result
         };
         assert_eq!(operate(Verb::Read, 0, 2), i64::from(BLOCK));

@@ -74,11 +74,12 @@ pub(crate) trait Engine: Sized {
     /// The kernel's refusal.
     fn open(setup: &Setup<'_>) -> io::Result<(Self, Self::Clock)>;
 
-    /// Starts the requests, in order, and returns how many were taken; the rest is offered again.
+    /// Starts the requests, in order, and returns how many were taken; the rest is offered again. What
+    /// has ended when the call returns is appended to `out`.
     ///
     /// # Errors
     /// Only what concerns the engine itself; the failure of an operation is a completion.
-    fn submit(&mut self, batch: &[Request]) -> io::Result<usize>;
+    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize>;
 
     /// Appends what has completed to `out`: all of it, without waiting, if that is `min` or more;
     /// else waits for `min`, but no longer than `timeout_ns`.

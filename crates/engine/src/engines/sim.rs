@@ -240,7 +240,7 @@ impl Engine for Sim {
         Ok((engine, clock))
     }
 
-    fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
+    fn submit(&mut self, batch: &[Request], _out: &mut Vec<Completion>) -> io::Result<usize> {
         let taken = batch.len().min(self.model.takes as usize);
         for request in &batch[..taken] {
             self.clock.advance_to(self.clock.now() + self.model.submit_ns);

@@ -57,32 +57,45 @@ pub(crate) struct Uring {
     fixed_buffers: bool,
     /// Entries in the submission ring that the kernel has not taken yet.
     untaken: usize,
-    done: Vec<Completion>,
+}
+
+/// The entry for a read or a write.
+#[inline]
+fn entry(request: &Request, fd: RawFd, fixed_files: bool, fixed_buffers: bool) -> squeue::Entry {
+    let (buffer, len, offset) = (request.buffer, request.len, request.offset);
+    let file = Fixed(request.file);
+    let entry = match (request.verb, fixed_files, fixed_buffers) {
+        (Verb::Read, true, true) => opcode::ReadFixed::new(file, buffer, len, 0).offset(offset).build(),
+        (Verb::Read, true, false) => opcode::Read::new(file, buffer, len).offset(offset).build(),
+        (Verb::Read, false, true) => opcode::ReadFixed::new(Fd(fd), buffer, len, 0).offset(offset).build(),
+        (Verb::Read, false, false) => opcode::Read::new(Fd(fd), buffer, len).offset(offset).build(),
+        (_, true, true) => opcode::WriteFixed::new(file, buffer, len, 0).offset(offset).build(),
+        (_, true, false) => opcode::Write::new(file, buffer, len).offset(offset).build(),
+        (_, false, true) => opcode::WriteFixed::new(Fd(fd), buffer, len, 0).offset(offset).build(),
+        (_, false, false) => opcode::Write::new(Fd(fd), buffer, len).offset(offset).build(),
+    };
+    entry.user_data(u64::from(request.slot))
 }
 
 impl Uring {
-    fn entry(&self, request: &Request) -> squeue::Entry {
-        let (buffer, len, offset) = (request.buffer, request.len, request.offset);
-        let fd = self.fds[request.file as usize];
-        let entry = match (request.verb, self.fixed_files, self.fixed_buffers) {
-            (Verb::Read, true, true) => {
-                opcode::ReadFixed::new(Fixed(request.file), buffer, len, 0).offset(offset).build()
+    /// Puts reads and writes into the ring, up to the first request that is neither. Returns how many.
+    fn push(&mut self, batch: &[Request]) -> usize {
+        let (fixed_files, fixed_buffers) = (self.fixed_files, self.fixed_buffers);
+        let mut submission = self.ring.submission();
+        let mut pushed = 0;
+        for request in batch {
+            if !matches!(request.verb, Verb::Read | Verb::Write) {
+                break;
             }
-            (Verb::Read, true, false) => {
-                opcode::Read::new(Fixed(request.file), buffer, len).offset(offset).build()
+            let entry = entry(request, self.fds[request.file as usize], fixed_files, fixed_buffers);
+            // SAFETY: the buffer stays valid until the completion is reaped, and the file open for the
+            // engine's whole life.
+            if unsafe { submission.push(&entry) }.is_err() {
+                break;
             }
-            (Verb::Read, false, true) => {
-                opcode::ReadFixed::new(Fd(fd), buffer, len, 0).offset(offset).build()
-            }
-            (Verb::Read, false, false) => opcode::Read::new(Fd(fd), buffer, len).offset(offset).build(),
-            (_, true, true) => {
-                opcode::WriteFixed::new(Fixed(request.file), buffer, len, 0).offset(offset).build()
-            }
-            (_, true, false) => opcode::Write::new(Fixed(request.file), buffer, len).offset(offset).build(),
-            (_, false, true) => opcode::WriteFixed::new(Fd(fd), buffer, len, 0).offset(offset).build(),
-            (_, false, false) => opcode::Write::new(Fd(fd), buffer, len).offset(offset).build(),
-        };
-        entry.user_data(u64::from(request.slot))
+            pushed += 1;
+        }
+        pushed
     }
 
     /// Hands entries to the kernel. What it cannot take now stays in the ring for the next call.
@@ -126,39 +139,25 @@ impl Engine for Uring {
         // SAFETY: the buffers live until after the engine (the driver drops the engine first).
         let fixed_buffers =
             len <= MAX_REGISTERED_BYTES && unsafe { ring.submitter().register_buffers(&[iovec]) }.is_ok();
-        let depth = setup.iodepth as usize;
-        let engine =
-            Self { ring, fds, fixed_files, fixed_buffers, untaken: 0, done: Vec::with_capacity(depth) };
-        Ok((engine, MonotonicClock))
+        Ok((Self { ring, fds, fixed_files, fixed_buffers, untaken: 0 }, MonotonicClock))
     }
 
-    fn submit(&mut self, batch: &[Request]) -> io::Result<usize> {
-        let mut taken = 0;
-        for request in batch {
-            if !matches!(request.verb, Verb::Read | Verb::Write) {
-                // Done here and now, and alone, so that the driver's stamps around the call are its own.
-                if taken == 0 {
-                    let result = blocking(request, self.fds[request.file as usize]);
-                    self.done.push(Completion { slot: request.slot, result });
-                    taken = 1;
-                }
-                break;
-            }
-            let entry = self.entry(request);
-            // SAFETY: the buffer stays valid until the completion is reaped, and the file open for the
-            // engine's whole life.
-            if unsafe { self.ring.submission().push(&entry) }.is_err() {
-                break;
-            }
-            self.untaken += 1;
-            taken += 1;
+    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize> {
+        let mut taken = self.push(batch);
+        self.untaken += taken;
+        if let (0, Some(request)) = (taken, batch.first())
+            && !matches!(request.verb, Verb::Read | Verb::Write)
+        {
+            // Done here and now, and alone, so that the driver's stamps around the call are its own.
+            let result = blocking(request, self.fds[request.file as usize]);
+            out.push(Completion { slot: request.slot, result });
+            taken = 1;
         }
         self.flush()?;
         Ok(taken)
     }
 
     fn reap(&mut self, min: usize, timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
-        out.append(&mut self.done);
         self.take(out);
         if self.untaken > 0 {
             self.flush()?;
@@ -266,7 +265,7 @@ mod tests {
         let mut seen = Vec::new();
         let mut out = Vec::new();
         for _ in 0..READS {
-            engine.submit(&[request(0, Verb::Read, buffers.read(0))]).unwrap();
+            engine.submit(&[request(0, Verb::Read, buffers.read(0))], &mut out).unwrap();
             ask.send(()).unwrap();
             while out.is_empty() {
                 engine.reap(0, 0, &mut out).unwrap();
@@ -303,10 +302,10 @@ mod tests {
         let Some((mut engine, buffers)) = opened(&file) else { return };
         let trims: Vec<Request> =
             (0..4).map(|slot| request(slot, Verb::Trim, std::ptr::null_mut())).collect();
-        assert_eq!(engine.submit(&trims).unwrap(), 1);
-        let read = request(0, Verb::Read, buffers.read(0));
-        assert_eq!(engine.submit(&[read, trims[1], trims[2]]).unwrap(), 1);
         let mut out = Vec::new();
+        assert_eq!(engine.submit(&trims, &mut out).unwrap(), 1);
+        let read = request(0, Verb::Read, buffers.read(0));
+        assert_eq!(engine.submit(&[read, trims[1], trims[2]], &mut out).unwrap(), 1);
         while out.len() < 2 {
             engine.reap(1, 1_000_000_000, &mut out).unwrap();
         }
