@@ -4,6 +4,10 @@
 //! allocates nor locks. Time stamps are taken per batch: one before a submission, one after it (for
 //! engines that can tell submission from service), one after a reap.
 
+mod alike;
+mod draws;
+mod one_by_one;
+
 use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
@@ -19,12 +23,13 @@ use crate::buffers::{BufferPlan, Buffers};
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::content::Content;
 use crate::engines::{Completion, Engine, Request, Setup, Verb};
-use crate::offsets::Places;
 use crate::pace::Arrivals;
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
 use crate::sim::SimModel;
 use crate::slots::{Slot, Slots};
 use crate::verify::Generations;
+use alike::Alike;
+use draws::Draws;
 
 /// How often a waiting worker looks at the stop flag.
 const LOOK_UP_NS: u64 = 100_000_000;
@@ -156,7 +161,7 @@ pub(crate) struct Worker<'a, E: Engine> {
     clock: E::Clock,
     buffers: ManuallyDrop<Buffers>,
     slots: Slots,
-    orders: Orders,
+    draws: Draws,
     content: Content,
     rng: Xoshiro256PlusPlus,
     arrivals: Arrivals,
@@ -180,30 +185,11 @@ pub(crate) struct Worker<'a, E: Engine> {
     withdrawn: u64,
     /// The stamp of the last reap is too old for the next submission: preparing a block takes time.
     fresh_stamp: bool,
-    /// A transfer that went well is only counted: nothing is verified, no sync is due after some writes.
+    /// Only transfers, and one that went well is only counted: nothing is verified, no sync is due after
+    /// some writes.
     is_plain: bool,
     integrity: IntegrityCheck,
     failure: Option<WorkerFailure>,
-}
-
-/// The order of blocks in each direction.
-struct Orders {
-    read: Option<Places>,
-    write: Option<Places>,
-    trim: Option<Places>,
-}
-
-impl Orders {
-    fn new(workload: &Workload, region: Region, rng: &mut Xoshiro256PlusPlus) -> Self {
-        let mut order = |wanted: bool, block: u32| {
-            wanted.then(|| Places::new(&workload.pattern, region.start, region.len, u64::from(block), rng))
-        };
-        Self {
-            read: order(workload.reads_data(), workload.block.read),
-            write: order(workload.writes_data(), workload.block.write),
-            trim: order(matches!(workload.mix, Mix::Trim), workload.block.trim),
-        }
-    }
 }
 
 impl<E: Engine> Drop for Worker<'_, E> {
@@ -251,7 +237,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             sim: spec.sim.as_ref(),
         })?;
         Ok(Self {
-            orders: Orders::new(&workload, region, &mut rng),
+            draws: Draws::new(&workload, region, &mut rng),
             slots: Slots::new(depth),
             batch: Vec::with_capacity(depth),
             completed: Vec::with_capacity(depth),
@@ -266,7 +252,9 @@ impl<'a, E: Engine> Worker<'a, E> {
             dirty: vec![false; spec.files.len()],
             uncovered: Vec::with_capacity(workload.sync.every as usize),
             withdrawn: 0,
-            is_plain: spec.generations.is_none() && workload.sync.every == 0,
+            is_plain: spec.generations.is_none()
+                && workload.sync.every == 0
+                && matches!(workload.mix, Mix::Transfer { .. }),
             fresh_stamp: !E::SYNCHRONOUS || workload.writes_data() || workload.verify,
             integrity: IntegrityCheck::default(),
             failure: None,
@@ -354,6 +342,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         // A thread may wake late for the common start. What it starts then starts then; only arrivals
         // of an open loop have been waiting since.
         let mut now = start.max(self.clock.now());
+        if E::SYNCHRONOUS && self.is_plain && matches!(self.arrivals, Arrivals::Closed) {
+            return self.one_by_one(now, timeline, sink);
+        }
         // A sync that has become due is done even if the write before it was the last.
         while now < self.deadline_ns
             && (self.limits_left() || self.sync != SyncState::Idle)
@@ -494,25 +485,9 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// are still being written.
     #[inline]
     fn draw(&mut self, intended: u64) -> bool {
-        let workload = &*self.spec.workload;
-        let (verb, order, len) = match workload.mix {
-            Mix::Transfer { read_percent } => {
-                let read = match read_percent {
-                    100 => true,
-                    0 => false,
-                    share => self.rng.random_range(0..100) < share,
-                };
-                if read {
-                    (Verb::Read, &mut self.orders.read, workload.block.read)
-                } else {
-                    (Verb::Write, &mut self.orders.write, workload.block.write)
-                }
-            }
-            Mix::Trim => (Verb::Trim, &mut self.orders.trim, workload.block.trim),
-            Mix::Metadata(_) => unreachable!("metadata work has a driver of its own"),
-        };
-        let order = order.as_mut().expect("an order for every direction of the mix");
-        let mut offset = order.next(&mut self.rng);
+        let direction = self.draws.next(&mut self.rng);
+        let (verb, len) = (direction.verb, direction.len);
+        let mut offset = direction.places.next(&mut self.rng);
         if let Some(generations) = &self.spec.generations {
             let mut tries = 1;
             while generations.is_in_flight(offset) {
@@ -520,7 +495,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                     return false;
                 }
                 tries += 1;
-                offset = order.next(&mut self.rng);
+                offset = direction.places.next(&mut self.rng);
             }
         }
         let slot = self.slots.take(verb, offset, len, intended);
@@ -826,55 +801,6 @@ impl<'a, E: Engine> Worker<'a, E> {
             at_ns: timeline.since_origin(now),
         });
         self.signals.abort.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Transfers of a batch that went well and have all figures in common: they are counted together.
-struct Alike {
-    verb: Verb,
-    len: u32,
-    intended: u64,
-    submitted: u64,
-    slat: u64,
-    count: u64,
-}
-
-impl Default for Alike {
-    fn default() -> Self {
-        Self { verb: Verb::Read, len: 0, intended: 0, submitted: 0, slat: 0, count: 0 }
-    }
-}
-
-impl Alike {
-    fn of(slot: &Slot) -> Self {
-        let Slot { verb, len, intended, submitted, slat, .. } = *slot;
-        Self { verb, len, intended, submitted, slat, count: 0 }
-    }
-
-    #[inline]
-    fn takes(&self, slot: &Slot) -> bool {
-        // What ended its submission at the same time was in the same submission.
-        self.intended == slot.intended
-            && self.submitted == slot.submitted
-            && self.len == slot.len
-            && self.verb == slot.verb
-    }
-
-    #[inline]
-    fn count_in(&self, now: u64, timeline: &mut Timeline) {
-        if self.count == 0 {
-            return;
-        }
-        let recorder = timeline.current.of(self.verb.into());
-        recorder.count += self.count;
-        recorder.bytes += self.count * u64::from(self.len);
-        recorder.lat.record_many(now - self.intended, self.count);
-        if let Some(clat) = &mut recorder.clat {
-            clat.record_many(now - self.submitted, self.count);
-        }
-        if let Some(slat) = &mut recorder.slat {
-            slat.record_many(self.slat, self.count);
-        }
     }
 }
 

@@ -159,20 +159,27 @@ impl Engine for Mmap {
 
     fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize> {
         let Some(request) = batch.first() else { return Ok(0) };
-        let mapping = &mut self.mappings[request.file as usize];
-        // Like read(2) at the end of a file: what lies beyond is not there.
-        let len = mapping.present.saturating_sub(request.offset).min(u64::from(request.len)) as usize;
-        let place = mapping.base.wrapping_add(request.offset as usize);
         let result = match request.verb {
-            _ if mapping.dead => -i64::from(libc::EIO),
-            Verb::Read => mapping.copy(place, request.buffer, len),
-            Verb::Write if !self.writable => -i64::from(libc::EBADF),
-            Verb::Write => mapping.copy(request.buffer, place, len),
-            Verb::Fsync | Verb::Fdatasync => mapping.sync(),
+            Verb::Read | Verb::Write => self.transfer(request),
+            _ if self.mappings[request.file as usize].dead => -i64::from(libc::EIO),
+            Verb::Fsync | Verb::Fdatasync => self.mappings[request.file as usize].sync(),
             Verb::Trim => -i64::from(libc::EOPNOTSUPP),
         };
         out.push(Completion { slot: request.slot, result });
         Ok(1)
+    }
+
+    fn transfer(&mut self, request: &Request) -> i64 {
+        let mapping = &mut self.mappings[request.file as usize];
+        // Like read(2) at the end of a file: what lies beyond is not there.
+        let len = mapping.present.saturating_sub(request.offset).min(u64::from(request.len)) as usize;
+        let place = mapping.base.wrapping_add(request.offset as usize);
+        match request.verb {
+            _ if mapping.dead => -i64::from(libc::EIO),
+            Verb::Read => mapping.copy(place, request.buffer, len),
+            _ if !self.writable => -i64::from(libc::EBADF),
+            _ => mapping.copy(request.buffer, place, len),
+        }
     }
 
     fn reap(&mut self, _min: usize, _timeout_ns: u64, _out: &mut Vec<Completion>) -> io::Result<()> {

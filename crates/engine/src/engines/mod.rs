@@ -81,6 +81,11 @@ pub(crate) trait Engine: Sized {
     /// Only what concerns the engine itself; the failure of an operation is a completion.
     fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize>;
 
+    /// Does one read or write and returns its result as completions have it. Only of a synchronous engine.
+    fn transfer(&mut self, request: &Request) -> i64 {
+        unreachable!("only a synchronous engine transfers at once, not for {request:?}")
+    }
+
     /// Appends what has completed to `out`: all of it, without waiting, if that is `min` or more;
     /// else waits for `min`, but no longer than `timeout_ns`.
     ///

@@ -1,0 +1,74 @@
+//! The driver's loop for an engine that does one operation at a time and a workload that only transfers, in
+//! a closed loop: the same figures as the general loop, without its bookkeeping for what is in flight.
+
+use std::io;
+
+use super::Worker;
+use crate::clock::Clock;
+use crate::engines::{Completion, Engine, Request, Verb};
+use crate::recorder::{IntervalSink, Timeline};
+
+impl<E: Engine> Worker<'_, E> {
+    /// Transfers until something says stop. Returns the time.
+    pub(super) fn one_by_one(
+        &mut self,
+        start: u64,
+        timeline: &mut Timeline,
+        sink: &mut impl IntervalSink,
+    ) -> io::Result<u64> {
+        let mut now = start;
+        while now < self.deadline_ns && self.limits_left() && !self.signals.ended() {
+            let (request, offset) = self.draw_one();
+            let before = if self.fresh_stamp { self.clock.now() } else { now };
+            timeline.integrate(before, 0);
+            let result = self.engine.transfer(&request);
+            now = self.clock.now();
+            if now >= timeline.boundary_ns {
+                timeline.roll(now, 1, sink);
+            }
+            timeline.integrate(now, 1);
+            if result == i64::from(request.len) {
+                let recorder = timeline.current.of(request.verb.into());
+                recorder.count += 1;
+                recorder.bytes += u64::from(request.len);
+                recorder.lat.record(now - before);
+            } else {
+                self.odd_one(&request, offset, before, result, now, timeline);
+            }
+        }
+        Ok(now)
+    }
+
+    /// The next transfer, and its offset in the data set.
+    #[inline]
+    fn draw_one(&mut self) -> (Request, u64) {
+        let direction = self.draws.next(&mut self.rng);
+        let (verb, len) = (direction.verb, direction.len);
+        let offset = direction.places.next(&mut self.rng);
+        let (file, file_offset) = self.place(offset);
+        let buffer = self.buffer(verb, 0, offset, len);
+        self.operations_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
+        if verb == Verb::Write {
+            self.dirty[file as usize] = true;
+        }
+        (Request { slot: 0, verb, file, offset: file_offset, len, buffer }, offset)
+    }
+
+    /// A transfer that failed or was short goes the general way.
+    #[cold]
+    fn odd_one(
+        &mut self,
+        request: &Request,
+        offset: u64,
+        before: u64,
+        result: i64,
+        now: u64,
+        timeline: &mut Timeline,
+    ) {
+        let slot = self.slots.take(request.verb, offset, request.len, before);
+        self.slots.submitted(slot, before, before, true);
+        self.in_flight = 1;
+        self.complete_one(&Completion { slot, result }, now, timeline);
+    }
+}
