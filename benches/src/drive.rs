@@ -14,12 +14,15 @@ use model::{
     Regions, RepeatOutcome, Stop, SyncRule, Workload,
 };
 
+/// `O_NOATIME`, as the program itself opens files. From asm-generic/fcntl.h.
+const NOATIME: i32 = 0o1_000_000;
+
 /// Random reads of 4 KiB, or a variation of them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DriveArgs {
     /// The file, which is complete
     pub file: PathBuf,
-    /// io_uring, libaio, psync or mmap
+    /// io_uring, libaio, psync, mmap or noop
     #[arg(long, default_value = "psync", value_parser = engine_kind)]
     pub engine: EngineKind,
     /// Operations that each job keeps in flight
@@ -40,8 +43,8 @@ pub struct DriveArgs {
 }
 
 fn engine_kind(text: &str) -> Result<EngineKind, String> {
-    const ALL: [EngineKind; 4] =
-        [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync, EngineKind::Mmap];
+    const ALL: [EngineKind; 5] =
+        [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync, EngineKind::Mmap, EngineKind::Noop];
     ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| "no such engine".to_owned())
 }
 
@@ -69,8 +72,12 @@ impl fmt::Display for Driven {
 /// The file cannot be opened, the engine breaks, or the repeat does not end well.
 pub fn drive(args: &DriveArgs) -> io::Result<Driven> {
     let workload = workload(args);
-    let open =
-        || OpenOptions::new().read(true).custom_flags(open_flags(&workload, args.direct)).open(&args.file);
+    let open = || {
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(open_flags(&workload, args.direct) | NOATIME)
+            .open(&args.file)
+    };
     let per_job = (0..args.jobs).map(|_| Ok(vec![open()?])).collect::<io::Result<Vec<_>>>()?;
     let file_bytes = per_job[0][0].metadata()?.len();
     let task = Task {

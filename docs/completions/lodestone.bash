@@ -46,6 +46,9 @@ _lodestone() {
             lodestone,schema)
                 cmd="lodestone__subcmd__schema"
                 ;;
+            lodestone,selftest)
+                cmd="lodestone__subcmd__selftest"
+                ;;
             lodestone,show)
                 cmd="lodestone__subcmd__show"
                 ;;
@@ -81,6 +84,9 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,schema)
                 cmd="lodestone__subcmd__help__subcmd__schema"
+                ;;
+            lodestone__subcmd__help,selftest)
+                cmd="lodestone__subcmd__help__subcmd__selftest"
                 ;;
             lodestone__subcmd__help,show)
                 cmd="lodestone__subcmd__help__subcmd__show"
@@ -119,7 +125,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-h -V --store --color --units --help --version run suites list show compare export clean reindex completions man schema help"
+            opts="-h -V --store --color --units --help --version run suites list show compare export clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -273,7 +279,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run suites list show compare export clean reindex completions man schema help"
+            opts="run suites list show compare export clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -413,6 +419,20 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__selftest)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -756,6 +776,32 @@ _lodestone() {
             ;;
         lodestone__subcmd__schema)
             opts="-h --store --color --units --help run comparison"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__selftest)
+            opts="-h --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -61,6 +61,12 @@ impl Clock for MonotonicClock {
     const PASSES: bool = true;
 }
 
+/// Makes the calling thread's timers exact to a microsecond instead of the usual 50.
+pub(crate) fn meet_due_times() {
+    // SAFETY: sets a property of this thread only.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+}
+
 /// `CLOCK_MONOTONIC` in nanoseconds.
 #[inline]
 pub fn monotonic_ns() -> u64 {

@@ -21,6 +21,7 @@ mod pace;
 mod permutation;
 mod recorder;
 mod run;
+pub mod selftest;
 mod slots;
 mod verify;
 mod worker;

@@ -15,7 +15,7 @@ use model::{
     Stop, Workload,
 };
 
-use crate::clock::{Clock, monotonic_ns, process_cpu_ns};
+use crate::clock::{Clock, meet_due_times, monotonic_ns, process_cpu_ns};
 use crate::engines::{self, Engine};
 use crate::metadata::{MetadataSpec, MetadataWorker};
 use crate::recorder::{IntervalSink, Kind, Latencies, WorkerInterval};
@@ -214,6 +214,15 @@ pub fn run(
         EngineKind::IoUring => run_with::<engines::uring::Uring>(task, interrupt, on_interval),
         #[cfg(not(target_pointer_width = "64"))]
         EngineKind::IoUring => run_with::<engines::libaio::Libaio>(task, interrupt, on_interval),
+        #[cfg(target_pointer_width = "64")]
+        EngineKind::Noop => run_with::<engines::uring::Noop>(task, interrupt, on_interval),
+        #[cfg(not(target_pointer_width = "64"))]
+        EngineKind::Noop => Err(EngineError::Start {
+            engine: EngineKind::Noop,
+            jobs: task.workload.jobs,
+            iodepth: task.workload.iodepth,
+            source: io::ErrorKind::Unsupported.into(),
+        }),
         EngineKind::Libaio => run_with::<engines::libaio::Libaio>(task, interrupt, on_interval),
         EngineKind::Psync => run_with::<engines::psync::Psync>(task, interrupt, on_interval),
         EngineKind::Mmap => run_with::<engines::mmap::Mmap>(task, interrupt, on_interval),
@@ -312,9 +321,7 @@ fn work<E: Engine>(
     mut sink: Circulation,
     start: &Receiver<u64>,
 ) {
-    // Due times are met within a microsecond instead of the usual 50.
-    // SAFETY: sets a property of this thread only.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+    meet_due_times();
     let last_words = LastWords { worker: sink.worker, sender: sink.to_collector.clone(), said: false };
     let first = Box::new(WorkerInterval::new(recorders));
     let report = match spec {

@@ -36,6 +36,11 @@ pub(crate) fn id_and_name() -> (String, String) {
     (format!("{:012x}", xxh3_64(machine_id.as_bytes()) >> 16), name)
 }
 
+/// What the kernel takes the time from, such as `tsc`.
+pub fn clock_source(roots: &Roots) -> Option<String> {
+    read_line(roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource"))
+}
+
 fn field(text: &str, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| {
         text.lines().find_map(|line| {

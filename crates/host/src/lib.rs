@@ -31,7 +31,7 @@ use std::path::PathBuf;
 
 pub use consent::{Consent, Hold};
 pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
-pub use identity::identify;
+pub use identity::{clock_source, identify};
 pub use limits::allow_many_files;
 pub use target::TargetError;
 

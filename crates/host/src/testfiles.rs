@@ -125,7 +125,14 @@ fn lives_without_name(file: &File) -> bool {
 /// The kernel's.
 pub(crate) fn reopen(file: &File, writable: bool, flags: i32) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    OpenOptions::new().read(true).write(writable).custom_flags(flags).open(path)
+    let open =
+        |more: i32| OpenOptions::new().read(true).write(writable).custom_flags(flags | more).open(&path);
+    // Nobody needs to know when it was read: keeping the access time costs each read some time. Only the
+    // owner may ask for that.
+    match open(OFlags::NOATIME.bits() as i32) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(0),
+        result => result,
+    }
 }
 
 /// Waits until everything that was written to the file's filesystem is on the storage.
@@ -142,6 +149,17 @@ pub fn settle(file: &File) -> io::Result<()> {
 /// The kernel's: `ENOSPC` if there is no room, `EOPNOTSUPP` if the filesystem cannot promise.
 pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes).map_err(io::Error::from)
+}
+
+/// A file that lies in memory only, filled with zeros.
+///
+/// # Errors
+/// The kernel's, such as too little memory.
+pub fn in_memory(bytes: u64) -> io::Result<File> {
+    let file = File::from(rustix::fs::memfd_create("lodestone", rustix::fs::MemfdFlags::CLOEXEC)?);
+    file.set_len(bytes)?;
+    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)?;
+    Ok(file)
 }
 
 /// Bytes that an ordinary user may still write on the filesystem that holds `path`.
@@ -265,6 +283,14 @@ mod tests {
         again[1].read_exact_at(&mut content, 0).unwrap();
         assert_eq!((&content, again.len()), (b"hello", 3));
         assert!(again[1].write_all_at(b"x", 0).is_err(), "opened for reading only");
+    }
+
+    #[test]
+    fn reading_leaves_no_access_time_on_files_of_our_own() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let made = TestFiles::create(directory.path(), "t", 1).unwrap();
+        let opened = made.open(false, 0).unwrap();
+        assert!(rustix::fs::fcntl_getfl(&opened[0]).unwrap().contains(OFlags::NOATIME));
     }
 
     #[test]

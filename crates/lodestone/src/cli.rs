@@ -65,6 +65,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Find and remove what killed runs had to leave behind
     Clean(CleanArgs),
+    /// Measure the generator itself: clock, timers, and the most that can be driven here
+    Selftest,
     /// Make the index of runs anew from their logs
     Reindex,
     /// Write a shell's completions to the standard output

@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::results::compare(&cli, args),
         Command::Export(args) => commands::results::export(&cli, args),
         Command::Clean(args) => commands::clean::clean(&cli, args),
+        Command::Selftest => commands::selftest::selftest(&cli),
         Command::Reindex => commands::results::reindex(&cli),
         Command::Completions(args) => commands::generated::completions(args.shell),
         Command::Man => commands::generated::man(),

@@ -447,3 +447,12 @@ fn several_jobs_files_and_laws_of_every_kind_work_together() {
         assert_eq!(bench.visible(), Vec::<String>::new(), "{options:?}");
     }
 }
+
+#[test]
+fn the_generator_tests_itself() {
+    let bench = Bench::new();
+    let text = bench.ok(&["selftest"]);
+    for expected in ["one look takes", "late (p50)", "requests that do nothing, depth 32", "psync"] {
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
+    }
+}

@@ -16,6 +16,8 @@ pub enum EngineKind {
     Psync,
     /// Memory-mapped files.
     Mmap,
+    /// io_uring requests that do nothing: what the generator itself costs. No storage is touched.
+    Noop,
     /// The simulator: a virtual clock and latencies from a given distribution.
     Sim,
 }
@@ -28,6 +30,7 @@ impl EngineKind {
             Self::Libaio => "libaio",
             Self::Psync => "psync",
             Self::Mmap => "mmap",
+            Self::Noop => "noop",
             Self::Sim => "sim",
         }
     }

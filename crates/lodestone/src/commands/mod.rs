@@ -5,6 +5,7 @@ pub mod generated;
 mod problems;
 pub mod results;
 pub mod run;
+pub mod selftest;
 pub mod suites;
 
 use std::path::PathBuf;

@@ -1,0 +1,150 @@
+//! What this machine lets the generator do: the cost of a look at the clock, the rate at which operations that
+//! need no storage can be driven, and how late the timers are. Nothing that is measured here can be better.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use model::{
+    BlockSizes, CacheState, Data, DataClass, Distribution, EngineKind, FileSet, Mix, OpenSync, Pace, Pattern,
+    Regions, RepeatOutcome, Stop, SyncRule, Workload,
+};
+
+use crate::clock::{Clock, MonotonicClock, meet_due_times, monotonic_ns};
+use crate::run::{EngineError, OpenFiles, Place, Task, run};
+
+/// The most that one job can drive on this machine, whatever the storage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Floor {
+    /// Operations per second.
+    pub rate: f64,
+    /// Nanoseconds of an operation's processor time in user mode: the generator itself.
+    pub user_ns: f64,
+    /// Nanoseconds of an operation's processor time in the kernel.
+    pub system_ns: f64,
+}
+
+/// Nanoseconds that one look at the clock takes: the least of several means.
+pub fn clock_cost_ns() -> f64 {
+    const LOOKS: u64 = 10_000;
+    let mean = |_| {
+        let began = monotonic_ns();
+        for _ in 0..LOOKS {
+            std::hint::black_box(monotonic_ns());
+        }
+        (monotonic_ns() - began) as f64 / LOOKS as f64
+    };
+    (0..20).map(mean).fold(f64::INFINITY, f64::min)
+}
+
+/// How late, in nanoseconds, a worker runs that has waited for a due time `period_ns` ahead; sorted, one
+/// value for each of `times` waits.
+///
+/// # Panics
+/// If there can be no further thread.
+pub fn timer_lateness_ns(times: usize, period_ns: u64) -> Vec<u64> {
+    thread::spawn(move || wait_often(times, period_ns)).join().expect("waiting does not panic")
+}
+
+fn wait_often(times: usize, period_ns: u64) -> Vec<u64> {
+    meet_due_times();
+    let clock = MonotonicClock;
+    let wait = |_| {
+        let due = clock.now() + period_ns;
+        while clock.now() < due {
+            clock.sleep_until(due);
+        }
+        clock.now() - due
+    };
+    let mut late: Vec<u64> = (0..times).map(wait).collect();
+    late.sort_unstable();
+    late
+}
+
+/// Drives random reads of 4 KiB from a file that should lie in memory, for `time_ns`.
+///
+/// # Errors
+/// The engine does not work here, or the file cannot be read.
+pub fn floor(
+    engine: EngineKind,
+    iodepth: u32,
+    file: File,
+    file_bytes: u64,
+    time_ns: u64,
+) -> Result<Floor, EngineError> {
+    let task = Task {
+        repeat: 0,
+        workload: workload(iodepth),
+        engine,
+        stop: Stop { time_ns: Some(time_ns), ..Stop::default() },
+        ramp_ns: 0,
+        interval_ns: 500_000_000,
+        max_errors: 1,
+        seed: 1,
+        place: Place::Files(OpenFiles {
+            per_job: vec![vec![file]],
+            file_bytes,
+            writable: false,
+            generations: None,
+        }),
+        sim: None,
+    };
+    let mut operations = 0;
+    let outcome = run(task, &Arc::new(AtomicBool::new(false)), &mut |interval| {
+        operations += interval.operations.values().map(|stats| stats.count).sum::<u64>();
+    })?;
+    if let RepeatOutcome::Failed(failure) = outcome.outcome {
+        let source = std::io::Error::other(failure.to_string());
+        return Err(EngineError::Broke { engine, source });
+    }
+    let each = |ns: u64| ns as f64 / operations.max(1) as f64;
+    Ok(Floor {
+        rate: operations as f64 / (outcome.window_ns as f64 / 1e9),
+        user_ns: each(outcome.workers.user_ns),
+        system_ns: each(outcome.workers.system_ns),
+    })
+}
+
+fn workload(iodepth: u32) -> Workload {
+    Workload {
+        mix: Mix::Transfer { read_percent: 100 },
+        pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: false },
+        block: BlockSizes::uniform(4096),
+        iodepth,
+        jobs: 1,
+        files: FileSet { count: 1, size_bytes: None },
+        pace: Pace::Closed,
+        direct: false,
+        open_sync: OpenSync::None,
+        sync: SyncRule { every: 0, data_only: false, at_end: false },
+        data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
+        verify: false,
+        regions: Regions::Disjoint,
+        cache: CacheState::Warm,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_that_works_here_has_a_floor() {
+        for (engine, iodepth) in [(EngineKind::Psync, 1), (EngineKind::Mmap, 1), (EngineKind::Libaio, 8)] {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(1 << 20).unwrap();
+            let floor = floor(engine, iodepth, file, 1 << 20, 20_000_000).unwrap();
+            assert!(floor.rate > 1000.0 && floor.user_ns + floor.system_ns > 0.0, "{engine}: {floor:?}");
+            // What one thread spends on a processor cannot be longer than the time that passed.
+            assert!((floor.user_ns + floor.system_ns) * floor.rate < 1.5e9, "{engine}: {floor:?}");
+        }
+    }
+
+    #[test]
+    fn a_clock_costs_something_and_no_timer_is_early() {
+        assert!((1.0..1e6).contains(&clock_cost_ns()));
+        let late = timer_lateness_ns(5, 200_000);
+        assert!(late.is_sorted() && late.len() == 5);
+    }
+}
