@@ -189,8 +189,16 @@ fn fio(
             format!("--direct={}", u8::from(work.direct)),
             format!("--runtime={seconds}"),
         ];
-        // Or it would evict the file first and read from the disk.
-        let fixed = ["--rw=randread", "--bs=4k", "--time_based", "--invalidate=0", "--output-format=json"];
+        // Or it would evict the file first and read from the disk, and read the same blocks in every run,
+        // which caches below the disk then have.
+        let fixed = [
+            "--rw=randread",
+            "--bs=4k",
+            "--time_based",
+            "--invalidate=0",
+            "--randrepeat=0",
+            "--output-format=json",
+        ];
         (program.clone(), words(&words(&line, &fixed), more))
     };
     Contender { name, group, command: Box::new(command), rate: rate_of_fio }
@@ -256,7 +264,7 @@ fn elbencho(programs: &Programs, work: &Work) -> Contender {
     let (program, work) = (text(&programs.elbencho), work.clone());
     let command = move |seconds: u32| {
         let mut line = format!(
-            "-r --rand -b 4k -s {} -t 1 --infloop --timelimit {seconds} --nolive --csvfile /dev/stdout {}",
+            "-r --rand --randamount 1p -b 4k -s {} -t 1 --timelimit {seconds} --nolive --csvfile /dev/stdout {}",
             work.bytes,
             text(&work.file)
         );
@@ -272,8 +280,12 @@ fn elbencho(programs: &Programs, work: &Work) -> Contender {
 fn rate_of_elbencho(stdout: &str) -> Option<f64> {
     let header = stdout.lines().position(|line| line.contains("IOPS [last]"))?;
     let mut rows = stdout.lines().skip(header);
-    let column = rows.next()?.split(',').position(|name| name.contains("IOPS [last]"))?;
-    rows.next()?.split(',').nth(column)?.trim_matches('"').parse().ok()
+    let names: Vec<&str> = rows.next()?.split(',').collect();
+    let column = names.iter().position(|name| name.contains("IOPS [last]"))?;
+    // The table for people is written in between.
+    rows.map(|row| row.split(',').collect::<Vec<_>>())
+        .find(|row| row.len() >= names.len())
+        .and_then(|row| row[column].trim_matches('"').parse().ok())
 }
 
 fn ioping(programs: &Programs, work: &Work) -> Contender {
@@ -301,7 +313,7 @@ mod tests {
         assert_eq!(rate_of_sysbench("File operations:\n    reads/s:      1640000.50\n"), Some(1_640_000.5));
         assert_eq!(rate_of_ioping("99 1000 98765 404 1 2 3 4 100 1000\n"), Some(98_765.0));
         assert_eq!(rate_of_fio("fio: a note\n{\"jobs\":[{\"read\":{\"iops\":12.5}}]}"), Some(12.5));
-        assert_eq!(rate_of_elbencho("a,\"IOPS [first]\",\"IOPS [last]\"\nx,1,2\n"), Some(2.0));
+        assert_eq!(rate_of_elbencho("a,\"IOPS [first]\",\"IOPS [last]\"\nREAD  IOPS\nx,1,2\n"), Some(2.0));
         let run = r#"{"measurements":[{"metric":"bandwidth","estimate":1},{"metric":"iops","estimate":7}]}"#;
         assert_eq!(rate_of_lodestone(run), Some(7.0));
         assert_eq!(rate_of_lodestone("not JSON"), None);

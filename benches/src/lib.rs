@@ -3,6 +3,7 @@
 
 pub mod contenders;
 pub mod drive;
+pub mod instructions;
 pub mod measured;
 pub mod peers;
 pub mod table;

@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use benches::drive::{DriveArgs, drive};
+use benches::instructions::{InstructionsArgs, instructions};
 use benches::measured;
 use benches::peers::{PeersArgs, peers};
 use clap::{Parser, Subcommand};
@@ -20,6 +21,8 @@ struct Cli {
 enum Command {
     /// Rates and processor time beside fio, sysbench, elbencho and ioping
     Peers(PeersArgs),
+    /// Instructions per operation, counted by callgrind
+    Instructions(InstructionsArgs),
     /// The engine alone on a file, for profilers: rate and processor time
     Drive(DriveArgs),
     /// Runs a program and prints what it cost
@@ -34,6 +37,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Peers(args) => peers(&args),
+        Command::Instructions(args) => instructions(&args),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
         Command::Child { program, args } => measured::child(&program, &args),
     };

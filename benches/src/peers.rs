@@ -9,8 +9,8 @@ use crate::measured;
 use crate::table::{Sample, markdown, rate, ratio};
 
 /// The shorter of the two runs of a sample: what it costs to start and to end is in both and cancels.
-const SHORT_SECONDS: u32 = 1;
-const LONG_SECONDS: u32 = 3;
+const SHORT_SECONDS: u32 = 2;
+const LONG_SECONDS: u32 = 5;
 const CACHED_BYTES: u64 = 1 << 20;
 const DISK_BYTES: u64 = 1 << 30;
 

@@ -83,7 +83,7 @@ pub(crate) struct WorkerSpec {
     pub interval_ns: u64,
     pub max_errors: u64,
     pub seed: u64,
-    pub files: Vec<File>,
+    pub files: Arc<Vec<File>>,
     /// Bytes of each file that are used: a multiple of the largest block.
     pub file_bytes: u64,
     pub writable: bool,
@@ -856,7 +856,7 @@ mod tests {
             interval_ns: 100_000_000,
             max_errors: 1,
             seed: 1,
-            files: vec![file],
+            files: Arc::new(vec![file]),
             file_bytes: 1 << 20,
             writable: true,
             generations: None,
