@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{OpenFiles, Place, Task, open_flags};
+use engine::{OpenFiles, Place, StampComparison, Task, open_flags};
 use model::{
-    BlockSizes, CacheState, Data, DataClass, Distribution, EngineKind, FileSet, Mix, OpenSync, Pace, Pattern,
-    Regions, RepeatOutcome, Stop, SyncRule, Workload,
+    BlockSizes, CacheState, Data, DataClass, Distribution, EngineKind, FileSet, Histogram, Mix, OpenSync,
+    Pace, Pattern, Regions, RepeatOutcome, Stop, SyncRule, Workload,
 };
 
 /// `O_NOATIME`, as the program itself opens files. From asm-generic/fcntl.h.
@@ -40,6 +40,9 @@ pub struct DriveArgs {
     /// Milliseconds per record of the time series
     #[arg(long, default_value_t = 500)]
     pub interval: u64,
+    /// Stamp each operation besides the batches, and tell how that differs
+    #[arg(long)]
+    pub compare_stamps: bool,
 }
 
 fn engine_kind(text: &str) -> Result<EngineKind, String> {
@@ -49,7 +52,7 @@ fn engine_kind(text: &str) -> Result<EngineKind, String> {
 }
 
 /// What came of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Driven {
     /// Operations per second.
     pub rate: f64,
@@ -57,13 +60,27 @@ pub struct Driven {
     pub user_ns: f64,
     /// Nanoseconds of kernel time per operation.
     pub system_ns: f64,
+    /// The same operations stamped both ways, if that was asked for.
+    pub stamps: Option<StampComparison>,
 }
 
 impl fmt::Display for Driven {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rate, user_ns, system_ns } = self;
-        write!(f, "{:.3} M/s, user {user_ns:.1} ns, system {system_ns:.1} ns per operation", rate / 1e6)
+        let Self { rate, user_ns, system_ns, stamps } = self;
+        write!(f, "{:.3} M/s, user {user_ns:.1} ns, system {system_ns:.1} ns per operation", rate / 1e6)?;
+        let Some(StampComparison { batch, each }) = stamps else { return Ok(()) };
+        let figures = |h: &Histogram| [h.mean_ns(), percentile(h, 50.0), percentile(h, 99.0)];
+        for ((name, batch), each) in ["mean", "p50", "p99"].iter().zip(figures(batch)).zip(figures(each)) {
+            let (batch, each) = (batch.unwrap_or(f64::NAN), each.unwrap_or(f64::NAN));
+            let more = (each / batch - 1.0) * 100.0;
+            write!(f, "\n{name}: {batch:.0} ns by batches, {each:.0} ns each by itself ({more:+.2} %)")?;
+        }
+        Ok(())
     }
+}
+
+fn percentile(histogram: &Histogram, percent: f64) -> Option<f64> {
+    histogram.percentile_ns(percent).map(|ns| ns as f64)
 }
 
 /// Drives the engine over the file.
@@ -90,6 +107,7 @@ pub fn drive(args: &DriveArgs) -> io::Result<Driven> {
         max_errors: 1,
         seed: 1,
         place: Place::Files(OpenFiles { per_job, file_bytes, writable: false, generations: None }),
+        compare_stamps: args.compare_stamps,
         sim: None,
     };
     let outcome =
@@ -102,6 +120,7 @@ pub fn drive(args: &DriveArgs) -> io::Result<Driven> {
         rate: args.ops as f64 / (outcome.window_ns as f64 / 1e9),
         user_ns: each(outcome.workers.user_ns),
         system_ns: each(outcome.workers.system_ns),
+        stamps: outcome.stamps,
     })
 }
 

@@ -3,7 +3,10 @@
 
 pub mod contenders;
 pub mod drive;
+pub mod features;
+pub mod footprint;
 pub mod instructions;
 pub mod measured;
 pub mod peers;
 pub mod table;
+pub mod truth;

@@ -5,9 +5,12 @@
 use std::process::ExitCode;
 
 use benches::drive::{DriveArgs, drive};
+use benches::features::{FeaturesArgs, features};
+use benches::footprint::{FootprintArgs, footprint};
 use benches::instructions::{InstructionsArgs, instructions};
 use benches::measured;
 use benches::peers::{PeersArgs, peers};
+use benches::truth::{TruthArgs, truth};
 use clap::{Parser, Subcommand};
 
 /// Measures Lodestone beside its peers
@@ -21,6 +24,12 @@ struct Cli {
 enum Command {
     /// Rates and processor time beside fio, sysbench, elbencho and ioping
     Peers(PeersArgs),
+    /// What each feature costs, and what a second job adds
+    Features(FeaturesArgs),
+    /// Memory, and the time to the first I/O
+    Footprint(FootprintArgs),
+    /// Reported latencies against what a slow file really took
+    Truth(TruthArgs),
     /// Instructions per operation, counted by callgrind
     Instructions(InstructionsArgs),
     /// The engine alone on a file, for profilers: rate and processor time
@@ -37,6 +46,9 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Peers(args) => peers(&args),
+        Command::Features(args) => features(&args),
+        Command::Footprint(args) => footprint(&args),
+        Command::Truth(args) => truth(&args),
         Command::Instructions(args) => instructions(&args),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
         Command::Child { program, args } => measured::child(&program, &args),

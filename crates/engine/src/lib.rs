@@ -23,6 +23,7 @@ mod recorder;
 mod run;
 pub mod selftest;
 mod slots;
+mod stamps;
 mod verify;
 mod worker;
 
@@ -30,6 +31,7 @@ pub use clock::monotonic_ns;
 pub use engines::sim::{SimEnd, SimFault, SimLatency, SimModel, SimStall};
 pub use engines::{ENGINES, EngineEntry};
 pub use run::{EngineError, OpenFiles, Outcome, Place, Task, run};
+pub use stamps::StampComparison;
 pub use verify::{Generations, HEADER_BYTES};
 pub use worker::open_flags;
 

@@ -20,6 +20,7 @@ use crate::engines::{self, Engine};
 use crate::metadata::{MetadataSpec, MetadataWorker};
 use crate::recorder::{IntervalSink, Kind, Latencies, WorkerInterval};
 use crate::sim::SimModel;
+use crate::stamps::StampComparison;
 use crate::verify::Generations;
 use crate::worker::{Limits, Signals, Worker, WorkerReport, WorkerSpec};
 
@@ -57,6 +58,8 @@ pub struct Task {
     pub seed: u64,
     /// On what.
     pub place: Place,
+    /// Stamp each operation besides, which costs time, and tell how that differs.
+    pub compare_stamps: bool,
     /// The simulated device, for [`EngineKind::Sim`].
     pub sim: Option<SimModel>,
 }
@@ -103,6 +106,8 @@ pub struct Outcome {
     pub hung: bool,
     /// What checking found, for a verified set.
     pub integrity: Option<IntegrityCheck>,
+    /// The same operations stamped both ways, if that was asked for.
+    pub stamps: Option<StampComparison>,
 }
 
 impl Outcome {
@@ -118,6 +123,7 @@ impl Outcome {
             process: CpuTime::default(),
             hung: false,
             integrity: None,
+            stamps: None,
         }
     }
 }
@@ -409,6 +415,7 @@ fn specs(task: Task) -> Result<Vec<Spec>, EngineError> {
                         interval_ns: task.interval_ns,
                         max_errors: task.max_errors,
                         seed: task.seed,
+                        compare_stamps: task.compare_stamps,
                         files: Arc::new(own),
                         file_bytes: usable,
                         writable: files.writable,
@@ -621,6 +628,13 @@ impl Collector {
         let (user, system) = process_cpu_ns();
         let whole_ns = self.reports.iter().map(|r| r.end_ns).max().unwrap_or(0);
         let share = |r: &WorkerReport| (r.user_ns + r.system_ns) as f64 / r.end_ns as f64;
+        let mut stamps: Option<StampComparison> = None;
+        for theirs in self.reports.iter().filter_map(|r| r.stamps.as_ref()) {
+            match &mut stamps {
+                Some(stamps) => stamps.merge(theirs),
+                None => stamps = Some(theirs.clone()),
+            }
+        }
         let mut integrity: Option<IntegrityCheck> = None;
         for report in &self.reports {
             if let Some(check) = &report.integrity {
@@ -645,6 +659,7 @@ impl Collector {
             process: CpuTime { user_ns: user - process_before.0, system_ns: system - process_before.1 },
             hung: self.given_up.is_some() || self.reports.iter().any(|r| r.hung),
             integrity,
+            stamps,
             outcome: self.outcome(),
         }
     }
@@ -703,6 +718,7 @@ mod tests {
             max_errors: 1,
             seed: 1,
             place: Place::Directories(Vec::new()),
+            compare_stamps: false,
             sim: None,
         }
     }

@@ -88,6 +88,7 @@ pub fn floor(
             writable: false,
             generations: None,
         }),
+        compare_stamps: false,
         sim: None,
     };
     let mut operations = 0;

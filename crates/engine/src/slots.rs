@@ -12,6 +12,8 @@ pub(crate) struct Slot {
     pub submitted: u64,
     /// Time in the submitting call.
     pub slat: u64,
+    /// When it was about to be handed over, if stamps are being compared.
+    pub handed: u64,
     /// Byte offset in the data set.
     pub offset: u64,
     /// Bytes.
@@ -36,6 +38,7 @@ impl Slots {
             intended: 0,
             submitted: 0,
             slat: 0,
+            handed: 0,
             offset: 0,
             len: 0,
             generation: 0,

@@ -11,6 +11,7 @@ mod one_by_one;
 use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -27,6 +28,7 @@ use crate::pace::Arrivals;
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
 use crate::sim::SimModel;
 use crate::slots::{Slot, Slots};
+use crate::stamps::{StampComparison, StampRecorder};
 use crate::verify::Generations;
 use alike::Alike;
 use draws::Draws;
@@ -39,6 +41,11 @@ const POLL_NS: u64 = 60_000;
 const HANG_NS: u64 = 300_000_000_000;
 /// The same after the user has asked to stop.
 const HANG_WHEN_INTERRUPTED_NS: u64 = 5_000_000_000;
+/// A worker that waited longer than this for a completion has time to submit one by one: the kernel takes less
+/// than that for a submission.
+const IDLE_NS: u64 = 2_000;
+/// For so many turns of the loop it is taken to have time still.
+const LEISURE: u32 = 64;
 /// Tries to draw a block that is not being written, before an operation on a verified set waits.
 const DRAWS: usize = 8;
 
@@ -83,6 +90,7 @@ pub(crate) struct WorkerSpec {
     pub interval_ns: u64,
     pub max_errors: u64,
     pub seed: u64,
+    pub compare_stamps: bool,
     pub files: Arc<Vec<File>>,
     /// Bytes of each file that are used: a multiple of the largest block.
     pub file_bytes: u64,
@@ -113,6 +121,7 @@ pub(crate) struct WorkerReport {
     pub hung: bool,
     pub failure: Option<WorkerFailure>,
     pub integrity: Option<IntegrityCheck>,
+    pub stamps: Option<StampComparison>,
 }
 
 /// The bytes of the data set that a worker works on.
@@ -183,12 +192,18 @@ pub(crate) struct Worker<'a, E: Engine> {
     uncovered: Vec<(u64, u64)>,
     /// Arrivals that were drawn and never handed to the engine.
     withdrawn: u64,
+    /// When the last submission ended.
+    submitted_ns: u64,
+    /// Not 0 while the worker has lately had to wait for completions, so that the storage is what limits it.
+    leisure: u32,
     /// The stamp of the last reap is too old for the next submission: preparing a block takes time.
     fresh_stamp: bool,
     /// Only transfers, and one that went well is only counted: nothing is verified, no sync is due after
     /// some writes.
     is_plain: bool,
     integrity: IntegrityCheck,
+    /// Only if stamps are compared.
+    stamps: Option<Box<StampRecorder>>,
     failure: Option<WorkerFailure>,
 }
 
@@ -244,6 +259,8 @@ impl<'a, E: Engine> Worker<'a, E> {
             in_flight: 0,
             alive_ns: 0,
             interrupted_ns: None,
+            submitted_ns: 0,
+            leisure: 0,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
             bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
             deadline_ns: u64::MAX,
@@ -257,6 +274,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                 && matches!(workload.mix, Mix::Transfer { .. }),
             fresh_stamp: !E::SYNCHRONOUS || workload.writes_data() || workload.verify,
             integrity: IntegrityCheck::default(),
+            stamps: spec.compare_stamps.then(Box::default),
             failure: None,
             arrivals: Arrivals::Closed,
             spec: ManuallyDrop::new(spec),
@@ -328,6 +346,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             unserved: unserved + self.withdrawn,
             hung: self.in_flight > 0,
             failure: self.failure.take(),
+            stamps: self.stamps.as_ref().map(|stamps| stamps.finish()),
             integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.integrity)),
         }
     }
@@ -345,9 +364,10 @@ impl<'a, E: Engine> Worker<'a, E> {
         if E::SYNCHRONOUS && self.is_plain && matches!(self.arrivals, Arrivals::Closed) {
             return self.one_by_one(now, timeline, sink);
         }
-        // A sync that has become due is done even if the write before it was the last.
+        // What was drawn counts against the limits already and is done. So is a sync that has become due, even
+        // if the write before it was the last.
         while now < self.deadline_ns
-            && (self.limits_left() || self.sync != SyncState::Idle)
+            && (self.limits_left() || !self.batch.is_empty() || self.sync != SyncState::Idle)
             && !self.signals.ended()
         {
             self.fill(now);
@@ -575,18 +595,57 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
     }
 
-    /// Hands the batch to the engine and stamps what it took.
+    /// Hands the batch to the engine, as a whole or, if the worker has time, one by one: storage that
+    /// gets each request at once has more to do at a time than if it gets all when the last is ready.
     #[inline]
     fn submit(&mut self, now: u64, timeline: &mut Timeline) -> io::Result<()> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let before = if self.fresh_stamp { self.clock.now() } else { now };
-        let (earlier, offered) = (self.in_flight, self.batch.len() as u64);
+        let mut before = if self.fresh_stamp { self.clock.now() } else { now };
+        let mut done = 0;
+        // What has ended meanwhile is to be stamped before anything else is done.
+        while done < self.batch.len() && self.completed.is_empty() {
+            let end = if self.leisure > 0 { done + 1 } else { self.batch.len() };
+            let (taken, after) = self.hand_over(done..end, before, timeline)?;
+            done += taken;
+            before = after;
+            if done < end {
+                break;
+            }
+            if !E::SYNCHRONOUS && self.leisure > 0 {
+                self.engine.reap(0, 0, &mut self.completed)?;
+            }
+        }
+        self.submitted_ns = before;
+        if done == self.batch.len() {
+            self.batch.clear();
+        } else {
+            self.batch.drain(..done);
+        }
+        Ok(())
+    }
+
+    /// Hands a part of the batch to the engine and stamps what it took. Returns how many that were, and the
+    /// time.
+    #[inline]
+    fn hand_over(
+        &mut self,
+        part: Range<usize>,
+        before: u64,
+        timeline: &mut Timeline,
+    ) -> io::Result<(usize, u64)> {
+        if self.stamps.is_some() {
+            self.batch[part.clone()]
+                .iter()
+                .for_each(|r| self.slots.get_mut(r.slot).handed = self.clock.now());
+        }
+        let (earlier, offered) = (self.in_flight, part.len() as u64);
         timeline.integrate(before, earlier);
         // Counted before the call: however it ends, the kernel may have them.
         self.in_flight += offered;
-        let taken = self.engine.submit(&self.batch, &mut self.completed)?;
+        let part = &self.batch[part];
+        let taken = self.engine.submit(part, &mut self.completed)?;
         let after = if E::SYNCHRONOUS {
             before
         } else {
@@ -599,17 +658,12 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.alive_ns = before;
         }
         let closed = matches!(self.arrivals, Arrivals::Closed);
-        for request in &self.batch[..taken] {
+        for request in &part[..taken] {
             let is_sync = matches!(request.verb, Verb::Fsync | Verb::Fdatasync);
             self.slots.submitted(request.slot, before, after, closed || is_sync);
         }
         self.in_flight = earlier + taken as u64;
-        if taken == self.batch.len() {
-            self.batch.clear();
-        } else {
-            self.batch.drain(..taken);
-        }
-        Ok(())
+        Ok((taken, after))
     }
 
     /// Waits for a completion, for the next arrival or for the end of the interval, whichever comes
@@ -618,6 +672,10 @@ impl<'a, E: Engine> Worker<'a, E> {
     fn wait(&mut self, now: u64, timeline: &Timeline) -> io::Result<u64> {
         if E::SYNCHRONOUS && self.in_flight > 0 {
             self.engine.reap(1, 0, &mut self.completed)?;
+            return Ok(self.clock.now());
+        }
+        self.leisure = self.leisure.saturating_sub(1);
+        if !self.completed.is_empty() {
             return Ok(self.clock.now());
         }
         let border = timeline.boundary_ns.min(self.deadline_ns).min(now + LOOK_UP_NS);
@@ -642,7 +700,11 @@ impl<'a, E: Engine> Worker<'a, E> {
             let until = if due == u64::MAX { border } else { border.min(due - POLL_NS) };
             self.engine.reap(1, until.saturating_sub(now), &mut self.completed)?;
         }
-        Ok(self.clock.now())
+        let now = self.clock.now();
+        if now.saturating_sub(self.submitted_ns) > IDLE_NS {
+            self.leisure = LEISURE;
+        }
+        Ok(now)
     }
 
     #[inline]
@@ -652,6 +714,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
         timeline.integrate(now, self.in_flight);
         self.alive_ns = now;
+        if self.stamps.is_some() {
+            self.compare_stamps(now);
+        }
         let mut completed = std::mem::take(&mut self.completed);
         let mut alike = Alike::default();
         for completion in &completed {
@@ -672,6 +737,16 @@ impl<'a, E: Engine> Worker<'a, E> {
         alike.count_in(now, timeline);
         completed.clear();
         self.completed = completed;
+    }
+
+    /// Stamps each completion as if it were the only one.
+    #[cold]
+    fn compare_stamps(&mut self, now: u64) {
+        let Some(stamps) = &mut self.stamps else { return };
+        for completion in &self.completed {
+            let slot = self.slots.get(completion.slot);
+            stamps.record(now - slot.intended, self.clock.now() - slot.handed);
+        }
     }
 
     #[inline]
@@ -856,6 +931,7 @@ mod tests {
             interval_ns: 100_000_000,
             max_errors: 1,
             seed: 1,
+            compare_stamps: false,
             files: Arc::new(vec![file]),
             file_bytes: 1 << 20,
             writable: true,

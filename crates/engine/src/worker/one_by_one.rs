@@ -21,8 +21,12 @@ impl<E: Engine> Worker<'_, E> {
             let (request, offset) = self.draw_one();
             let before = if self.fresh_stamp { self.clock.now() } else { now };
             timeline.integrate(before, 0);
+            let drawn = if self.stamps.is_some() { self.clock.now() } else { 0 };
             let result = self.engine.transfer(&request);
             now = self.clock.now();
+            if let Some(stamps) = &mut self.stamps {
+                stamps.record(now - before, now - drawn);
+            }
             if now >= timeline.boundary_ns {
                 timeline.roll(now, 1, sink);
             }

@@ -50,6 +50,7 @@ pub fn task(workload: Workload, engine: EngineKind, stop: Stop, place: Place) ->
         max_errors: 1,
         seed: 1,
         place,
+        compare_stamps: false,
         sim: None,
     }
 }

@@ -206,6 +206,7 @@ impl Session<'_> {
             max_errors: 1,
             seed: self.seed,
             place: Place::Files(files),
+            compare_stamps: false,
             sim: None,
         };
         let (progress, mut done) = (&mut self.progress, 0);

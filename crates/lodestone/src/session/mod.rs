@@ -126,7 +126,7 @@ pub(crate) enum SessionError {
 /// Depth at which data are written or read for their own sake: enough to be quick, without taking much
 /// memory for large blocks.
 fn depth_for(block_bytes: u32) -> u32 {
-    const BUFFERS: u32 = 16 << 20;
+    const BUFFERS: u32 = 4 << 20;
     (BUFFERS / block_bytes).clamp(1, 64)
 }
 

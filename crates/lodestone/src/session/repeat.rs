@@ -250,6 +250,7 @@ fn task(step: &Step, workload: &Workload, engine: EngineKind, repeat: u32, seed:
         max_errors: step.max_errors,
         seed,
         place,
+        compare_stamps: false,
         sim: None,
     }
 }
