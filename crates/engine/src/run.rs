@@ -629,7 +629,7 @@ impl Collector {
         let whole_ns = self.reports.iter().map(|r| r.end_ns).max().unwrap_or(0);
         let share = |r: &WorkerReport| (r.user_ns + r.system_ns) as f64 / r.end_ns as f64;
         let mut stamps: Option<StampComparison> = None;
-        for theirs in self.reports.iter().filter_map(|r| r.stamps.as_ref()) {
+        for theirs in self.reports.iter().filter_map(|r| r.stamps.as_deref()) {
             match &mut stamps {
                 Some(stamps) => stamps.merge(theirs),
                 None => stamps = Some(theirs.clone()),

@@ -41,10 +41,7 @@ const POLL_NS: u64 = 60_000;
 const HANG_NS: u64 = 300_000_000_000;
 /// The same after the user has asked to stop.
 const HANG_WHEN_INTERRUPTED_NS: u64 = 5_000_000_000;
-/// A worker that waited longer than this for a completion has time to submit one by one: the kernel takes less
-/// than that for a submission.
-const IDLE_NS: u64 = 2_000;
-/// For so many turns of the loop it is taken to have time still.
+/// For so many turns of the loop after it had to wait a worker is taken to have time still.
 const LEISURE: u32 = 64;
 /// Tries to draw a block that is not being written, before an operation on a verified set waits.
 const DRAWS: usize = 8;
@@ -121,7 +118,7 @@ pub(crate) struct WorkerReport {
     pub hung: bool,
     pub failure: Option<WorkerFailure>,
     pub integrity: Option<IntegrityCheck>,
-    pub stamps: Option<StampComparison>,
+    pub stamps: Option<Box<StampComparison>>,
 }
 
 /// The bytes of the data set that a worker works on.
@@ -192,8 +189,6 @@ pub(crate) struct Worker<'a, E: Engine> {
     uncovered: Vec<(u64, u64)>,
     /// Arrivals that were drawn and never handed to the engine.
     withdrawn: u64,
-    /// When the last submission ended.
-    submitted_ns: u64,
     /// Not 0 while the worker has lately had to wait for completions, so that the storage is what limits it.
     leisure: u32,
     /// The stamp of the last reap is too old for the next submission: preparing a block takes time.
@@ -259,7 +254,6 @@ impl<'a, E: Engine> Worker<'a, E> {
             in_flight: 0,
             alive_ns: 0,
             interrupted_ns: None,
-            submitted_ns: 0,
             leisure: 0,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
             bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
@@ -346,7 +340,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             unserved: unserved + self.withdrawn,
             hung: self.in_flight > 0,
             failure: self.failure.take(),
-            stamps: self.stamps.as_ref().map(|stamps| stamps.finish()),
+            stamps: self.stamps.as_ref().map(|stamps| Box::new(stamps.finish())),
             integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.integrity)),
         }
     }
@@ -617,7 +611,6 @@ impl<'a, E: Engine> Worker<'a, E> {
                 self.engine.reap(0, 0, &mut self.completed)?;
             }
         }
-        self.submitted_ns = before;
         if done == self.batch.len() {
             self.batch.clear();
         } else {
@@ -697,14 +690,14 @@ impl<'a, E: Engine> Worker<'a, E> {
                 self.engine.reap(1, due.saturating_sub(now), &mut self.completed)?;
             }
         } else {
-            let until = if due == u64::MAX { border } else { border.min(due - POLL_NS) };
-            self.engine.reap(1, until.saturating_sub(now), &mut self.completed)?;
+            self.engine.reap(0, 0, &mut self.completed)?;
+            if self.completed.is_empty() {
+                self.leisure = LEISURE;
+                let until = if due == u64::MAX { border } else { border.min(due - POLL_NS) };
+                self.engine.reap(1, until.saturating_sub(now), &mut self.completed)?;
+            }
         }
-        let now = self.clock.now();
-        if now.saturating_sub(self.submitted_ns) > IDLE_NS {
-            self.leisure = LEISURE;
-        }
-        Ok(now)
+        Ok(self.clock.now())
     }
 
     #[inline]
