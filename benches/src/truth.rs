@@ -208,8 +208,15 @@ impl Figures {
         })
     }
 
+    /// Raw statistics, of which the sixth is the mean in nanoseconds; it tells no percentiles.
+    fn of_ioping(stdout: &str) -> Option<Self> {
+        let mean: f64 = stdout.split_whitespace().nth(5)?.parse().ok()?;
+        Some(Self { mean: mean / 1e3, p50: f64::NAN, p99: f64::NAN })
+    }
+
     fn cells(self) -> [String; 3] {
-        [self.mean, self.p50, self.p99].map(|us| format!("{us:.1}"))
+        [self.mean, self.p50, self.p99]
+            .map(|us| if us.is_nan() { "–".to_owned() } else { format!("{us:.1}") })
     }
 
     fn minus(self, other: Self) -> Self {
@@ -255,6 +262,9 @@ pub fn truth(args: &TruthArgs) -> io::Result<String> {
         let options = format!("--ioengine={engine} --runtime={SECONDS}");
         contenders.push((format!("fio, {engine}"), fio(programs, &target.file, &options), Figures::of_fio));
     }
+    let ioping = programs.ioping.to_string_lossy().into_owned();
+    let line = format!("-C -B -q -i 0 -s 4k -S {FILE_BYTES} -w {SECONDS} {}", target.file.display());
+    contenders.push(("ioping".to_owned(), (ioping, line), Figures::of_ioping));
     let (us, ms) = (Duration::from_micros, Duration::from_millis);
     let mut text = String::new();
     for (title, delay) in [
@@ -343,6 +353,7 @@ mod tests {
     fn figures_are_read() {
         let report = r#"{"jobs":[{"read":{"lat_ns":{"mean":5000,"percentile":{"50.000000":4000,"99.000000":9000}}}}]}"#;
         assert_eq!(Figures::of_fio(report), Some(Figures { mean: 5.0, p50: 4.0, p99: 9.0 }));
+        assert_eq!(Figures::of_ioping("9 1000 9 4 1 2000 3 4 9 1000").unwrap().mean, 2.0);
         assert_eq!(Figures::of_sorted(&[1000, 2000, 3000, 10_000]).p50, 2.0);
     }
 }

@@ -456,3 +456,31 @@ fn the_generator_tests_itself() {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }
 }
+
+/// A worker has a table of descriptors of its own: what it closes there must be closed for the program too.
+#[test]
+fn many_repeats_do_not_use_up_the_descriptors() {
+    let bench = Bench::new();
+    let (disk, store) = (bench.disk(), bench.store());
+    let program = env!("CARGO_BIN_EXE_lodestone");
+    let mut args =
+        vec!["--nofile=64:64", program, "run", disk.to_str().unwrap(), "--store", store.to_str().unwrap()];
+    args.extend([
+        "--rw",
+        "randread",
+        "--size",
+        "4M",
+        "--runtime",
+        "10ms",
+        "--rounds",
+        "40",
+        "--jobs",
+        "4",
+        "--quiet",
+    ]);
+    let Ok(output) = std::process::Command::new("prlimit").args(&args).output() else {
+        return skipped("prlimit cannot be started");
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("40 rounds"), "{}", stdout(&output));
+}
