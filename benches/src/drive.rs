@@ -9,10 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::{OpenFiles, Place, StampComparison, Task, open_flags};
-use model::{
-    BlockSizes, CacheState, Data, DataClass, Distribution, EngineKind, FileSet, Histogram, Mix, OpenSync,
-    Pace, Pattern, Regions, RepeatOutcome, Stop, SyncRule, Workload,
-};
+use model::{EngineKind, Histogram, Regions, RepeatOutcome, Stop, Workload};
 
 /// `O_NOATIME`, as the program itself opens files. From asm-generic/fcntl.h.
 const NOATIME: i32 = 0o1_000_000;
@@ -126,19 +123,10 @@ pub fn drive(args: &DriveArgs) -> io::Result<Driven> {
 
 fn workload(args: &DriveArgs) -> Workload {
     Workload {
-        mix: Mix::Transfer { read_percent: 100 },
-        pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: false },
-        block: BlockSizes::uniform(4096),
         iodepth: args.iodepth,
         jobs: args.jobs,
-        files: FileSet { count: 1, size_bytes: None },
-        pace: Pace::Closed,
         direct: args.direct,
-        open_sync: OpenSync::None,
-        sync: SyncRule { every: 0, data_only: false, at_end: false },
-        data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
-        verify: false,
         regions: Regions::Shared,
-        cache: CacheState::Warm,
+        ..Workload::random_reads()
     }
 }

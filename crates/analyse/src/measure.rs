@@ -168,22 +168,7 @@ pub(crate) mod tests {
 
     /// Random 4 KiB reads at depth 1, direct.
     pub(crate) fn workload() -> Workload {
-        Workload {
-            mix: Mix::Transfer { read_percent: 100 },
-            pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: false },
-            block: BlockSizes::uniform(4096),
-            iodepth: 1,
-            jobs: 1,
-            files: FileSet { count: 1, size_bytes: None },
-            pace: Pace::Closed,
-            direct: true,
-            open_sync: OpenSync::None,
-            sync: SyncRule { every: 0, data_only: false, at_end: false },
-            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
-            verify: false,
-            regions: Regions::Disjoint,
-            cache: CacheState::Cold,
-        }
+        Workload { direct: true, cache: CacheState::Cold, ..Workload::random_reads() }
     }
 
     /// A run of one step on one target with three repeats of one second, each of which read or wrote

@@ -354,9 +354,7 @@ fn read_whole(directory: &OwnedFd, name: &str, scratch: &mut [u8]) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{
-        BlockSizes, CacheState, Data, DataClass, FileSet, OpenSync, Pace, Pattern, Regions, SyncRule,
-    };
+    use model::SyncRule;
 
     /// A pass of stats over ten files, each creation synced.
     fn spec(directory: &std::path::Path) -> MetadataSpec {
@@ -368,19 +366,8 @@ mod tests {
         };
         let workload = Workload {
             mix: Mix::Metadata(work),
-            pattern: Pattern::Sequential,
-            block: BlockSizes::uniform(4096),
-            iodepth: 1,
-            jobs: 1,
-            files: FileSet { count: 1, size_bytes: None },
-            pace: Pace::Closed,
-            direct: false,
-            open_sync: OpenSync::None,
             sync: SyncRule { every: 1, data_only: false, at_end: false },
-            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
-            verify: false,
-            regions: Regions::Disjoint,
-            cache: CacheState::Warm,
+            ..Workload::random_reads()
         };
         MetadataSpec {
             index: 0,

@@ -687,27 +687,9 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{
-        BlockSizes, CacheState, Data, DataClass, FileSet, Mix, OpenSync, Pace, Pattern, Regions, SyncRule,
-    };
 
     fn task() -> Task {
-        let workload = Workload {
-            mix: Mix::Transfer { read_percent: 100 },
-            pattern: Pattern::Sequential,
-            block: BlockSizes::uniform(4096),
-            iodepth: 1,
-            jobs: 1,
-            files: FileSet { count: 1, size_bytes: None },
-            pace: Pace::Closed,
-            direct: false,
-            open_sync: OpenSync::None,
-            sync: SyncRule { every: 0, data_only: false, at_end: false },
-            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
-            verify: false,
-            regions: Regions::Disjoint,
-            cache: CacheState::Warm,
-        };
+        let workload = Workload::random_reads();
         Task {
             repeat: 0,
             workload,

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use model::{
-    BlockSizes, CacheState, Data, DataClass, Distribution, EngineKind, FileSet, Mix, OpenSync, Pace, Pattern,
-    Regions, RepeatOutcome, Stop, SyncRule, Workload,
-};
+use model::{EngineKind, RepeatOutcome, Stop, Workload};
 
 use crate::clock::{Clock, MonotonicClock, meet_due_times, monotonic_ns};
 use crate::run::{EngineError, OpenFiles, Place, Task, run};
@@ -75,7 +72,7 @@ pub fn floor(
 ) -> Result<Floor, EngineError> {
     let task = Task {
         repeat: 0,
-        workload: workload(iodepth),
+        workload: Workload { iodepth, ..Workload::random_reads() },
         engine,
         stop: Stop { time_ns: Some(time_ns), ..Stop::default() },
         ramp_ns: 0,
@@ -105,25 +102,6 @@ pub fn floor(
         user_ns: each(outcome.workers.user_ns),
         system_ns: each(outcome.workers.system_ns),
     })
-}
-
-fn workload(iodepth: u32) -> Workload {
-    Workload {
-        mix: Mix::Transfer { read_percent: 100 },
-        pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: false },
-        block: BlockSizes::uniform(4096),
-        iodepth,
-        jobs: 1,
-        files: FileSet { count: 1, size_bytes: None },
-        pace: Pace::Closed,
-        direct: false,
-        open_sync: OpenSync::None,
-        sync: SyncRule { every: 0, data_only: false, at_end: false },
-        data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
-        verify: false,
-        regions: Regions::Disjoint,
-        cache: CacheState::Warm,
-    }
 }
 
 #[cfg(test)]

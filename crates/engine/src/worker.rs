@@ -889,7 +889,7 @@ mod tests {
     use crate::clock::{VirtualClock, monotonic_ns};
     use crate::engines::psync::Psync;
     use crate::engines::sim::{self, SimEnd, SimFault};
-    use model::{BlockSizes, CacheState, Data, DataClass, Distribution, FileSet, SyncRule};
+    use model::Distribution;
     use std::io::Read;
     use std::os::fd::OwnedFd;
     use std::sync::atomic::AtomicUsize;
@@ -897,20 +897,9 @@ mod tests {
     /// Random 4 KiB reads at depth 4, without a limit.
     fn workload() -> Workload {
         Workload {
-            mix: Mix::Transfer { read_percent: 100 },
             pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: true },
-            block: BlockSizes::uniform(4096),
             iodepth: 4,
-            jobs: 1,
-            files: FileSet { count: 1, size_bytes: None },
-            pace: Pace::Closed,
-            direct: false,
-            open_sync: OpenSync::None,
-            sync: SyncRule { every: 0, data_only: false, at_end: false },
-            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
-            verify: false,
-            regions: Regions::Disjoint,
-            cache: CacheState::Warm,
+            ..Workload::random_reads()
         }
     }
 

@@ -40,6 +40,27 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The plainest workload, to be varied: random reads of 4 KiB by one job, one at a time, each block once
+    /// per pass, through the page cache as it is.
+    pub fn random_reads() -> Self {
+        Self {
+            mix: Mix::Transfer { read_percent: 100 },
+            pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: false },
+            block: BlockSizes::uniform(4096),
+            iodepth: 1,
+            jobs: 1,
+            files: FileSet { count: 1, size_bytes: None },
+            pace: Pace::Closed,
+            direct: false,
+            open_sync: OpenSync::None,
+            sync: SyncRule { every: 0, data_only: false, at_end: false },
+            data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
+            verify: false,
+            regions: Regions::Disjoint,
+            cache: CacheState::Warm,
+        }
+    }
+
     /// The operations that this workload counts, in the order in which they are shown.
     pub fn operations(&self) -> Vec<Operation> {
         let mut operations = match &self.mix {

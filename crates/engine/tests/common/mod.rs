@@ -17,22 +17,7 @@ pub const SECOND: u64 = 1_000_000_000;
 
 /// Random 4 KiB reads at depth 1, one job, buffered, without a stop of its own.
 pub fn workload() -> Workload {
-    Workload {
-        mix: Mix::Transfer { read_percent: 100 },
-        pattern: Pattern::Random { distribution: Distribution::Uniform, repeats: false },
-        block: BlockSizes::uniform(4096),
-        iodepth: 1,
-        jobs: 1,
-        files: FileSet { count: 1, size_bytes: None },
-        pace: Pace::Closed,
-        direct: false,
-        open_sync: OpenSync::None,
-        sync: SyncRule { every: 0, data_only: false, at_end: false },
-        data: Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 },
-        verify: false,
-        regions: Regions::Disjoint,
-        cache: CacheState::Warm,
-    }
+    Workload::random_reads()
 }
 
 pub fn writes() -> Workload {

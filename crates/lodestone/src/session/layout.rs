@@ -8,8 +8,8 @@ use std::time::Instant;
 use engine::{Generations, Place, Task};
 use host::testfiles::{TestFileError, TestFiles};
 use model::{
-    BlockSizes, CacheState, Event, LaidOut, Mix, OpenSync, Operation, Pace, Pattern, Regions, RepeatOutcome,
-    Severity, Stop, SyncRule, Target, TargetKind, Workload,
+    BlockSizes, Event, LaidOut, Mix, Operation, Pattern, RepeatOutcome, Severity, Stop, SyncRule, Target,
+    TargetKind, Workload,
 };
 use plan::DataKey;
 
@@ -272,15 +272,11 @@ fn layout_workload(key: &DataKey, block: u32, direct: bool) -> Workload {
         pattern: Pattern::Sequential,
         block: BlockSizes::uniform(block),
         iodepth: depth_for(block),
-        jobs: 1,
         files: key.files,
-        pace: Pace::Closed,
         direct,
-        open_sync: OpenSync::None,
         sync: SyncRule { every: 0, data_only: false, at_end: true },
         data: key.data,
         verify: key.verify_block.is_some(),
-        regions: Regions::Disjoint,
-        cache: CacheState::Warm,
+        ..Workload::random_reads()
     }
 }

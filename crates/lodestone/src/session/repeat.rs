@@ -132,18 +132,16 @@ fn measured(
     let task = task(place);
     let (repeat, direct) = (task.repeat, task.workload.direct);
     let cache = cache_state(&task.place, &task.workload, direct, set.get());
-    let counters = || snapshot(&session.roots, &target.stack);
-    let (before, began_ns) = (counters(), session.recorder.at_ns());
+    let (before, began_ns) = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
     let outcome = work(session, step, &target.name, task)?;
-    let counters = || snapshot(&session.roots, &target.stack);
     // Processors and process are read at once; the devices still have to take what lies in caches.
-    let after = counters();
+    let after = snapshot(&session.roots, &target.stack);
     let mut hung = outcome.hung;
     if !hung && !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
         hung = !settle(session, &unsettled);
     }
-    let counters = || snapshot(&session.roots, &target.stack);
-    let (settled, counted_ns) = (counters(), session.recorder.at_ns() - began_ns);
+    let settled = snapshot(&session.roots, &target.stack);
+    let counted_ns = session.recorder.at_ns() - began_ns;
     let mut integrity = outcome.integrity.clone();
     if hung {
         // Whatever touched these now would hang as well.
