@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use host::presence::Presence;
 use host::{Hold, Roots};
 use model::{
-    EngineKind, Event, Mix, Note, Plan, RepeatOutcome, Rounds, RunFinished, RunOutcome, Severity, Target,
+    EngineKind, Event, Mix, Note, Plan, Preparation, RepeatOutcome, Rounds, RunFinished, RunOutcome,
+    Severity, Step, Target,
 };
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -233,7 +234,9 @@ impl Session<'_> {
     }
 
     fn one_repeat(&mut self, round: u32, step: usize, place: usize) -> Result<(), SessionError> {
-        let key = DataKey::of(&self.plan.steps[step]);
+        // A step that makes its files anew does not care for what was laid out.
+        let kept = |step: &Step| DataKey::of(step).filter(|_| step.prepare == Preparation::Written);
+        let key = kept(&self.plan.steps[step]);
         if let Some(key) = key {
             self.restore(place, key)?;
         }
