@@ -12,7 +12,7 @@ const POOL_BYTES: usize = 1 << 20;
 const PAGE: usize = 4096;
 
 /// A worker's buffers: for each slot one to read into and several to write from, plus one block for
-/// duplicate content. All lie in one mapping, which an engine can register as a whole.
+/// duplicate content where there is any. All lie in one mapping, which an engine can register as a whole.
 pub(crate) struct Buffers {
     base: NonNull<u8>,
     len: usize,
@@ -32,6 +32,8 @@ pub(crate) struct BufferPlan {
     pub read_bytes: usize,
     /// Largest write in bytes; 0 if nothing is written.
     pub write_bytes: usize,
+    /// A block of duplicate content is needed too.
+    pub duplicate: bool,
 }
 
 impl Buffers {
@@ -48,7 +50,8 @@ impl Buffers {
         };
         let write_start = read_stride * plan.slots;
         let duplicate_start = write_start + write_stride * plan.slots * variants;
-        let len = (duplicate_start + write_stride).max(PAGE);
+        let duplicate_stride = if plan.duplicate { write_stride } else { 0 };
+        let len = (duplicate_start + duplicate_stride).max(PAGE);
         // SAFETY: a fresh anonymous mapping; no existing memory is affected.
         let base = unsafe {
             libc::mmap(
@@ -83,17 +86,18 @@ impl Buffers {
         self.at(self.write_start + (slot * self.variants + turn % self.variants) * self.write_stride)
     }
 
-    /// The block of duplicate content.
+    /// The block of duplicate content, if the plan has one.
     pub fn duplicate(&self) -> *mut u8 {
         self.at(self.duplicate_start)
     }
 
-    /// All memory that is written from, the duplicate block last.
-    pub fn write_pool(&mut self) -> &mut [u8] {
+    /// All memory that is written from: the slots', and the duplicate block, which may be empty.
+    pub fn write_pool(&mut self) -> (&mut [u8], &mut [u8]) {
         let len = self.len - self.write_start;
         // SAFETY: the range lies within the mapping, is initialised (zero), and `&mut self` keeps
         // others away; no operation is in flight while the worker prepares its buffers.
-        unsafe { std::slice::from_raw_parts_mut(self.at(self.write_start), len) }
+        let pool = unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(self.write_start), len) };
+        pool.split_at_mut(self.duplicate_start - self.write_start)
     }
 
     /// Touches every page, so that no page fault falls into the measured window.
@@ -126,9 +130,9 @@ mod tests {
     #[test]
     fn buffers_are_aligned_and_do_not_overlap() {
         for plan in [
-            BufferPlan { slots: 4, read_bytes: 4096, write_bytes: 65536 },
-            BufferPlan { slots: 1, read_bytes: 0, write_bytes: 512 },
-            BufferPlan { slots: 3, read_bytes: 1 << 20, write_bytes: 2 << 20 },
+            BufferPlan { slots: 4, read_bytes: 4096, write_bytes: 65536, duplicate: true },
+            BufferPlan { slots: 1, read_bytes: 0, write_bytes: 512, duplicate: false },
+            BufferPlan { slots: 3, read_bytes: 1 << 20, write_bytes: 2 << 20, duplicate: true },
         ] {
             let mut buffers = Buffers::new(plan).unwrap();
             buffers.touch();
@@ -141,7 +145,9 @@ mod tests {
                     starts.insert((buffers.write(slot, turn) as usize, plan.write_bytes));
                 }
             }
-            starts.insert((buffers.duplicate() as usize, plan.write_bytes));
+            if plan.duplicate {
+                starts.insert((buffers.duplicate() as usize, plan.write_bytes));
+            }
             let (base, len) = buffers.whole();
             let mut end = base as usize;
             for (start, bytes) in starts {
@@ -154,7 +160,9 @@ mod tests {
 
     #[test]
     fn a_single_small_slot_still_cycles_through_a_pool() {
-        let buffers = Buffers::new(BufferPlan { slots: 1, read_bytes: 0, write_bytes: 4096 }).unwrap();
+        let buffers =
+            Buffers::new(BufferPlan { slots: 1, read_bytes: 0, write_bytes: 4096, duplicate: false })
+                .unwrap();
         assert_eq!(buffers.variants, POOL_BYTES / 4096);
         assert_eq!(buffers.write(0, 0), buffers.write(0, buffers.variants));
     }

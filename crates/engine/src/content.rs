@@ -50,16 +50,15 @@ impl Content {
             return;
         }
         let (unit, random_bytes) = (self.unit, self.random_bytes);
-        let pool = buffers.write_pool();
-        let duplicate = pool.len() - block_bytes.next_multiple_of(4096);
+        let (pool, duplicate) = buffers.write_pool();
         let fill = |bytes: &mut [u8], rng: &mut Xoshiro256PlusPlus| {
             for chunk in bytes.chunks_mut(unit) {
                 let random = random_bytes.min(chunk.len());
                 rng.fill_bytes(&mut chunk[..random]);
             }
         };
-        fill(&mut pool[..duplicate], &mut self.rng);
-        fill(&mut pool[duplicate..], &mut Xoshiro256PlusPlus::seed_from_u64(0x6475_706c_6963_6174));
+        fill(pool, &mut self.rng);
+        fill(duplicate, &mut Xoshiro256PlusPlus::seed_from_u64(0x6475_706c_6963_6174));
     }
 
     /// The buffer with the content of the next block, for slot `slot`: stamped, or the duplicate.
@@ -102,7 +101,9 @@ mod tests {
     const BLOCK: usize = 4096;
 
     fn blocks(data: Data, seed: u64, n: usize) -> Vec<Vec<u8>> {
-        let mut buffers = Buffers::new(BufferPlan { slots: 1, read_bytes: 0, write_bytes: BLOCK }).unwrap();
+        let mut buffers =
+            Buffers::new(BufferPlan { slots: 1, read_bytes: 0, write_bytes: BLOCK, duplicate: true })
+                .unwrap();
         let mut content = Content::new(data, BLOCK, seed);
         content.fill(&mut buffers, BLOCK);
         (0..n)

@@ -191,10 +191,9 @@ pub(crate) struct Worker<'a, E: Engine> {
     withdrawn: u64,
     /// Not 0 while the worker has lately had to wait for completions, so that the storage is what limits it.
     leisure: u32,
-    /// The stamp of the last reap is too old for the next submission: preparing a block takes time.
-    fresh_stamp: bool,
-    /// Only transfers, and one that went well is only counted: nothing is verified, no sync is due after
-    /// some writes.
+    /// Only transfers, without a sync after some writes.
+    only_transfers: bool,
+    /// A transfer that went well is only counted: nothing is verified either.
     is_plain: bool,
     integrity: IntegrityCheck,
     /// Only if stamps are compared.
@@ -231,12 +230,14 @@ impl<'a, E: Engine> Worker<'a, E> {
             slots: depth,
             read_bytes: bytes(workload.reads_data(), workload.block.read),
             write_bytes,
+            duplicate: workload.data.dedupe_percent > 0,
         })?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ (u64::from(spec.index) << 32));
         let mut content = Content::new(workload.data, write_bytes, rng.random());
         content.fill(&mut buffers, write_bytes);
         buffers.touch();
         let region = Region::of(&spec);
+        let only_transfers = workload.sync.every == 0 && matches!(workload.mix, Mix::Transfer { .. });
         let (engine, clock) = E::open(&Setup {
             files: &spec.files,
             file_bytes: spec.file_bytes,
@@ -263,10 +264,8 @@ impl<'a, E: Engine> Worker<'a, E> {
             dirty: vec![false; spec.files.len()],
             uncovered: Vec::with_capacity(workload.sync.every as usize),
             withdrawn: 0,
-            is_plain: spec.generations.is_none()
-                && workload.sync.every == 0
-                && matches!(workload.mix, Mix::Transfer { .. }),
-            fresh_stamp: !E::SYNCHRONOUS || workload.writes_data() || workload.verify,
+            only_transfers,
+            is_plain: only_transfers && spec.generations.is_none(),
             integrity: IntegrityCheck::default(),
             stamps: spec.compare_stamps.then(Box::default),
             failure: None,
@@ -355,7 +354,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         // A thread may wake late for the common start. What it starts then starts then; only arrivals
         // of an open loop have been waiting since.
         let mut now = start.max(self.clock.now());
-        if E::SYNCHRONOUS && self.is_plain && matches!(self.arrivals, Arrivals::Closed) {
+        if E::SYNCHRONOUS && self.only_transfers && matches!(self.arrivals, Arrivals::Closed) {
             return self.one_by_one(now, timeline, sink);
         }
         // What was drawn counts against the limits already and is done. So is a sync that has become due, even
@@ -365,7 +364,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             && !self.signals.ended()
         {
             self.fill(now);
-            self.submit(now, timeline)?;
+            self.submit(timeline)?;
             now = self.wait(now, timeline)?;
             timeline.roll(now, self.in_flight, sink);
             if self.completed.is_empty() && self.gives_up(now, timeline) {
@@ -447,7 +446,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             if self.in_flight == 0 {
                 self.push_syncs();
             }
-            self.submit(now, timeline)?;
+            self.submit(timeline)?;
             if self.in_flight > 0 {
                 self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
             }
@@ -592,11 +591,11 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// Hands the batch to the engine, as a whole or, if the worker has time, one by one: storage that
     /// gets each request at once has more to do at a time than if it gets all when the last is ready.
     #[inline]
-    fn submit(&mut self, now: u64, timeline: &mut Timeline) -> io::Result<()> {
+    fn submit(&mut self, timeline: &mut Timeline) -> io::Result<()> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let mut before = if self.fresh_stamp { self.clock.now() } else { now };
+        let mut before = self.clock.now();
         let mut done = 0;
         // What has ended meanwhile is to be stamped before anything else is done.
         while done < self.batch.len() && self.completed.is_empty() {

@@ -571,3 +571,18 @@ fn a_data_set_without_room_is_an_error_that_says_so() {
     .unwrap_err();
     assert!(error.to_string().contains("8192 bytes has no room for one block of 4096"), "{error}");
 }
+
+/// One stamp ended an operation and began the next, so that what the driver did between two of them was told as
+/// the storage's: a tenth of a read from the page cache.
+#[test]
+fn what_the_driver_does_between_two_fast_operations_is_not_told_as_the_storages() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 1 << 20);
+    let place = Place::Files(open(&path, 1, 1 << 20, false, 0));
+    let mut task = task(workload(), EngineKind::Psync, operations(100_000), place);
+    task.compare_stamps = true;
+    let stamps = run_task(task).outcome.stamps.unwrap();
+    let (batch, each) = (stamps.batch.percentile_ns(50.0).unwrap(), stamps.each.percentile_ns(50.0).unwrap());
+    assert_eq!(batch, each, "p50 in nanoseconds as the program tells it, and by stamps of its own");
+}

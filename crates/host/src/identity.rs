@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Host;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::{Roots, read_line};
 
@@ -33,7 +33,7 @@ pub fn identify(roots: &Roots) -> Host {
 pub(crate) fn id_and_name() -> (String, String) {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let machine_id = read_line("/etc/machine-id").unwrap_or_else(|| name.clone());
-    (format!("{:012x}", xxh3_64(machine_id.as_bytes()) >> 16), name)
+    (format!("{:012x}", XxHash3_64::oneshot(machine_id.as_bytes()) >> 16), name)
 }
 
 /// What the kernel takes the time from, such as `tsc`.

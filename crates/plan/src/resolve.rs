@@ -4,7 +4,7 @@ use model::{
     BlockSizes, Capabilities, Data, EngineChoice, EngineKind, FileSet, MetadataWork, Mix, Pace, Pattern,
     Plan, Rounds, Step, Stop, SyncRule, Workload,
 };
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 use crate::check::{self, Contradiction, contradictions};
 use crate::draft::{Draft, RateProcess, Rw};
@@ -126,7 +126,7 @@ fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan
     };
     let text = serde_json::to_string(&steps).expect("steps have no maps with keys that are not text");
     Plan {
-        id: format!("{:032x}", xxh3_128(text.as_bytes()))[..12].to_owned(),
+        id: format!("{:032x}", XxHash3_128::oneshot(text.as_bytes()))[..12].to_owned(),
         suite: suite.name.clone(),
         steps,
         rounds,

@@ -205,7 +205,12 @@ mod tests {
     #[test]
     fn after_a_fault_every_operation_on_that_file_fails_and_none_on_another() {
         let files = [file(), file()];
-        let plan = BufferPlan { slots: 1, read_bytes: BLOCK as usize, write_bytes: BLOCK as usize };
+        let plan = BufferPlan {
+            slots: 1,
+            read_bytes: BLOCK as usize,
+            write_bytes: BLOCK as usize,
+            duplicate: false,
+        };
         let buffers = Buffers::new(plan).unwrap();
         let setup = Setup {
             files: &files,

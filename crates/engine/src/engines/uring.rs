@@ -256,7 +256,9 @@ mod tests {
             let _ = writeln!(io::stderr(), "SKIPPED: io_uring does not work here: {error}");
             return None;
         }
-        let buffers = Buffers::new(BufferPlan { slots: 4, read_bytes: 4096, write_bytes: 0 }).unwrap();
+        let buffers =
+            Buffers::new(BufferPlan { slots: 4, read_bytes: 4096, write_bytes: 0, duplicate: false })
+                .unwrap();
         let setup = Setup {
             files: std::slice::from_ref(file),
             file_bytes: 4 * 4096,

@@ -12,7 +12,7 @@ use model::{
     Mix, Operation, Pace, Pattern, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Severity,
     Step, Stop, SyncRule, Target, Workload,
 };
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use super::data_sets::{DataSet, SetRef, make_durable};
 use super::patience::patiently;
@@ -56,7 +56,7 @@ fn on_place(
     let size_bytes = opened.as_ref().ok().and_then(|o| o.set.get()).map_or(0, |s| s.bytes);
     let repeat = session.recorder.run().repeats.len() as u32;
     let numbers = [session.seed.to_le_bytes(), u64::from(repeat).to_le_bytes()].concat();
-    let seed = xxh3_64(&numbers) & SEED_MASK;
+    let seed = XxHash3_64::oneshot(&numbers) & SEED_MASK;
     let engine = engine_for(session, step);
     session.emit(Event::RepeatStarted(RepeatStarted {
         repeat,
