@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::{OpenFiles, Place, StampComparison, Task, open_flags};
-use model::{EngineKind, Histogram, Regions, RepeatOutcome, Stop, Workload};
+use model::{EngineKind, Interval, Regions, RepeatOutcome, Stop, Workload};
+
+use crate::stamps::{figures_ns, more_percent};
 
 /// `O_NOATIME`, as the program itself opens files. From asm-generic/fcntl.h.
 const NOATIME: i32 = 0o1_000_000;
@@ -42,6 +44,22 @@ pub struct DriveArgs {
     pub compare_stamps: bool,
 }
 
+impl DriveArgs {
+    /// A million buffered random reads by one job.
+    pub fn reads(file: PathBuf, engine: EngineKind, iodepth: u32) -> Self {
+        Self {
+            file,
+            engine,
+            iodepth,
+            jobs: 1,
+            ops: 1_000_000,
+            direct: false,
+            interval: 500,
+            compare_stamps: false,
+        }
+    }
+}
+
 fn engine_kind(text: &str) -> Result<EngineKind, String> {
     const ALL: [EngineKind; 5] =
         [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync, EngineKind::Mmap, EngineKind::Noop];
@@ -65,19 +83,15 @@ impl fmt::Display for Driven {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rate, user_ns, system_ns, stamps } = self;
         write!(f, "{:.3} M/s, user {user_ns:.1} ns, system {system_ns:.1} ns per operation", rate / 1e6)?;
-        let Some(StampComparison { batch, each }) = stamps else { return Ok(()) };
-        let figures = |h: &Histogram| [h.mean_ns(), percentile(h, 50.0), percentile(h, 99.0)];
-        for ((name, batch), each) in ["mean", "p50", "p99"].iter().zip(figures(batch)).zip(figures(each)) {
-            let (batch, each) = (batch.unwrap_or(f64::NAN), each.unwrap_or(f64::NAN));
-            let more = (each / batch - 1.0) * 100.0;
+        let Some(stamps) = stamps else { return Ok(()) };
+        let StampComparison { batch, each } = stamps;
+        let (batch, each, more) = (figures_ns(batch), figures_ns(each), more_percent(stamps));
+        for (i, name) in ["mean", "p50", "p99"].iter().enumerate() {
+            let (batch, each, more) = (batch[i], each[i], more[i]);
             write!(f, "\n{name}: {batch:.0} ns by batches, {each:.0} ns each by itself ({more:+.2} %)")?;
         }
         Ok(())
     }
-}
-
-fn percentile(histogram: &Histogram, percent: f64) -> Option<f64> {
-    histogram.percentile_ns(percent).map(|ns| ns as f64)
 }
 
 /// Drives the engine over the file.
@@ -85,6 +99,15 @@ fn percentile(histogram: &Histogram, percent: f64) -> Option<f64> {
 /// # Errors
 /// The file cannot be opened, the engine breaks, or the repeat does not end well.
 pub fn drive(args: &DriveArgs) -> io::Result<Driven> {
+    drive_until(args, Stop { operations: Some(args.ops), ..Stop::default() })
+}
+
+/// The same with another end: a given number of operations is dealt out to the jobs beforehand, so the
+/// slowest decides how long they take together; a given time is the same for all.
+///
+/// # Errors
+/// As for [`drive`].
+pub fn drive_until(args: &DriveArgs, stop: Stop) -> io::Result<Driven> {
     let workload = workload(args);
     let open = || {
         OpenOptions::new()
@@ -98,7 +121,7 @@ pub fn drive(args: &DriveArgs) -> io::Result<Driven> {
         repeat: 0,
         workload,
         engine: args.engine,
-        stop: Stop { operations: Some(args.ops), ..Stop::default() },
+        stop,
         ramp_ns: 0,
         interval_ns: args.interval * 1_000_000,
         max_errors: 1,
@@ -107,14 +130,16 @@ pub fn drive(args: &DriveArgs) -> io::Result<Driven> {
         compare_stamps: args.compare_stamps,
         sim: None,
     };
+    let mut ops = 0;
+    let mut count = |interval: Interval| ops += interval.operations.values().map(|o| o.count).sum::<u64>();
     let outcome =
-        engine::run(task, &Arc::new(AtomicBool::new(false)), &mut |_| {}).map_err(io::Error::other)?;
+        engine::run(task, &Arc::new(AtomicBool::new(false)), &mut count).map_err(io::Error::other)?;
     if outcome.outcome != RepeatOutcome::Completed {
         return Err(io::Error::other(format!("the repeat ended as {:?}", outcome.outcome)));
     }
-    let each = |ns: u64| ns as f64 / args.ops as f64;
+    let each = |ns: u64| ns as f64 / ops as f64;
     Ok(Driven {
-        rate: args.ops as f64 / (outcome.window_ns as f64 / 1e9),
+        rate: ops as f64 / (outcome.window_ns as f64 / 1e9),
         user_ns: each(outcome.workers.user_ns),
         system_ns: each(outcome.workers.system_ns),
         stamps: outcome.stamps,

@@ -1,40 +1,29 @@
 //! Memory, and the time from the start of a program to its first I/O.
 
 use std::io;
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::contenders::Programs;
 use crate::measured;
+use crate::setting::{Setting, turns};
 use crate::table::{Sample, markdown};
 
-/// What is compared and how often.
-#[derive(Clone, Debug, clap::Args)]
-pub struct FootprintArgs {
-    #[command(flatten)]
-    programs: Programs,
-    /// Directory for the test files
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    place: PathBuf,
-    /// Rounds
-    #[arg(long, default_value_t = 5)]
-    rounds: u32,
-}
+/// A name, a program, its arguments for the memory, and those for the start.
+type Case = (&'static str, String, Vec<String>, Vec<String>);
 
 /// Peak memory of a default run and of fio's, and the time to the first `io_uring_enter` by strace.
 ///
 /// # Errors
 /// A program cannot be run.
-pub fn footprint(args: &FootprintArgs) -> io::Result<String> {
-    let scratch = tempfile::tempdir_in(&args.place)?;
+pub fn footprint(setting: &Setting) -> io::Result<String> {
+    let scratch = tempfile::tempdir_in(&setting.turns.place)?;
     let file = scratch.path().join("data");
     std::fs::write(&file, vec![7; 64 << 20])?;
     let (file, place) = (file.display(), scratch.path().display());
     let split = |line: String| -> Vec<String> { line.split_whitespace().map(str::to_owned).collect() };
-    let programs = [
+    let programs: [Case; 2] = [
         (
             "lodestone",
-            args.programs.lodestone(),
+            setting.programs.lodestone(),
             split(format!(
                 "run {place} --store {place}/store --size 256M --runtime 200ms --rounds 2 --quiet"
             )),
@@ -44,7 +33,7 @@ pub fn footprint(args: &FootprintArgs) -> io::Result<String> {
         ),
         (
             "fio",
-            args.programs.fio(),
+            setting.programs.fio(),
             split(format!(
                 "--name=a --directory={place} --size=256m --rw=randrw --ioengine=io_uring --iodepth=32 --direct=1 --bs=4k --runtime=2 --time_based"
             )),
@@ -53,19 +42,18 @@ pub fn footprint(args: &FootprintArgs) -> io::Result<String> {
             )),
         ),
     ];
-    let mut rows = Vec::new();
-    for (name, program, whole, quick) in &programs {
-        let (mut memory, mut start) = (Sample::default(), Sample::default());
-        for _ in 0..args.rounds {
-            memory.push(measured::run(program, whole)?.peak_bytes as f64 / 1e6);
-            start.push(first_io_ms(program, quick)?);
-        }
-        rows.push(vec![
-            (*name).to_owned(),
-            memory.shown(|mb| format!("{mb:.1} MB")),
-            start.shown(|ms| format!("{ms:.0} ms")),
-        ]);
+    let mut seen = vec![(Sample::default(), Sample::default()); programs.len()];
+    for turn in turns(setting.turns.rounds, programs.len()) {
+        let ((_, program, whole, quick), (memory, start)) = (&programs[turn], &mut seen[turn]);
+        memory.push(measured::run(program, whole)?.peak_bytes as f64 / 1e6);
+        start.push(first_io_ms(program, quick)?);
     }
+    let row = |((name, ..), (memory, start)): (&Case, &(Sample, Sample))| {
+        let (memory, start) =
+            (memory.shown(|mb| format!("{mb:.1} MB")), start.shown(|ms| format!("{ms:.0} ms")));
+        vec![(*name).to_owned(), memory, start]
+    };
+    let rows: Vec<Vec<String>> = programs.iter().zip(&seen).map(row).collect();
     Ok(markdown(&["", "peak memory", "start to first I/O"], &rows))
 }
 

@@ -8,7 +8,8 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::table::markdown;
+use crate::setting::{ROUNDS, turns};
+use crate::table::{Sample, markdown};
 
 /// Operations of the shorter of the two runs; the longer does twice as many, and what they differ by is the
 /// operations alone.
@@ -21,13 +22,16 @@ const TOLERANCE: f64 = 0.03;
 pub struct InstructionsArgs {
     /// Fail if a count is more than 3 % above the one that is kept
     #[arg(long)]
-    check: bool,
+    pub check: bool,
     /// Keep the counts as the ones to compare with
     #[arg(long, conflicts_with = "check")]
-    keep: bool,
+    pub keep: bool,
     /// fio, to be counted beside
     #[arg(long, value_name = "PATH")]
-    fio: Option<PathBuf>,
+    pub fio: Option<PathBuf>,
+    /// Rounds; all are counted in each
+    #[arg(long, default_value_t = ROUNDS)]
+    pub rounds: u32,
 }
 
 /// The kept counts, with the compiler that they belong to.
@@ -59,21 +63,18 @@ pub fn instructions(args: &InstructionsArgs) -> io::Result<String> {
     let (rustc, architecture) = (rustc()?, std::env::consts::ARCH.to_owned());
     let mut now = Kept { rustc, architecture, per_operation: BTreeMap::new() };
     let comparable = kept.filter(|kept| kept.rustc == now.rustc && kept.architecture == now.architecture);
+    let (ours, theirs) = count(args, scratch.path(), &file)?;
     let (mut rows, mut grown) = (Vec::new(), Vec::new());
-    for (name, engine, iodepth) in CASES {
-        let ours = per_operation(scratch.path(), |n| drive(&file, engine, iodepth, n))?;
-        let theirs = args
-            .fio
-            .as_ref()
-            .map(|fio| per_operation(scratch.path(), |n| Ok(fio_line(fio, &file, engine, iodepth, n))));
-        let before = comparable.as_ref().and_then(|kept| kept.per_operation.get(name).copied());
-        if let Some(before) = before.filter(|before| ours > before * (1.0 + TOLERANCE)) {
-            grown.push(format!("{name}: {ours:.1} instructions per operation, and {before:.1} are kept"));
+    for (((name, ..), ours), theirs) in CASES.iter().zip(&ours).zip(&theirs) {
+        let median = ours.median();
+        let before = comparable.as_ref().and_then(|kept| kept.per_operation.get(*name).copied());
+        if let Some(before) = before.filter(|before| median > before * (1.0 + TOLERANCE)) {
+            grown.push(format!("{name}: {median:.1} instructions per operation, and {before:.1} are kept"));
         }
-        let shown = |count: Option<f64>| count.map_or_else(|| "–".to_owned(), |count| format!("{count:.0}"));
-        let theirs = theirs.transpose()?;
-        rows.push(vec![name.to_owned(), shown(Some(ours)), shown(before), shown(theirs)]);
-        now.per_operation.insert(name.to_owned(), (ours * 10.0).round() / 10.0);
+        let whole = |count: f64| format!("{count:.0}");
+        let before = before.map_or_else(|| "–".to_owned(), whole);
+        rows.push(vec![(*name).to_owned(), ours.shown(whole), before, theirs.shown(whole)]);
+        now.per_operation.insert((*name).to_owned(), (median * 10.0).round() / 10.0);
     }
     if args.keep {
         std::fs::write(&kept_at, format!("{}\n", serde_json::to_string_pretty(&now)?))?;
@@ -89,6 +90,20 @@ pub fn instructions(args: &InstructionsArgs) -> io::Result<String> {
         return Err(io::Error::other(grown.join("\n")));
     }
     Ok(text)
+}
+
+/// Counts of ours and of fio's, which are none if it is not asked for, by case.
+fn count(args: &InstructionsArgs, scratch: &Path, file: &Path) -> io::Result<(Vec<Sample>, Vec<Sample>)> {
+    let mut ours = vec![Sample::default(); CASES.len()];
+    let mut theirs = ours.clone();
+    for turn in turns(args.rounds, CASES.len()) {
+        let (_, engine, iodepth) = CASES[turn];
+        ours[turn].push(per_operation(scratch, |n| drive(file, engine, iodepth, n))?);
+        if let Some(fio) = &args.fio {
+            theirs[turn].push(per_operation(scratch, |n| Ok(fio_line(fio, file, engine, iodepth, n)))?);
+        }
+    }
+    Ok((ours, theirs))
 }
 
 fn rustc() -> io::Result<String> {

@@ -1,12 +1,17 @@
 //! Lodestone beside its peers. Every figure here is a ratio of programs that ran in turn on the same machine
 //! in the same minutes; none is a test.
 
+pub mod all;
 pub mod contenders;
 pub mod drive;
 pub mod features;
 pub mod footprint;
 pub mod instructions;
+pub mod machine;
 pub mod measured;
 pub mod peers;
+pub mod scaling;
+pub mod setting;
+pub mod stamps;
 pub mod table;
 pub mod truth;

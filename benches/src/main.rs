@@ -2,15 +2,19 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program of tables")]
 
+use std::io;
 use std::process::ExitCode;
 
+use benches::all::all;
 use benches::drive::{DriveArgs, drive};
-use benches::features::{FeaturesArgs, features};
-use benches::footprint::{FootprintArgs, footprint};
+use benches::features::features;
+use benches::footprint::footprint;
 use benches::instructions::{InstructionsArgs, instructions};
 use benches::measured;
-use benches::peers::{PeersArgs, peers};
-use benches::truth::{TruthArgs, truth};
+use benches::peers::peers;
+use benches::setting::{Setting, Turns};
+use benches::stamps::stamps;
+use benches::truth::truth;
 use clap::{Parser, Subcommand};
 
 /// Measures Lodestone beside its peers
@@ -22,16 +26,20 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Everything below but `drive`, as one document in Markdown, with the machine that it is of
+    All(Setting),
     /// Rates and processor time beside fio, sysbench, elbencho and ioping
-    Peers(PeersArgs),
-    /// What each feature costs, and what a second job adds
-    Features(FeaturesArgs),
-    /// Memory, and the time to the first I/O
-    Footprint(FootprintArgs),
-    /// Reported latencies against what a slow file really took
-    Truth(TruthArgs),
+    Peers(Setting),
     /// Instructions per operation, counted by callgrind
     Instructions(InstructionsArgs),
+    /// What each feature costs, and what a second job adds
+    Features(Setting),
+    /// How far the stamps of batches are from those of single operations
+    Stamps(Turns),
+    /// Memory, and the time to the first I/O
+    Footprint(Setting),
+    /// Reported latencies against what a slow file really took
+    Truth(Setting),
     /// The engine alone on a file, for profilers: rate and processor time
     Drive(DriveArgs),
     /// Runs a program and prints what it cost
@@ -45,11 +53,13 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Peers(args) => peers(&args),
-        Command::Features(args) => features(&args),
-        Command::Footprint(args) => footprint(&args),
-        Command::Truth(args) => truth(&args),
+        Command::All(setting) => all(&setting, &mut io::stdout()).map(|()| String::new()),
+        Command::Peers(setting) => peers(&setting),
         Command::Instructions(args) => instructions(&args),
+        Command::Features(setting) => features(&setting),
+        Command::Stamps(turns) => stamps(&turns),
+        Command::Footprint(setting) => footprint(&setting),
+        Command::Truth(setting) => truth(&setting),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
         Command::Child { program, args } => measured::child(&program, &args),
     };

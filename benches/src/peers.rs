@@ -1,31 +1,16 @@
 //! Rates and processor time of all contenders, interleaved.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::path::Path;
+use std::fs;
+use std::io;
 
-use crate::contenders::{Contender, Group, Programs, Work, contenders};
+use crate::contenders::{Contender, Group, Work, contenders};
 use crate::measured;
+use crate::setting::{CACHED_BYTES, DISK_BYTES, Setting, make, turns};
 use crate::table::{Sample, markdown, rate, ratio};
 
-/// The shorter of the two runs of a sample: what it costs to start and to end is in both and cancels.
+/// The shorter of the two runs of a turn: what it costs to start and to end is in both and cancels.
 const SHORT_SECONDS: u32 = 2;
 const LONG_SECONDS: u32 = 5;
-const CACHED_BYTES: u64 = 1 << 20;
-const DISK_BYTES: u64 = 1 << 30;
-
-/// What is compared and how often.
-#[derive(Clone, Debug, clap::Args)]
-pub struct PeersArgs {
-    #[command(flatten)]
-    programs: Programs,
-    /// Directory for the test files, on the disk to be measured
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    place: std::path::PathBuf,
-    /// Rounds; all contenders take their turn in each
-    #[arg(long, default_value_t = 5)]
-    rounds: u32,
-}
 
 /// What one contender has shown.
 struct Row {
@@ -40,8 +25,8 @@ struct Row {
 ///
 /// # Errors
 /// The test files cannot be made.
-pub fn peers(args: &PeersArgs) -> io::Result<String> {
-    let scratch = tempfile::tempdir_in(&args.place)?;
+pub fn peers(setting: &Setting) -> io::Result<String> {
+    let scratch = tempfile::tempdir_in(&setting.turns.place)?;
     let mut text = String::new();
     for (title, name, bytes, direct) in [
         ("1 MiB file in the page cache", "cached", CACHED_BYTES, false),
@@ -50,51 +35,38 @@ pub fn peers(args: &PeersArgs) -> io::Result<String> {
         let file = scratch.path().join(name);
         make(&file, bytes)?;
         let work = Work { file, bytes, direct, scratch: scratch.path().to_owned() };
-        let rows = measure(contenders(&args.programs, &work), &work, args.rounds);
+        let rows = measure(contenders(&setting.programs, &work), &work, setting.turns.rounds);
         text.push_str(&format!("### {title}\n\n{}\n", shown(&rows)));
     }
     Ok(text)
-}
-
-/// A file of random bytes, on the disk and, if it is small, in the page cache.
-fn make(path: &Path, bytes: u64) -> io::Result<()> {
-    let mut random = vec![0; 1 << 20];
-    File::open("/dev/urandom")?.read_exact(&mut random)?;
-    let mut file = File::create(path)?;
-    for n in 0..bytes >> 20 {
-        random[..8].copy_from_slice(&n.to_le_bytes());
-        file.write_all(&random)?;
-    }
-    file.sync_all()
 }
 
 fn measure(contenders: Vec<Contender>, work: &Work, rounds: u32) -> Vec<Row> {
     let new =
         |contender| Row { contender, rate: Sample::default(), user_ns: Sample::default(), trouble: None };
     let mut rows: Vec<Row> = contenders.into_iter().map(new).collect();
-    for round in 0..rounds {
-        let first = round as usize % rows.len();
-        rows.rotate_left(first);
-        for row in rows.iter_mut().filter(|row| row.trouble.is_none()) {
-            if !work.direct {
-                // Whoever came before may have evicted it.
-                let _ = fs::read(&work.file);
-            }
-            match sample(&row.contender) {
-                Ok((rate, user_ns)) => {
-                    row.rate.push(rate);
-                    row.user_ns.push(user_ns);
-                }
-                Err(error) => row.trouble = Some(error.to_string()),
-            }
+    for turn in turns(rounds, rows.len()) {
+        let row = &mut rows[turn];
+        if row.trouble.is_some() {
+            continue;
         }
-        rows.rotate_right(first);
+        if !work.direct {
+            // Whoever came before may have evicted it.
+            let _ = fs::read(&work.file);
+        }
+        match one_turn(&row.contender) {
+            Ok((rate, user_ns)) => {
+                row.rate.push(rate);
+                row.user_ns.push(user_ns);
+            }
+            Err(error) => row.trouble = Some(error.to_string()),
+        }
     }
     rows
 }
 
 /// Rate, and nanoseconds of user time per operation: by what a long run has more than a short one.
-fn sample(contender: &Contender) -> io::Result<(f64, f64)> {
+fn one_turn(contender: &Contender) -> io::Result<(f64, f64)> {
     let run = |seconds: u32| {
         let (program, args) = contender.command(seconds);
         let cost = measured::run(&program, &args)?;

@@ -1,5 +1,8 @@
 //! What programs report against what really happened: a file whose every read takes a chosen time, by a
 //! server in user space that keeps the times that it really took.
+//!
+//! The file may be opened for writing, as sysbench does with all its files, but there is no writing: the server
+//! does not know the request.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,17 +18,13 @@ use serde_json::Value;
 
 use crate::contenders::Programs;
 use crate::measured;
-use crate::table::markdown;
+use crate::setting::{Setting, turns};
+use crate::table::{Sample, markdown};
 
 const FILE_BYTES: u64 = 64 << 20;
+/// The name under which sysbench looks for the first of its files, in its working directory.
+const FILE_NAME: &str = "test_file.0";
 const SECONDS: u32 = 2;
-
-/// What is compared.
-#[derive(Clone, Debug, clap::Args)]
-pub struct TruthArgs {
-    #[command(flatten)]
-    programs: Programs,
-}
 
 /// How long reads take.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +95,7 @@ const KEPT: Duration = Duration::from_secs(3600);
 
 impl Filesystem for SlowFile {
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        if name == "data" {
+        if name == FILE_NAME {
             reply.entry(&KEPT, &attributes(2), fuser::Generation(0));
         } else {
             reply.error(Errno::ENOENT);
@@ -148,16 +147,15 @@ struct Target {
 }
 
 impl Target {
-    fn mount() -> io::Result<Self> {
-        let scratch = tempfile::tempdir()?;
+    fn mount(place: &Path) -> io::Result<Self> {
+        let scratch = tempfile::tempdir_in(place)?;
         let point = scratch.path().join("mount");
         std::fs::create_dir(&point)?;
         let state = Arc::new(Mutex::new(State::new(Delay::Fixed(Duration::ZERO))));
         let mut config = Config::default();
-        config.mount_options.push(MountOption::RO);
         config.mount_options.push(MountOption::FSName("lodestone-truth".to_owned()));
         let session = fuser::spawn_mount(SlowFile(Arc::clone(&state)), &point, &config)?;
-        Ok(Self { state, file: point.join("data"), _session: session, scratch })
+        Ok(Self { state, file: point.join(FILE_NAME), _session: session, scratch })
     }
 
     /// Runs a program against a delay: what it printed, and what the reads really took, sorted.
@@ -214,9 +212,33 @@ impl Figures {
         Some(Self { mean: mean / 1e3, p50: f64::NAN, p99: f64::NAN })
     }
 
-    fn cells(self) -> [String; 3] {
+    /// The mean from the sum of all latencies, which is told in milliseconds with two decimals, and the number of
+    /// events, because the mean itself has no more decimals; the percentiles from the histogram, with three
+    /// decimals, by sysbench's own rule: the first bucket up to which that share of all has been counted.
+    fn of_sysbench(stdout: &str) -> Option<Self> {
+        let number = |name: &str| -> Option<f64> {
+            stdout.lines().find_map(|line| line.trim().strip_prefix(name)?.trim().parse().ok())
+        };
+        let bucket = |line: &str| -> Option<(f64, f64)> {
+            let (ms, rest) = line.split_once('|')?;
+            Some((ms.trim().parse().ok()?, rest.split_whitespace().last()?.parse().ok()?))
+        };
+        let buckets: Vec<(f64, f64)> = stdout.lines().filter_map(bucket).collect();
+        let all: f64 = buckets.iter().map(|(_, count)| count).sum();
+        let at = |share: f64| {
+            let mut seen = 0.0;
+            let reached = |(_, count): &&(f64, f64)| {
+                seen += count;
+                seen >= (all * share).round()
+            };
+            Some(buckets.iter().find(reached)?.0 * 1e3)
+        };
+        let mean = number("sum:")? * 1e3 / number("total number of events:")?;
+        Some(Self { mean, p50: at(0.5)?, p99: at(0.99)? })
+    }
+
+    fn values(self) -> [f64; 3] {
         [self.mean, self.p50, self.p99]
-            .map(|us| if us.is_nan() { "–".to_owned() } else { format!("{us:.1}") })
     }
 
     fn minus(self, other: Self) -> Self {
@@ -224,47 +246,133 @@ impl Figures {
     }
 }
 
-type Reader = fn(&str) -> Option<Figures>;
-
-fn lodestone(programs: &Programs, target: &Target, options: &str) -> (String, String) {
-    let (file, store) = (target.file.display(), target.scratch.path().join("store"));
-    let line = format!(
-        "run {file} --store {} --rw randread --bs 4k --direct false --cache warm --rounds 1 --json --quiet {options}",
-        store.display()
-    );
-    (programs.lodestone(), line)
+/// A program with its way of working, and what it has shown.
+struct Contender {
+    name: String,
+    command: (String, String),
+    read: fn(&str) -> Option<Figures>,
+    /// Mean, median and 99th percentile, as told and by how much that is above the truth.
+    told: [Sample; 3],
+    above: [Sample; 3],
+    /// Why it could not be measured.
+    trouble: Option<String>,
 }
 
-fn fio(programs: &Programs, file: &Path, options: &str) -> (String, String) {
+impl Contender {
+    fn new(name: String, command: (String, String), read: fn(&str) -> Option<Figures>) -> Self {
+        let none = || [Sample::default(), Sample::default(), Sample::default()];
+        Self { name, command, read, told: none(), above: none(), trouble: None }
+    }
+
+    fn one_turn(&mut self, target: &Target, delay: Delay) -> io::Result<()> {
+        let (stdout, took) = target.run(delay, &self.command)?;
+        let told = (self.read)(&stdout)
+            .ok_or_else(|| io::Error::other(format!("its output has no latencies: {stdout}")))?;
+        let above = told.minus(Figures::of_sorted(&took));
+        for (samples, figures) in [(&mut self.told, told), (&mut self.above, above)] {
+            let told = samples.iter_mut().zip(figures.values()).filter(|(_, us)| !us.is_nan());
+            told.for_each(|(sample, us)| sample.push(us));
+        }
+        Ok(())
+    }
+
+    /// Its row beside the truth: name, what it told, and by how much that is above the truth.
+    fn row_beside_truth(&self) -> Vec<String> {
+        let told = self.told.iter().map(|sample| microseconds(sample.median()));
+        self.row(told.chain(self.above.iter().map(|sample| sample.shown(microseconds))))
+    }
+
+    /// Its row where only arithmetic knows the truth: name and what it told.
+    fn row_alone(&self) -> Vec<String> {
+        self.row(self.told.iter().map(|sample| sample.shown(microseconds)))
+    }
+
+    fn row(&self, cells: impl Iterator<Item = String>) -> Vec<String> {
+        if let Some(trouble) = &self.trouble {
+            let why = trouble.lines().next().unwrap_or_default();
+            return vec![self.name.clone(), format!("not measured: {why}")];
+        }
+        [self.name.clone()].into_iter().chain(cells).collect()
+    }
+}
+
+fn microseconds(us: f64) -> String {
+    if us.is_nan() { "–".to_owned() } else { format!("{us:.1}") }
+}
+
+fn lodestone(programs: &Programs, target: &Target, engine: &str, options: &str) -> Contender {
+    let (file, store) = (target.file.display(), target.scratch.path().join("store"));
+    let line = format!(
+        "run {file} --store {} --rw randread --bs 4k --direct false --cache warm --rounds 1 --json --quiet \
+         --engine {engine} {options}",
+        store.display()
+    );
+    Contender::new(format!("lodestone, {engine}"), (programs.lodestone(), line), Figures::of_lodestone)
+}
+
+fn fio(programs: &Programs, target: &Target, engine: &str, options: &str) -> Contender {
     let line = format!(
         "--name=a --filename={} --rw=randread --bs=4k --time_based --invalidate=0 --lat_percentiles=1 \
-         --output-format=json {options}",
-        file.display()
+         --output-format=json --ioengine={engine} {options}",
+        target.file.display()
     );
-    (programs.fio(), line)
+    Contender::new(format!("fio, {engine}"), (programs.fio(), line), Figures::of_fio)
+}
+
+fn sysbench(programs: &Programs, target: &Target, options: &str) -> Contender {
+    let directory = target.file.parent().unwrap_or(Path::new("."));
+    let line = format!(
+        "--chdir={} {} fileio --file-total-size={FILE_BYTES} --file-num=1 --file-test-mode=rndrd \
+         --file-block-size=4096 --file-io-mode=sync --threads=1 --histogram=on {options} run",
+        directory.display(),
+        programs.sysbench.display()
+    );
+    Contender::new("sysbench".to_owned(), ("env".to_owned(), line), Figures::of_sysbench)
+}
+
+fn ioping(programs: &Programs, target: &Target, options: &str) -> Contender {
+    let program = programs.ioping.display().to_string();
+    let line = format!("-C -B -q -s 4k -S {FILE_BYTES} {options} {}", target.file.display());
+    Contender::new("ioping".to_owned(), (program, line), Figures::of_ioping)
+}
+
+const ENGINES: [&str; 3] = ["psync", "io_uring", "libaio"];
+
+/// Everybody, one read after the other.
+fn closed_loops(programs: &Programs, target: &Target) -> Vec<Contender> {
+    let mut all: Vec<Contender> = Vec::new();
+    for engine in ENGINES {
+        all.push(lodestone(programs, target, engine, &format!("--runtime {SECONDS}s")));
+        all.push(fio(programs, target, engine, &format!("--runtime={SECONDS}")));
+    }
+    all.push(sysbench(programs, target, &format!("--time={SECONDS}")));
+    all.push(ioping(programs, target, &format!("-i 0 -w {SECONDS}")));
+    all
+}
+
+/// Everybody, with reads offered at a rate, and room for a backlog where a program has any.
+fn open_loops(programs: &Programs, target: &Target) -> Vec<Contender> {
+    let mut all: Vec<Contender> = Vec::new();
+    for (engine, depth) in ENGINES.into_iter().zip([1, 1024, 1024]) {
+        let options =
+            format!("--iodepth {depth} --rate-iops {OFFERED} --runtime {OPEN_SECONDS}s --interval 1s");
+        all.push(lodestone(programs, target, engine, &options));
+        let options = format!("--iodepth={depth} --rate_iops={OFFERED} --runtime={OPEN_SECONDS}");
+        all.push(fio(programs, target, engine, &options));
+    }
+    all.push(sysbench(programs, target, &format!("--rate={OFFERED} --time={OPEN_SECONDS}")));
+    let between_us = 1e6 / OFFERED;
+    all.push(ioping(programs, target, &format!("-i {between_us}us -w {OPEN_SECONDS}")));
+    all
 }
 
 /// Sets figures against the truth: fixed delays, two modes, and a stall in an open loop.
 ///
 /// # Errors
-/// There is no FUSE here, or a program cannot be run.
-pub fn truth(args: &TruthArgs) -> io::Result<String> {
-    let target = Target::mount()?;
-    let programs = &args.programs;
-    let mut contenders: Vec<(String, (String, String), Reader)> = Vec::new();
-    for engine in ["psync", "io_uring", "libaio"] {
-        let options = format!("--engine {engine} --runtime {SECONDS}s");
-        contenders.push((
-            format!("lodestone, {engine}"),
-            lodestone(programs, &target, &options),
-            Figures::of_lodestone,
-        ));
-        let options = format!("--ioengine={engine} --runtime={SECONDS}");
-        contenders.push((format!("fio, {engine}"), fio(programs, &target.file, &options), Figures::of_fio));
-    }
-    let ioping = programs.ioping.to_string_lossy().into_owned();
-    let line = format!("-C -B -q -i 0 -s 4k -S {FILE_BYTES} -w {SECONDS} {}", target.file.display());
-    contenders.push(("ioping".to_owned(), (ioping, line), Figures::of_ioping));
+/// There is no FUSE here, or nothing can be made in the place.
+pub fn truth(setting: &Setting) -> io::Result<String> {
+    let target = Target::mount(&setting.turns.place)?;
+    let (programs, rounds) = (&setting.programs, setting.turns.rounds);
     let (us, ms) = (Duration::from_micros, Duration::from_millis);
     let mut text = String::new();
     for (title, delay) in [
@@ -272,53 +380,34 @@ pub fn truth(args: &TruthArgs) -> io::Result<String> {
         ("1 ms", Delay::Fixed(ms(1))),
         ("Nine of ten 100 µs, one of ten 2 ms", Delay::TwoModes(us(100), ms(2))),
     ] {
-        let mut rows = Vec::new();
-        for (name, command, read) in &contenders {
-            let (stdout, took) = target.run(delay, command)?;
-            let told =
-                read(&stdout).ok_or_else(|| io::Error::other(format!("{name}: no figures in {stdout}")))?;
-            let mut row = vec![name.clone()];
-            row.extend(told.cells());
-            row.extend(told.minus(Figures::of_sorted(&took)).cells());
-            rows.push(row);
-        }
+        let contenders = measure(closed_loops(programs, &target), &target, delay, rounds);
+        let rows: Vec<Vec<String>> = contenders.iter().map(Contender::row_beside_truth).collect();
         let head = ["µs", "mean", "p50", "p99", "mean − truth", "p50 − truth", "p99 − truth"];
         text.push_str(&format!("### {title}\n\n{}\n", markdown(&head, &rows)));
     }
-    text.push_str(&stall(programs, &target)?);
-    Ok(text)
+    // One second's stall in an open loop at a tenth of the capacity.
+    let (base, at, stall) = (us(200), Duration::from_secs(5), Duration::from_secs(1));
+    let contenders = measure(open_loops(programs, &target), &target, Delay::Stall(base, at, stall), rounds);
+    let arithmetic = expected(base, at, stall).values().map(microseconds);
+    let mut rows = vec![["arithmetic".to_owned()].into_iter().chain(arithmetic).collect()];
+    rows.extend(contenders.iter().map(Contender::row_alone));
+    let table = markdown(&["µs", "mean", "p50", "p99"], &rows);
+    let title = format!("A stall of 1 s in {OPEN_SECONDS} s, {OFFERED} reads a second offered, 200 µs each");
+    Ok(format!("{text}### {title}\n\n{table}"))
+}
+
+fn measure(mut contenders: Vec<Contender>, target: &Target, delay: Delay, rounds: u32) -> Vec<Contender> {
+    for turn in turns(rounds, contenders.len()) {
+        let contender = &mut contenders[turn];
+        if contender.trouble.is_none() {
+            contender.trouble = contender.one_turn(target, delay).err().map(|error| error.to_string());
+        }
+    }
+    contenders
 }
 
 const OFFERED: f64 = 500.0;
 const OPEN_SECONDS: u64 = 10;
-
-/// One second's stall in ten seconds of an open loop at a tenth of the capacity.
-fn stall(programs: &Programs, target: &Target) -> io::Result<String> {
-    let (base, at, stall) = (Duration::from_micros(200), Duration::from_secs(5), Duration::from_secs(1));
-    let delay = Delay::Stall(base, at, stall);
-    let open = format!("--rate-iops {OFFERED} --runtime {OPEN_SECONDS}s --interval 1s");
-    let mut contenders: Vec<(String, (String, String), Reader)> = Vec::new();
-    for (engine, depth) in [("psync", 1), ("io_uring", 1024), ("libaio", 1024)] {
-        let options = format!("--engine {engine} --iodepth {depth} {open}");
-        contenders.push((
-            format!("lodestone, {engine}"),
-            lodestone(programs, target, &options),
-            Figures::of_lodestone,
-        ));
-    }
-    let options = format!("--ioengine=psync --rate_iops={OFFERED} --runtime={OPEN_SECONDS}");
-    contenders.push(("fio, psync".to_owned(), fio(programs, &target.file, &options), Figures::of_fio));
-    let expected = expected(base, at, stall);
-    let mut rows = vec![[vec!["arithmetic".to_owned()], expected.cells().to_vec()].concat()];
-    for (name, command, read) in contenders {
-        let (stdout, _) = target.run(delay, &command)?;
-        let told =
-            read(&stdout).ok_or_else(|| io::Error::other(format!("{name}: no figures in {stdout}")))?;
-        rows.push([vec![name], told.cells().to_vec()].concat());
-    }
-    let table = markdown(&["µs", "mean", "p50", "p99"], &rows);
-    Ok(format!("### A stall of 1 s in 10 s, {OFFERED} reads a second offered, 200 µs each\n\n{table}\n"))
-}
 
 /// Latencies from the intended starts, of a server that does one at a time.
 fn expected(base: Duration, at: Duration, stall: Duration) -> Figures {
@@ -354,6 +443,14 @@ mod tests {
         let report = r#"{"jobs":[{"read":{"lat_ns":{"mean":5000,"percentile":{"50.000000":4000,"99.000000":9000}}}}]}"#;
         assert_eq!(Figures::of_fio(report), Some(Figures { mean: 5.0, p50: 4.0, p99: 9.0 }));
         assert_eq!(Figures::of_ioping("9 1000 9 4 1 2000 3 4 9 1000").unwrap().mean, 2.0);
+        // Half of five is two and a half, which sysbench rounds to three.
+        let report = "Latency histogram (values are in milliseconds)\n       value  ---- distribution ---- count\n\
+            \x20      0.064 |*****  2\n       1.021 |*****  1\n      10.000 |**     2\n\
+            General statistics:\n    total number of events:   5\n\
+            Latency (ms):\n         avg:   4.23\n         sum:   21.15\n";
+        let told = Figures::of_sysbench(report).unwrap().values().map(f64::round);
+        assert_eq!(told, [4230.0, 1021.0, 10_000.0]);
+        assert_eq!(Figures::of_sysbench("FATAL: Cannot open file"), None);
         assert_eq!(Figures::of_sorted(&[1000, 2000, 3000, 10_000]).p50, 2.0);
     }
 }

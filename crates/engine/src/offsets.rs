@@ -129,7 +129,7 @@ impl BlockOrder {
 const AHEAD: usize = 64;
 
 /// The places of one direction, drawn ahead.
-pub(crate) struct Places {
+pub struct Places {
     order: BlockOrder,
     /// Bytes of the data set at which the region starts, and bytes of a block.
     start: u64,
@@ -140,6 +140,9 @@ pub(crate) struct Places {
 
 impl Places {
     /// The places of blocks of `block_bytes` in `len` bytes from `start`.
+    ///
+    /// # Panics
+    /// If there is no room for a block, or the distribution's parameters are out of their documented range.
     pub fn new(
         pattern: &Pattern,
         start: u64,

@@ -1,0 +1,135 @@
+//! The machine and the programs that a document is of.
+
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use host::Roots;
+use model::{Host, LayerKind, Target};
+
+use crate::contenders::Programs;
+use crate::setting::Turns;
+
+/// Two paragraphs: the machine with the storage of the place, and the versions of the programs.
+///
+/// # Errors
+/// The place is not there.
+pub fn described(programs: &Programs, turns: &Turns) -> io::Result<String> {
+    let roots = Roots::default();
+    let place = turns.place.to_string_lossy();
+    let target = host::target::inspect(&roots, &place).map_err(io::Error::other)?;
+    let machine = machine(&host::identify(&roots), &target);
+    let versions: Vec<String> = versions(programs)
+        .into_iter()
+        .map(|(name, version)| match version {
+            Some(version) => format!("{name} {version}"),
+            None => format!("{name} is not here"),
+        })
+        .collect();
+    Ok(format!("The machine: {machine}.\n\nThe programs: {}.\n", versions.join(", ")))
+}
+
+fn machine(host: &Host, target: &Target) -> String {
+    let gigabytes = host.memory_bytes as f64 / 1e9;
+    let os = host.os.as_ref().map(|os| format!(", {os}")).unwrap_or_default();
+    format!(
+        "{}, {} processors, {gigabytes:.1} GB of memory, Linux {}{os}; {}",
+        host.cpu,
+        host.cpus,
+        host.kernel,
+        storage(target)
+    )
+}
+
+/// From the filesystem down, such as `ext4 on dm-0 on sda (Make and Model)`.
+fn storage(target: &Target) -> String {
+    let layer = |layer: &model::Layer| {
+        let facts = layer.facts.get("model").filter(|_| layer.kind == LayerKind::Disk);
+        facts.map_or_else(|| layer.name.clone(), |model| format!("{} ({model})", layer.name))
+    };
+    target.stack.iter().map(layer).collect::<Vec<_>>().join(" on ")
+}
+
+/// What each program says of itself, without its name.
+fn versions(programs: &Programs) -> Vec<(&'static str, Option<String>)> {
+    let said = |program: &str, flag: &str| said(Path::new(program), flag);
+    let shown = |path: &Path| path.to_string_lossy().into_owned();
+    let last = |text: String| text.split_whitespace().last().map(str::to_owned);
+    let fio = said(&programs.fio(), "--version");
+    vec![
+        ("lodestone", said(&programs.lodestone(), "--version").and_then(last)),
+        ("fio", fio.map(|text| text.trim().trim_start_matches("fio-").to_owned())),
+        ("elbencho", said(&shown(&programs.elbencho), "--version").as_deref().and_then(of_elbencho)),
+        ("sysbench", said(&shown(&programs.sysbench), "--version").as_deref().and_then(of_sysbench)),
+        ("ioping", said(&shown(&programs.ioping), "-v").and_then(last)),
+    ]
+}
+
+/// What a program prints when asked for its version; `None` if it cannot be run or fails.
+fn said(program: &Path, flag: &str) -> Option<String> {
+    let output = Command::new(program).arg(flag).output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// From the line ` * Version: 3.1-10`.
+fn of_elbencho(text: &str) -> Option<String> {
+    text.lines().find_map(|line| Some(line.split_once("Version:")?.1.trim().to_owned()))
+}
+
+/// From `sysbench 1.0.20` or `sysbench 1.0.20 (using …)`.
+fn of_sysbench(text: &str) -> Option<String> {
+    text.split_whitespace().nth(1).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Layer, TargetKind};
+
+    #[test]
+    fn versions_are_read() {
+        let elbencho = "elbencho\n * Version: 3.1-10\n * Net protocol version: 3.1.3\n";
+        assert_eq!(of_elbencho(elbencho).as_deref(), Some("3.1-10"));
+        assert_eq!(of_sysbench("sysbench 1.0.20 (using system LuaJIT)\n").as_deref(), Some("1.0.20"));
+        assert_eq!(of_sysbench(""), None);
+        assert_eq!(said(Path::new("/nonexistent/program"), "--version"), None);
+    }
+
+    #[test]
+    fn the_machine_is_told_with_its_storage() {
+        let layer = |kind, name: &str, model: Option<&str>| Layer {
+            kind,
+            name: name.to_owned(),
+            level: 0,
+            device: None,
+            facts: model.map(|model| ("model".to_owned(), model.to_owned())).into_iter().collect(),
+        };
+        let target = Target {
+            name: "x".to_owned(),
+            path: "/x".into(),
+            kind: TargetKind::Directory,
+            size_bytes: 0,
+            free_bytes: 0,
+            block_bytes: 4096,
+            direct: true,
+            writable: true,
+            stack: vec![
+                layer(LayerKind::Filesystem, "ext4", None),
+                layer(LayerKind::Disk, "sda", Some("Fast")),
+            ],
+        };
+        let host = Host {
+            cpu: "CPU".to_owned(),
+            cpus: 2,
+            memory_bytes: 25_300_000_000,
+            kernel: "6.1".to_owned(),
+            os: Some("Debian 12".to_owned()),
+            name: "secret".to_owned(),
+            ..Host::default()
+        };
+        assert_eq!(
+            machine(&host, &target),
+            "CPU, 2 processors, 25.3 GB of memory, Linux 6.1, Debian 12; ext4 on sda (Fast)"
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! How far the figures of batches stamped together are from those of operations stamped one by one.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use engine::StampComparison;
+use model::{EngineKind, Histogram};
+
+use crate::drive::{DriveArgs, drive};
+use crate::setting::{CACHED_BYTES, DISK_BYTES, Turns, make, turns};
+use crate::table::{Sample, markdown};
+
+/// Where, with which engine, at which depth; and how many operations, a few seconds' worth.
+struct Case {
+    disk: bool,
+    engine: EngineKind,
+    iodepth: u32,
+    ops: u64,
+}
+
+const CASES: [Case; 6] = [
+    Case { disk: true, engine: EngineKind::Psync, iodepth: 1, ops: 30_000 },
+    Case { disk: true, engine: EngineKind::IoUring, iodepth: 1, ops: 30_000 },
+    Case { disk: true, engine: EngineKind::IoUring, iodepth: 32, ops: 150_000 },
+    Case { disk: true, engine: EngineKind::Libaio, iodepth: 32, ops: 150_000 },
+    Case { disk: false, engine: EngineKind::IoUring, iodepth: 32, ops: 2_000_000 },
+    Case { disk: false, engine: EngineKind::Psync, iodepth: 1, ops: 2_000_000 },
+];
+
+impl Case {
+    fn name(&self) -> String {
+        let place = if self.disk { "disk, direct" } else { "cached file" };
+        match self.engine {
+            EngineKind::Psync => format!("{place}, psync"),
+            engine => format!("{place}, {}, depth {}", engine.name(), self.iodepth),
+        }
+    }
+
+    fn run(&self, file: &Path) -> io::Result<StampComparison> {
+        if !self.disk {
+            // Something else may have evicted it.
+            let _ = fs::read(file);
+        }
+        let reads = DriveArgs::reads(file.to_owned(), self.engine, self.iodepth);
+        let args = DriveArgs { ops: self.ops, direct: self.disk, compare_stamps: true, ..reads };
+        drive(&args)?.stamps.ok_or_else(|| io::Error::other("the engine has not compared its stamps"))
+    }
+}
+
+/// The same operations stamped both ways: what the stamps of single operations have more, in per cent.
+///
+/// # Errors
+/// The test files cannot be made, or an engine fails.
+pub fn stamps(args: &Turns) -> io::Result<String> {
+    let scratch = tempfile::tempdir_in(&args.place)?;
+    let [cached, disk] = ["cached", "disk"].map(|name| scratch.path().join(name));
+    make(&cached, CACHED_BYTES)?;
+    make(&disk, DISK_BYTES)?;
+    let mut seen = vec![[Sample::default(), Sample::default(), Sample::default()]; CASES.len()];
+    for turn in turns(args.rounds, CASES.len()) {
+        let case = &CASES[turn];
+        let more = more_percent(&case.run(if case.disk { &disk } else { &cached })?);
+        seen[turn].iter_mut().zip(more).for_each(|(sample, percent)| sample.push(percent));
+    }
+    let row = |(case, more): (&Case, &[Sample; 3])| {
+        let cells = more.iter().map(|sample| sample.shown(signed_percent));
+        [case.name()].into_iter().chain(cells).collect()
+    };
+    let rows: Vec<Vec<String>> = CASES.iter().zip(&seen).map(row).collect();
+    Ok(markdown(&["", "mean", "p50", "p99"], &rows))
+}
+
+fn signed_percent(percent: f64) -> String {
+    format!("{percent:+.2} %").replace('-', "−")
+}
+
+/// By how many per cent mean, median and 99th percentile of the stamps of each operation are above those of
+/// the batches; NaN where there was nothing.
+pub fn more_percent(stamps: &StampComparison) -> [f64; 3] {
+    let (batch, each) = (figures_ns(&stamps.batch), figures_ns(&stamps.each));
+    [0, 1, 2].map(|i| (each[i] / batch[i] - 1.0) * 100.0)
+}
+
+/// Mean, median and 99th percentile in nanoseconds.
+pub fn figures_ns(histogram: &Histogram) -> [f64; 3] {
+    let percentile = |percent| histogram.percentile_ns(percent).map(|ns| ns as f64);
+    [histogram.mean_ns(), percentile(50.0), percentile(99.0)].map(|ns| ns.unwrap_or(f64::NAN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::LatencyRecorder;
+
+    #[test]
+    fn what_single_stamps_have_more_is_in_per_cent_of_the_batches() {
+        let of = |ns: [u64; 3]| {
+            let mut recorder = LatencyRecorder::new();
+            ns.into_iter().for_each(|ns| recorder.record(ns));
+            recorder.finish()
+        };
+        let stamps = StampComparison { batch: of([40, 50, 60]), each: of([40, 55, 90]) };
+        let more = more_percent(&stamps);
+        let rounded = more.map(|percent| (percent * 10.0).round() / 10.0);
+        assert_eq!(rounded, [23.3, 10.0, 50.0]);
+    }
+}
