@@ -1,6 +1,10 @@
 //! Lodestone beside its peers. Every figure here is a ratio of programs that ran in turn on the same machine
 //! in the same minutes; none is a test.
 
+/// How sure the answers are, by simulation.
+pub mod certainty {
+    pub mod repeats;
+}
 pub mod contenders;
 pub mod drive;
 pub mod features;

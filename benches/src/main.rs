@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+use benches::certainty::repeats::{RepeatsArgs, repeats};
 use benches::drive::{DriveArgs, drive};
 use benches::features::{FeaturesArgs, features};
 use benches::footprint::{FootprintArgs, footprint};
@@ -34,6 +35,8 @@ enum Command {
     Instructions(InstructionsArgs),
     /// The engine alone on a file, for profilers: rate and processor time
     Drive(DriveArgs),
+    /// False alarms and power of what is looked for in the repeats, by simulation
+    Repeats(RepeatsArgs),
     /// Runs a program and prints what it cost
     #[command(hide = true)]
     Child {
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Truth(args) => truth(&args),
         Command::Instructions(args) => instructions(&args),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
+        Command::Repeats(args) => Ok(repeats(&args)),
         Command::Child { program, args } => measured::child(&program, &args),
     };
     match result {
