@@ -15,7 +15,7 @@ use crate::table::markdown;
 #[derive(Args)]
 pub struct RepeatsArgs {
     /// Simulated measurements behind each figure
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 5_000)]
     draws: usize,
     /// Print the limits of the outlier look (crates/analyse/src/repeats/outliers.rs) instead; takes minutes
     #[arg(long)]
@@ -29,10 +29,10 @@ pub fn repeats(args: &RepeatsArgs) -> String {
     }
     [
         false_alarms(args.draws),
-        clean_runs(args.draws / 20),
-        power(args.draws / 5),
-        rivals(args.draws / 2),
-        transients(args.draws / 5),
+        clean_runs(args.draws / 5),
+        power(args.draws / 2),
+        rivals(args.draws),
+        transients(args.draws),
     ]
     .join("\n")
 }
