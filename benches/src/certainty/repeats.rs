@@ -3,7 +3,7 @@
 //! Each figure is a share of simulated measurements or runs. The seed is fixed, so that the tables of
 //! METHODOLOGY.md can be made again.
 
-use analyse::{Look, Work, look, looks, steady_state, transient};
+use analyse::{HoursVerdict, Look, Work, by_hour, look, looks, steady_state, transient};
 use clap::Args;
 use rand_distr::{Distribution, StandardNormal, StudentT, Uniform};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,7 +15,7 @@ use crate::table::markdown;
 #[derive(Args)]
 pub struct RepeatsArgs {
     /// Simulated measurements behind each figure
-    #[arg(long, default_value_t = 5_000)]
+    #[arg(long, default_value_t = 4_000)]
     draws: usize,
     /// Print the limits of the outlier look (crates/analyse/src/repeats/outliers.rs) instead; takes minutes
     #[arg(long)]
@@ -29,10 +29,12 @@ pub fn repeats(args: &RepeatsArgs) -> String {
     }
     [
         false_alarms(args.draws),
+        fixed_limit(args.draws),
         clean_runs(args.draws / 5),
         power(args.draws / 2),
-        rivals(args.draws),
+        rivals(args.draws / 2),
         transients(args.draws),
+        hours(args.draws / 10),
     ]
     .join("\n")
 }
@@ -327,11 +329,9 @@ fn largest_gap(sorted: &[f64]) -> f64 {
     gaps.fold(0.0, f64::max) / (sorted[n - 1] - sorted[0])
 }
 
-/// The dip of sorted values: the least distance of their distribution function from a unimodal one
-/// (Hartigan and Hartigan, "The Dip Test of Unimodality", Ann. Statist. 13, 1985). A function that is convex
-/// up to some value and concave from there on lies within `d` of the steps if and only if the convex hull
-/// from below of the steps' upper corners and the concave hull from above of their lower corners are at most
-/// 2 d apart on their sides, so the dip is half of the smallest such distance over all places of the mode.
+/// The dip of sorted values: the least distance of their distribution function from a unimodal one, which
+/// is convex up to its mode and concave from there on (Hartigan and Hartigan, "The Dip Test of
+/// Unimodality", Ann. Statist. 13, 1985). Left and right of a mode the distances do not depend on each other.
 fn dip(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     let left = side_errors(sorted);
@@ -347,8 +347,8 @@ fn side_errors(sorted: &[f64]) -> Vec<f64> {
     let mut errors = Vec::with_capacity(sorted.len());
     for last in 0..sorted.len() {
         let mut worst = 1.0 / n;
-        // Convex means below every chord: from the lower corner at i to that at j, no upper corner between
-        // may stand above the chord by more than twice the distance.
+        // A convex function at most d from the steps is at most d above a step's lower corner and so below
+        // the chord of two such corners, lifted by d; between, it is at least the upper corner less d.
         for i in 0..last {
             for j in i + 1..=last {
                 let slope = (j - i) as f64 / n / (sorted[j] - sorted[i]).max(f64::MIN_POSITIVE);
@@ -423,26 +423,81 @@ fn transients(draws: usize) -> String {
     )
 }
 
+/// Runs at hours of days: how often hours are said to differ.
+fn hours(draws: usize) -> String {
+    /// What is there, the hours of each day in turn, the speed in the evening.
+    type Case = (&'static str, &'static [&'static [u8]], f64);
+    let cases: [Case; 6] = [
+        ("equal hours, 8 and 20 h each day", &[&[8, 20]], 1.0),
+        ("equal hours, 3, 9, 15 and 21 h each day", &[&[3, 9, 15, 21]], 1.0),
+        ("equal hours, one each day: 8, 20, 8, …", &[&[8], &[20]], 1.0),
+        ("20 h 10 % slower, 8 and 20 h each day", &[&[8, 20]], 0.9),
+        ("21 h 10 % slower, 3, 9, 15 and 21 h each day", &[&[3, 9, 15, 21]], 0.9),
+        ("20 h 10 % slower, one each day", &[&[8], &[20]], 0.9),
+    ];
+    const DAYS: [usize; 4] = [3, 5, 8, 20];
+    let mut rows = Vec::new();
+    for (name, pattern, evening) in cases {
+        let mut row = vec![name.to_owned()];
+        for days in DAYS {
+            let mut rng = generator(days as u64);
+            let mut differs = || {
+                let levels = Noise::LogNormal.values(days, 0.10, &mut rng);
+                let mut runs = Vec::new();
+                for (day, level) in levels.into_iter().enumerate() {
+                    for hour in pattern[day % pattern.len()] {
+                        let speed = if *hour >= 20 { evening } else { 1.0 };
+                        let noise = Noise::LogNormal.values(1, 0.03, &mut rng)[0] / 100.0;
+                        runs.push((*hour, day as i64, level * speed * noise));
+                    }
+                }
+                by_hour(&runs).verdict == HoursVerdict::Differ
+            };
+            row.push(percent((0..draws).filter(|_| differs()).count(), draws));
+        }
+        rows.push(row);
+    }
+    format!(
+        "Runs of one step by hour of the day, days spread by 10 %, runs within a day by 3 %: % of {draws} in which the \
+         hours are said to differ\n\n{}",
+        markdown(&["what is there", "3 days", "5", "8", "20"], &rows)
+    )
+}
+
 /// The limits of the modified z-score, as the table in the code has them.
 fn outlier_limits(draws: usize) -> String {
     let mut out = String::new();
     for n in (5..=30).chain([40, 60, 100]) {
         let mut rng = generator(n as u64);
-        let mut farthest: Vec<f64> = (0..draws)
-            .map(|_| {
-                let mut values = Noise::Normal.errors(n, &mut rng);
-                let middle = median(&mut values);
-                values.iter_mut().for_each(|v| *v = (*v - middle).abs());
-                let usual = median(&mut values);
-                0.6745 * values[n - 1] / usual
-            })
-            .collect();
+        let mut farthest: Vec<f64> = (0..draws).map(|_| farthest(n, &mut rng)).collect();
         farthest.sort_by(f64::total_cmp);
         let at = |level: f64| farthest[((1.0 - level) * draws as f64) as usize];
         let [a, b, c, d] = [0.05, 0.01, 0.001, 0.0001].map(at);
         out.push_str(&format!("    ({n}, [{a:.2}, {b:.2}, {c:.2}, {d:.2}]),\n"));
     }
     out
+}
+
+/// The largest modified z-score of `n` normal values.
+fn farthest(n: usize, rng: &mut Xoshiro256PlusPlus) -> f64 {
+    let mut values = Noise::Normal.errors(n, rng);
+    let middle = median(&mut values);
+    values.iter_mut().for_each(|v| *v = (*v - middle).abs());
+    let usual = median(&mut values);
+    0.6745 * values[n - 1] / usual
+}
+
+/// How often the limit of 3.5 for any number of values finds an outlier in normal values.
+fn fixed_limit(draws: usize) -> String {
+    let rate = |n: usize| {
+        let mut rng = generator(n as u64);
+        let over = (0..draws).filter(|_| farthest(n, &mut rng) > 3.5).count();
+        format!("{} % at n = {n}", percent(over, draws))
+    };
+    format!(
+        "A fixed limit of 3.5 for the modified z-score would find an outlier in normal repeats in {}.\n",
+        COUNTS.map(rate).join(", ")
+    )
 }
 
 /// Sorts the values and gives the middle one, or the mean of the two.

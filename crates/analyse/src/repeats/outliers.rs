@@ -2,7 +2,7 @@
 //!
 //! The distance is the modified z-score, 0.6745 · |x − median| ÷ MAD, with MAD the median absolute
 //! deviation (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993). Their limit of 3.5 for any
-//! number of values finds an outlier in every fourth set of five normal values, because the median of five
+//! number of values finds an outlier in every fifth set of five normal values, because the median of five
 //! deviations is sometimes tiny. So the limit depends here on the number of repeats and is that which
 //! the farthest of n normal values exceeds with a given probability, found by simulation:
 //! `lodestone-benches repeats --limits` prints [`LIMITS`].
