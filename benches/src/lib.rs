@@ -2,6 +2,7 @@
 //! in the same minutes; none is a test.
 
 pub mod all;
+pub mod certainty;
 pub mod contenders;
 pub mod drive;
 pub mod features;

@@ -6,6 +6,7 @@ use std::io;
 use std::process::ExitCode;
 
 use benches::all::all;
+use benches::certainty::repeats::{RepeatsArgs, repeats};
 use benches::drive::{DriveArgs, drive};
 use benches::features::features;
 use benches::footprint::footprint;
@@ -42,6 +43,8 @@ enum Command {
     Truth(Setting),
     /// The engine alone on a file, for profilers: rate and processor time
     Drive(DriveArgs),
+    /// False alarms and power of what is looked for in the repeats, by simulation
+    Repeats(RepeatsArgs),
     /// Runs a program and prints what it cost
     #[command(hide = true)]
     Child {
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Command::Footprint(setting) => footprint(&setting),
         Command::Truth(setting) => truth(&setting),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
+        Command::Repeats(args) => Ok(repeats(&args)),
         Command::Child { program, args } => measured::child(&program, &args),
     };
     match result {

@@ -146,6 +146,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l by-hour -d 'Only whether speed depends on the hour of the day, for three runs or more of one plan'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l json -d 'As JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'The form' -r -f -a "json\t'Everything, by the published schema'

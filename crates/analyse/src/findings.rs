@@ -3,6 +3,8 @@
 //! Each rule is a pure function over the run. A new one is a function, an entry in [`RULES`] and a row in
 //! the table of cases below.
 
+mod repeats;
+
 use std::collections::BTreeMap;
 
 use model::{
@@ -11,6 +13,8 @@ use model::{
 };
 
 use crate::measure::device_ratio;
+
+pub use repeats::headline_looks;
 
 /// One rule.
 pub struct Rule {
@@ -82,6 +86,31 @@ pub static RULES: &[Rule] = &[
         name: "fits-into-device-cache",
         speaks_when: "the test data are smaller than 1 GiB, which many devices can hold in a cache of their own",
         apply: fits_into_device_cache,
+    },
+    Rule {
+        name: "two-modes",
+        speaks_when: "four or more repeats fall into two groups, at least 3 % apart with nothing between, as one mode rarely makes them (Benjamini and Hochberg at 5 % ÷ 3 over the headline figures of the run)",
+        apply: repeats::two_modes,
+    },
+    Rule {
+        name: "outliers",
+        speaks_when: "of five or more repeats one is farther from the median, in median absolute deviations, than the farthest of as many normal values rarely is (the same 5 % ÷ 3), and at least 3 % off",
+        apply: repeats::outliers,
+    },
+    Rule {
+        name: "trend",
+        speaks_when: "five or more repeats rise or fall over the run by at least 3 % in an order that is rarely due to chance (Mann and Kendall; the same 5 % ÷ 3)",
+        apply: repeats::trend,
+    },
+    Rule {
+        name: "not-steady",
+        speaks_when: "the last five repeats range over more than 20 % of their mean, or a line through them rises or falls by more than 10 % (SNIA PTS)",
+        apply: repeats::not_steady,
+    },
+    Rule {
+        name: "start-up-transient",
+        speaks_when: "three or more repeats, and most of them, began at least 5 % faster or slower than they went on, or so that their figure changes by 1 %, as is rarely due to chance (5 % over the steps of the run)",
+        apply: repeats::start_up_transient,
     },
     Rule {
         name: "few-rounds",
@@ -514,6 +543,33 @@ mod tests {
         run.repeats.iter_mut().for_each(|r| change(&mut r.started));
     }
 
+    /// One repeat for each of these bandwidths, in round after round.
+    fn each_round(run: &mut Run, bandwidths: &[f64]) {
+        let first = run.repeats[0].clone();
+        let repeat = |(round, bandwidth): (usize, &f64)| {
+            let mut repeat = first.clone();
+            repeat.started.round = round as u32;
+            repeat.finished.as_mut().unwrap().window_ns = (1e12 / bandwidth) as u64;
+            repeat
+        };
+        run.repeats = bandwidths.iter().enumerate().map(repeat).collect();
+    }
+
+    /// In every repeat intervals in which so many bytes were moved, a hundredth more in each later round.
+    fn each_interval(run: &mut Run, bytes: &[u64]) {
+        for repeat in &mut run.repeats {
+            let (first, round) = (repeat.intervals[0].clone(), u64::from(repeat.started.round));
+            let interval = |(i, bytes): (usize, &u64)| {
+                let mut interval = first.clone();
+                interval.start_ns = i as u64 * interval.len_ns;
+                let stats = interval.operations.values_mut().next().unwrap();
+                stats.bytes = bytes * 10_000 + i as u64 % 2 * round * 100;
+                interval
+            };
+            repeat.intervals = bytes.iter().enumerate().map(interval).collect();
+        }
+    }
+
     /// A case: which rule, whether it must speak, on which workload, and what is different from an
     /// ordinary run.
     type Case = (&'static str, bool, Workload, fn(&mut Run));
@@ -606,6 +662,44 @@ mod tests {
             ("fits-into-memory", false, workload(), NOTHING),
             ("fits-into-device-cache", true, workload(), |r| each_started(r, |s| s.size_bytes = 1 << 28)),
             ("fits-into-device-cache", false, workload(), NOTHING),
+            ("two-modes", true, workload(), |r| each_round(r, &[16.0, 25.1, 16.1, 25.0, 24.9])),
+            ("two-modes", true, writes(), |r| each_round(r, &[25.0, 24.9, 16.0, 16.1])),
+            ("two-modes", false, workload(), |r| each_round(r, &[16.0, 25.0, 25.0])),
+            ("two-modes", false, workload(), |r| each_round(r, &[100.0, 100.0, 102.0, 102.0, 102.0])),
+            ("two-modes", false, workload(), |r| each_round(r, &[16.0, 22.0, 19.0, 25.0, 17.0])),
+            ("two-modes", false, workload(), |r| each_round(r, &[25.0, 25.1, 24.9, 16.0, 25.0, 25.1])),
+            ("outliers", true, workload(), |r| each_round(r, &[25.0, 25.1, 24.9, 16.0, 25.2, 25.1, 24.8])),
+            ("outliers", false, workload(), |r| each_round(r, &[16.0, 25.1, 16.1, 25.0, 24.9])),
+            ("outliers", false, workload(), |r| each_round(r, &[25.0, 25.0, 25.0, 25.0, 25.0, 25.5])),
+            ("outliers", false, workload(), |r| each_round(r, &[25.0, 25.1, 16.0])),
+            ("trend", true, workload(), |r| each_round(r, &[30.0, 29.0, 28.2, 27.0, 26.5, 25.0, 24.3])),
+            ("trend", false, workload(), |r| each_round(r, &[30.0, 29.0, 28.2, 27.0])),
+            ("trend", false, workload(), |r| each_round(r, &[30.0, 29.9, 29.8, 29.7, 29.6, 29.5])),
+            ("trend", false, workload(), |r| each_round(r, &[28.0, 30.0, 27.0, 26.0, 29.0, 25.0, 31.0])),
+            ("not-steady", true, workload(), |r| each_round(r, &[20.0, 20.0, 25.0, 20.0, 20.0])),
+            ("not-steady", true, workload(), |r| each_round(r, &[20.0, 19.4, 18.8, 18.2, 17.6])),
+            ("not-steady", false, workload(), |r| each_round(r, &[99.0, 20.0, 21.0, 20.0, 21.0, 20.0])),
+            ("not-steady", false, workload(), |r| each_round(r, &[20.0, 30.0, 40.0, 50.0])),
+            ("start-up-transient", true, workload(), |r| each_interval(r, &[70, 71, 100, 101, 99, 100])),
+            ("start-up-transient", true, writes(), |r| each_interval(r, &[200, 100, 101, 99, 100])),
+            ("start-up-transient", false, workload(), |r| each_interval(r, &[101, 100, 99, 100, 100])),
+            ("start-up-transient", false, workload(), |r| each_interval(r, &[70, 100, 100])),
+            ("start-up-transient", false, workload(), |r| {
+                each_interval(r, &[70, 71, 100, 101, 99, 100]);
+                r.repeats.truncate(2);
+            }),
+            ("start-up-transient", false, workload(), |r| {
+                each_interval(r, &[70, 71, 100, 101, 99, 100]);
+                r.repeats.iter_mut().flat_map(|r| &mut r.intervals).for_each(|i| i.phase = Phase::Ramp);
+            }),
+            (
+                "start-up-transient",
+                false,
+                Workload { pace: Pace::Fixed { per_second: 10.0 }, ..workload() },
+                |r| {
+                    each_interval(r, &[70, 71, 100, 101, 99, 100]);
+                },
+            ),
             ("few-rounds", true, workload(), |r| r.repeats.truncate(2)),
             ("few-rounds", false, workload(), NOTHING),
         ]
@@ -637,6 +731,38 @@ mod tests {
     fn an_ordinary_run_has_no_findings() {
         assert_eq!(findings(&run(workload())), []);
         assert_eq!(findings(&run(writes())), []);
+    }
+
+    #[test]
+    fn repeats_that_differ_are_listed_by_round_with_what_it_means() {
+        let of = |rule: &str, workload: Workload, change: &dyn Fn(&mut Run)| {
+            let mut run = run(workload);
+            change(&mut run);
+            findings(&run).into_iter().find(|f| f.rule == rule).unwrap()
+        };
+        let found = of("two-modes", workload(), &|r| each_round(r, &[16.0, 25.1, 16.1, 25.0, 24.9]));
+        assert_eq!(
+            found.message,
+            "bandwidth of reads has two modes: rounds 1 and 3 at about 65.7 kB/s, rounds 2, 4 and 5 at about \
+             102 kB/s; a mean of all describes neither"
+        );
+        let rounds = found.evidence.iter().filter(|e| e.what.starts_with("round ")).count();
+        assert_eq!((rounds, found.severity), (5, Severity::Warning));
+        let found = of("two-modes", workload(), &|r| each_round(r, &[25.1, 25.0, 16.0, 16.1]));
+        assert!(
+            found.message.ends_with("; it changed once, before round 3, and stayed"),
+            "{}",
+            found.message
+        );
+        let found = of("trend", workload(), &|r| each_round(r, &[30.0, 29.0, 28.0, 27.0, 26.0, 25.0, 24.0]));
+        assert!(found.message.contains("fell by 20 % over the run"), "{}", found.message);
+        let found =
+            of("start-up-transient", workload(), &|r| each_interval(r, &[70, 70, 100, 100, 100, 100]));
+        assert_eq!(
+            found.message,
+            "the first 2.0 s of a repeat ran 30 % slower than the rest, in 3 of 3 repeats, which makes its figure \
+             10 % lower; --ramp 2.0s or more leaves it out"
+        );
     }
 
     #[test]

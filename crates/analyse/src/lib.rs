@@ -8,13 +8,23 @@
 
 mod compare;
 mod findings;
+mod hours;
 mod measure;
+mod repeats;
 mod stats;
+mod steady;
+mod transient;
 
 pub use compare::{MARGIN, Pairing, Series, Summary, compare, headline, summarise};
-pub use findings::{RULES, Rule, findings};
+pub use findings::{RULES, Rule, findings, headline_looks};
+pub use hours::{
+    ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, by_hour_of_steps, runs_by_hour,
+};
 pub use measure::{device_ratio, measurements, repeat_values};
+pub use repeats::{CHANCE, Look, Modes, RELEVANT, Trend, look, looks, modes, outlier_p, trend};
 pub use stats::{METHOD_LARGEST, METHOD_MEAN_T, mean_with_t_interval};
+pub use steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, SteadyState, steady_state};
+pub use transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
 use model::{Comparison, Finding, Measurement, Run};
 

@@ -235,6 +235,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "RUN:TARGET")]
     pub baseline: Option<String>,
 
+    /// Only whether speed depends on the hour of the day, for three runs or more of one plan
+    #[arg(long)]
+    pub by_hour: bool,
+
     /// As JSON
     #[arg(long)]
     pub json: bool,

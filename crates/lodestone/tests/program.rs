@@ -186,6 +186,64 @@ fn results_can_be_listed_shown_exported_and_compared() {
     assert!(bench.ok(&["reindex"]).contains("2 run(s)"));
 }
 
+/// Copies of the fixture at 8 and 20 o'clock UTC on each of so many days; in the evening everything takes a
+/// quarter longer.
+fn runs_by_day(bench: &Bench, days: i64) -> Vec<String> {
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
+    let log = std::fs::read_to_string(fixture).unwrap();
+    let copy = |day: i64, hour: i64| {
+        let file = bench.path(&format!("day{day}at{hour}.jsonl"));
+        let line = |line: &str| {
+            let mut event: Value = serde_json::from_str(line).unwrap();
+            match event["event"].as_str().unwrap() {
+                "run_started" => {
+                    event["id"] = format!("day{day}at{hour}").into();
+                    event["started_unix_ns"] = ((day * 24 + hour) * 3_600 * 1_000_000_000).into();
+                }
+                "repeat_finished" if hour == 20 => {
+                    event["window_ns"] = (event["window_ns"].as_u64().unwrap() / 4 * 5).into();
+                }
+                _ => {}
+            }
+            event.to_string() + "\n"
+        };
+        std::fs::write(&file, log.lines().map(line).collect::<String>()).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    (20_000..20_000 + days).flat_map(|day| [copy(day, 8), copy(day, 20)]).collect()
+}
+
+#[test]
+fn runs_of_one_plan_are_compared_by_hour_of_the_day() {
+    let bench = Bench::new();
+    let files = runs_by_day(&bench, 8);
+    let compare = |count: usize, flags: &[&str]| {
+        let runs = files[..count].iter().map(String::as_str);
+        let args: Vec<&str> = std::iter::once("compare").chain(runs).chain(flags.iter().copied()).collect();
+        let output = bench.command(&args).env("TZ", "UTC").output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (_, text, _) = compare(16, &["--by-hour"]);
+    assert!(text.contains("hours differ") && text.contains("20 h") && text.contains("8 h"), "{text}");
+    assert!(text.contains("read is 0.80 times as fast at 20 h as at the other hours"), "{text}");
+    assert!(!text.contains("different runs"), "only the hours were asked for: {text}");
+
+    let (_, text, _) = compare(6, &[]);
+    assert!(text.contains("too few runs, +") && text.contains("different runs"), "{text}");
+    let (_, json, _) = compare(16, &["--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let read = json["by_hour"].as_array().unwrap().iter().find(|f| f["step"] == "read").unwrap();
+    assert_eq!((read["verdict"].as_str(), read["hours"][1]["hour"].as_u64()), (Some("differ"), Some(20)));
+
+    let (code, _, error) = compare(2, &["--by-hour"]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("no three of these runs"), "{error}");
+}
+
 #[test]
 fn wrong_usage_says_what_is_wrong_and_what_to_do() {
     let bench = Bench::new();

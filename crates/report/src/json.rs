@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use analyse::{Analysis, Summary};
+use analyse::{Analysis, HourFigure, HoursVerdict, Summary, TargetByHour};
 use model::{Comparison, Finding, Measurement, RepeatOutcome, Run, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -286,6 +286,46 @@ pub struct ComparisonExport {
     pub comparisons: Vec<ComparisonFacts>,
     /// One figure per target over all steps that the runs have in common.
     pub summaries: Vec<SummaryFacts>,
+    /// The hours of the day, for each target of three runs or more of one plan on one machine, step by step.
+    pub by_hour: Vec<ByHourFacts>,
+}
+
+/// The hours of the day in one step on one target.
+#[derive(Serialize, JsonSchema)]
+pub struct ByHourFacts {
+    /// The target's name.
+    pub target: String,
+    /// Digest of the plan that the runs share.
+    pub plan: String,
+    /// The step's id.
+    pub step: String,
+    /// Runs looked at.
+    pub runs: usize,
+    /// Whether hours are compared within days; otherwise differences between days are in it.
+    pub within_days: bool,
+    /// Probability that equal hours look like this, uncorrected.
+    pub p: f64,
+    /// `differ`, `not_shown`, `too_few` or `one_hour`; at 5 % over the steps.
+    pub verdict: String,
+    /// Runs missing before a difference could be shown, where there are too few.
+    pub missing_runs: Option<usize>,
+    /// The hours with runs.
+    pub hours: Vec<HourFacts>,
+}
+
+/// One hour of the day.
+#[derive(Serialize, JsonSchema)]
+pub struct HourFacts {
+    /// The local hour, 0 to 23.
+    pub hour: u8,
+    /// Runs that began in it.
+    pub runs: usize,
+    /// How many times as fast as at the other hours.
+    pub speed: Option<f64>,
+    /// Lower end of its interval, 95 % for all hours together.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
 }
 
 /// Name and version of the format of comparisons.
@@ -474,13 +514,44 @@ pub fn comparison_export(
     runs: &[&Run],
     comparisons: &[Comparison],
     summaries: &[Summary],
+    by_hour: &[TargetByHour],
 ) -> ComparisonExport {
     ComparisonExport {
         schema: COMPARISON_SCHEMA,
         runs: runs.iter().map(|run| run_facts(run)).collect(),
         comparisons: comparisons.iter().map(comparison_facts).collect(),
         summaries: summaries.iter().map(summary_facts).collect(),
+        by_hour: by_hour.iter().flat_map(by_hour_facts).collect(),
     }
+}
+
+fn by_hour_facts(target: &TargetByHour) -> impl Iterator<Item = ByHourFacts> {
+    target.steps.iter().map(|(step, found)| {
+        let (verdict, missing_runs) = match found.verdict {
+            HoursVerdict::Differ => ("differ", None),
+            HoursVerdict::NotShown => ("not_shown", None),
+            HoursVerdict::TooFew { missing } => ("too_few", Some(missing)),
+            HoursVerdict::OneHour => ("one_hour", None),
+        };
+        let hour = |h: &HourFigure| HourFacts {
+            hour: h.hour,
+            runs: h.runs,
+            speed: Some(h.speed.value).filter(|speed| speed.is_finite()),
+            low: h.speed.interval.map(|i| i.0),
+            high: h.speed.interval.map(|i| i.1),
+        };
+        ByHourFacts {
+            target: target.target.clone(),
+            plan: target.plan.clone(),
+            step: step.clone(),
+            runs: target.runs,
+            within_days: found.within_days,
+            p: found.p,
+            verdict: verdict.to_owned(),
+            missing_runs,
+            hours: found.hours.iter().map(hour).collect(),
+        }
+    })
 }
 
 /// The JSON Schema of [`RunExport`], as pretty JSON.

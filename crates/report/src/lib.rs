@@ -6,6 +6,7 @@
 //! * Whatever a target or a step is called stays harmless: control characters never reach a terminal,
 //!   and what has a meaning in Markdown or CSV is escaped.
 
+mod by_hour;
 mod csv;
 mod document;
 mod figures;
@@ -15,6 +16,7 @@ mod markdown;
 mod run_document;
 mod text;
 
+pub use by_hour::{by_hour_sections, hour_and_day};
 pub use csv::csv;
 pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 pub use figures::{Units, display_iops, display_ns, display_rate};

@@ -350,6 +350,9 @@ fn remarks(run: &Run, findings: &[Finding]) -> Vec<Section> {
     remarks.into_iter().map(|(_, section)| section).collect()
 }
 
+/// Rules whose sentence lists the repeats of one step, which are not those of another.
+const TOLD_ONE_BY_ONE: [&str; 4] = ["two-modes", "outliers", "trend", "start-up-transient"];
+
 /// Findings of one rule that are shown as one: about one target in several steps, or word for word the
 /// same about several targets.
 struct Group<'a> {
@@ -362,7 +365,9 @@ impl Group<'_> {
     fn takes(&self, finding: &Finding) -> bool {
         let same_words =
             finding.message == self.first.message && finding.subject.step == self.first.subject.step;
-        finding.rule == self.first.rule && (finding.subject.target == self.first.subject.target || same_words)
+        let alike = finding.subject.target == self.first.subject.target
+            && !TOLD_ONE_BY_ONE.contains(&finding.rule.as_str());
+        finding.rule == self.first.rule && (alike || same_words)
     }
 
     fn section(self) -> Section {

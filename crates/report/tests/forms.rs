@@ -123,3 +123,19 @@ fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
     assert!(shown.contains("the run was killed or is under way"), "{shown}");
     assert!(shown.contains("1 of 4 rounds in random order"), "{shown}");
 }
+
+#[test]
+fn modes_of_each_step_are_told_with_their_own_rounds() {
+    let run = fixture();
+    let mut analysis = analyse(&run, "one");
+    let finding = |step: &str, message: &str| model::Finding {
+        rule: "two-modes".into(),
+        severity: model::Severity::Warning,
+        subject: model::Subject { target: Some("one".into()), step: Some(step.into()) },
+        message: message.into(),
+        evidence: Vec::new(),
+    };
+    analysis.findings = vec![finding("read", "rounds 1 and 3"), finding("mixed", "rounds 2 and 4")];
+    let text = markdown(&run_document(&run, &analysis, &view()));
+    assert!(text.contains("rounds 1 and 3") && text.contains("rounds 2 and 4"), "{text}");
+}

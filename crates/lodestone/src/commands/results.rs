@@ -2,10 +2,14 @@
 
 use std::process::ExitCode;
 
-use analyse::{Analysis, Pairing, Series, analyse, compare as compare_series, measurements, summarise};
+use analyse::{
+    Analysis, Pairing, Series, TargetByHour, analyse, compare as compare_series, measurements, runs_by_hour,
+    summarise,
+};
+use jiff::tz::TimeZone;
 use model::{Run, Step};
 use record::{Log, RunSummary, Store};
-use report::json;
+use report::{Document, json};
 
 use super::{store, view};
 use crate::cli::{Cli, CompareArgs, ExportArgs, Format, ListArgs, ShowArgs};
@@ -161,6 +165,13 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
         }
         runs.push(run);
     }
+    let hours = by_hour(&runs, &view(cli, "").time_zone, args.by_hour)?;
+    if args.by_hour && !args.json {
+        let title = format!("{} runs by hour of the day", runs.len());
+        let document = Document { title, sections: report::by_hour_sections(&hours) };
+        output::print(&report::text(&document, output::style(cli.color)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let series: Vec<Series> = runs.iter().flat_map(named_series).collect();
     let common = in_common(&runs);
     let series: Vec<Series> = series.into_iter().filter(|s| common.contains(&s.step.as_str())).collect();
@@ -169,14 +180,35 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let summaries = summarise(&runs[0].started.plan, &series, &baseline, Pairing::None);
     let all: Vec<&Run> = runs.iter().collect();
     let text = if args.json {
-        json::pretty(&json::comparison_export(&all, &comparisons, &summaries))
+        json::pretty(&json::comparison_export(&all, &comparisons, &summaries, &hours))
     } else {
-        let document =
+        let mut document =
             report::comparison_document(&all, &series, &comparisons, &summaries, &view(cli, &baseline));
+        document.sections.extend(report::by_hour_sections(&hours));
         report::text(&document, output::style(cli.color))
     };
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The hours of the day of each target of three runs or more of one plan. Unless they are `wanted`, only
+/// where there are several hours.
+fn by_hour(runs: &[Run], time_zone: &TimeZone, wanted: bool) -> Result<Vec<TargetByHour>, Failure> {
+    let mut at = Vec::new();
+    for run in runs {
+        let (hour, day) = report::hour_and_day(run.started.started_unix_ns, time_zone);
+        at.push((run, hour, day));
+    }
+    let mut found = runs_by_hour(&at);
+    if !wanted {
+        found.retain(|t| t.steps.iter().any(|(_, step)| step.hours.len() > 1));
+    } else if found.is_empty() {
+        return Err(Failure::usage(
+            "no three of these runs measured a target of the same name by the same plan on the same machine, so \
+             that hours cannot be compared; make them alike, with --size given, at different hours",
+        ));
+    }
+    Ok(found)
 }
 
 fn named_series(run: &Run) -> Vec<Series> {

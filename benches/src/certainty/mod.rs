@@ -1,0 +1,3 @@
+//! How sure the answers are, by simulation.
+
+pub mod repeats;

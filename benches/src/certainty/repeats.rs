@@ -1,0 +1,508 @@
+//! How often the looks at the repeats speak where there is nothing, and where there is something.
+//!
+//! Each figure is a share of simulated measurements or runs. The seed is fixed, so that the tables of
+//! METHODOLOGY.md can be made again.
+
+use analyse::{HoursVerdict, Look, Work, by_hour, look, looks, steady_state, transient};
+use clap::Args;
+use rand_distr::{Distribution, StandardNormal, StudentT, Uniform};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+use crate::table::markdown;
+
+/// Arguments of `repeats`.
+#[derive(Args)]
+pub struct RepeatsArgs {
+    /// Simulated measurements behind each figure
+    #[arg(long, default_value_t = 4_000)]
+    draws: usize,
+    /// Print the limits of the outlier look (crates/analyse/src/repeats/outliers.rs) instead; takes minutes
+    #[arg(long)]
+    limits: bool,
+}
+
+/// The tables, in Markdown.
+pub fn repeats(args: &RepeatsArgs) -> String {
+    if args.limits {
+        return outlier_limits(args.draws.max(1_000_000));
+    }
+    [
+        false_alarms(args.draws),
+        fixed_limit(args.draws),
+        clean_runs(args.draws / 5),
+        power(args.draws / 2),
+        rivals(args.draws / 2),
+        transients(args.draws),
+        hours(args.draws / 10),
+    ]
+    .join("\n")
+}
+
+const SEED: u64 = 20_26;
+const COUNTS: [usize; 4] = [3, 5, 10, 30];
+const SPREADS: [f64; 3] = [0.01, 0.05, 0.20];
+/// Headline measurements of a run: ten steps on two targets.
+const FAMILY: usize = 20;
+
+/// How repeats spread.
+#[derive(Clone, Copy, Debug)]
+enum Noise {
+    Normal,
+    LogNormal,
+    Uniform,
+    /// Student's t with three degrees of freedom: now and then far out.
+    T3,
+    /// Each repeat depends on the one before, with the coefficient 0.5.
+    Ar1,
+}
+
+impl Noise {
+    const ALL: [Self; 5] = [Self::Normal, Self::LogNormal, Self::Uniform, Self::T3, Self::Ar1];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::LogNormal => "log-normal",
+            Self::Uniform => "uniform",
+            Self::T3 => "t, 3 degrees",
+            Self::Ar1 => "AR(1), ρ = 0.5",
+        }
+    }
+
+    /// `n` errors of standard deviation 1.
+    fn errors(self, n: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
+        let normal = |rng: &mut Xoshiro256PlusPlus| -> f64 { StandardNormal.sample(rng) };
+        match self {
+            Self::Normal | Self::LogNormal => (0..n).map(|_| normal(rng)).collect(),
+            Self::Uniform => {
+                let half = 3f64.sqrt();
+                let law = Uniform::new(-half, half).expect("the bounds are in order");
+                (0..n).map(|_| law.sample(rng)).collect()
+            }
+            Self::T3 => {
+                let law = StudentT::new(3.0).expect("three is above 0");
+                (0..n).map(|_| law.sample(rng) / 3f64.sqrt()).collect()
+            }
+            Self::Ar1 => {
+                let mut last = normal(rng);
+                let mut next = || {
+                    let this = last;
+                    last = 0.5 * last + 0.75f64.sqrt() * normal(rng);
+                    this
+                };
+                (0..n).map(|_| next()).collect()
+            }
+        }
+    }
+
+    /// `n` repeats around 100 with this relative spread.
+    fn values(self, n: usize, spread: f64, rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
+        let value = |error: f64| match self {
+            // A rate is never below 0; at 20 % spread a normal one would be, once in millions.
+            Self::Normal | Self::Uniform => 100.0 * (1.0 + spread * error).max(0.01),
+            _ => 100.0 * (spread * error).exp(),
+        };
+        self.errors(n, rng).into_iter().map(value).collect()
+    }
+}
+
+fn generator(stream: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(SEED + stream)
+}
+
+fn percent(count: usize, of: usize) -> String {
+    let share = 100.0 * count as f64 / of as f64;
+    if share >= 10.0 { format!("{share:.0}") } else { format!("{share:.1}") }
+}
+
+/// How many of some looks speak of modes, outliers, trends.
+#[derive(Default)]
+struct Spoken([usize; 3]);
+
+impl Spoken {
+    fn record(&mut self, look: &Look) {
+        let spoke = [look.modes.is_some(), !look.outliers.is_empty(), look.trend.is_some()];
+        self.0.iter_mut().zip(spoke).for_each(|(count, spoke)| *count += usize::from(spoke));
+    }
+
+    fn shown(&self, of: usize) -> String {
+        self.0.map(|count| percent(count, of)).join(" / ")
+    }
+}
+
+fn head(first: &[&'static str]) -> Vec<&'static str> {
+    first.iter().copied().chain(["n = 3", "5", "10", "30"]).collect()
+}
+
+fn false_alarms(draws: usize) -> String {
+    let mut rows = Vec::new();
+    for noise in Noise::ALL {
+        for spread in SPREADS {
+            let mut row = vec![noise.name().to_owned(), format!("{:.0} %", spread * 100.0)];
+            for n in COUNTS {
+                let mut rng = generator(n as u64);
+                let mut spoken = Spoken::default();
+                let mut unsteady = 0;
+                for _ in 0..draws {
+                    let values = noise.values(n, spread, &mut rng);
+                    spoken.record(&look(&values));
+                    unsteady += usize::from(n >= 5 && !steady_state(&values).steady_at_end);
+                }
+                row.push(format!("{} ({})", spoken.shown(draws), percent(unsteady, draws)));
+            }
+            rows.push(row);
+        }
+    }
+    format!(
+        "One measurement without anything in it: % of {draws} in which two modes / outliers / a trend are found \
+         (in brackets: that are not steady by SNIA's rule)\n\n{}",
+        markdown(&head(&["noise", "spread"]), &rows)
+    )
+}
+
+fn clean_runs(runs: usize) -> String {
+    let mut rows = Vec::new();
+    for noise in Noise::ALL {
+        for spread in SPREADS {
+            let mut row = vec![noise.name().to_owned(), format!("{:.0} %", spread * 100.0)];
+            for n in COUNTS {
+                let mut rng = generator(n as u64);
+                let mut any = 0;
+                for _ in 0..runs {
+                    let values: Vec<Vec<f64>> =
+                        (0..FAMILY).map(|_| noise.values(n, spread, &mut rng)).collect();
+                    let family: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+                    any += usize::from(looks(&family).iter().any(|l| *l != Look::default()));
+                }
+                row.push(percent(any, runs));
+            }
+            rows.push(row);
+        }
+    }
+    format!(
+        "A run of ten steps on two targets without anything in it: % of {runs} in which anything is found\n\n{}",
+        markdown(&head(&["noise", "spread"]), &rows)
+    )
+}
+
+/// Something to be found in normal repeats.
+struct Effect {
+    name: &'static str,
+    spread: f64,
+    /// The factor on the repeat at this place of n.
+    factor: fn(usize, usize) -> f64,
+    seen: fn(&Look) -> bool,
+}
+
+const EFFECTS: [Effect; 7] = [
+    Effect {
+        name: "two modes 16k and 25k, 2 in 5 low, spread 1 %",
+        spread: 0.01,
+        factor: |i, _| if i % 5 < 2 { 0.64 } else { 1.0 },
+        seen: |l| l.modes.is_some(),
+    },
+    Effect {
+        name: "the same, spread 2 %",
+        spread: 0.02,
+        factor: |i, _| if i % 5 < 2 { 0.64 } else { 1.0 },
+        seen: |l| l.modes.is_some(),
+    },
+    Effect {
+        name: "the same, spread 5 %",
+        spread: 0.05,
+        factor: |i, _| if i % 5 < 2 { 0.64 } else { 1.0 },
+        seen: |l| l.modes.is_some(),
+    },
+    Effect {
+        name: "two modes 40 % apart, every second low, spread 5 %",
+        spread: 0.05,
+        factor: |i, _| if i.is_multiple_of(2) { 1.0 } else { 1.4 },
+        seen: |l| l.modes.is_some(),
+    },
+    Effect {
+        name: "one repeat 10 spreads low, spread 5 %",
+        spread: 0.05,
+        factor: |i, n| if i == n / 2 { 0.5 } else { 1.0 },
+        seen: |l| !l.outliers.is_empty(),
+    },
+    Effect {
+        name: "rise by 20 % over the run, spread 5 %",
+        spread: 0.05,
+        factor: |i, n| 1.0 + 0.2 * i as f64 / (n - 1) as f64,
+        seen: |l| l.trend.is_some(),
+    },
+    Effect {
+        name: "the same, spread 1 %",
+        spread: 0.01,
+        factor: |i, n| 1.0 + 0.2 * i as f64 / (n - 1) as f64,
+        seen: |l| l.trend.is_some(),
+    },
+];
+
+impl Effect {
+    fn values(&self, n: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
+        let noise = Noise::LogNormal.values(n, self.spread, rng);
+        noise.into_iter().enumerate().map(|(i, v)| v * (self.factor)(i, n)).collect()
+    }
+}
+
+/// Alone, as one of twenty measurements of which the others have nothing, and where half of them have it.
+fn power(draws: usize) -> String {
+    let mut rows = Vec::new();
+    for effect in &EFFECTS {
+        let mut row = vec![effect.name.to_owned()];
+        for n in COUNTS {
+            let mut rng = generator(n as u64);
+            let found = [1, FAMILY, FAMILY].iter().zip([1, 1, FAMILY / 2]).map(|(of, affected)| {
+                let seen: usize = (0..draws)
+                    .map(|_| {
+                        let values: Vec<Vec<f64>> = (0..*of)
+                            .map(|i| match i < affected {
+                                true => effect.values(n, &mut rng),
+                                false => Noise::LogNormal.values(n, effect.spread, &mut rng),
+                            })
+                            .collect();
+                        let family: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+                        usize::from((effect.seen)(&looks(&family)[0]))
+                    })
+                    .sum();
+                percent(seen, draws)
+            });
+            row.push(found.collect::<Vec<_>>().join(" / "));
+        }
+        rows.push(row);
+    }
+    format!(
+        "What is there is found: % of {draws}, on its own / as the only one of twenty measurements / as one of ten \
+         alike of twenty\n\n{}",
+        markdown(&head(&["what is there"]), &rows)
+    )
+}
+
+/// Two other tests for two modes at the same level, their limits taken from as many normal draws.
+fn rivals(draws: usize) -> String {
+    type Statistic = fn(&[f64]) -> f64;
+    let statistics: [(&str, Statistic); 2] = [("largest gap ÷ range", largest_gap), ("Hartigan's dip", dip)];
+    let level = analyse::CHANCE / 3.0;
+    let mut rows = Vec::new();
+    let mut ours = vec!["within ÷ total variance (used)".to_owned()];
+    for n in COUNTS {
+        let hits = |index: usize| {
+            let mut rng = generator(n as u64);
+            (0..draws).filter(|_| look(&EFFECTS[index].values(n, &mut rng)).modes.is_some()).count()
+        };
+        ours.push([1, 2, 3].map(|i| percent(hits(i), draws)).join(" / "));
+    }
+    rows.push(ours);
+    for (name, statistic) in statistics {
+        let mut row = vec![name.to_owned()];
+        for n in COUNTS {
+            let of = |values: Vec<f64>| {
+                let mut logs: Vec<f64> = values.into_iter().map(f64::ln).collect();
+                logs.sort_by(f64::total_cmp);
+                statistic(&logs)
+            };
+            let mut rng = generator(1000 + n as u64);
+            let mut null: Vec<f64> =
+                (0..draws).map(|_| of(Noise::LogNormal.values(n, 0.05, &mut rng))).collect();
+            null.sort_by(f64::total_cmp);
+            let limit = null[((1.0 - level) * draws as f64) as usize];
+            let mut hits =
+                |index: usize| (0..draws).filter(|_| of(EFFECTS[index].values(n, &mut rng)) > limit).count();
+            row.push([1, 2, 3].map(|i| percent(hits(i), draws)).join(" / "));
+        }
+        rows.push(row);
+    }
+    format!(
+        "Tests for two modes beside each other, all at {:.2} % on normal repeats: % of {draws} found, 16k and 25k \
+         at 2 % spread / at 5 % / 40 % apart at 5 %\n\n{}",
+        level * 100.0,
+        markdown(&head(&["test"]), &rows)
+    )
+}
+
+/// Of sorted values the largest gap that leaves two on either side, as a share of the range.
+fn largest_gap(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    let gaps = (2..n.saturating_sub(1)).map(|i| sorted[i] - sorted[i - 1]);
+    gaps.fold(0.0, f64::max) / (sorted[n - 1] - sorted[0])
+}
+
+/// The dip of sorted values: the least distance of their distribution function from a unimodal one, which
+/// is convex up to its mode and concave from there on (Hartigan and Hartigan, "The Dip Test of
+/// Unimodality", Ann. Statist. 13, 1985). Left and right of a mode the distances do not depend on each other.
+fn dip(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    let left = side_errors(sorted);
+    let mirrored: Vec<f64> = sorted.iter().rev().map(|v| -v).collect();
+    let right = side_errors(&mirrored);
+    // The mode between the values i and i + 1: the values up to i left of it, the others right.
+    (0..n).map(|i| left[i].max(right[n - 1 - i])).fold(f64::INFINITY, f64::min) / 2.0
+}
+
+/// For each prefix of the values how far its steps are from the nearest convex function, times two.
+fn side_errors(sorted: &[f64]) -> Vec<f64> {
+    let n = sorted.len() as f64;
+    let mut errors = Vec::with_capacity(sorted.len());
+    for last in 0..sorted.len() {
+        let mut worst = 1.0 / n;
+        // A convex function at most d from the steps is at most d above a step's lower corner and so below
+        // the chord of two such corners, lifted by d; between, it is at least the upper corner less d.
+        for i in 0..last {
+            for j in i + 1..=last {
+                let slope = (j - i) as f64 / n / (sorted[j] - sorted[i]).max(f64::MIN_POSITIVE);
+                for k in i + 1..j {
+                    let chord = i as f64 / n + slope * (sorted[k] - sorted[i]);
+                    worst = f64::max(worst, (k + 1) as f64 / n - chord);
+                }
+            }
+        }
+        errors.push(worst);
+    }
+    errors
+}
+
+/// Repeats of twenty intervals whose rates spread by 10 % from one to the next and by 5 % from repeat to
+/// repeat; in the first `start` intervals they are `factor` times as high.
+fn series(
+    repeats: usize,
+    intervals: usize,
+    noise: Noise,
+    start: usize,
+    factor: f64,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Vec<Vec<Work>> {
+    let level = Noise::LogNormal.values(repeats, 0.05, rng);
+    let row = |level: f64, rng: &mut Xoshiro256PlusPlus| {
+        let amounts = noise.values(intervals, 0.1, rng).into_iter().enumerate();
+        amounts
+            .map(|(i, v)| Work {
+                seconds: 0.5,
+                amount: v * level / 100.0 * if i < start { factor } else { 1.0 },
+            })
+            .collect()
+    };
+    level.into_iter().map(|level| row(level, rng)).collect()
+}
+
+fn transients(draws: usize) -> String {
+    let mut rows = Vec::new();
+    let cases: [(&str, usize, Noise, usize, f64); 7] = [
+        ("nothing, white", 20, Noise::LogNormal, 0, 1.0),
+        ("nothing, AR(1), ρ = 0.5", 20, Noise::Ar1, 0, 1.0),
+        ("nothing, t with 3 degrees", 20, Noise::T3, 0, 1.0),
+        ("nothing, white, 5 intervals", 5, Noise::LogNormal, 0, 1.0),
+        ("first 2 of 20 30 % slower, AR(1)", 20, Noise::Ar1, 2, 0.7),
+        ("first 4 of 20 50 % faster, AR(1)", 20, Noise::Ar1, 4, 1.5),
+        ("first of 5 30 % slower, white", 5, Noise::LogNormal, 1, 0.7),
+    ];
+    for (name, intervals, noise, start, factor) in cases {
+        let mut row = vec![name.to_owned()];
+        for n in COUNTS {
+            let mut rng = generator(n as u64);
+            let least = |p: f64| analyse::TRANSIENT_CHANCE >= p;
+            let found: Vec<usize> = (0..draws)
+                .filter_map(|_| transient(&series(n, intervals, noise, start, factor, &mut rng)))
+                .filter(|t| least(t.p))
+                .map(|t| t.intervals)
+                .collect();
+            let right = found.iter().filter(|length| **length == start).count();
+            row.push(if start == 0 {
+                percent(found.len(), draws)
+            } else {
+                format!("{} ({})", percent(found.len(), draws), percent(right, draws))
+            });
+        }
+        rows.push(row);
+    }
+    format!(
+        "A start-up transient in repeats with 10 % spread between intervals, 5 % between repeats: % of {draws} found (in \
+         brackets: with the right length), by the number of repeats\n\n{}",
+        markdown(&head(&["what is there"]), &rows)
+    )
+}
+
+/// Runs at hours of days: how often hours are said to differ.
+fn hours(draws: usize) -> String {
+    /// What is there, the hours of each day in turn, the speed in the evening.
+    type Case = (&'static str, &'static [&'static [u8]], f64);
+    let cases: [Case; 6] = [
+        ("equal hours, 8 and 20 h each day", &[&[8, 20]], 1.0),
+        ("equal hours, 3, 9, 15 and 21 h each day", &[&[3, 9, 15, 21]], 1.0),
+        ("equal hours, one each day: 8, 20, 8, …", &[&[8], &[20]], 1.0),
+        ("20 h 10 % slower, 8 and 20 h each day", &[&[8, 20]], 0.9),
+        ("21 h 10 % slower, 3, 9, 15 and 21 h each day", &[&[3, 9, 15, 21]], 0.9),
+        ("20 h 10 % slower, one each day", &[&[8], &[20]], 0.9),
+    ];
+    const DAYS: [usize; 4] = [3, 5, 8, 20];
+    let mut rows = Vec::new();
+    for (name, pattern, evening) in cases {
+        let mut row = vec![name.to_owned()];
+        for days in DAYS {
+            let mut rng = generator(days as u64);
+            let mut differs = || {
+                let levels = Noise::LogNormal.values(days, 0.10, &mut rng);
+                let mut runs = Vec::new();
+                for (day, level) in levels.into_iter().enumerate() {
+                    for hour in pattern[day % pattern.len()] {
+                        let speed = if *hour >= 20 { evening } else { 1.0 };
+                        let noise = Noise::LogNormal.values(1, 0.03, &mut rng)[0] / 100.0;
+                        runs.push((*hour, day as i64, level * speed * noise));
+                    }
+                }
+                by_hour(&runs).verdict == HoursVerdict::Differ
+            };
+            row.push(percent((0..draws).filter(|_| differs()).count(), draws));
+        }
+        rows.push(row);
+    }
+    format!(
+        "Runs of one step by hour of the day, days spread by 10 %, runs within a day by 3 %: % of {draws} in which the \
+         hours are said to differ\n\n{}",
+        markdown(&["what is there", "3 days", "5", "8", "20"], &rows)
+    )
+}
+
+/// The limits of the modified z-score, as the table in the code has them.
+fn outlier_limits(draws: usize) -> String {
+    let mut out = String::new();
+    for n in (5..=30).chain([40, 60, 100]) {
+        let mut rng = generator(n as u64);
+        let mut farthest: Vec<f64> = (0..draws).map(|_| farthest(n, &mut rng)).collect();
+        farthest.sort_by(f64::total_cmp);
+        let at = |level: f64| farthest[((1.0 - level) * draws as f64) as usize];
+        let [a, b, c, d] = [0.05, 0.01, 0.001, 0.0001].map(at);
+        out.push_str(&format!("    ({n}, [{a:.2}, {b:.2}, {c:.2}, {d:.2}]),\n"));
+    }
+    out
+}
+
+/// The largest modified z-score of `n` normal values.
+fn farthest(n: usize, rng: &mut Xoshiro256PlusPlus) -> f64 {
+    let mut values = Noise::Normal.errors(n, rng);
+    let middle = median(&mut values);
+    values.iter_mut().for_each(|v| *v = (*v - middle).abs());
+    let usual = median(&mut values);
+    0.6745 * values[n - 1] / usual
+}
+
+/// How often the limit of 3.5 for any number of values finds an outlier in normal values.
+fn fixed_limit(draws: usize) -> String {
+    let rate = |n: usize| {
+        let mut rng = generator(n as u64);
+        let over = (0..draws).filter(|_| farthest(n, &mut rng) > 3.5).count();
+        format!("{} % at n = {n}", percent(over, draws))
+    };
+    format!(
+        "A fixed limit of 3.5 for the modified z-score would find an outlier in normal repeats in {}.\n",
+        COUNTS.map(rate).join(", ")
+    )
+}
+
+/// Sorts the values and gives the middle one, or the mean of the two.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let n = values.len();
+    f64::midpoint(values[(n - 1) / 2], values[n / 2])
+}

@@ -1,0 +1,193 @@
+//! Start-up transients: the first part of a repeat runs faster or slower than the rest of it.
+//!
+//! Whether there is one is asked of the repeats, not of the intervals: intervals of a repeat depend on each
+//! other, so that a change-point test within one repeat mistakes any slow swing for a change. Here each
+//! repeat gives one number for each possible end of the transient, the logarithm of the rate before ÷ the
+//! rate after, and Student's t test over the repeats says whether its mean is 0. That holds whatever the
+//! noise within a repeat. The ends that are tried are 1, 2, 4, … intervals, half of the repeat at most; each
+//! counts as a test (Bonferroni).
+//!
+//! How long it is: of the ends that are about as sure as the surest the one after which the mean of all repeats, interval by
+//! interval (Welch, "The Statistical Analysis of Simulation Results", 1983), is known best: the smallest
+//! marginal standard error, as in White's MSER ("An Effective Truncation Heuristic for Bias Reduction in
+//! Simulation Output", Simulation 69, 1997). MSER alone always names an end, also where there is nothing.
+
+use crate::stats::{mean_and_deviation, t_above};
+
+/// Fewer repeats than this tell nothing in common.
+const FEWEST_REPEATS: usize = 3;
+/// The chance that any transient is told of a run without one.
+pub const TRANSIENT_CHANCE: f64 = 0.05;
+/// Fewer intervals than this are no series.
+const FEWEST_INTERVALS: usize = 4;
+/// A first part that differs by less does not matter, unless it changes the figure by [`MATTERS_TO_ALL`].
+const MATTERS: f64 = 0.05;
+/// A change of the repeat's own figure that matters.
+const MATTERS_TO_ALL: f64 = 0.01;
+
+/// The work done in one interval of a repeat.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Seconds covered.
+    pub seconds: f64,
+    /// Bytes or operations done in them.
+    pub amount: f64,
+}
+
+/// A transient that the repeats have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transient {
+    /// Intervals that belong to it.
+    pub intervals: usize,
+    /// Seconds that they last, the median over the repeats.
+    pub seconds: f64,
+    /// Rate in them ÷ rate after them, less 1; the geometric mean over the repeats.
+    pub difference: f64,
+    /// Figure of the whole repeat ÷ figure of what is after the transient, less 1.
+    pub effect: f64,
+    /// Repeats in which it shows: at least half of the difference, the same way.
+    pub shows_in: usize,
+    /// Repeats looked at.
+    pub repeats: usize,
+    /// Probability that repeats without a transient look like this.
+    pub p: f64,
+}
+
+/// The most probable transient of some repeats of one step on one target, however likely by chance: each
+/// repeat is the row of its measured intervals. `None` if there are fewer than three repeats with four
+/// intervals and something done in each part, or where it does not matter: less than 5 % apart and less
+/// than 1 % of the figure, or not in most of the repeats.
+pub fn transient(repeats: &[Vec<Work>]) -> Option<Transient> {
+    let repeats: Vec<&[Work]> =
+        repeats.iter().map(|r| without_tail(r)).filter(|r| r.len() >= FEWEST_INTERVALS).collect();
+    let shortest = repeats.iter().map(|r| r.len()).min()?;
+    if repeats.len() < FEWEST_REPEATS {
+        return None;
+    }
+    let ends: Vec<usize> =
+        std::iter::successors(Some(1), |k| Some(k * 2)).take_while(|k| *k <= shortest / 2).collect();
+    let tried: Vec<Transient> =
+        ends.iter().filter_map(|end| at_end(&repeats, *end, ends.len())).filter(matters).collect();
+    let least = tried.iter().map(|t| t.p).fold(1.0, f64::min);
+    // Ends nearly as sure as the surest: which of them is a matter of length, not of proof.
+    let error = |t: &&Transient| marginal_error(&repeats, shortest, t.intervals);
+    let likely = tried.iter().filter(|t| t.p <= (least * 10.0).min(0.01) || t.p == least);
+    let best = likely.min_by(|a, b| error(a).total_cmp(&error(b)))?;
+    Some(Transient { p: least, ..*best })
+}
+
+/// A last interval of less than half the length is what was left when the time was over: it joins nothing.
+fn without_tail(repeat: &[Work]) -> &[Work] {
+    match repeat {
+        [rest @ .., last] if rest.first().is_some_and(|first| last.seconds < first.seconds / 2.0) => rest,
+        all => all,
+    }
+}
+
+/// The repeats with the transient taken to end after so many intervals, one of `tried` tries.
+fn at_end(repeats: &[&[Work]], end: usize, tried: usize) -> Option<Transient> {
+    let contrast = |repeat: &&[Work]| {
+        let (before, after, all) = (rate(&repeat[..end]), rate(&repeat[end..]), rate(repeat));
+        (before > 0.0 && after > 0.0).then(|| ((before / after).ln(), (all / after).ln()))
+    };
+    let pairs = repeats.iter().map(contrast).collect::<Option<Vec<_>>>()?;
+    let contrasts: Vec<f64> = pairs.iter().map(|(difference, _)| *difference).collect();
+    let (mean, deviation) = mean_and_deviation(&contrasts)?;
+    let n = contrasts.len() as f64;
+    // Repeats that agree to the last digit are no proof of an endless precision.
+    let error = deviation.max(0.001) / n.sqrt();
+    let p = (2.0 * t_above(mean.abs() / error, n - 1.0) * tried as f64).min(1.0);
+    let effect = pairs.iter().map(|(_, effect)| effect).sum::<f64>() / n;
+    let mut seconds: Vec<f64> =
+        repeats.iter().map(|r| r[..end].iter().map(|work| work.seconds).sum()).collect();
+    seconds.sort_by(f64::total_cmp);
+    Some(Transient {
+        intervals: end,
+        seconds: seconds[seconds.len() / 2],
+        difference: mean.exp_m1(),
+        effect: effect.exp_m1(),
+        shows_in: contrasts.iter().filter(|c| **c * mean.signum() >= mean.abs() / 2.0).count(),
+        repeats: repeats.len(),
+        p,
+    })
+}
+
+fn matters(t: &Transient) -> bool {
+    let large = t.difference.abs() >= MATTERS || t.effect.abs() >= MATTERS_TO_ALL;
+    large && t.shows_in * 2 > t.repeats && t.shows_in >= FEWEST_REPEATS
+}
+
+fn rate(work: &[Work]) -> f64 {
+    let (amount, seconds) =
+        work.iter().fold((0.0, 0.0), |(amount, seconds), w| (amount + w.amount, seconds + w.seconds));
+    if seconds > 0.0 { amount / seconds } else { 0.0 }
+}
+
+/// White's statistic on the mean over the repeats of the intervals behind the first `end`: their variance
+/// divided by their number.
+fn marginal_error(repeats: &[&[Work]], intervals: usize, end: usize) -> f64 {
+    let profile: Vec<f64> = (end..intervals)
+        .map(|i| repeats.iter().map(|r| rate(&r[i..=i]) / rate(r)).sum::<f64>() / repeats.len() as f64)
+        .collect();
+    let n = profile.len() as f64;
+    let mean = profile.iter().sum::<f64>() / n;
+    profile.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n.powi(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_distr::{Distribution, Normal};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    /// Repeats of `length` intervals of half a second at about 100 per second, off by 5 % each; in the
+    /// first `start` of them `factor` times that.
+    fn repeats(n: usize, length: usize, start: usize, factor: f64) -> Vec<Vec<Work>> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let noise = Normal::new(0.0f64, 0.05).unwrap();
+        let mut series = || -> Vec<Work> {
+            let factors = (0..length).map(|i| if i < start { factor } else { 1.0 });
+            factors.map(|f| Work { seconds: 0.5, amount: 50.0 * f * noise.sample(&mut rng).exp() }).collect()
+        };
+        (0..n).map(|_| series()).collect()
+    }
+
+    #[test]
+    fn a_cache_that_takes_the_first_second_is_found_with_its_length() {
+        let found = transient(&repeats(5, 20, 2, 1.5)).unwrap();
+        assert_eq!((found.intervals, found.seconds, found.shows_in, found.repeats), (2, 1.0, 5, 5));
+        assert!((found.difference - 0.5).abs() < 0.03, "{found:?}");
+        assert!((found.effect - 0.05).abs() < 0.005, "{found:?}");
+        assert!(found.p < 1e-4, "{found:?}");
+        let slow = transient(&repeats(5, 20, 4, 0.7)).unwrap();
+        assert_eq!(slow.intervals, 4);
+        assert!((slow.difference + 0.3).abs() < 0.03, "{slow:?}");
+    }
+
+    #[test]
+    fn five_intervals_as_in_the_quick_suite_are_enough() {
+        let found = transient(&repeats(6, 5, 1, 0.8)).unwrap();
+        assert_eq!(found.intervals, 1);
+        assert!(found.p < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn what_does_not_matter_or_is_not_in_common_is_not_told() {
+        assert_eq!(transient(&repeats(5, 20, 2, 1.01)), None);
+        assert_eq!(transient(&repeats(5, 20, 0, 1.0)), None);
+        assert_eq!(transient(&repeats(2, 20, 2, 1.5)), None, "two repeats");
+        assert_eq!(transient(&repeats(5, 3, 1, 1.5)), None, "three intervals");
+        let mut mixed = repeats(3, 20, 2, 1.5);
+        mixed.extend(repeats(4, 20, 0, 1.0));
+        assert!(transient(&mixed).is_none_or(|t| t.p > 0.01), "in three of seven: {:?}", transient(&mixed));
+    }
+
+    #[test]
+    fn the_rest_of_an_interval_at_the_end_is_left_out() {
+        let mut cut = repeats(5, 20, 2, 1.5);
+        cut.iter_mut().for_each(|r| r.push(Work { seconds: 0.001, amount: 40.0 }));
+        assert_eq!(transient(&cut), transient(&repeats(5, 20, 2, 1.5)));
+        assert_eq!(transient(&[]), None);
+    }
+}
