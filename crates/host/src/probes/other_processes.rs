@@ -1,0 +1,185 @@
+//! I/O of other processes, by name. The kernel does not say on which device: what is told is what each of them had
+//! read from and written to storage, wherever that is. Without root only one's own processes can be looked at.
+
+use std::fs;
+use std::path::Path;
+
+use super::book::{Look, SeriesId};
+use super::processes::{Listing, Stat};
+use super::{KernelFile, Probe, Reader, SLOW};
+
+pub(super) const PROBE: Probe = Probe {
+    name: "other_processes",
+    what: "bytes that other processes read from and wrote to storage, by name",
+    pace: SLOW,
+    begin: |scene, _| {
+        let processes = Vec::new();
+        let listing = Listing::new(&scene.roots.proc);
+        Some(Box::new(Others { listing, own: own(&scene.roots.proc), processes, names: Vec::new() }))
+    },
+};
+
+/// More names than this are told as one.
+const MOST_NAMES: usize = 24;
+const REST: &str = "(others)";
+
+struct Others {
+    listing: Listing,
+    own: u32,
+    processes: Vec<Process>,
+    /// Names that have done I/O, with their series and what was counted since the last look.
+    names: Vec<Name>,
+}
+
+struct Process {
+    number: u32,
+    io: KernelFile,
+    read: u64,
+    written: u64,
+}
+
+struct Name {
+    name: String,
+    series: [SeriesId; 2],
+    bytes: [u64; 2],
+}
+
+/// This process's number as this /proc counts.
+fn own(proc: &Path) -> u32 {
+    let link = fs::read_link(proc.join("self")).ok();
+    link.and_then(|link| link.to_str()?.parse().ok()).unwrap_or_else(std::process::id)
+}
+
+impl Reader for Others {
+    fn read(&mut self, look: &mut Look<'_>) {
+        self.find();
+        for i in 0..self.processes.len() {
+            let process = &mut self.processes[i];
+            let Some((read, written)) = process.io.bytes().and_then(transferred) else { continue };
+            let grown = [read.saturating_sub(process.read), written.saturating_sub(process.written)];
+            (process.read, process.written) = (read, written);
+            if grown != [0, 0] {
+                let number = process.number;
+                let name = self.name(number, look);
+                name.bytes.iter_mut().zip(grown).for_each(|(sum, grown)| *sum += grown);
+            }
+        }
+        let Some(seconds) = look.seconds() else { return };
+        for name in &mut self.names {
+            for (series, bytes) in name.series.into_iter().zip(std::mem::take(&mut name.bytes)) {
+                look.put_since(series, look.since_ns, bytes as f64 / seconds);
+            }
+        }
+    }
+}
+
+impl Others {
+    fn find(&mut self) {
+        let changes = self.listing.changes();
+        if changes.born.is_empty() {
+            return;
+        }
+        self.processes.retain(|process| self.listing.has(process.number));
+        for number in changes.born.into_iter().filter(|number| *number != self.own) {
+            let mut stat = self.listing.file(number, "stat");
+            // Kernel threads do I/O for others, such as a loop device's for us.
+            if stat.bytes().and_then(Stat::parse).is_none_or(|stat| stat.is_kernel_thread) {
+                continue;
+            }
+            let mut io = self.listing.file(number, "io");
+            let Some(now) = io.bytes().and_then(transferred) else { continue };
+            let (read, written) = if changes.is_first { now } else { (0, 0) };
+            self.processes.push(Process { number, io, read, written });
+        }
+    }
+
+    /// The entry for a process's name, which it may have changed since it was born.
+    fn name(&mut self, process: u32, look: &mut Look<'_>) -> &mut Name {
+        let mut comm = self.listing.file(process, "comm");
+        let name = comm.bytes().map(|bytes| String::from_utf8_lossy(bytes).trim_end().to_owned());
+        let name = name.unwrap_or_else(|| REST.to_owned());
+        let known = self.names.iter().position(|n| n.name == name);
+        let place = known.unwrap_or_else(|| {
+            let is_full = self.names.len() >= MOST_NAMES;
+            let name = if is_full { REST.to_owned() } else { name };
+            self.names.iter().position(|n| n.name == name).unwrap_or_else(|| {
+                let series = ["read", "write"].map(|key| look.book.series(format!("{name}.{key}"), "B/s"));
+                self.names.push(Name { name, series, bytes: [0; 2] });
+                self.names.len() - 1
+            })
+        });
+        &mut self.names[place]
+    }
+}
+
+/// Bytes fetched from and sent to storage by `/proc/PID/io`.
+fn transferred(io: &[u8]) -> Option<(u64, u64)> {
+    let text = std::str::from_utf8(io).ok()?;
+    let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    Some((value("read_bytes:")?, value("write_bytes:")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::processes::tests::{process, youngest};
+    use super::super::tests::Driven;
+    use super::*;
+    use crate::testing::Tree;
+
+    fn io(tree: &Tree, number: u32, read: u64, written: u64) {
+        tree.file(
+            &format!("proc/{number}/io"),
+            &format!(
+                "rchar: 9\nwchar: 9\nread_bytes: {read}\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
+            ),
+        );
+    }
+
+    #[test]
+    fn others_are_told_by_name_and_neither_oneself_nor_the_kernel_is() {
+        let tree = Tree::new();
+        for (number, name, is_kernel) in [
+            (5, "backup", false),
+            (6, "backup", false),
+            (7, "lodestone", false),
+            (8, "kworker/u8:1-loop0", true),
+        ] {
+            process(&tree, number, name, is_kernel, 0);
+            io(&tree, number, 1000, 1000);
+        }
+        process(&tree, 9, "secret", false, 0);
+        std::os::unix::fs::symlink("7", tree.path("proc/self")).unwrap();
+        youngest(&tree, 9);
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        assert!(probe.at(0).is_empty());
+        for number in 5..9 {
+            io(&tree, number, 1000, 6000);
+        }
+        process(&tree, 20, "dd", false, 0);
+        io(&tree, 20, 500, 0);
+        youngest(&tree, 20);
+        assert_eq!(
+            probe.at(5),
+            ["backup.read 0 B/s", "backup.write 2000 B/s", "dd.read 100 B/s", "dd.write 0 B/s"]
+        );
+        assert_eq!(probe.at(10), ["backup.write 0 B/s", "dd.read 0 B/s"]);
+    }
+
+    #[test]
+    fn a_crowd_is_told_as_one() {
+        let tree = Tree::new();
+        youngest(&tree, 1);
+        process(&tree, 1, "init", false, 0);
+        io(&tree, 1, 0, 0);
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        probe.at(0);
+        for number in 100..140 {
+            process(&tree, number, &format!("worker{number}"), false, 0);
+            io(&tree, number, 10, 0);
+        }
+        youngest(&tree, 140);
+        let told = probe.at(1);
+        assert_eq!(told.len(), 2 * (MOST_NAMES + 1));
+        assert!(told.contains(&"(others).read 160 B/s".to_owned()), "{told:?}");
+    }
+}
