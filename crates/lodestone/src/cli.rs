@@ -114,6 +114,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u32>,
 
+    /// How often to read what the machine does meanwhile (processors, devices, temperatures, other
+    /// processes): a time from 100ms, or off [default: 1s]
+    #[arg(long, value_name = "TIME|off")]
+    pub telemetry: Option<String>,
+
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,

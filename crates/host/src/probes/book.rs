@@ -5,11 +5,21 @@ use model::Reading;
 /// A series that does not change is told of at least so often: a run that is killed loses no more.
 const LONGEST_SILENCE_NS: u64 = 60_000_000_000;
 /// Values change by this share of themselves before they are told anew …
-const RELATIVE_STEP: f64 = 0.02;
-/// … but at least by this much: a hundredth of a processor, an operation in a hundred seconds.
-const SMALLEST_STEP: f64 = 0.01;
-/// Degrees have no zero to be relative to.
-const DEGREE_STEP: f64 = 0.5;
+const RELATIVE_STEP: f64 = 0.03;
+
+/// … but at least by this much: what is less is the noise of any machine at rest.
+fn smallest_step(unit: &str) -> f64 {
+    match unit {
+        "B/s" => 10_000.0,
+        "B" => 1e6,
+        "ns" => 10_000.0,
+        "1/s" => 0.1,
+        // Degrees have no zero to be relative to.
+        "°C" => 0.5,
+        // A share, or a number of threads or of operations in flight.
+        _ => 0.01,
+    }
+}
 
 /// The series of one probe.
 ///
@@ -59,14 +69,8 @@ impl Series {
 
     fn says_nothing_new(&self, at_ns: u64, value: f64) -> bool {
         let Some((told_ns, told)) = self.told else { return false };
-        // That there is nothing, or something, is always news.
-        let is_near = if value == 0.0 || told == 0.0 {
-            value == told
-        } else if self.unit == "°C" {
-            (value - told).abs() < DEGREE_STEP
-        } else {
-            (value - told).abs() < SMALLEST_STEP.max(RELATIVE_STEP * told.abs())
-        };
+        let relative = if self.unit == "°C" { 0.0 } else { RELATIVE_STEP * told.abs() };
+        let is_near = (value - told).abs() < smallest_step(self.unit).max(relative);
         is_near && at_ns.saturating_sub(told_ns) < LONGEST_SILENCE_NS
     }
 }
@@ -175,22 +179,19 @@ mod tests {
 
     #[test]
     fn small_changes_do_not_add_up_unseen() {
-        let drift: Vec<f64> = (0..12).map(|i| 100.0 + f64::from(i)).collect();
-        let told = told("B/s", &drift);
-        // Two steps of 1 reach 2 %, and later three: what was held is told before each.
-        assert_eq!(told, ["0=100", "1=101", "2=102", "4=104", "5=105", "7=107", "8=108", "10=110", "11=111"]);
+        let drift: Vec<f64> = (0..9).map(|i| 1e6 + 1e4 * f64::from(i)).collect();
+        assert_eq!(
+            told("B/s", &drift),
+            ["0=1000000", "2=1020000", "3=1030000", "6=1060000", "7=1070000", "8=1080000"]
+        );
     }
 
     #[test]
-    fn steps_are_absolute_for_degrees_and_for_small_values() {
+    fn small_values_change_by_steps_that_fit_their_unit() {
         assert_eq!(told("°C", &[80.0, 80.4, 80.6]), ["0=80", "1=80.4", "2=80.6"]);
         assert_eq!(told("1", &[0.1, 0.105, 0.12]), ["0=0.1", "1=0.105", "2=0.12"]);
-    }
-
-    #[test]
-    fn nothing_is_never_taken_for_little() {
-        assert_eq!(told("1", &[0.0, 0.005, 0.0]), ["0=0", "1=0.005", "2=0"]);
-        assert_eq!(told("B/s", &[0.0, 0.0]), ["0=0", "1=0"]);
+        assert_eq!(told("B/s", &[0.0, 4096.0, 0.0, 40960.0]), ["0=0", "2=0", "3=40960"]);
+        assert_eq!(told("1/s", &[0.0, 0.2]), ["0=0", "1=0.2"]);
     }
 
     #[test]

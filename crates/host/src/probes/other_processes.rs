@@ -15,7 +15,13 @@ pub(super) const PROBE: Probe = Probe {
     begin: |scene, _| {
         let processes = Vec::new();
         let listing = Listing::new(&scene.roots.proc);
-        Some(Box::new(Others { listing, own: own(&scene.roots.proc), processes, names: Vec::new() }))
+        Some(Box::new(Others {
+            listing,
+            own: own(&scene.roots.proc),
+            processes,
+            looks: 0,
+            names: Vec::new(),
+        }))
     },
 };
 
@@ -27,15 +33,22 @@ struct Others {
     listing: Listing,
     own: u32,
     processes: Vec<Process>,
+    looks: u64,
     /// Names that have done I/O, with their series and what was counted since the last look.
     names: Vec<Name>,
 }
 
 struct Process {
     number: u32,
+    parent: u32,
     io: KernelFile,
-    read: u64,
-    written: u64,
+    /// Bytes read and written so far.
+    done: [u64; 2],
+    /// Bytes of children that have ended, which the kernel adds to this process when it takes note of that. They were
+    /// told as the children's already.
+    inherited: [u64; 2],
+    /// The look before which these are from, at the latest.
+    inherited_by: u64,
 }
 
 struct Name {
@@ -53,16 +66,11 @@ fn own(proc: &Path) -> u32 {
 impl Reader for Others {
     fn read(&mut self, look: &mut Look<'_>) {
         self.find();
-        for i in 0..self.processes.len() {
-            let process = &mut self.processes[i];
-            let Some((read, written)) = process.io.bytes().and_then(transferred) else { continue };
-            let grown = [read.saturating_sub(process.read), written.saturating_sub(process.written)];
-            (process.read, process.written) = (read, written);
-            if grown != [0, 0] {
-                let number = process.number;
-                let name = self.name(number, look);
-                name.bytes.iter_mut().zip(grown).for_each(|(sum, grown)| *sum += grown);
-            }
+        self.looks += 1;
+        let grown: Vec<(u32, [u64; 2])> = self.grown();
+        for (process, bytes) in grown {
+            let name = self.name(process, look);
+            name.bytes.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes);
         }
         let Some(seconds) = look.seconds() else { return };
         for name in &mut self.names {
@@ -74,22 +82,46 @@ impl Reader for Others {
 }
 
 impl Others {
+    /// Bytes that processes have moved since the last look, themselves or by children of which nothing was told.
+    fn grown(&mut self) -> Vec<(u32, [u64; 2])> {
+        let now: Vec<Option<[u64; 2]>> =
+            self.processes.iter_mut().map(|process| process.io.bytes().and_then(transferred)).collect();
+        let gone = self.processes.iter().zip(&now).filter(|(_, now)| now.is_none());
+        let gone: Vec<(u32, [u64; 2])> = gone.map(|(process, _)| (process.parent, process.done)).collect();
+        for (parent, done) in gone {
+            let parents = self.processes.iter_mut().find(|process| process.number == parent);
+            parents.into_iter().for_each(|process| process.inherit(done, self.looks));
+        }
+        let mut grown = Vec::new();
+        for (process, now) in self.processes.iter_mut().zip(&now) {
+            let Some(now) = *now else { continue };
+            let bytes = process.advance(now, self.looks);
+            if bytes != [0, 0] {
+                grown.push((process.number, bytes));
+            }
+        }
+        let mut ended = now.iter().map(Option::is_none);
+        self.processes.retain(|_| !ended.next().unwrap_or(false));
+        grown
+    }
+
     fn find(&mut self) {
         let changes = self.listing.changes();
         if changes.born.is_empty() {
             return;
         }
-        self.processes.retain(|process| self.listing.has(process.number));
         for number in changes.born.into_iter().filter(|number| *number != self.own) {
             let mut stat = self.listing.file(number, "stat");
+            let Some(stat) = stat.bytes().and_then(Stat::parse) else { continue };
             // Kernel threads do I/O for others, such as a loop device's for us.
-            if stat.bytes().and_then(Stat::parse).is_none_or(|stat| stat.is_kernel_thread) {
+            if stat.is_kernel_thread {
                 continue;
             }
             let mut io = self.listing.file(number, "io");
             let Some(now) = io.bytes().and_then(transferred) else { continue };
-            let (read, written) = if changes.is_first { now } else { (0, 0) };
-            self.processes.push(Process { number, io, read, written });
+            let done = if changes.is_first { now } else { [0, 0] };
+            let parent = stat.parent;
+            self.processes.push(Process { number, parent, io, done, inherited: [0, 0], inherited_by: 0 });
         }
     }
 
@@ -112,11 +144,36 @@ impl Others {
     }
 }
 
+impl Process {
+    /// A child has ended after having moved so many bytes.
+    fn inherit(&mut self, done: [u64; 2], look: u64) {
+        self.inherited.iter_mut().zip(done).for_each(|(sum, done)| *sum += done);
+        self.inherited_by = look;
+    }
+
+    /// Takes the counters as they are now and returns by how much the process itself has moved on.
+    fn advance(&mut self, now: [u64; 2], look: u64) -> [u64; 2] {
+        // Usually a parent takes note at once. One that never does so gets nothing added.
+        if look > self.inherited_by + 1 {
+            self.inherited = [0, 0];
+        }
+        let mut grown = [0, 0];
+        for (i, grown) in grown.iter_mut().enumerate() {
+            let all = now[i].saturating_sub(self.done[i]);
+            let inherited = all.min(self.inherited[i]);
+            self.inherited[i] -= inherited;
+            *grown = all - inherited;
+        }
+        self.done = now;
+        grown
+    }
+}
+
 /// Bytes fetched from and sent to storage by `/proc/PID/io`.
-fn transferred(io: &[u8]) -> Option<(u64, u64)> {
+fn transferred(io: &[u8]) -> Option<[u64; 2]> {
     let text = std::str::from_utf8(io).ok()?;
     let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-    Some((value("read_bytes:")?, value("write_bytes:")?))
+    Some([value("read_bytes:")?, value("write_bytes:")?])
 }
 
 #[cfg(test)]
@@ -153,16 +210,38 @@ mod tests {
         let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
         assert!(probe.at(0).is_empty());
         for number in 5..9 {
-            io(&tree, number, 1000, 6000);
+            io(&tree, number, 1000, 501_000);
         }
         process(&tree, 20, "dd", false, 0);
-        io(&tree, 20, 500, 0);
+        io(&tree, 20, 50_000, 0);
         youngest(&tree, 20);
         assert_eq!(
             probe.at(5),
-            ["backup.read 0 B/s", "backup.write 2000 B/s", "dd.read 100 B/s", "dd.write 0 B/s"]
+            ["backup.read 0 B/s", "backup.write 200000 B/s", "dd.read 10000 B/s", "dd.write 0 B/s"]
         );
         assert_eq!(probe.at(10), ["backup.write 0 B/s", "dd.read 0 B/s"]);
+    }
+
+    /// When a process has ended, the kernel adds what it did to its parent: a shell seemed to do all the I/O of its
+    /// commands a second time.
+    #[test]
+    fn what_a_child_did_is_not_told_again_as_its_parents() {
+        let tree = Tree::new();
+        process(&tree, 5, "bash", false, 0);
+        process(&tree, 6, "dd", false, 0);
+        io(&tree, 5, 1000, 0);
+        io(&tree, 6, 4_000_000, 0);
+        youngest(&tree, 6);
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        probe.at(0);
+        io(&tree, 6, 9_000_000, 0);
+        assert_eq!(probe.at(5), ["dd.read 1000000 B/s", "dd.write 0 B/s"]);
+        // The kernel answers nothing for a process that has ended.
+        tree.file("proc/6/io", "");
+        fs::remove_dir_all(tree.path("proc/6")).unwrap();
+        // Besides its child's nine megabytes the shell has read one of its own, or the child one more.
+        io(&tree, 5, 10_001_000, 0);
+        assert_eq!(probe.at(10), ["dd.read 0 B/s", "bash.read 200000 B/s", "bash.write 0 B/s"]);
     }
 
     #[test]

@@ -67,6 +67,7 @@ impl Listing {
 #[derive(Debug, PartialEq)]
 pub(super) struct Stat<'a> {
     pub name: &'a [u8],
+    pub parent: u32,
     pub is_kernel_thread: bool,
     /// Clock ticks in user and kernel mode.
     pub ticks: u64,
@@ -79,10 +80,12 @@ impl<'a> Stat<'a> {
         let close = bytes.iter().rposition(|b| *b == b')')?;
         let rest = std::str::from_utf8(bytes.get(close + 1..)?).ok()?;
         let mut fields = rest.split_ascii_whitespace();
-        let flags: u64 = fields.nth(6)?.parse().ok()?;
+        let parent = fields.nth(1)?.parse().ok()?;
+        let flags: u64 = fields.nth(4)?.parse().ok()?;
         let (user, system): (u64, u64) = (fields.nth(4)?.parse().ok()?, fields.next()?.parse().ok()?);
         Some(Self {
             name: bytes.get(open + 1..close)?,
+            parent,
             is_kernel_thread: flags & PF_KTHREAD != 0,
             ticks: user + system,
         })
@@ -96,11 +99,13 @@ pub(super) mod tests {
 
     /// A process of a made machine.
     pub fn process(tree: &Tree, number: u32, name: &str, is_kernel_thread: bool, ticks: u64) {
+        // Kernel threads are children of kthreadd, the others here of the first process of the test.
+        let parent = if is_kernel_thread { 2 } else { 5 };
         let flags = if is_kernel_thread { 69_238_880 } else { 4_194_304 };
         tree.file(
             &format!("proc/{number}/stat"),
             &format!(
-                "{number} ({name}) S 2 0 0 0 -1 {flags} 0 0 0 0 {} {} 0 0 20 0 1 0 5\n",
+                "{number} ({name}) S {parent} 0 0 0 -1 {flags} 0 0 0 0 {} {} 0 0 20 0 1 0 5\n",
                 ticks / 2,
                 ticks - ticks / 2
             ),
@@ -124,7 +129,7 @@ pub(super) mod tests {
         let mut files = [listing.file(7, "stat"), listing.file(8, "stat")];
         let [first, second] = &mut files;
         let (first, second) = (Stat::parse(first.bytes().unwrap()), Stat::parse(second.bytes().unwrap()));
-        assert_eq!(first, Some(Stat { name: b"evil) S (x", is_kernel_thread: false, ticks: 30 }));
+        assert_eq!(first, Some(Stat { name: b"evil) S (x", parent: 5, is_kernel_thread: false, ticks: 30 }));
         assert!(second.unwrap().is_kernel_thread);
         assert_eq!(Stat::parse(b"7 (x) S 1 2"), None);
     }
