@@ -9,4 +9,5 @@ pub mod instructions;
 pub mod measured;
 pub mod peers;
 pub mod table;
+pub mod telemetry;
 pub mod truth;

@@ -10,6 +10,7 @@ use benches::footprint::{FootprintArgs, footprint};
 use benches::instructions::{InstructionsArgs, instructions};
 use benches::measured;
 use benches::peers::{PeersArgs, peers};
+use benches::telemetry::{TelemetryArgs, telemetry};
 use benches::truth::{TruthArgs, truth};
 use clap::{Parser, Subcommand};
 
@@ -32,6 +33,8 @@ enum Command {
     Truth(TruthArgs),
     /// Instructions per operation, counted by callgrind
     Instructions(InstructionsArgs),
+    /// What telemetry costs, and whether it changes the figures
+    Telemetry(TelemetryArgs),
     /// The engine alone on a file, for profilers: rate and processor time
     Drive(DriveArgs),
     /// Runs a program and prints what it cost
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Footprint(args) => footprint(&args),
         Command::Truth(args) => truth(&args),
         Command::Instructions(args) => instructions(&args),
+        Command::Telemetry(args) => telemetry(&args),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
         Command::Child { program, args } => measured::child(&program, &args),
     };

@@ -10,11 +10,13 @@ mod compare;
 mod findings;
 mod measure;
 mod stats;
+mod telemetry;
 
 pub use compare::{MARGIN, Pairing, Series, Summary, compare, headline, summarise};
 pub use findings::{RULES, Rule, findings};
 pub use measure::{device_ratio, measurements, repeat_values};
 pub use stats::{METHOD_LARGEST, METHOD_MEAN_T, mean_with_t_interval};
+pub use telemetry::{StepTelemetry, TelemetryFigure, telemetry};
 
 use model::{Comparison, Finding, Measurement, Run};
 

@@ -224,6 +224,10 @@ pub struct ShowArgs {
     #[arg(default_value = "last", value_name = "RUN")]
     pub run: String,
 
+    /// Show what the machine did meanwhile instead of the result, step by step
+    #[arg(long, conflicts_with = "baseline")]
+    pub telemetry: bool,
+
     /// Target that the others are compared with [default: as in the run]
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
@@ -255,6 +259,10 @@ pub struct ExportArgs {
     /// The form
     #[arg(long, short, value_enum, default_value_t = Format::Json)]
     pub format: Format,
+
+    /// What the machine did meanwhile instead of the result, step by step
+    #[arg(long, conflicts_with = "baseline")]
+    pub telemetry: bool,
 
     /// Target that the others are compared with [default: as in the run]
     #[arg(long, value_name = "NAME")]
@@ -311,4 +319,6 @@ pub enum SchemaOf {
     Run,
     /// `compare --json`.
     Comparison,
+    /// `export --telemetry --format json`.
+    Telemetry,
 }

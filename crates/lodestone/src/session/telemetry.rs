@@ -37,11 +37,17 @@ impl Telemetry {
     pub fn begin(roots: Roots, layers: Vec<Layer>, period: Duration, origin: Instant) -> io::Result<Self> {
         let (asks, asked) = channel();
         let (sender, readings) = sync_channel(MOST_WAITING);
+        let (apart, is_apart) = sync_channel(1);
         let watching = move || {
+            // A file for each process may be open here: none of them takes a descriptor away from a worker.
+            engine::own_descriptors();
+            let _ = apart.send(());
             let watch = Watch::begin(&roots, &layers);
             Watcher { watch, origin, sender, unsent: Vec::new() }.run(&asked, period);
         };
         thread::Builder::new().name("telemetry".into()).spawn(watching)?;
+        // A test file that is opened before would stay open there, and keep its space, until the run ends.
+        let _ = is_apart.recv();
         Ok(Self { asks, readings, overdue: None })
     }
 
