@@ -53,11 +53,12 @@ fn alone(args: &TelemetryArgs) -> io::Result<String> {
     let target = host::target::inspect(&Roots::default(), &args.place.display().to_string());
     let layers = target.map_err(io::Error::other)?.stack;
     let seconds = args.alone;
-    let watching = move || -> io::Result<(f64, f64, usize, usize, usize)> {
+    let watching = move || -> io::Result<(f64, f64, f64, usize, usize, usize)> {
         let mut watch = Watch::begin(&Roots::default(), &layers);
         let (began, mut readings, mut bytes) = (Instant::now(), Vec::new(), 0);
         let now = || began.elapsed().as_nanos() as u64;
         watch.look(Occasion::Boundary, &now, &mut readings);
+        let first = thread_cpu_seconds()?;
         let (mut count, mut most) = (0, 0f64);
         let from = thread_cpu_seconds()?;
         for second in 1..=seconds {
@@ -69,15 +70,16 @@ fn alone(args: &TelemetryArgs) -> io::Result<String> {
             count += readings.len();
             bytes += readings.iter().map(line_length).sum::<usize>();
         }
-        Ok((thread_cpu_seconds()? - from, most, count, bytes, watch.names().count()))
+        Ok((thread_cpu_seconds()? - from, first, most, count, bytes, watch.names().count()))
     };
     let watched = thread::spawn(watching).join().map_err(|_| io::Error::other("the probes panicked"))?;
-    let (spent, most, count, bytes, active) = watched?;
+    let (spent, first, most, count, bytes, active) = watched?;
     Ok(format!(
-        "{active} of {} probes at 1 Hz for {seconds} s: {:.3} % of one core (the longest look {:.2} ms); {:.1} readings, {:.1} kB of log a second",
+        "{active} of {} probes at 1 Hz for {seconds} s: {:.3} % of one core (the longest look {:.2} ms, the first one before that {:.1} ms); {:.1} readings, {:.1} kB of log a second",
         PROBES.len(),
         spent / f64::from(seconds) * 100.0,
         most * 1e3,
+        first * 1e3,
         count as f64 / f64::from(seconds),
         bytes as f64 / 1e3 / f64::from(seconds),
     ))
@@ -99,6 +101,7 @@ fn thread_cpu_seconds() -> io::Result<f64> {
 fn with_and_without(args: &TelemetryArgs) -> io::Result<String> {
     let scratch = tempfile::tempdir_in(&args.place)?;
     let (mut with, mut without, mut ratios) = (Sample::default(), Sample::default(), Sample::default());
+    let mut logarithms = Vec::new();
     for round in 0..args.rounds {
         let order = if round % 2 == 0 { ["1s", "off"] } else { ["off", "1s"] };
         let first = iops(args, scratch.path(), order[0])?;
@@ -107,14 +110,24 @@ fn with_and_without(args: &TelemetryArgs) -> io::Result<String> {
         with.push(on);
         without.push(off);
         ratios.push(on / off);
+        logarithms.push((on / off).ln());
     }
     let row = |name: &str, sample: &Sample| vec![name.to_owned(), sample.shown(rate)];
     let rows = [
         row("telemetry at 1 Hz", &with),
         row("no telemetry", &without),
-        vec!["with ÷ without, pair by pair".to_owned(), ratios.shown(|r| format!("{r:.4}"))],
+        vec!["with ÷ without, pair by pair".to_owned(), ratios.shown(|r| format!("{r:.3}"))],
+        vec!["their geometric mean, 95 % interval".to_owned(), mean_ratio(&logarithms)],
     ];
     Ok(markdown(&["", "IOPS"], &rows))
+}
+
+/// The mean ratio with Student's interval, from logarithms.
+fn mean_ratio(logarithms: &[f64]) -> String {
+    let Some(mean) = analyse::mean_with_t_interval(logarithms) else { return "–".to_owned() };
+    let shown = |logarithm: f64| format!("{:.3}", logarithm.exp());
+    let interval = mean.interval.map(|(low, high)| format!(" [{}–{}]", shown(low), shown(high)));
+    shown(mean.value) + &interval.unwrap_or_default()
 }
 
 fn iops(args: &TelemetryArgs, place: &std::path::Path, telemetry: &str) -> io::Result<f64> {

@@ -60,7 +60,7 @@ pub fn background_work(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
     let mut found = Vec::new();
     if stack.iter().any(|layer| layer.name == "ext4") && has_lazy_initialisation(roots) {
         found.push(
-            "the kernel is initialising an ext4 filesystem in the background (ext4lazyinit); it may be this one, and ends by itself".to_owned(),
+            "the kernel works on an ext4 filesystem in the background (ext4lazyinit), as for a while after one is made or mounted; it may be this one, and ends by itself".to_owned(),
         );
     }
     for layer in stack {

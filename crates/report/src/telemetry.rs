@@ -138,7 +138,7 @@ const ORDER: [&str; 12] = [
 const SMALLEST_COMPANY: f64 = 10_000.0;
 
 fn is_worth_a_row(figure: &TelemetryFigure) -> bool {
-    let is_zero = (figure.mean, figure.min, figure.max) == (0.0, 0.0, 0.0);
+    let is_zero = (figure.min, figure.max) == (0.0, 0.0);
     !is_zero && (figure.probe != "other_processes" || figure.max >= SMALLEST_COMPANY)
 }
 
@@ -147,8 +147,15 @@ fn table(run: &Run, step: &StepTelemetry, view: &RunView) -> Table {
     let plural = if step.repeats == 1 { "" } else { "s" };
     let mut shown: Vec<&TelemetryFigure> =
         step.figures.iter().filter(|figure| is_worth_a_row(figure)).collect();
-    // Probes that are not in the list come last; each keeps the order of its series.
-    shown.sort_by_key(|f| ORDER.iter().position(|probe| *probe == f.probe).unwrap_or(ORDER.len()));
+    let stack = run.started.targets.iter().find(|t| t.name == step.target).map_or(&[][..], |t| &t.stack);
+    let depth = |key: &str| {
+        let device = key.rsplit_once('.').map_or(key, |(device, _)| device);
+        stack.iter().position(|layer| layer.name == device).unwrap_or(stack.len())
+    };
+    // Probes that are not in the list come last; devices stand as in the stack; else series keep their order.
+    shown.sort_by_key(|f| {
+        (ORDER.iter().position(|probe| *probe == f.probe).unwrap_or(ORDER.len()), depth(&f.key))
+    });
     let rows = shown.into_iter().filter_map(|figure| {
         let what = label(&figure.probe, &figure.key)?;
         let value = |value: f64| Cell { value: Some(value), ..Cell::text(display(figure, value, view)) };

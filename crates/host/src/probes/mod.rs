@@ -4,7 +4,8 @@
 //! * A probe is one file and one entry in [`PROBES`]. What is not there (no cpufreq in a virtual machine, no
 //!   kernel threads in a container) makes no readings and no errors.
 //! * Kernel files stay open and are read again in place. A look allocates only for readings that it gives.
-//! * No probe takes more than a thousandth of a processor: one that took long waits until it may look again.
+//! * No probe takes more than a thousandth of a processor: one that took long waits until it may look again. Its
+//!   first look, which opens its files before anything is measured, is not counted.
 //! * What asks something of the storage itself (a disk's temperature) is asked only between repeats.
 //! * A reading tells the time since the one before it of the same probe and key, see [`Book`].
 
@@ -150,10 +151,10 @@ impl Watch {
             if !watched.is_due(occasion, at_ns) {
                 continue;
             }
-            let began_ns = (self.spent_ns)();
+            let (began_ns, is_first) = ((self.spent_ns)(), watched.last_ns.is_none());
             watched.look(at_ns, out);
             let cost_ns = (self.spent_ns)().saturating_sub(began_ns);
-            watched.not_before_ns = at_ns + cost_ns.saturating_mul(REST);
+            watched.not_before_ns = if is_first { 0 } else { at_ns + cost_ns.saturating_mul(REST) };
         }
     }
 
@@ -285,9 +286,9 @@ mod tests {
         for second in 0..11 {
             watch.look(Occasion::Tick, &|| second * 1_000_000_000, &mut out);
         }
-        // Five milliseconds each: once in five seconds.
+        // Five milliseconds each: once in five seconds, after the first.
         let times: Vec<u64> = out.iter().map(|r| r.at_ns / 1_000_000_000).collect();
-        assert_eq!(times, [0, 5, 10]);
+        assert_eq!(times, [0, 1, 6]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! I/O of other processes, by name. The kernel does not say on which device: what is told is what each of them had
-//! read from and written to storage, wherever that is. Without root only one's own processes can be looked at.
+//! read from and written to storage, wherever that is. Without root only one's own processes can be looked at. What a
+//! process did that came and went between two looks shows as its parent's, to whom the kernel adds it.
 
 use std::fs;
 use std::path::Path;

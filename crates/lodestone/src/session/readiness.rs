@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::readiness::{
-    CLOCK_STEP_NS, Disturbance, background_work, disturbances, slowness, wall_clock_ahead_ns,
+    CLOCK_STEP_NS, Concern, Disturbance, background_work, disturbances, slowness, wall_clock_ahead_ns,
 };
 use host::snapshot;
 use model::{Layer, Severity};
@@ -20,6 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// And at most for this share of the time that the run will take.
 const PATIENCE_SHARE: f64 = 0.1;
 
+/// The only one of the names, if there is only one.
+fn only(names: Vec<String>) -> Option<String> {
+    <[String; 1]>::try_from(names).ok().map(|[name]| name)
+}
+
 impl Session<'_> {
     /// Waits a little for the devices to become quiet and says what speaks against measuring now.
     pub(super) fn await_readiness(&mut self, expected: Duration) {
@@ -29,12 +34,19 @@ impl Session<'_> {
         for concern in slowness(&self.roots) {
             self.note(Severity::Warning, concern.topic, None, concern.message);
         }
-        let places: Vec<(String, Vec<Layer>)> =
-            self.places.iter().map(|p| (p.target.name.clone(), p.target.stack.clone())).collect();
-        for (name, stack) in places {
-            for concern in background_work(&self.roots, &stack) {
-                self.note(Severity::Warning, concern.topic, Some(name.clone()), concern.message);
+        // What lies below several targets is told once.
+        let mut found: Vec<(Concern, Vec<String>)> = Vec::new();
+        for place in &self.places {
+            for concern in background_work(&self.roots, &place.target.stack) {
+                let name = place.target.name.clone();
+                match found.iter_mut().find(|(known, _)| *known == concern) {
+                    Some((_, names)) => names.push(name),
+                    None => found.push((concern, vec![name])),
+                }
             }
+        }
+        for (concern, names) in found {
+            self.note(Severity::Warning, concern.topic, only(names), concern.message);
         }
     }
 
@@ -50,22 +62,27 @@ impl Session<'_> {
             thread::sleep(GLANCE);
             let after = snapshot(&self.roots, &layers);
             let loud = disturbances(&before, &after, from.elapsed().as_nanos() as u64);
-            if loud.is_empty() || self.interrupted() || began.elapsed() >= patience {
+            let work = background_work(&self.roots, &layers);
+            let is_quiet = loud.is_empty() && work.is_empty();
+            if is_quiet || self.interrupted() || began.elapsed() >= patience {
                 return loud;
             }
-            let what: Vec<String> = loud.iter().map(|d| self.in_words(d)).collect();
+            let work = work.into_iter().map(|concern| concern.message);
+            let what: Vec<String> = loud.iter().map(|d| self.in_words(d)).chain(work).collect();
             self.progress.waiting(&format!("waiting until it is quiet: {}", what.join("; ")));
         }
     }
 
     fn in_words(&self, d: &Disturbance) -> String {
-        let [read, written] =
-            [d.read_rate, d.write_rate].map(|rate| display_rate(rate, self.progress.units()));
-        let busy = d.busy.min(1.0) * 100.0;
-        format!(
-            "others read {read} from {} and write {written} to it, which keeps it busy for {busy:.0} % of the time",
-            d.device
-        )
+        let rate = |rate| display_rate(rate, self.progress.units());
+        let mut words =
+            format!("{} is busy for {:.0} % of the time with others", d.device, d.busy.min(1.0) * 100.0);
+        for (verb, per_second) in [("read", d.read_rate), ("write", d.write_rate)] {
+            if per_second > 0.0 {
+                words.push_str(&format!(", who {verb} {}", rate(per_second)));
+            }
+        }
+        words
     }
 
     fn say_loud(&mut self, loud: &[Disturbance]) {
@@ -78,16 +95,9 @@ impl Session<'_> {
                 .filter(|place| on_it(&place.target.stack))
                 .map(|place| place.target.name.clone())
                 .collect();
-            let message = format!(
-                "{} is not quiet before the first round: {}; the figures contain that",
-                disturbance.device,
-                self.in_words(disturbance)
-            );
-            let target = match concerned.as_slice() {
-                [one] => Some(one.clone()),
-                _ => None,
-            };
-            self.note(Severity::Warning, "device-not-quiet", target, message);
+            let message =
+                format!("before the first round {}; the figures contain that", self.in_words(disturbance));
+            self.note(Severity::Warning, "device-not-quiet", only(concerned), message);
         }
     }
 
