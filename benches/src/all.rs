@@ -9,6 +9,7 @@ use crate::machine::described;
 use crate::peers::peers;
 use crate::setting::Setting;
 use crate::stamps::stamps;
+use crate::telemetry::telemetry;
 use crate::truth::truth;
 
 /// A part of the document.
@@ -77,7 +78,13 @@ const SECTIONS: &[Section] = &[
                 a fixed pace, and ioping pauses as long between its reads.",
         table: truth,
     },
-    // What reading telemetry costs goes here, as one more section.
+    Section {
+        title: "Telemetry",
+        command: "telemetry --place DIR",
+        about: "The probes alone on a thread of their own, by its clock of processor time; then runs with telemetry \
+                at its default rate and without, in turn.",
+        table: |setting| telemetry(&setting.into()),
+    },
 ];
 
 /// Writes the document, each part as soon as it is measured. A part that fails says so in its place.

@@ -15,4 +15,5 @@ pub mod scaling;
 pub mod setting;
 pub mod stamps;
 pub mod table;
+pub mod telemetry;
 pub mod truth;

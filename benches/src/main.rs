@@ -15,6 +15,7 @@ use benches::measured;
 use benches::peers::peers;
 use benches::setting::{Setting, Turns};
 use benches::stamps::stamps;
+use benches::telemetry::{TelemetryArgs, telemetry};
 use benches::truth::truth;
 use clap::{Parser, Subcommand};
 
@@ -41,6 +42,8 @@ enum Command {
     Footprint(Setting),
     /// Reported latencies against what a slow file really took
     Truth(Setting),
+    /// What telemetry costs, and whether it changes the figures
+    Telemetry(TelemetryArgs),
     /// The engine alone on a file, for profilers: rate and processor time
     Drive(DriveArgs),
     /// False alarms and power of what is looked for in the repeats, by simulation
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Stamps(turns) => stamps(&turns),
         Command::Footprint(setting) => footprint(&setting),
         Command::Truth(setting) => truth(&setting),
+        Command::Telemetry(args) => telemetry(&args),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
         Command::Repeats(args) => Ok(repeats(&args)),
         Command::Child { program, args } => measured::child(&program, &args),

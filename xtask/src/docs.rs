@@ -10,6 +10,7 @@ pub fn generated() -> Vec<(String, String)> {
         ("docs/reference/findings.md".to_owned(), findings()),
         ("docs/schema/run.v1.schema.json".to_owned(), report::json::run_schema()),
         ("docs/schema/comparison.v1.schema.json".to_owned(), report::json::comparison_schema()),
+        ("docs/schema/telemetry.v1.schema.json".to_owned(), report::telemetry_schema()),
     ];
     files.extend(man_pages().into_iter().map(|(name, text)| (format!("docs/man/{name}"), text)));
     for (shell, name) in

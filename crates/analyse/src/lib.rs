@@ -13,6 +13,7 @@ mod measure;
 mod repeats;
 mod stats;
 mod steady;
+mod telemetry;
 mod transient;
 
 pub use compare::{MARGIN, Pairing, Series, Summary, compare, headline, summarise};
@@ -24,6 +25,7 @@ pub use measure::{device_ratio, measurements, repeat_values};
 pub use repeats::{CHANCE, Look, Modes, RELEVANT, Trend, look, looks, modes, outlier_p, trend};
 pub use stats::{METHOD_LARGEST, METHOD_MEAN_T, mean_with_t_interval};
 pub use steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, SteadyState, steady_state};
+pub use telemetry::{StepTelemetry, TelemetryFigure, telemetry};
 pub use transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
 use model::{Comparison, Finding, Measurement, Run};

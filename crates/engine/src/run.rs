@@ -360,8 +360,9 @@ fn work<E: Engine>(
 }
 
 /// Gives the calling thread a table of file descriptors of its own. In a table that threads share, the
-/// kernel has to count every use of a file, with atomic operations in each system call.
-fn own_descriptors() {
+/// kernel has to count every use of a file, with atomic operations in each system call. What was open before
+/// stays open here too until the thread ends.
+pub fn own_descriptors() {
     // SAFETY: changes what this thread shares, and nothing else. A kernel that refuses only costs speed.
     unsafe { libc::unshare(libc::CLONE_FILES) };
 }

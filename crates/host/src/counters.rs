@@ -8,7 +8,7 @@ use model::{DeviceActivity, Layer, MachineCpu, ProcessIo};
 use crate::Roots;
 
 /// The kernel's sector, whatever the device's is.
-const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 
 /// Everything that is counted around a repeat, at one moment.
 #[derive(Clone, Debug, Default)]

@@ -24,6 +24,8 @@ mod testing;
 pub mod consent;
 pub mod leftovers;
 pub mod presence;
+pub mod probes;
+pub mod readiness;
 pub mod target;
 pub mod testfiles;
 

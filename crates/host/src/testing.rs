@@ -62,3 +62,49 @@ impl Drop for Mounted {
         let _ = tool("umount", &[self.point.to_str().unwrap_or_default()]);
     }
 }
+
+/// A machine that is not at hand, as files.
+pub struct Tree {
+    directory: tempfile::TempDir,
+}
+
+impl Tree {
+    pub fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    /// A place below the tree's root.
+    pub fn path(&self, path: &str) -> PathBuf {
+        // Links resolved, as the code under test sees it.
+        self.directory.path().canonicalize().unwrap().join(path)
+    }
+
+    pub fn file(&self, path: &str, content: &str) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// A symbolic link at `at` to another place of the tree.
+    pub fn link(&self, at: &str, to: &str) {
+        let (at, to) = (self.path(at), self.path(to));
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+        std::fs::create_dir_all(&to).unwrap();
+        std::os::unix::fs::symlink(to, at).unwrap();
+    }
+
+    pub fn roots(&self) -> crate::Roots {
+        crate::Roots { proc: self.path("proc"), sys: self.path("sys") }
+    }
+}
+
+/// A layer that is a disk.
+pub fn disk(name: &str, number: (u32, u32)) -> model::Layer {
+    model::Layer {
+        kind: model::LayerKind::Disk,
+        name: name.into(),
+        level: 1,
+        device: Some(number),
+        facts: std::collections::BTreeMap::new(),
+    }
+}

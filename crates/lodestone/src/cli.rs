@@ -114,6 +114,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u32>,
 
+    /// How often to read what the machine does meanwhile (processors, devices, temperatures, other
+    /// processes): a time from 100ms, or off [default: 1s]
+    #[arg(long, value_name = "TIME|off")]
+    pub telemetry: Option<String>,
+
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -219,6 +224,10 @@ pub struct ShowArgs {
     #[arg(default_value = "last", value_name = "RUN")]
     pub run: String,
 
+    /// Show what the machine did meanwhile instead of the result, step by step
+    #[arg(long, conflicts_with = "baseline")]
+    pub telemetry: bool,
+
     /// Target that the others are compared with [default: as in the run]
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
@@ -254,6 +263,10 @@ pub struct ExportArgs {
     /// The form
     #[arg(long, short, value_enum, default_value_t = Format::Json)]
     pub format: Format,
+
+    /// What the machine did meanwhile instead of the result, step by step
+    #[arg(long, conflicts_with = "baseline")]
+    pub telemetry: bool,
 
     /// Target that the others are compared with [default: as in the run]
     #[arg(long, value_name = "NAME")]
@@ -310,4 +323,6 @@ pub enum SchemaOf {
     Run,
     /// `compare --json`.
     Comparison,
+    /// `export --telemetry --format json`.
+    Telemetry,
 }

@@ -24,6 +24,7 @@ pub(crate) struct Progress {
     whole_ns: u64,
     /// The target whose test data are being written, and since when.
     layout: Option<(String, Instant)>,
+    has_waited: bool,
 }
 
 enum Form {
@@ -52,6 +53,7 @@ impl Progress {
             whole: std::collections::BTreeMap::new(),
             whole_ns: 0,
             layout: None,
+            has_waited: false,
         }
     }
 
@@ -74,6 +76,21 @@ impl Progress {
                 format!("{share} % of {:.2} GB, {}", total as f64 / 1e9, display_rate(rate, self.units));
             self.draw(bar, format!("writing test data · {target}"), message);
         }
+    }
+
+    /// Powers for bytes.
+    pub fn units(&self) -> Units {
+        self.units
+    }
+
+    /// Something is waited for. Where nothing is drawn it is told once.
+    pub fn waiting(&mut self, what: &str) {
+        match &self.form {
+            Form::Drawn(bar) => self.draw(bar, "before the first round".into(), what.to_owned()),
+            _ if !self.has_waited => self.line(what),
+            _ => {}
+        }
+        self.has_waited = true;
     }
 
     /// Takes note of an event. `step` is the step that a repeat belongs to.

@@ -108,6 +108,38 @@ fn json_follows_the_published_schema() {
     check(&json, &schema, &schema, "run");
 }
 
+#[test]
+fn telemetry_is_read_shown_and_exported_and_can_be_left_out() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let run = |more: &[&'static str]| {
+        let options = short(&[&["--rw", "randread", "--quiet"], more].concat());
+        bench.ok(&[&["run", disk.to_str().unwrap()], &options[..]].concat())
+    };
+    run(&["--telemetry", "100ms"]);
+    let shown = bench.ok(&["show", "--telemetry"]);
+    for expected in
+        ["Random read, 4 KiB", "3 repeats", "busiest core", "memory available", "load over a minute"]
+    {
+        assert!(shown.contains(expected), "{expected} is missing in\n{shown}");
+    }
+    let json: Value = serde_json::from_str(&bench.ok(&["export", "--telemetry"])).unwrap();
+    let schema: Value = serde_json::from_str(&bench.ok(&["schema", "telemetry"])).unwrap();
+    check(&json, &schema, &schema, "telemetry");
+    let busiest = find(&json["figures"], &[("probe", "cpu"), ("key", "busiest")]);
+    // Three repeats of 100 ms with a ramp of 20 ms; looks at their edges make readings cover them.
+    assert!(busiest["seconds"].as_f64().unwrap() > 0.3, "{busiest}");
+    let csv = bench.ok(&["export", "--telemetry", "--format", "csv"]);
+    assert!(csv.contains(",cpu,busiest,1,"), "{csv}");
+
+    run(&["--telemetry", "off"]);
+    assert!(bench.ok(&["show", "--telemetry"]).contains("No telemetry was read"));
+    for wrong in ["never", "10ms", "2h"] {
+        let said = bench.fails(2, &["run", disk.to_str().unwrap(), "--telemetry", wrong]);
+        assert!(said.contains(wrong) && said.contains("100ms"), "{said}");
+    }
+}
+
 /// As much of JSON Schema as the generated one uses.
 fn check(value: &Value, schema: &Value, root: &Value, at: &str) {
     if let Some(reference) = schema["$ref"].as_str() {

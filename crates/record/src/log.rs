@@ -46,8 +46,18 @@ impl LogWriter {
     /// # Errors
     /// The kernel's; the event is not lost.
     pub fn append(&mut self, event: &Event) -> io::Result<()> {
-        serde_json::to_writer(&mut self.pending, event)?;
-        self.pending.push(b'\n');
+        self.append_all(std::slice::from_ref(event))
+    }
+
+    /// Appends several events with one call to the kernel.
+    ///
+    /// # Errors
+    /// As of [`LogWriter::append`].
+    pub fn append_all(&mut self, events: &[Event]) -> io::Result<()> {
+        for event in events {
+            serde_json::to_writer(&mut self.pending, event)?;
+            self.pending.push(b'\n');
+        }
         self.mend()?;
         if let Err(error) = self.file.write_all(&self.pending) {
             // A part of the line may have got through; it must not stand in the middle of the log.

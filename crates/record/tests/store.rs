@@ -74,6 +74,27 @@ fn what_was_written_is_read_back_whole() {
     assert_eq!(log.run.finished.unwrap().outcome, RunOutcome::Completed);
 }
 
+#[test]
+fn events_appended_together_are_lines_of_their_own() {
+    let (_directory, store) = store();
+    let mut writer = store.begin(started("abc", 5)).unwrap();
+    let reading = Reading {
+        at_ns: 7,
+        probe: "temperature".into(),
+        key: "cpu-thermal".into(),
+        value: 48.31,
+        unit: "°C".into(),
+    };
+    writer.append_all(&[Event::Reading(reading.clone()), note(1), Event::Reading(reading.clone())]).unwrap();
+    writer.append_all(&[]).unwrap();
+    writer.append(&end()).unwrap();
+    let text = fs::read_to_string(writer.path()).unwrap();
+    assert_eq!(text.lines().count(), 5);
+    let log = parse_log(text.as_bytes(), writer.path()).unwrap();
+    assert_eq!(log.run.readings, [reading.clone(), reading]);
+    assert!(log.damaged_lines.is_empty() && log.run.finished.is_some());
+}
+
 /// A killed run's log may end anywhere.
 #[test]
 fn a_log_cut_off_at_any_byte_reads_up_to_its_last_whole_line() {

@@ -18,12 +18,16 @@ pub fn csv(run: &Run, measurements: &[Measurement]) -> String {
                 &round.to_string(),
                 &value.to_string(),
             ];
-            let fields: Vec<String> = fields.iter().map(|f| quoted(f)).collect();
-            out.push_str(&fields.join(","));
-            out.push_str("\r\n");
+            out.push_str(&row(&fields));
         }
     }
     out
+}
+
+/// One line, its end included.
+pub(crate) fn row(fields: &[&str]) -> String {
+    let fields: Vec<String> = fields.iter().map(|f| quoted(f)).collect();
+    fields.join(",") + "\r\n"
 }
 
 /// Quoted where the content demands it. What a spreadsheet would take for a formula gets an apostrophe.

@@ -11,7 +11,7 @@ pub enum Units {
 }
 
 /// Three significant digits, without a decimal point from 100 on.
-fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     match value.abs() {
         v if v >= 99.95 => format!("{value:.0}"),
         v if v >= 9.995 => format!("{value:.1}"),
@@ -59,6 +59,11 @@ pub fn display_ns(ns: f64) -> String {
     if ns < 999.5 { format!("{ns:.0} ns") } else { scaled(ns / 1e3, 1000.0, &["µs", "ms", "s"]) }
 }
 
+/// A frequency, such as `2.40 GHz`.
+pub(crate) fn display_hz(hz: f64) -> String {
+    scaled(hz, 1000.0, &["Hz", "kHz", "MHz", "GHz"])
+}
+
 /// A share from 0 to 1 in percent.
 pub(crate) fn display_percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -93,6 +98,7 @@ mod tests {
         assert_eq!(display_ns(999.7), "1.00 µs");
         assert_eq!(display_ns(42.0), "42 ns");
         assert_eq!(display_ns(12.3e9), "12.3 s");
+        assert_eq!(display_hz(2.4e9), "2.40 GHz");
         assert_eq!(display_percent(0.0123), "1.2 %");
         assert_eq!(display_percent(0.97), "97 %");
         assert_eq!((display_ratio(1.0449), display_ratio(23.456)), ("1.04".into(), "23.5".into()));

@@ -14,6 +14,7 @@ mod grid;
 pub mod json;
 mod markdown;
 mod run_document;
+mod telemetry;
 mod text;
 
 pub use by_hour::{by_hour_sections, hour_and_day};
@@ -22,4 +23,8 @@ pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, To
 pub use figures::{Units, display_iops, display_ns, display_rate};
 pub use markdown::markdown;
 pub use run_document::{RunView, comparison_document, run_document, when};
+pub use telemetry::{
+    TELEMETRY_SCHEMA, TelemetryExport, TelemetryFacts, telemetry_csv, telemetry_document, telemetry_export,
+    telemetry_schema,
+};
 pub use text::{TextStyle, table_text, text};

@@ -88,6 +88,73 @@ fn every_figure_in_a_table_says_where_it_comes_from() {
     assert!(seen > 50, "{seen} cells with provenance");
 }
 
+/// The fixture with telemetry of a board that gets warm, a look each tenth of a second.
+fn warm() -> Run {
+    let mut run = fixture();
+    let end_ns = run.repeats.iter().map(|r| r.finished.as_ref().unwrap().at_ns).max().unwrap();
+    let series = [
+        ("other_processes", "backup.read", "B/s", 25e6, 0.0),
+        ("other_processes", "init.read", "B/s", 4e3, 0.0),
+        ("temperature", "cpu-thermal", "°C", 45.0, 0.1),
+        ("frequency", "min", "Hz", 2.4e9, -1e6),
+        ("throttling", "throttled", "1", 0.0, 0.0),
+        ("devices", "vda.read", "B/s", 180e6, 1e5),
+        ("devices", "vda.reads", "1/s", 44e3, 0.0),
+        ("devices", "vda.queue", "1", 31.5, 0.0),
+        ("devices", "vda.read_wait", "ns", 120e3, 100.0),
+        ("devices", "sdz.read", "B/s", 1e9, 0.0),
+        ("memory", "dirty", "B", 3e6, 0.0),
+        ("pressure", "io.full", "1", 0.25, 0.0),
+        ("kernel_threads", "dm-crypt", "1", 0.4, 0.001),
+        ("cpu", "0.user", "1", 0.1, 0.0),
+        ("cpu", "1.system", "1", 0.6, 0.001),
+    ];
+    for (i, at_ns) in (0..end_ns + 100_000_000).step_by(100_000_000).enumerate() {
+        let readings = series.map(|(probe, key, unit, value, more)| model::Reading {
+            at_ns,
+            probe: probe.into(),
+            key: key.into(),
+            value: value + more * i as f64,
+            unit: unit.into(),
+        });
+        run.readings.extend(readings);
+    }
+    run
+}
+
+#[test]
+fn telemetry_in_all_forms() {
+    let run = warm();
+    let telemetry = analyse::telemetry(&run);
+    let document = report::telemetry_document(&run, &telemetry, &view());
+    let shown = text(&document, TextStyle { width: 100, color: false });
+    let tables = shown.matches(" · one · ").count() + shown.matches(" · two · ").count();
+    assert_eq!(tables, 2 * run.started.plan.steps.len());
+    for absent in ["sdz", "throttled", "init"] {
+        assert!(!shown.contains(absent), "{absent} in\n{shown}");
+    }
+    let first: Vec<&str> = shown.split("\n\n").take(2).collect();
+    insta::assert_snapshot!(first.join("\n\n"));
+    let page = markdown(&document);
+    assert!(page.contains("| busiest core: system |"), "{page}");
+    let table = report::telemetry_csv(&run, &telemetry);
+    let figures: usize = telemetry.iter().map(|step| step.figures.len()).sum();
+    assert_eq!(table.lines().count(), figures + 1);
+    let export = serde_json::to_value(report::telemetry_export(&run, &telemetry)).unwrap();
+    assert_eq!(export["figures"].as_array().unwrap().len(), figures);
+    assert_eq!(
+        (&export["schema"], &export["figures"][0]["key"]),
+        (&"lodestone.telemetry.v1".into(), &"busiest".into())
+    );
+}
+
+#[test]
+fn a_run_without_telemetry_says_so() {
+    let run = fixture();
+    let document = report::telemetry_document(&run, &analyse::telemetry(&run), &view());
+    assert!(text(&document, TextStyle { width: 100, color: false }).contains("No telemetry was read"));
+}
+
 /// Names may be anything; nothing of them may reach a terminal as a command or a page as markup.
 #[test]
 fn names_that_attack_are_only_names() {

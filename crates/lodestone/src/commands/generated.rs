@@ -33,6 +33,7 @@ pub fn schema(of: SchemaOf) -> Result<ExitCode, Failure> {
     print(&match of {
         SchemaOf::Run => report::json::run_schema(),
         SchemaOf::Comparison => report::json::comparison_schema(),
+        SchemaOf::Telemetry => report::telemetry_schema(),
     })
 }
 

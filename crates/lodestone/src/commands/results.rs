@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use analyse::{
     Analysis, Pairing, Series, TargetByHour, analyse, compare as compare_series, measurements, runs_by_hour,
-    summarise,
+    summarise, telemetry,
 };
 use jiff::tz::TimeZone;
 use model::{Run, Step};
@@ -83,6 +83,11 @@ fn summary_json(run: &RunSummary) -> serde_json::Value {
 /// There is no such run or target, or it cannot be read.
 pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
     let run = find(&store(cli)?, &args.run)?;
+    if args.telemetry {
+        let document = report::telemetry_document(&run, &telemetry(&run), &view(cli, ""));
+        output::print(&report::text(&document, output::style(cli.color)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let baseline = baseline(&run, args.baseline.as_deref())?;
     output::print(&shown(cli, &run, &analyse(&run, &baseline), &baseline))?;
     Ok(ExitCode::SUCCESS)
@@ -133,12 +138,16 @@ fn find(store: &Store, name: &str) -> Result<Run, Failure> {
 /// There is no such run or target, or the output cannot be written.
 pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     let run = find(&store(cli)?, &args.run)?;
-    let baseline = baseline(&run, args.baseline.as_deref())?;
-    let analysis = analyse(&run, &baseline);
-    let text = match args.format {
-        Format::Json => json::pretty(&json::run_export(&run, &analysis)),
-        Format::Csv => report::csv(&run, &analysis.measurements),
-        Format::Md => report::markdown(&report::run_document(&run, &analysis, &view(cli, &baseline))),
+    let text = if args.telemetry {
+        telemetry_text(cli, &run, args.format)
+    } else {
+        let baseline = baseline(&run, args.baseline.as_deref())?;
+        let analysis = analyse(&run, &baseline);
+        match args.format {
+            Format::Json => json::pretty(&json::run_export(&run, &analysis)),
+            Format::Csv => report::csv(&run, &analysis.measurements),
+            Format::Md => report::markdown(&report::run_document(&run, &analysis, &view(cli, &baseline))),
+        }
     };
     match &args.output {
         None => output::print(&text)?,
@@ -146,6 +155,15 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
             .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn telemetry_text(cli: &Cli, run: &Run, format: Format) -> String {
+    let telemetry = telemetry(run);
+    match format {
+        Format::Json => json::pretty(&report::telemetry_export(run, &telemetry)),
+        Format::Csv => report::telemetry_csv(run, &telemetry),
+        Format::Md => report::markdown(&report::telemetry_document(run, &telemetry, &view(cli, ""))),
+    }
 }
 
 /// Compares runs with each other. Their targets are called `run:target`.

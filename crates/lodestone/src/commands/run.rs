@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use analyse::analyse;
 use engine::ENGINES;
@@ -18,11 +18,15 @@ use super::{problems, store, suites, view};
 use crate::cli::{Cli, RunArgs};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::progress::Progress;
-use crate::session::{PlaceState, Recorder, Session};
+use crate::session::{PlaceState, Recorder, Session, Watching};
 use crate::{interrupt, output};
 
 /// The suite of a run that names none.
 const DEFAULT_SUITE: &str = "quick";
+/// How often telemetry is read.
+const TELEMETRY_PERIOD: Duration = Duration::from_secs(1);
+/// The shortest time between two looks: in less, the kernel's counters of CPU time hardly move.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(100);
 
 /// Measures targets with a suite and shows what came of it.
 ///
@@ -34,6 +38,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let engines = Engines::probe();
     let suite = SuiteText::find(args)?;
     let named = if args.targets.is_empty() { vec![".".to_owned()] } else { args.targets.clone() };
+    let telemetry_period = telemetry_period(args.telemetry.as_deref())?;
     let resolved = resolve_plan(args, &suite, &host, &engines, named.len())?;
     let mut targets = host::target::inspect_all(&roots, &named).map_err(Failure::usage)?;
     let holds = holds(&roots, args, &mut targets)?;
@@ -65,6 +70,8 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         progress: Progress::new(args.quiet, args.json, view(cli, "").units),
         recorder,
         places: places.collect::<Result<_, _>>()?,
+        telemetry_period,
+        watching: Watching::default(),
     };
     session.note(Severity::Info, "engine", None, engines.sentence());
     for message in cleaned {
@@ -76,6 +83,21 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let (recorder, broken) = session.run();
     let code = finish(cli, args, &store, &recorder, &baseline)?;
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
+}
+
+/// How often telemetry is read; `None` for never.
+fn telemetry_period(text: Option<&str>) -> Result<Option<Duration>, Failure> {
+    let Some(text) = text else { return Ok(Some(TELEMETRY_PERIOD)) };
+    if text == "off" {
+        return Ok(None);
+    }
+    let period = parse_duration_ns(text).ok().map(Duration::from_nanos);
+    let allowed = SHORTEST_PERIOD..=Duration::from_secs(3600);
+    period.filter(|period| allowed.contains(period)).map(Some).ok_or_else(|| {
+        Failure::usage(format!(
+            "--telemetry {text}: this is neither a time from 100ms to 1h, such as 1s, nor off"
+        ))
+    })
 }
 
 fn finish(

@@ -3,14 +3,17 @@
 mod data_sets;
 mod layout;
 mod patience;
+mod readiness;
 mod recorder;
 mod repeat;
 mod sizes;
+mod telemetry;
 
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use host::presence::Presence;
 use host::{Hold, Roots};
@@ -27,6 +30,7 @@ use data_sets::DataSet;
 use plan::DataKey;
 pub(crate) use recorder::Recorder;
 use sizes::Wanted;
+use telemetry::Telemetry;
 
 /// Rounds that a run with rounds `auto` makes at least: below two there is no interval.
 const FEWEST_ROUNDS: u32 = 2;
@@ -47,7 +51,15 @@ pub(crate) struct Session<'a> {
     pub progress: Progress,
     pub recorder: Recorder,
     pub places: Vec<PlaceState>,
+    /// How often telemetry is read, if it is.
+    pub telemetry_period: Option<Duration>,
+    /// Empty until the session begins.
+    pub watching: Watching,
 }
+
+/// Telemetry under way, if it is read.
+#[derive(Default)]
+pub(crate) struct Watching(Option<Telemetry>);
 
 /// A target with what the session holds of it.
 pub(crate) struct PlaceState {
@@ -147,7 +159,11 @@ impl Session<'_> {
     /// Lays out, measures, and records the end. What was measured is in the record even if the rig
     /// broke; failing storage is only in the record.
     pub fn run(mut self) -> (Recorder, Option<SessionError>) {
+        let clock_ahead_ns = host::readiness::wall_clock_ahead_ns();
+        self.begin_telemetry();
         let broken = self.measure().err();
+        self.end_telemetry();
+        self.say_clock_step(clock_ahead_ns);
         let outcome = match &broken {
             Some(_) => RunOutcome::Failed,
             None if self.interrupted() => RunOutcome::Interrupted,
@@ -169,6 +185,7 @@ impl Session<'_> {
         self.say_obstacles();
         self.expect(0, 0);
         self.lay_out_all()?;
+        self.await_readiness(self.expected());
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let mut last_round_ns = 0;
         for round in 0.. {
@@ -216,11 +233,24 @@ impl Session<'_> {
         }
     }
 
+    /// Seconds that a round is planned to take.
+    fn round_seconds(&self) -> f64 {
+        self.pairs().iter().map(|(step, _)| plan::step_seconds(&self.plan.steps[*step]) + 0.1).sum()
+    }
+
+    /// What the rounds are planned to take.
+    fn expected(&self) -> Duration {
+        match self.plan.rounds {
+            Rounds::Fixed(rounds) => {
+                Duration::try_from_secs_f64(self.round_seconds() * f64::from(rounds)).unwrap_or_default()
+            }
+            Rounds::Auto { budget_ns } => Duration::from_nanos(budget_ns),
+        }
+    }
+
     /// Tells the progress display what is known of the end.
     fn expect(&mut self, done: u32, last_round_ns: u64) {
-        let seconds: f64 =
-            self.pairs().iter().map(|(step, _)| plan::step_seconds(&self.plan.steps[*step]) + 0.1).sum();
-        let round_ns = if last_round_ns > 0 { last_round_ns } else { (seconds * 1e9) as u64 };
+        let round_ns = if last_round_ns > 0 { last_round_ns } else { (self.round_seconds() * 1e9) as u64 };
         let now = self.recorder.at_ns();
         let rounds = match self.plan.rounds {
             Rounds::Fixed(rounds) => rounds,
@@ -312,7 +342,39 @@ impl Session<'_> {
         self.emit(Event::Note(Note { at_ns, severity, topic: topic.to_owned(), target, message }));
     }
 
+    fn begin_telemetry(&mut self) {
+        let Some(period) = self.telemetry_period else { return };
+        let begun = Telemetry::begin(self.roots.clone(), self.layers(), period, self.recorder.origin());
+        match begun {
+            Ok(telemetry) => self.watching = Watching(Some(telemetry)),
+            Err(error) => {
+                let message = format!("telemetry cannot be read: {error}");
+                self.note(Severity::Warning, "telemetry", None, message);
+            }
+        }
+    }
+
+    /// Has telemetry look where a repeat begins or ends, and waits for it.
+    fn look(&mut self) {
+        if let Some(telemetry) = &mut self.watching.0 {
+            telemetry.look();
+        }
+    }
+
+    fn end_telemetry(&mut self) {
+        if let Some(telemetry) = self.watching.0.take() {
+            let last = telemetry.end();
+            self.recorder.emit_all(last.into_iter().map(Event::Reading).collect());
+        }
+    }
+
     fn emit(&mut self, event: Event) {
+        if let Some(telemetry) = &self.watching.0 {
+            let readings = telemetry.take();
+            if !readings.is_empty() {
+                self.recorder.emit_all(readings.into_iter().map(Event::Reading).collect());
+            }
+        }
         let step = match &event {
             Event::RepeatStarted(started) => self.plan.step(&started.step),
             _ => None,

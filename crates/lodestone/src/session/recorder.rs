@@ -30,10 +30,20 @@ impl Recorder {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    /// Records an event. A log that cannot be written does not end the run: the figures are kept in
-    /// memory and shown, and the log is completed as soon as it can be.
+    /// The moment from which the events' times count.
+    pub fn origin(&self) -> Instant {
+        self.origin
+    }
+
+    /// Records an event.
     pub fn emit(&mut self, event: Event) {
-        if let Err(error) = self.writer.append(&event)
+        self.emit_all(vec![event]);
+    }
+
+    /// Records events. A log that cannot be written does not end the run: the figures are kept in memory and
+    /// shown, and the log is completed as soon as it can be.
+    pub fn emit_all(&mut self, events: Vec<Event>) {
+        if let Err(error) = self.writer.append_all(&events)
             && !self.troubled
         {
             self.troubled = true;
@@ -50,7 +60,7 @@ impl Recorder {
                 message,
             }));
         }
-        self.run.record(event);
+        events.into_iter().for_each(|event| self.run.record(event));
     }
 
     /// The run so far.

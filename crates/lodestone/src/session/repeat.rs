@@ -132,10 +132,12 @@ fn measured(
     let task = task(place);
     let (repeat, direct) = (task.repeat, task.workload.direct);
     let cache = cache_state(&task.place, &task.workload, direct, set.get());
+    session.look();
     let (before, began_ns) = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
     let outcome = work(session, step, &target.name, task)?;
     // Processors and process are read at once; the devices still have to take what lies in caches.
     let after = snapshot(&session.roots, &target.stack);
+    session.look();
     let mut hung = outcome.hung;
     if !hung && !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
         hung = !settle(session, &unsettled);

@@ -1,0 +1,336 @@
+//! What telemetry says of each step: the readings that fell into its repeats.
+
+use model::{Reading, Run};
+
+/// A look that lay at least by half in a repeat, or for so long, counts for the least and the largest value.
+const ENOUGH_NS: u64 = 1_000_000_000;
+
+/// The telemetry of one step on one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepTelemetry {
+    /// The step's id.
+    pub step: String,
+    /// The target's name.
+    pub target: String,
+    /// Repeats that it is from: those that ended as planned.
+    pub repeats: usize,
+    /// One figure for each series, in the order in which they first appear.
+    pub figures: Vec<TelemetryFigure>,
+}
+
+/// One series over the repeats of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TelemetryFigure {
+    /// The probe.
+    pub probe: String,
+    /// The series within the probe.
+    pub key: String,
+    /// The unit of the values.
+    pub unit: String,
+    /// Mean over the time of the repeats; waiting times are weighted by the operations that waited.
+    pub mean: f64,
+    /// Least value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Nanoseconds of the repeats that the readings cover.
+    pub covered_ns: u64,
+}
+
+/// The probe whose series are shares of each processor's time.
+const CPU: &str = "cpu";
+/// Key of what is derived from it: at each moment the processor that worked most.
+const BUSIEST: &str = "busiest";
+/// What a processor spends its time on. The first three are work.
+const PARTS: [&str; 5] = ["user", "system", "irq", "iowait", "steal"];
+const WORK: usize = 3;
+
+/// The telemetry of every step on every target, in the plan's order. A repeat lasts from its start to its last
+/// completion, the ramp included. Empty if none was read.
+pub fn telemetry(run: &Run) -> Vec<StepTelemetry> {
+    let all = series(&run.readings);
+    let mut found = Vec::new();
+    for step in &run.started.plan.steps {
+        for target in &run.started.targets {
+            let spans: Vec<(u64, u64)> = run
+                .completed(&step.id, &target.name)
+                .filter_map(|repeat| {
+                    let window_ns = repeat.finished.as_ref()?.window_ns;
+                    let begin = repeat.started.at_ns;
+                    Some((begin, begin.saturating_add(step.ramp_ns).saturating_add(window_ns)))
+                })
+                .collect();
+            let is_below = |device: &str| target.stack.iter().any(|layer| layer.name == device);
+            let figures = figures(&all, &spans, is_below);
+            if !figures.is_empty() {
+                let (step, target) = (step.id.clone(), target.name.clone());
+                found.push(StepTelemetry { step, target, repeats: spans.len(), figures });
+            }
+        }
+    }
+    found
+}
+
+/// The values of one series. Each covers the time since the one before it; the first covers nothing.
+struct Series<'a> {
+    probe: &'a str,
+    key: &'a str,
+    unit: &'a str,
+    values: Vec<(u64, f64)>,
+}
+
+fn series(readings: &[Reading]) -> Vec<Series<'_>> {
+    let mut places = std::collections::HashMap::new();
+    let mut all: Vec<Series<'_>> = Vec::new();
+    for reading in readings {
+        let Reading { at_ns, probe, key, value, unit } = reading;
+        let place = *places.entry((probe.as_str(), key.as_str())).or_insert(all.len());
+        if place == all.len() {
+            all.push(Series { probe, key, unit, values: Vec::new() });
+        }
+        all[place].values.push((*at_ns, *value));
+    }
+    all.iter_mut().for_each(|series| series.values.sort_by_key(|(at_ns, _)| *at_ns));
+    all
+}
+
+/// A part of a series: from, to, and the value in between.
+type Piece = (u64, u64, f64);
+
+impl Series<'_> {
+    /// The pieces that overlap a span, whole.
+    fn pieces(&self, (begin, end): (u64, u64)) -> impl Iterator<Item = Piece> {
+        let first = self.values.partition_point(|(at_ns, _)| *at_ns <= begin).max(1);
+        let pairs = self.values[first - 1..].windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1));
+        pairs.take_while(move |(from, ..)| *from < end)
+    }
+
+    /// The value that covers the moments just before `at_ns`.
+    fn at(&self, at_ns: u64) -> Option<f64> {
+        let place = self.values.partition_point(|(at, _)| *at < at_ns);
+        (place > 0).then(|| self.values.get(place).map(|(_, value)| *value)).flatten()
+    }
+
+    fn figure(&self, summary: &Summary) -> Option<TelemetryFigure> {
+        (summary.covered_ns > 0).then(|| TelemetryFigure {
+            probe: self.probe.to_owned(),
+            key: self.key.to_owned(),
+            unit: self.unit.to_owned(),
+            mean: summary.mean(),
+            min: summary.min.unwrap_or(summary.mean()),
+            max: summary.max.unwrap_or(summary.mean()),
+            covered_ns: summary.covered_ns,
+        })
+    }
+}
+
+/// Mean, least and largest of pieces.
+#[derive(Default)]
+struct Summary {
+    sum: f64,
+    weight: f64,
+    min: Option<f64>,
+    max: Option<f64>,
+    covered_ns: u64,
+}
+
+impl Summary {
+    /// Takes in what of a piece lies in a span; `weight` is per nanosecond.
+    fn record(&mut self, (from, to, value): Piece, (begin, end): (u64, u64), weight: f64) {
+        let overlap = to.min(end).saturating_sub(from.max(begin));
+        if overlap == 0 {
+            return;
+        }
+        self.covered_ns += overlap;
+        self.sum += value * weight * overlap as f64;
+        self.weight += weight * overlap as f64;
+        if 2 * overlap >= (to - from).min(ENOUGH_NS) {
+            self.min = Some(self.min.map_or(value, |min| min.min(value)));
+            self.max = Some(self.max.map_or(value, |max| max.max(value)));
+        }
+    }
+
+    /// Zero where nothing has a weight: nothing waited.
+    fn mean(&self) -> f64 {
+        if self.weight > 0.0 { self.sum / self.weight } else { 0.0 }
+    }
+}
+
+fn figures(
+    all: &[Series<'_>],
+    spans: &[(u64, u64)],
+    is_below: impl Fn(&str) -> bool,
+) -> Vec<TelemetryFigure> {
+    let mut found = busiest(all, spans);
+    for series in all {
+        if series.probe == "devices"
+            && !series.key.rsplit_once('.').is_some_and(|(device, _)| is_below(device))
+        {
+            continue;
+        }
+        let weights = operations_of(series, all);
+        let mut summary = Summary::default();
+        for span in spans {
+            for piece in series.pieces(*span) {
+                match weights {
+                    None => summary.record(piece, *span, 1.0),
+                    Some(operations) => record_weighted(&mut summary, piece, *span, operations),
+                }
+            }
+        }
+        found.extend(series.figure(&summary));
+    }
+    found
+}
+
+/// The series of the operations that a series of waiting times is about.
+fn operations_of<'a>(waits: &Series<'_>, all: &'a [Series<'a>]) -> Option<&'a Series<'a>> {
+    let (device, kind) = waits.key.rsplit_once('.')?;
+    let operations = match kind {
+        "read_wait" => "reads",
+        "write_wait" => "writes",
+        _ => return None,
+    };
+    all.iter().find(|series| {
+        series.probe == waits.probe && series.key.rsplit_once('.') == Some((device, operations))
+    })
+}
+
+/// Takes in a piece of waiting times, by as many operations as there were.
+fn record_weighted(summary: &mut Summary, piece: Piece, span: (u64, u64), operations: &Series<'_>) {
+    let (from, to, value) = piece;
+    // A wait of zero says that nothing waited.
+    if value == 0.0 {
+        return;
+    }
+    for (begin, end, rate) in operations.pieces((from, to)) {
+        summary.record((begin.max(from), end.min(to), value), span, rate);
+    }
+}
+
+/// At each moment the processor that worked most, with what it spent its time on.
+fn busiest(all: &[Series<'_>], spans: &[(u64, u64)]) -> Vec<TelemetryFigure> {
+    let of_cpu: Vec<&Series<'_>> = all.iter().filter(|series| series.probe == CPU).collect();
+    let mut processors: Vec<(&str, [Option<&Series<'_>>; PARTS.len()])> = Vec::new();
+    for series in &of_cpu {
+        let Some((number, part)) = series.key.rsplit_once('.') else { continue };
+        let Some(part) = PARTS.iter().position(|p| *p == part) else { continue };
+        let place = processors.iter().position(|(n, _)| *n == number).unwrap_or_else(|| {
+            processors.push((number, [None; PARTS.len()]));
+            processors.len() - 1
+        });
+        processors[place].1[part] = Some(series);
+    }
+    let mut times: Vec<u64> = of_cpu.iter().flat_map(|s| s.values.iter().map(|(at_ns, _)| *at_ns)).collect();
+    times.sort_unstable();
+    times.dedup();
+    let mut work = Summary::default();
+    let mut parts = PARTS.map(|_| Summary::default());
+    for span in spans {
+        let first = times.partition_point(|at_ns| *at_ns <= span.0).max(1);
+        for pair in times.get(first - 1..).unwrap_or_default().windows(2).take_while(|pair| pair[0] < span.1)
+        {
+            let (from, to) = (pair[0], pair[1]);
+            let shares = processors
+                .iter()
+                .map(|(_, of)| of.map(|series| series.and_then(|s| s.at(to)).unwrap_or(0.0)));
+            let worked = |shares: &[f64; PARTS.len()]| shares[..WORK].iter().sum::<f64>();
+            let Some(most) = shares.max_by(|a, b| worked(a).total_cmp(&worked(b))) else { continue };
+            work.record((from, to, worked(&most)), *span, 1.0);
+            for (summary, share) in parts.iter_mut().zip(most) {
+                summary.record((from, to, share), *span, 1.0);
+            }
+        }
+    }
+    let figure = |key: &str, summary: &Summary| {
+        Series { probe: CPU, key, unit: "1", values: Vec::new() }.figure(summary)
+    };
+    let parts = PARTS.iter().zip(&parts).filter_map(|(part, s)| figure(&format!("{BUSIEST}.{part}"), s));
+    figure(BUSIEST, &work).into_iter().chain(parts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn reading(second: f64, probe: &str, key: &str, value: f64) -> Reading {
+        let at_ns = (second * 1e9) as u64;
+        Reading { at_ns, probe: probe.into(), key: key.into(), value, unit: "1".into() }
+    }
+
+    fn figure<'a>(found: &'a [TelemetryFigure], key: &str) -> &'a TelemetryFigure {
+        found.iter().find(|f| f.key == key).unwrap_or_else(|| panic!("no {key} in {found:#?}"))
+    }
+
+    #[test]
+    fn a_reading_counts_for_the_time_since_the_one_before_it() {
+        // 0.2 until 4 s, of which the log has only both ends, then 0.8 until 6 s.
+        let readings = [(0.0, 9.0), (1.0, 0.2), (4.0, 0.2), (6.0, 0.8), (9.0, 5.0)];
+        let readings: Vec<Reading> =
+            readings.iter().map(|(s, v)| reading(*s, "pressure", "io.some", *v)).collect();
+        let found =
+            figures(&series(&readings), &[(2 * SECOND, 3 * SECOND), (3 * SECOND, 6 * SECOND)], |_| true);
+        let f = figure(&found, "io.some");
+        assert!((f.mean - (0.2 * 2.0 + 0.8 * 2.0) / 4.0).abs() < 1e-9, "{f:?}");
+        assert_eq!((f.min, f.max, f.covered_ns), (0.2, 0.8, 4 * SECOND));
+    }
+
+    #[test]
+    fn what_lies_mostly_outside_does_not_make_the_extremes() {
+        let readings = [(0.0, 0.0), (1.0, 0.9), (2.0, 0.3), (3.0, 0.9)];
+        let readings: Vec<Reading> =
+            readings.iter().map(|(s, v)| reading(*s, "memory", "dirty", *v)).collect();
+        let found = figures(&series(&readings), &[(SECOND * 9 / 10, SECOND * 22 / 10)], |_| true);
+        let f = figure(&found, "dirty");
+        assert_eq!((f.min, f.max), (0.3, 0.3));
+        assert!(f.mean > 0.3 && f.mean < 0.5, "{f:?}");
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_time_that_is_not_covered() {
+        let readings = [reading(5.0, "load", "1min", 1.0), reading(6.0, "load", "1min", 1.0)];
+        assert!(figures(&series(&readings), &[(0, 4 * SECOND)], |_| true).is_empty());
+        assert!(figures(&series(&readings), &[(7 * SECOND, 8 * SECOND)], |_| true).is_empty());
+        assert!(figures(&[], &[(0, SECOND)], |_| true).is_empty());
+    }
+
+    #[test]
+    fn the_busiest_processor_may_be_another_at_each_moment() {
+        let mut readings = Vec::new();
+        for (second, zero, one) in [(0.0, 0.0, 0.0), (1.0, 0.9, 0.1), (2.0, 0.1, 0.8)] {
+            readings.push(reading(second, "cpu", "0.user", zero));
+            readings.push(reading(second, "cpu", "1.system", one));
+            readings.push(reading(second, "cpu", "1.iowait", 0.15));
+        }
+        let found = figures(&series(&readings), &[(0, 2 * SECOND)], |_| true);
+        let f = figure(&found, "busiest");
+        assert!((f.mean - 0.85).abs() < 1e-9 && (f.min, f.max) == (0.8, 0.9), "{f:?}");
+        assert!((figure(&found, "busiest.user").mean - 0.45).abs() < 1e-9);
+        assert!((figure(&found, "busiest.iowait").mean - 0.075).abs() < 1e-9);
+    }
+
+    #[test]
+    fn waits_are_weighted_by_those_who_waited() {
+        let mut readings = Vec::new();
+        for (second, rate, wait) in [(0.0, 0.0, 0.0), (1.0, 900.0, 1.0), (2.0, 100.0, 11.0), (3.0, 0.0, 0.0)]
+        {
+            readings.push(reading(second, "devices", "sda.reads", rate));
+            readings.push(reading(second, "devices", "sda.read_wait", wait));
+        }
+        let found = figures(&series(&readings), &[(0, 3 * SECOND)], |_| true);
+        let f = figure(&found, "sda.read_wait");
+        assert!((f.mean - 2.0).abs() < 1e-9, "{f:?}");
+        assert_eq!((f.min, f.max), (1.0, 11.0));
+    }
+
+    #[test]
+    fn devices_of_other_targets_are_left_out() {
+        let readings: Vec<Reading> = (0..3)
+            .flat_map(|s| ["sda.busy", "sdb.busy"].map(|key| reading(f64::from(s), "devices", key, 0.5)))
+            .collect();
+        let found = figures(&series(&readings), &[(0, 2 * SECOND)], |device| device == "sda");
+        assert_eq!(found.iter().map(|f| f.key.as_str()).collect::<Vec<_>>(), ["sda.busy"]);
+    }
+}

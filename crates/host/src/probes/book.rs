@@ -1,0 +1,227 @@
+//! What each series said last, so that readings that say nothing new are left out of the log.
+
+use model::Reading;
+
+/// A series that does not change is told of at least so often: a run that is killed loses no more.
+const LONGEST_SILENCE_NS: u64 = 60_000_000_000;
+/// Values change by this share of themselves before they are told anew …
+const RELATIVE_STEP: f64 = 0.03;
+
+/// … but at least by this much: what is less is the noise of any machine at rest.
+fn smallest_step(unit: &str) -> f64 {
+    match unit {
+        "B/s" => 10_000.0,
+        "B" => 1e6,
+        "ns" => 10_000.0,
+        "1/s" => 0.1,
+        // Degrees have no zero to be relative to.
+        "°C" => 0.5,
+        // A share, or a number of threads or of operations in flight.
+        _ => 0.01,
+    }
+}
+
+/// The series of one probe.
+///
+/// A reading covers the time since the reading before it of the same series; the first of a series covers
+/// nothing and only says when it begins. A value that differs from the last one told by less than a step is
+/// held back; when the value changes, the last one held is told first. So nothing is lost: between two
+/// readings the value was within a step of the second.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    series: Vec<Series>,
+}
+
+/// Names a series within its book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SeriesId(usize);
+
+#[derive(Debug)]
+struct Series {
+    key: String,
+    unit: &'static str,
+    told: Option<(u64, f64)>,
+    held: Option<(u64, f64)>,
+}
+
+impl Book {
+    /// A new series.
+    pub fn series(&mut self, key: impl Into<String>, unit: &'static str) -> SeriesId {
+        self.series.push(Series { key: key.into(), unit, told: None, held: None });
+        SeriesId(self.series.len() - 1)
+    }
+
+    /// Tells what is still held.
+    pub fn finish(&mut self, probe: &str, out: &mut Vec<Reading>) {
+        for series in &mut self.series {
+            if let Some((at_ns, value)) = series.held.take() {
+                out.push(series.reading(probe, at_ns, value));
+            }
+        }
+    }
+}
+
+impl Series {
+    fn reading(&self, probe: &str, at_ns: u64, value: f64) -> Reading {
+        let (key, unit) = (self.key.clone(), self.unit.to_owned());
+        Reading { at_ns, probe: probe.to_owned(), key, value, unit }
+    }
+
+    fn says_nothing_new(&self, at_ns: u64, value: f64) -> bool {
+        let Some((told_ns, told)) = self.told else { return false };
+        let relative = if self.unit == "°C" { 0.0 } else { RELATIVE_STEP * told.abs() };
+        let is_near = (value - told).abs() < smallest_step(self.unit).max(relative);
+        is_near && at_ns.saturating_sub(told_ns) < LONGEST_SILENCE_NS
+    }
+}
+
+/// One look of a probe.
+pub(super) struct Look<'a> {
+    pub probe: &'static str,
+    /// When this probe looked before.
+    pub since_ns: Option<u64>,
+    pub at_ns: u64,
+    pub book: &'a mut Book,
+    pub out: &'a mut Vec<Reading>,
+}
+
+impl Look<'_> {
+    /// Seconds since this probe looked before; `None` at its first look.
+    pub fn seconds(&self) -> Option<f64> {
+        let ns = self.at_ns.saturating_sub(self.since_ns?);
+        (ns > 0).then(|| ns as f64 / 1e9)
+    }
+
+    /// A value as it is now.
+    pub fn put(&mut self, series: SeriesId, value: f64) {
+        self.put_since(series, None, value);
+    }
+
+    /// A value that held since a moment; it begins the series there if it is new.
+    pub fn put_since(&mut self, series: SeriesId, since_ns: Option<u64>, value: f64) {
+        let (value, at_ns) = (rounded(value), self.at_ns);
+        let series = &mut self.book.series[series.0];
+        if series.says_nothing_new(at_ns, value) {
+            series.held = Some((at_ns, value));
+            return;
+        }
+        let begin = since_ns.filter(|_| series.told.is_none()).map(|ns| (ns, value));
+        if let Some((at_ns, value)) = begin.or_else(|| series.held.take()) {
+            self.out.push(series.reading(self.probe, at_ns, value));
+        }
+        self.out.push(series.reading(self.probe, at_ns, value));
+        series.told = Some((at_ns, value));
+        series.held = None;
+    }
+}
+
+/// A counter of the kernel's as a rate.
+#[derive(Debug)]
+pub(super) struct Counter {
+    series: SeriesId,
+    before: Option<(u64, u64)>,
+}
+
+impl Counter {
+    pub fn new(series: SeriesId) -> Self {
+        Self { series, before: None }
+    }
+
+    /// Puts by how much the counter has grown per second, each count standing for `each`. One that has
+    /// shrunk began anew.
+    pub fn put(&mut self, look: &mut Look<'_>, count: u64, each: f64) {
+        let Some((since_ns, before)) = self.before.replace((look.at_ns, count)) else { return };
+        let seconds = look.at_ns.saturating_sub(since_ns) as f64 / 1e9;
+        if count >= before && seconds > 0.0 {
+            look.put_since(self.series, Some(since_ns), (count - before) as f64 * each / seconds);
+        }
+    }
+}
+
+/// Three decimals, or four digits where that is less: more would only be noise in the log.
+fn rounded(value: f64) -> f64 {
+    let thousandths = (value * 1000.0).round() / 1000.0;
+    if value.abs() < 10.0 {
+        return thousandths;
+    }
+    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    // A negative power is not exact in binary, its inverse is.
+    if scale >= 1.0 {
+        (value * scale).round() / scale
+    } else {
+        (value * scale).round() * scale.recip().round()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Puts values one second apart and returns what is told, as `second=value`.
+    fn told(unit: &'static str, values: &[f64]) -> Vec<String> {
+        let (mut book, mut out) = (Book::default(), Vec::new());
+        let series = book.series("k", unit);
+        for (second, value) in values.iter().enumerate() {
+            let at_ns = second as u64 * 1_000_000_000;
+            let mut look = Look { probe: "p", since_ns: None, at_ns, book: &mut book, out: &mut out };
+            look.put(series, *value);
+        }
+        book.finish("p", &mut out);
+        out.iter().map(|r| format!("{}={}", r.at_ns / 1_000_000_000, r.value)).collect()
+    }
+
+    #[test]
+    fn what_does_not_change_is_told_at_both_ends() {
+        assert_eq!(told("1", &[0.5, 0.5, 0.5, 0.5]), ["0=0.5", "3=0.5"]);
+        assert_eq!(told("1", &[0.5, 0.5, 0.5, 0.9, 0.9]), ["0=0.5", "2=0.5", "3=0.9", "4=0.9"]);
+        assert_eq!(told("1", &[0.5, 0.9, 0.5]), ["0=0.5", "1=0.9", "2=0.5"]);
+    }
+
+    #[test]
+    fn small_changes_do_not_add_up_unseen() {
+        let drift: Vec<f64> = (0..9).map(|i| 1e6 + 1e4 * f64::from(i)).collect();
+        assert_eq!(
+            told("B/s", &drift),
+            ["0=1000000", "2=1020000", "3=1030000", "6=1060000", "7=1070000", "8=1080000"]
+        );
+    }
+
+    #[test]
+    fn small_values_change_by_steps_that_fit_their_unit() {
+        assert_eq!(told("°C", &[80.0, 80.4, 80.6]), ["0=80", "1=80.4", "2=80.6"]);
+        assert_eq!(told("1", &[0.1, 0.105, 0.12]), ["0=0.1", "1=0.105", "2=0.12"]);
+        assert_eq!(told("B/s", &[0.0, 4096.0, 0.0, 40960.0]), ["0=0", "2=0", "3=40960"]);
+        assert_eq!(told("1/s", &[0.0, 0.2]), ["0=0", "1=0.2"]);
+    }
+
+    #[test]
+    fn what_stays_for_long_is_told_every_minute() {
+        let told = told("1", &[0.25; 200]);
+        assert_eq!(
+            told,
+            ["0=0.25", "59=0.25", "60=0.25", "119=0.25", "120=0.25", "179=0.25", "180=0.25", "199=0.25"]
+        );
+    }
+
+    #[test]
+    fn counters_become_rates_and_survive_beginning_anew() {
+        let (mut book, mut out) = (Book::default(), Vec::new());
+        let mut counter = Counter::new(book.series("k", "B/s"));
+        for (second, count) in [(1, 1000), (3, 2000), (4, 100), (5, 1100)] {
+            let at_ns = second * 1_000_000_000;
+            let mut look = Look { probe: "p", since_ns: None, at_ns, book: &mut book, out: &mut out };
+            counter.put(&mut look, count, 512.0);
+        }
+        let told: Vec<(u64, f64)> = out.iter().map(|r| (r.at_ns / 1_000_000_000, r.value)).collect();
+        assert_eq!(told, [(1, 256_000.0), (3, 256_000.0), (5, 512_000.0)]);
+    }
+
+    #[test]
+    fn values_have_four_digits() {
+        assert_eq!(rounded(0.123_456), 0.123);
+        assert_eq!(rounded(12.3456), 12.35);
+        assert_eq!(rounded(1234.56), 1235.0);
+        assert_eq!(rounded(123_456_789.0), 123_500_000.0);
+        assert_eq!((rounded(0.0), rounded(-12.3456)), (0.0, -12.35));
+    }
+}

@@ -1,0 +1,130 @@
+//! What each processor spent its time on.
+
+use super::book::{Look, SeriesId};
+use super::{KernelFile, Pace, Probe, Reader};
+
+pub(super) const PROBE: Probe = Probe {
+    name: "cpu",
+    what: "share of each processor's time by user, system, iowait, irq, steal",
+    pace: Pace::EveryTick,
+    begin: |scene, _| {
+        let stat = KernelFile::readable(scene.roots.proc.join("stat"))?;
+        Some(Box::new(Cpu { stat, processors: Vec::new() }))
+    },
+};
+
+/// What is told, with the fields of `/proc/stat` that belong to it: user nice system idle iowait irq softirq
+/// steal. Guest time is in user already.
+const PARTS: [(&str, &[usize]); 5] =
+    [("user", &[0, 1]), ("system", &[2]), ("iowait", &[4]), ("irq", &[5, 6]), ("steal", &[7])];
+const FIELDS: usize = 8;
+
+struct Cpu {
+    stat: KernelFile,
+    processors: Vec<Processor>,
+}
+
+struct Processor {
+    number: u32,
+    before: [u64; FIELDS],
+    series: [SeriesId; PARTS.len()],
+}
+
+impl Reader for Cpu {
+    fn read(&mut self, look: &mut Look<'_>) {
+        let Some(text) = self.stat.text() else { return };
+        let lines = text.lines().skip(1).map_while(|line| line.strip_prefix("cpu"));
+        for (place, (number, fields)) in lines.filter_map(parse).enumerate() {
+            // They come in order, with gaps where one is offline.
+            match self.processors.get_mut(place) {
+                Some(processor) if processor.number == number => processor.put(look, fields),
+                _ => {
+                    self.processors.truncate(place);
+                    let key = |(part, _): (&str, &[usize])| look.book.series(format!("{number}.{part}"), "1");
+                    self.processors.push(Processor { number, before: fields, series: PARTS.map(key) });
+                }
+            }
+        }
+    }
+}
+
+fn parse(line: &str) -> Option<(u32, [u64; FIELDS])> {
+    let mut words = line.split_ascii_whitespace();
+    let number = words.next()?.parse().ok()?;
+    let mut fields = [0; FIELDS];
+    for field in &mut fields {
+        // Old kernels have fewer.
+        *field = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    }
+    Some((number, fields))
+}
+
+impl Processor {
+    fn put(&mut self, look: &mut Look<'_>, fields: [u64; FIELDS]) {
+        let mut spent = [0; FIELDS];
+        for (spent, (now, before)) in spent.iter_mut().zip(fields.iter().zip(&self.before)) {
+            // Idle times may step back a little (proc_stat(5)).
+            *spent = now.saturating_sub(*before);
+        }
+        let all: u64 = spent.iter().sum();
+        if all == 0 {
+            return;
+        }
+        self.before = fields;
+        for ((_, of), series) in PARTS.iter().zip(self.series) {
+            let part: u64 = of.iter().map(|field| spent[*field]).sum();
+            look.put_since(series, look.since_ns, part as f64 / all as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Driven;
+    use super::*;
+    use crate::testing::Tree;
+
+    fn stat(tree: &Tree, lines: &[&str]) {
+        tree.file("proc/stat", &format!("cpu  0 0 0 0\n{}\nintr 5 5\n", lines.join("\n")));
+    }
+
+    #[test]
+    fn shares_are_of_the_time_since_the_last_look() {
+        let tree = Tree::new();
+        stat(&tree, &["cpu0 100 0 100 800 0 0 0 0 0 0", "cpu1 0 0 0 1000 0 0 0 0 0 0"]);
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        assert!(probe.at(0).is_empty());
+        stat(&tree, &["cpu0 120 10 140 805 15 4 3 3 0 0", "cpu1 0 0 0 1100 0 0 0 0 0 0"]);
+        assert_eq!(
+            probe.at(1),
+            [
+                "0.user 0.3 1",
+                "0.system 0.4 1",
+                "0.iowait 0.15 1",
+                "0.irq 0.07 1",
+                "0.steal 0.03 1",
+                "1.user 0 1",
+                "1.system 0 1",
+                "1.iowait 0 1",
+                "1.irq 0 1",
+                "1.steal 0 1"
+            ]
+        );
+        stat(&tree, &["cpu0 220 10 140 805 15 4 3 3 0 0", "cpu1 0 0 0 1200 0 0 0 0 0 0"]);
+        let second = probe.at(2);
+        assert_eq!(second[0], "0.user 1 1");
+        assert!(second.iter().all(|line| line.starts_with("0.")), "idle processors are silent: {second:?}");
+    }
+
+    #[test]
+    fn a_processor_that_goes_offline_takes_nobodys_place() {
+        let tree = Tree::new();
+        stat(&tree, &["cpu0 0 0 0 100", "cpu1 0 0 0 100", "cpu2 0 0 0 100"]);
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        probe.at(0);
+        stat(&tree, &["cpu0 100 0 0 100", "cpu2 0 0 50 150"]);
+        assert_eq!(probe.at(1)[0], "0.user 1 1");
+        stat(&tree, &["cpu0 200 0 0 100", "cpu2 0 0 150 150"]);
+        assert!(probe.at(2).contains(&"2.system 1 1".to_owned()));
+    }
+}

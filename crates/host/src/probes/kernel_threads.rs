@@ -1,0 +1,187 @@
+//! CPU time of the kernel's own threads that do storage work.
+//!
+//! A worker of the kernel's pools serves many queues; its name says whose work it did last, and its time since the
+//! last look is put down to that. Threads inside processes (io_uring's) count as those processes'.
+
+use super::book::{Look, SeriesId};
+use super::processes::{Listing, Stat};
+use super::{KernelFile, Probe, Reader, SLOW, tick_ns};
+
+pub(super) const PROBE: Probe = Probe {
+    name: "kernel_threads",
+    what: "share of a processor that kernel threads spent on storage, by kind of work",
+    pace: SLOW,
+    begin: |scene, _| {
+        let listing = Listing::new(&scene.roots.proc);
+        Some(Box::new(KernelThreads { listing, threads: Vec::new(), series: [None; KINDS.len()] }))
+    },
+};
+
+/// Kinds of work with how threads and work queues that do it are called. A `#` stands for a digit.
+const KINDS: [(&str, &[&str]); 17] = [
+    ("dm-crypt", &["kcryptd", "dmcrypt", "crypt"]),
+    ("md", &["md#", "md_", "mdadm", "kmdadm", "raid5wq", "raid1", "raid10"]),
+    ("dm", &["kdmflush", "kdmwork", "kdmremove", "dm_", "dm-", "kcopyd"]),
+    ("iscsi", &["iscsi", "scsi_wq", "scsi_tmf"]),
+    ("nfs", &["nfs", "rpciod", "xprtiod", "lockd"]),
+    ("smb", &["cifs", "smb", "ksmbd"]),
+    ("nvme", &["nvme"]),
+    ("nbd", &["knbd", "nbd#", "rbd", "ceph", "drbd"]),
+    ("loop", &["loop#"]),
+    ("btrfs", &["btrfs"]),
+    ("ext4", &["jbd2", "ext4"]),
+    ("xfs", &["xfs"]),
+    ("other filesystems", &["f2fs", "bcache", "bch-", "z_", "txg_", "spl_", "zvol", "arc_", "dbu_"]),
+    ("writeback", &["writeback", "flush-", "sync_wq", "pdflush"]),
+    (
+        "block layer",
+        &["kblockd", "dio/", "blkcg", "kthrotld", "scsi_eh", "ata_sff", "usb-storage", "uas", "mmc", "irq/"],
+    ),
+    ("integrity", &["kintegrityd", "kverityd"]),
+    ("reclaim", &["kswapd", "kcompactd"]),
+];
+/// Of the threads that serve interrupts only those of storage are meant.
+const STORAGE_INTERRUPTS: [&str; 5] = ["nvme", "ahci", "mmc", "scsi", "virtio"];
+
+struct KernelThreads {
+    listing: Listing,
+    threads: Vec<Thread>,
+    series: [Option<SeriesId>; KINDS.len()],
+}
+
+struct Thread {
+    process: u32,
+    stat: KernelFile,
+    ticks: u64,
+}
+
+impl Reader for KernelThreads {
+    fn read(&mut self, look: &mut Look<'_>) {
+        self.find();
+        let mut spent = [0u64; KINDS.len()];
+        for thread in &mut self.threads {
+            let Some(stat) = thread.stat.bytes().and_then(Stat::parse) else { continue };
+            let ticks = stat.ticks.saturating_sub(thread.ticks);
+            thread.ticks = stat.ticks;
+            if ticks > 0
+                && let Some(kind) = kind(&String::from_utf8_lossy(stat.name))
+            {
+                spent[kind] += ticks;
+            }
+        }
+        let Some(seconds) = look.seconds() else { return };
+        for (kind, ticks) in spent.into_iter().enumerate() {
+            if ticks > 0 && self.series[kind].is_none() {
+                self.series[kind] = Some(look.book.series(KINDS[kind].0, "1"));
+            }
+            if let Some(series) = self.series[kind] {
+                let share = ticks as f64 * tick_ns() as f64 / 1e9 / seconds;
+                look.put_since(series, look.since_ns, share);
+            }
+        }
+    }
+}
+
+impl KernelThreads {
+    /// Takes in new threads. One that was not there at the last listing has spent all its time since.
+    fn find(&mut self) {
+        let changes = self.listing.changes();
+        if changes.born.is_empty() {
+            return;
+        }
+        self.threads.retain(|thread| self.listing.has(thread.process));
+        for process in changes.born {
+            let mut file = self.listing.file(process, "stat");
+            let Some(stat) = file.bytes().and_then(Stat::parse) else { continue };
+            if stat.is_kernel_thread {
+                let ticks = if changes.is_first { stat.ticks } else { 0 };
+                self.threads.push(Thread { process, stat: file, ticks });
+            }
+        }
+    }
+}
+
+/// Index of the kind of work that a thread of this name does; `None` if it is not for storage.
+fn kind(name: &str) -> Option<usize> {
+    // `kworker/u8:4-flush-254:0` did that last, `kworker/0:1+events` does it now.
+    let work = match name.strip_prefix("kworker/") {
+        Some(worker) => worker.split_once(['-', '+'])?.1,
+        None => name,
+    };
+    if work.starts_with("irq/") && !STORAGE_INTERRUPTS.iter().any(|device| work.contains(device)) {
+        return None;
+    }
+    KINDS.iter().position(|(_, patterns)| patterns.iter().any(|pattern| begins(work, pattern)))
+}
+
+fn begins(name: &str, pattern: &str) -> bool {
+    match pattern.strip_suffix('#') {
+        Some(prefix) => {
+            name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        }
+        None => name.starts_with(pattern),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::processes::tests::{process, youngest};
+    use super::super::tests::Driven;
+    use super::*;
+    use crate::testing::Tree;
+
+    #[test]
+    fn names_are_sorted_by_the_work_they_stand_for() {
+        let cases = [
+            ("kworker/u8:4-flush-254:0", Some("writeback")),
+            ("kworker/u16:1+kcryptd/253:0", Some("dm-crypt")),
+            ("dmcrypt_write/253:0", Some("dm-crypt")),
+            ("md0_raid1", Some("md")),
+            ("md127_resync", Some("md")),
+            ("kworker/0:1H-kblockd", Some("block layer")),
+            ("kworker/1:2-dio/vda", Some("block layer")),
+            ("kworker/u8:3-loop0", Some("loop")),
+            ("jbd2/vda1-8", Some("ext4")),
+            ("ext4lazyinit", Some("ext4")),
+            ("kworker/u8:0-btrfs-endio-write", Some("btrfs")),
+            ("xfsaild/loop1", Some("xfs")),
+            ("iscsi_ttx", Some("iscsi")),
+            ("nfsd", Some("nfs")),
+            ("irq/45-nvme0q1", Some("block layer")),
+            ("irq/24-ACPI:Ged", None),
+            ("kworker/0:0-events", None),
+            ("kworker/u9:0", None),
+            ("ksoftirqd/0", None),
+            ("mdev", None),
+            ("ksmd", None),
+            ("loopback", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(kind(name).map(|kind| KINDS[kind].0), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn time_is_summed_by_kind_and_new_threads_count_from_their_birth() {
+        let tree = Tree::new();
+        process(&tree, 2, "kthreadd", true, 1000);
+        process(&tree, 10, "kworker/u8:1-kcryptd/253:0", true, 500);
+        process(&tree, 11, "kworker/u8:2-kcryptd/253:0", true, 500);
+        process(&tree, 12, "md0_raid1", true, 700);
+        process(&tree, 99, "md0_raid1", false, 9000);
+        youngest(&tree, 99);
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        assert!(probe.at(0).is_empty());
+        process(&tree, 10, "kworker/u8:1-kcryptd/253:0", true, 650);
+        process(&tree, 11, "kworker/u8:2-events", true, 600);
+        process(&tree, 99, "md0_raid1", false, 9999);
+        process(&tree, 120, "kworker/u8:9-kcryptd/253:0", true, 100);
+        youngest(&tree, 120);
+        // 2.5 of 5 seconds at 100 ticks a second.
+        assert_eq!(rustix::param::clock_ticks_per_second(), 100);
+        assert_eq!(probe.at(5), ["dm-crypt 0.5 1"]);
+        process(&tree, 12, "md0_raid1", true, 800);
+        std::fs::remove_dir_all(tree.path("proc/10")).unwrap();
+        assert_eq!(probe.at(10), ["dm-crypt 0 1", "md 0.2 1"]);
+    }
+}

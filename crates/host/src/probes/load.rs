@@ -1,0 +1,56 @@
+//! How many want to run.
+
+use super::book::{Look, SeriesId};
+use super::{KernelFile, Pace, Probe, Reader};
+
+pub(super) const PROBE: Probe = Probe {
+    name: "load",
+    what: "load average over a minute, and threads that want to run now besides this one",
+    pace: Pace::EveryTick,
+    begin: |scene, book| {
+        Some(Box::new(Load {
+            file: KernelFile::readable(scene.roots.proc.join("loadavg"))?,
+            minute: book.series("1min", "1"),
+            running: book.series("running", "1"),
+        }))
+    },
+};
+
+struct Load {
+    file: KernelFile,
+    minute: SeriesId,
+    running: SeriesId,
+}
+
+impl Reader for Load {
+    /// `0.20 0.18 0.12 1/80 11206` (proc_loadavg(5)).
+    fn read(&mut self, look: &mut Look<'_>) {
+        let Some(text) = self.file.text() else { return };
+        let mut words = text.split_ascii_whitespace();
+        if let Some(minute) = words.next().and_then(|word| word.parse().ok()) {
+            look.put(self.minute, minute);
+        }
+        let running = words.nth(2).and_then(|word| word.split('/').next()?.parse::<u32>().ok());
+        if let Some(running) = running {
+            look.put(self.running, f64::from(running.saturating_sub(1)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Driven;
+    use super::*;
+    use crate::testing::Tree;
+
+    #[test]
+    fn the_load_is_read_and_the_reader_is_not_in_it() {
+        let tree = Tree::new();
+        assert!(Driven::begin(&PROBE, &tree, &[]).is_none());
+        tree.file("proc/loadavg", "0.20 0.18 0.12 3/80 11206\n");
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        assert_eq!(probe.at(0), ["1min 0.2 1", "running 2 1"]);
+        tree.file("proc/loadavg", "1.50 0.18 0.12 3/80 11206\n");
+        assert_eq!(probe.at(1), ["1min 1.5 1"]);
+    }
+}

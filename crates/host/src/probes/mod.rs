@@ -1,0 +1,314 @@
+//! Telemetry: what else happens on the machine while a run measures.
+//!
+//! # Invariants
+//! * A probe is one file and one entry in [`PROBES`]. What is not there (no cpufreq in a virtual machine, no
+//!   kernel threads in a container) makes no readings and no errors.
+//! * Kernel files stay open and are read again in place. A look allocates only for readings that it gives.
+//! * No probe takes more than a thousandth of a processor: one that took long waits until it may look again. Its
+//!   first look, which opens its files before anything is measured, is not counted.
+//! * What asks something of the storage itself (a disk's temperature) is asked only between repeats.
+//! * A reading tells the time since the one before it of the same probe and key, see [`Book`].
+
+mod book;
+mod cpu;
+mod devices;
+mod disk_temperature;
+mod frequency;
+mod kernel_file;
+mod kernel_threads;
+mod load;
+mod memory;
+mod network;
+mod other_processes;
+mod pressure;
+mod processes;
+mod temperature;
+mod throttling;
+
+use std::fmt;
+
+use model::{Layer, Reading};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::Roots;
+use book::{Book, Look};
+use kernel_file::KernelFile;
+
+pub(crate) use throttling::throttled_now;
+
+/// All probes, in the order in which they look.
+pub static PROBES: &[Probe] = &[
+    cpu::PROBE,
+    load::PROBE,
+    pressure::PROBE,
+    memory::PROBE,
+    devices::PROBE,
+    network::PROBE,
+    frequency::PROBE,
+    throttling::PROBE,
+    temperature::PROBE,
+    disk_temperature::PROBE,
+    kernel_threads::PROBE,
+    other_processes::PROBE,
+];
+
+/// Looks closer together than this would give rates of a few clock ticks.
+const CLOSEST_NS: u64 = 100_000_000;
+/// A probe waits so many times as long as it took: then it never takes more than a thousandth.
+const REST: u64 = 1000;
+
+/// One probe.
+pub struct Probe {
+    /// As in [`Reading::probe`].
+    pub name: &'static str,
+    /// What it reads, in one line.
+    pub what: &'static str,
+    /// When it looks.
+    pub pace: Pace,
+    /// Begins to watch; `None` where there is nothing to see.
+    begin: fn(&Scene<'_>, &mut Book) -> Option<Box<dyn Reader>>,
+}
+
+impl fmt::Debug for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Probe").field("name", &self.name).field("pace", &self.pace).finish_non_exhaustive()
+    }
+}
+
+/// When a probe looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// At every tick, and where a repeat begins or ends.
+    EveryTick,
+    /// At ticks at least so many nanoseconds apart, and where a repeat begins or ends.
+    Apart(u64),
+    /// Only where a repeat begins or ends.
+    BetweenRepeats,
+}
+
+/// For probes that look at many files.
+const SLOW: Pace = Pace::Apart(5_000_000_000);
+
+/// Why it is looked now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// The time has come.
+    Tick,
+    /// A repeat is about to begin, or has just ended.
+    Boundary,
+}
+
+/// What a probe may look at.
+struct Scene<'a> {
+    roots: &'a Roots,
+    /// The stacks of all targets.
+    layers: &'a [Layer],
+}
+
+/// A probe at work.
+trait Reader: Send {
+    /// Reads what there is.
+    fn read(&mut self, look: &mut Look<'_>);
+}
+
+/// All probes at work.
+pub struct Watch {
+    watched: Vec<Watched>,
+    /// CPU time of the calling thread in nanoseconds.
+    spent_ns: fn() -> u64,
+}
+
+struct Watched {
+    probe: &'static Probe,
+    reader: Box<dyn Reader>,
+    book: Book,
+    last_ns: Option<u64>,
+    not_before_ns: u64,
+}
+
+impl Watch {
+    /// Begins to watch a machine and the devices of these stacks.
+    pub fn begin(roots: &Roots, layers: &[Layer]) -> Self {
+        let scene = Scene { roots, layers };
+        let watched = PROBES.iter().filter_map(|probe| {
+            let mut book = Book::default();
+            let reader = (probe.begin)(&scene, &mut book)?;
+            Some(Watched { probe, reader, book, last_ns: None, not_before_ns: 0 })
+        });
+        Self { watched: watched.collect(), spent_ns: thread_cpu_ns }
+    }
+
+    /// Names of the probes that have something to look at.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.watched.iter().map(|w| w.probe.name)
+    }
+
+    /// Looks with every probe whose turn it is and adds what is new to `out`. `now` is the time in the
+    /// readings' nanoseconds.
+    pub fn look(&mut self, occasion: Occasion, now: &dyn Fn() -> u64, out: &mut Vec<Reading>) {
+        for watched in &mut self.watched {
+            let at_ns = now();
+            if !watched.is_due(occasion, at_ns) {
+                continue;
+            }
+            let (began_ns, is_first) = ((self.spent_ns)(), watched.last_ns.is_none());
+            watched.look(at_ns, out);
+            let cost_ns = (self.spent_ns)().saturating_sub(began_ns);
+            watched.not_before_ns = if is_first { 0 } else { at_ns + cost_ns.saturating_mul(REST) };
+        }
+    }
+
+    /// Gives the last readings that were left out because they said nothing new.
+    pub fn finish(&mut self, out: &mut Vec<Reading>) {
+        for watched in &mut self.watched {
+            watched.book.finish(watched.probe.name, out);
+        }
+    }
+}
+
+impl Watched {
+    fn is_due(&self, occasion: Occasion, now_ns: u64) -> bool {
+        let Some(last_ns) = self.last_ns else { return true };
+        // A tick that comes a little early must not cost a whole further period.
+        let apart_ns = match (self.probe.pace, occasion) {
+            (Pace::BetweenRepeats, Occasion::Tick) => return false,
+            (Pace::Apart(ns), Occasion::Tick) => ns - CLOSEST_NS / 2,
+            _ => CLOSEST_NS - CLOSEST_NS / 10,
+        };
+        now_ns >= self.not_before_ns && now_ns.saturating_sub(last_ns) >= apart_ns
+    }
+
+    fn look(&mut self, at_ns: u64, out: &mut Vec<Reading>) {
+        let since_ns = self.last_ns.replace(at_ns);
+        let mut look = Look { probe: self.probe.name, since_ns, at_ns, book: &mut self.book, out };
+        self.reader.read(&mut look);
+    }
+}
+
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Nanoseconds of one of the kernel's ticks for CPU time.
+fn tick_ns() -> u64 {
+    1_000_000_000 / rustix::param::clock_ticks_per_second()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Tree;
+    use std::cell::Cell;
+
+    /// A probe driven by hand over a made tree.
+    pub(super) struct Driven {
+        watched: Watched,
+    }
+
+    impl Driven {
+        pub fn begin(probe: &'static Probe, tree: &Tree, layers: &[Layer]) -> Option<Self> {
+            let mut book = Book::default();
+            let roots = tree.roots();
+            let reader = (probe.begin)(&Scene { roots: &roots, layers }, &mut book)?;
+            Some(Self { watched: Watched { probe, reader, book, last_ns: None, not_before_ns: 0 } })
+        }
+
+        /// What a look after so many seconds gives, as `key value unit`, at that time only.
+        pub fn at(&mut self, seconds: u64) -> Vec<String> {
+            let (mut out, at_ns) = (Vec::new(), seconds * 1_000_000_000);
+            self.watched.look(at_ns, &mut out);
+            let new = out.into_iter().filter(|r| r.at_ns == at_ns);
+            new.map(|r| format!("{} {} {}", r.key, r.value, r.unit)).collect()
+        }
+    }
+
+    #[test]
+    fn names_are_short_and_differ() {
+        for (i, probe) in PROBES.iter().enumerate() {
+            assert!(PROBES[..i].iter().all(|p| p.name != probe.name), "{}", probe.name);
+            assert!(!probe.what.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_machine_that_shows_nothing_gives_nothing() {
+        let tree = Tree::new();
+        let mut watch = Watch::begin(&tree.roots(), &[]);
+        let mut out = Vec::new();
+        for second in 0..10 {
+            watch.look(Occasion::Boundary, &|| second * 1_000_000_000, &mut out);
+        }
+        watch.finish(&mut out);
+        assert!(out.is_empty(), "{out:?}");
+    }
+
+    #[test]
+    fn this_machine_can_be_watched() {
+        let mut watch = Watch::begin(&Roots::default(), &[]);
+        let began = std::time::Instant::now();
+        let mut out = Vec::new();
+        for _ in 0..3 {
+            watch.look(Occasion::Boundary, &|| began.elapsed().as_nanos() as u64, &mut out);
+            std::thread::sleep(std::time::Duration::from_millis(120));
+        }
+        let has = |probe: &str, key: &str| out.iter().any(|r| r.probe == probe && r.key == key);
+        assert!(has("memory", "available") && has("load", "1min"), "{out:?}");
+        assert!(out.iter().any(|r| r.probe == "cpu" && r.value > 0.0), "{out:?}");
+    }
+
+    thread_local! { static SPENT: Cell<u64> = const { Cell::new(0) }; }
+
+    struct Costly;
+
+    impl Reader for Costly {
+        fn read(&mut self, look: &mut Look<'_>) {
+            SPENT.with(|spent| spent.set(spent.get() + 5_000_000));
+            let series = look.book.series("x", "1");
+            look.put(series, look.at_ns as f64);
+        }
+    }
+
+    #[test]
+    fn a_probe_that_takes_long_looks_less_often() {
+        static COSTLY: Probe = Probe {
+            name: "costly",
+            what: "time",
+            pace: Pace::EveryTick,
+            begin: |_, _| Some(Box::new(Costly)),
+        };
+        let scene = Scene { roots: &Roots::default(), layers: &[] };
+        let mut book = Book::default();
+        let reader = (COSTLY.begin)(&scene, &mut book).unwrap();
+        let watched = Watched { probe: &COSTLY, reader, book, last_ns: None, not_before_ns: 0 };
+        let mut watch = Watch { watched: vec![watched], spent_ns: || SPENT.with(Cell::get) };
+        let mut out = Vec::new();
+        for second in 0..11 {
+            watch.look(Occasion::Tick, &|| second * 1_000_000_000, &mut out);
+        }
+        // Five milliseconds each: once in five seconds, after the first.
+        let times: Vec<u64> = out.iter().map(|r| r.at_ns / 1_000_000_000).collect();
+        assert_eq!(times, [0, 1, 6]);
+    }
+
+    #[test]
+    fn paces_are_kept() {
+        let due = |pace: Pace, occasion: Occasion, after_ms: u64| {
+            let probe: &'static Probe =
+                Box::leak(Box::new(Probe { name: "p", what: "w", pace, begin: |_, _| None }));
+            let watched = Watched {
+                probe,
+                reader: Box::new(Costly),
+                book: Book::default(),
+                last_ns: Some(1_000_000_000),
+                not_before_ns: 0,
+            };
+            watched.is_due(occasion, 1_000_000_000 + after_ms * 1_000_000)
+        };
+        assert!(due(Pace::EveryTick, Occasion::Tick, 100) && !due(Pace::EveryTick, Occasion::Tick, 50));
+        assert!(!due(SLOW, Occasion::Tick, 4000) && due(SLOW, Occasion::Tick, 4990));
+        assert!(due(SLOW, Occasion::Boundary, 300) && !due(SLOW, Occasion::Boundary, 10));
+        assert!(!due(Pace::BetweenRepeats, Occasion::Tick, 100_000));
+        assert!(due(Pace::BetweenRepeats, Occasion::Boundary, 1000));
+    }
+}

@@ -1,0 +1,227 @@
+//! Whether something slows the processors down: heat, or a power supply that is too weak.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::book::{Book, Counter, Look, SeriesId};
+use super::{KernelFile, Probe, Reader, SLOW, Scene};
+use crate::stack::entries;
+use crate::{Roots, read_line};
+
+pub(super) const PROBE: Probe = Probe {
+    name: "throttling",
+    what: "throttle events of x86, throttle flags of a Raspberry Pi, cooling that slows processors",
+    pace: SLOW,
+    begin: |scene, book| {
+        let throttling = Throttling {
+            events: events(scene, book),
+            pi: pi_file(scene.roots).map(|file| Pi::new(file, book)),
+            cooling: cooling(scene.roots)
+                .into_iter()
+                .filter_map(|c| {
+                    Some((
+                        KernelFile::readable(c.state)?,
+                        c.most,
+                        book.series(format!("cooling.{}", c.kind), "1"),
+                    ))
+                })
+                .collect(),
+        };
+        let is_used =
+            !throttling.events.is_empty() || throttling.pi.is_some() || !throttling.cooling.is_empty();
+        is_used.then(|| Box::new(throttling) as Box<dyn Reader>)
+    },
+};
+
+/// Flags that the firmware of a Raspberry Pi reports as they are now.
+const PI_FLAGS: [(&str, u32); 4] = [("undervoltage", 0), ("capped", 1), ("throttled", 2), ("soft_limit", 3)];
+/// The same four flags since they were last reset, 16 bits higher.
+const PI_SEEN: u32 = 0xf_0000;
+
+struct Throttling {
+    /// Events so far, summed over the files, with their rate.
+    events: Vec<(Vec<KernelFile>, Counter)>,
+    pi: Option<Pi>,
+    /// Cooling devices that slow processors, with their strongest state.
+    cooling: Vec<(KernelFile, f64, SeriesId)>,
+}
+
+struct Pi {
+    file: KernelFile,
+    flags: [SeriesId; PI_FLAGS.len()],
+    seen: SeriesId,
+}
+
+impl Pi {
+    fn new(path: PathBuf, book: &mut Book) -> Self {
+        let flags = PI_FLAGS.map(|(key, _)| book.series(key, "1"));
+        Self { file: KernelFile::new(path), flags, seen: book.series("seen", "1") }
+    }
+}
+
+impl Reader for Throttling {
+    fn read(&mut self, look: &mut Look<'_>) {
+        for (files, counter) in &mut self.events {
+            let events = files.iter_mut().filter_map(KernelFile::number::<u64>).sum();
+            counter.put(look, events, 1.0);
+        }
+        if let Some(pi) = &mut self.pi
+            && let Some(flags) = pi.file.text().and_then(pi_flags)
+        {
+            for (series, (_, bit)) in pi.flags.into_iter().zip(PI_FLAGS) {
+                look.put(series, f64::from(flags >> bit & 1));
+            }
+            look.put(pi.seen, f64::from(u8::from(flags & PI_SEEN != 0)));
+        }
+        for (file, most, series) in &mut self.cooling {
+            if let Some(state) = file.number::<f64>() {
+                look.put(*series, state / *most);
+            }
+        }
+    }
+}
+
+/// Counters of x86: by core, and by package, of which each is read once.
+fn events(scene: &Scene<'_>, book: &mut Book) -> Vec<(Vec<KernelFile>, Counter)> {
+    let (mut cores, mut packages, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+    for processor in entries(&scene.roots.sys.join("devices/system/cpu")) {
+        let counts = processor.join("thermal_throttle");
+        cores.extend(KernelFile::readable(counts.join("core_throttle_count")));
+        let package = read_line(processor.join("topology/physical_package_id"));
+        if !seen.contains(&package)
+            && let Some(file) = KernelFile::readable(counts.join("package_throttle_count"))
+        {
+            seen.push(package);
+            packages.push(file);
+        }
+    }
+    let groups = [("core", cores), ("package", packages)].into_iter().filter(|(_, files)| !files.is_empty());
+    groups.map(|(key, files)| (files, Counter::new(book.series(key, "1/s")))).collect()
+}
+
+/// The firmware driver's file, whose place differs between models.
+fn pi_file(roots: &Roots) -> Option<PathBuf> {
+    let mut places = vec![roots.sys.join("devices/platform")];
+    for _ in 0..3 {
+        places = places.iter().flat_map(|place| entries(place)).filter(|place| place.is_dir()).collect();
+        let firmware = places.iter().filter(|place| place.to_string_lossy().ends_with("firmware"));
+        if let Some(file) = firmware.map(|place| place.join("get_throttled")).find(|file| file.exists()) {
+            return Some(file);
+        }
+        // Buses and their members only; the rest of the tree is large.
+        places
+            .retain(|place| place.file_name().is_some_and(|name| name.to_string_lossy().starts_with("soc")));
+    }
+    None
+}
+
+/// Hexadecimal digits, on some kernels after `0x`.
+fn pi_flags(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()
+}
+
+/// A cooling device that works by slowing processors.
+struct Cooling {
+    kind: String,
+    state: PathBuf,
+    most: f64,
+}
+
+fn cooling(roots: &Roots) -> Vec<Cooling> {
+    let all = entries(&roots.sys.join("class/thermal")).into_iter();
+    let found = all.filter_map(|place| {
+        let kind = read_line(place.join("type"))?;
+        let slows =
+            ["cpufreq", "Processor", "cpuidle", "intel_powerclamp"].iter().any(|word| kind.contains(word));
+        let most = read_line(place.join("max_state"))?.parse::<f64>().ok().filter(|most| *most > 0.0)?;
+        slows.then(|| Cooling { kind, state: place.join("cur_state"), most })
+    });
+    found.collect()
+}
+
+/// What slows the processors at this moment, each in a few words.
+pub(crate) fn throttled_now(roots: &Roots) -> Vec<String> {
+    let mut found = Vec::new();
+    let flags = pi_file(roots).and_then(|path| pi_flags(&fs::read_to_string(path).ok()?)).unwrap_or(0);
+    let words = [
+        "the power supply's voltage is too low",
+        "the clock is capped",
+        "it is throttled",
+        "it is too warm for its full clock",
+    ];
+    found.extend(
+        words.iter().enumerate().filter(|(bit, _)| flags >> bit & 1 == 1).map(|(_, w)| (*w).to_owned()),
+    );
+    for device in cooling(roots) {
+        let state = read_line(&device.state).and_then(|state| state.parse::<f64>().ok());
+        // Powerclamp reads -1 where it is off.
+        if state.is_some_and(|state| state > 0.0) {
+            found.push(format!("cooling by {} is on", device.kind));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Driven;
+    use super::*;
+    use crate::testing::Tree;
+
+    #[test]
+    fn the_flags_of_a_raspberry_pi_are_told_wherever_the_firmware_has_them() {
+        for place in ["soc/soc:firmware", "soc@107c000000/soc@107c000000:firmware"] {
+            let tree = Tree::new();
+            assert!(Driven::begin(&PROBE, &tree, &[]).is_none());
+            let file = format!("sys/devices/platform/{place}/get_throttled");
+            tree.file(&file, "0\n");
+            let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+            assert_eq!(
+                probe.at(0),
+                ["undervoltage 0 1", "capped 0 1", "throttled 0 1", "soft_limit 0 1", "seen 0 1"]
+            );
+            assert!(throttled_now(&tree.roots()).is_empty());
+            tree.file(&file, "50005\n");
+            assert_eq!(probe.at(5), ["undervoltage 1 1", "throttled 1 1", "seen 1 1"]);
+            assert_eq!(throttled_now(&tree.roots()).len(), 2);
+            tree.file(&file, "0x80008\n");
+            assert_eq!(probe.at(10), ["undervoltage 0 1", "throttled 0 1", "soft_limit 1 1"]);
+        }
+    }
+
+    #[test]
+    fn throttle_events_count_each_package_once() {
+        let tree = Tree::new();
+        let processor = |number: u32, core: u64, package: u64| {
+            let place = format!("sys/devices/system/cpu/cpu{number}");
+            tree.file(&format!("{place}/thermal_throttle/core_throttle_count"), &format!("{core}\n"));
+            tree.file(&format!("{place}/thermal_throttle/package_throttle_count"), &format!("{package}\n"));
+            tree.file(&format!("{place}/topology/physical_package_id"), "0\n");
+        };
+        processor(0, 5, 9);
+        processor(1, 5, 9);
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        probe.at(0);
+        processor(0, 15, 29);
+        processor(1, 25, 29);
+        assert_eq!(probe.at(10), ["core 3 1/s", "package 2 1/s"]);
+    }
+
+    #[test]
+    fn cooling_counts_if_it_slows_processors() {
+        let tree = Tree::new();
+        let device = |number: u32, kind: &str, state: &str| {
+            let place = format!("sys/class/thermal/cooling_device{number}");
+            tree.file(&format!("{place}/type"), kind);
+            tree.file(&format!("{place}/max_state"), "4\n");
+            tree.file(&format!("{place}/cur_state"), state);
+        };
+        device(0, "thermal-cpufreq-0\n", "1\n");
+        device(1, "pwm-fan\n", "3\n");
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        assert_eq!(probe.at(0), ["cooling.thermal-cpufreq-0 0.25 1"]);
+        assert_eq!(throttled_now(&tree.roots()), ["cooling by thermal-cpufreq-0 is on"]);
+        device(0, "thermal-cpufreq-0\n", "0\n");
+        assert!(throttled_now(&tree.roots()).is_empty());
+    }
+}

@@ -1,0 +1,310 @@
+//! Whether the machine is ready for a measurement: quiet devices, nothing that slows the processors, a clock that
+//! goes evenly.
+
+use std::fs;
+use std::path::PathBuf;
+
+use model::{DeviceActivity, Layer, LayerKind};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::probes::throttled_now;
+use crate::stack::entries;
+use crate::{Counters, Roots, difference, read_line};
+
+/// A device that moves less than so many bytes per second counts as quiet: a log line now and then.
+const QUIET_BYTES_PER_SECOND: f64 = 1e6;
+/// A device that is busy for less than this share of the time counts as quiet.
+const QUIET_SHARE: f64 = 0.1;
+/// A step of the wall clock that is worth a word, in nanoseconds.
+pub const CLOCK_STEP_NS: i64 = 50_000_000;
+
+/// What one device did for others while nothing was asked of it here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disturbance {
+    /// The device's name.
+    pub device: String,
+    /// Bytes per second read.
+    pub read_rate: f64,
+    /// Bytes per second written.
+    pub write_rate: f64,
+    /// Share of the time, from 0 to 1, in which it was busy.
+    pub busy: f64,
+}
+
+/// The devices that were not quiet between two snapshots `elapsed_ns` apart.
+pub fn disturbances(before: &Counters, after: &Counters, elapsed_ns: u64) -> Vec<Disturbance> {
+    let seconds = (elapsed_ns.max(1)) as f64 / 1e9;
+    let (devices, ..) = difference(before, after);
+    let disturbance = |device: DeviceActivity| Disturbance {
+        read_rate: device.read_bytes as f64 / seconds,
+        write_rate: (device.written_bytes + device.discarded_bytes) as f64 / seconds,
+        busy: device.busy_ns as f64 / 1e9 / seconds,
+        device: device.name,
+    };
+    let is_loud =
+        |d: &Disturbance| d.read_rate + d.write_rate > QUIET_BYTES_PER_SECOND || d.busy > QUIET_SHARE;
+    devices.into_iter().map(disturbance).filter(is_loud).collect()
+}
+
+/// Something that speaks against measuring now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Concern {
+    /// What it is about, as a short stable name.
+    pub topic: &'static str,
+    /// A sentence.
+    pub message: String,
+}
+
+/// Work that the kernel does in the background on the devices of a stack.
+pub fn background_work(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
+    let mut found = Vec::new();
+    if stack.iter().any(|layer| layer.name == "ext4") && has_lazy_initialisation(roots) {
+        found.push(
+            "the kernel works on an ext4 filesystem in the background (ext4lazyinit), as for a while after one is made or mounted; it may be this one, and ends by itself".to_owned(),
+        );
+    }
+    for layer in stack {
+        let (work, name) = match layer.kind {
+            LayerKind::Raid => (array_work(roots, &layer.name), &layer.name),
+            LayerKind::Filesystem if layer.name == "btrfs" => (btrfs_work(roots, stack), &layer.name),
+            _ => continue,
+        };
+        found.extend(work.map(|work| format!("{name} is busy with its own work: {work}")));
+    }
+    found.into_iter().map(|message| Concern { topic: "background-work", message }).collect()
+}
+
+/// One thread does it for all ext4 filesystems of the machine.
+fn has_lazy_initialisation(roots: &Roots) -> bool {
+    let processes = entries(&roots.proc).into_iter();
+    let numbered = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
+    };
+    processes.filter(numbered).any(|path| read_line(path.join("comm")).as_deref() == Some("ext4lazyinit"))
+}
+
+/// What an array of md does besides: `resync`, `recover`, `check`, `repair`, `reshape`, with its progress.
+fn array_work(roots: &Roots, name: &str) -> Option<String> {
+    let md = roots.sys.join("class/block").join(name).join("md");
+    let Some(action) = read_line(md.join("sync_action")) else { return mdstat_work(roots, name) };
+    if matches!(action.as_str(), "idle" | "frozen") {
+        return None;
+    }
+    // `1234 / 5678` sectors, or `none`.
+    let completed = read_line(md.join("sync_completed")).unwrap_or_default();
+    let share = completed.split_once('/').and_then(|(done, all)| {
+        Some(done.trim().parse::<f64>().ok()? / all.trim().parse::<f64>().ok()? * 100.0)
+    });
+    Some(share.map_or(action.clone(), |percent| format!("{action}, {percent:.0} % done")))
+}
+
+/// The same from `/proc/mdstat`: below the line of the array one such as
+/// `[==>....]  resync = 12.6% (37043392/292945152) finish=127.5min`.
+fn mdstat_work(roots: &Roots, name: &str) -> Option<String> {
+    let text = fs::read_to_string(roots.proc.join("mdstat")).ok()?;
+    let mut lines = text.lines().skip_while(|line| line.split_whitespace().next() != Some(name)).skip(1);
+    let of_array = lines.by_ref().take_while(|line| line.starts_with(' '));
+    for line in of_array {
+        for action in ["resync", "recovery", "check", "repair", "reshape"] {
+            let Some((_, rest)) = line.split_once(action) else { continue };
+            let percent = rest.trim_start_matches([' ', '=']).split_whitespace().next().unwrap_or_default();
+            return Some(format!("{action}, {percent} done"));
+        }
+    }
+    None
+}
+
+/// What btrfs does exclusively (Linux 5.10): balance, adding or replacing a device. A scrub does not show there;
+/// it shows as a device that is not quiet.
+fn btrfs_work(roots: &Roots, stack: &[Layer]) -> Option<String> {
+    let sets = entries(&roots.sys.join("fs/btrfs")).into_iter();
+    let holds = |set: &PathBuf| stack.iter().any(|layer| set.join("devices").join(&layer.name).exists());
+    let operations = sets.filter(holds).filter_map(|set| read_line(set.join("exclusive_operation")));
+    operations.into_iter().find(|operation| !matches!(operation.as_str(), "none" | "balance paused"))
+}
+
+/// What slows the whole machine: governor, battery, throttling.
+pub fn slowness(roots: &Roots) -> Vec<Concern> {
+    let mut found = Vec::new();
+    found.extend(governor(roots));
+    if is_on_battery(roots) {
+        let message = "the machine runs on its battery, and may save power at the cost of speed; plug it in";
+        found.push(Concern { topic: "battery", message: message.to_owned() });
+    }
+    let throttled = throttled_now(roots);
+    if !throttled.is_empty() {
+        let message =
+            format!("something slows the processors before the run has begun: {}", throttled.join(", "));
+        found.push(Concern { topic: "throttled", message });
+    }
+    found
+}
+
+fn governor(roots: &Roots) -> Option<Concern> {
+    let policies = entries(&roots.sys.join("devices/system/cpu/cpufreq"));
+    let is_slow = |policy: &&PathBuf| {
+        let read = |name: &str| read_line(policy.join(name)).unwrap_or_default();
+        let is_powersave = read("scaling_governor") == "powersave";
+        // For drivers that choose by themselves the word only means that they may choose; what they prefer
+        // tells (Documentation/admin-guide/pm/intel_pstate.rst, amd-pstate.rst).
+        match read("scaling_driver").as_str() {
+            "intel_pstate" | "amd-pstate-epp" => read("energy_performance_preference") == "power",
+            _ => is_powersave,
+        }
+    };
+    let slow = policies.iter().filter(is_slow).count();
+    (slow > 0).then(|| Concern {
+        topic: "governor",
+        message: format!(
+            "{slow} of {} clock policies save power (governor powersave): the processors may run at their lowest clock; `cpupower frequency-set -g performance` changes that",
+            policies.iter().filter(|policy| policy.join("scaling_governor").exists()).count()
+        ),
+    })
+}
+
+/// True if a battery of the machine itself, not of a mouse, is being discharged.
+fn is_on_battery(roots: &Roots) -> bool {
+    entries(&roots.sys.join("class/power_supply")).iter().any(|supply| {
+        let is = |name: &str, value: &str| read_line(supply.join(name)).as_deref() == Some(value);
+        is("type", "Battery") && is("status", "Discharging") && !is("scope", "Device")
+    })
+}
+
+/// Nanoseconds by which the wall clock is ahead of the monotonic one. Both are slewed alike, so it changes only when
+/// the wall clock is set.
+pub fn wall_clock_ahead_ns() -> i64 {
+    let read = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
+    };
+    // An interruption between the two looks makes the span longer: the shortest of three counts.
+    let looks = (0..3).map(|_| {
+        let (before, wall, after) =
+            (read(ClockId::Monotonic), read(ClockId::Realtime), read(ClockId::Monotonic));
+        (after - before, wall - before - (after - before) / 2)
+    });
+    looks.min_by_key(|(span, _)| *span).map_or(0, |(_, ahead)| ahead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot;
+    use crate::testing::{Tree, disk};
+    use std::collections::BTreeMap;
+
+    fn layer(kind: LayerKind, name: &str) -> Layer {
+        Layer { kind, name: name.into(), level: 0, device: None, facts: BTreeMap::new() }
+    }
+
+    fn messages(found: Vec<Concern>) -> Vec<String> {
+        found.into_iter().map(|concern| concern.message).collect()
+    }
+
+    #[test]
+    fn a_device_is_quiet_up_to_a_log_line_now_and_then() {
+        let tree = Tree::new();
+        let stack = [disk("sda", (8, 0)), disk("sdb", (8, 16))];
+        let counters = |read_sectors: u64, busy_ms: u64| {
+            tree.file("sys/dev/block/8:0/stat", &format!("9 0 {read_sectors} 0 0 0 8 0 0 {busy_ms} 0"));
+            tree.file("sys/dev/block/8:16/stat", "0 0 0 0 0 0 0 0 0 0 0");
+            snapshot(&tree.roots(), &stack)
+        };
+        let before = counters(0, 0);
+        assert!(disturbances(&before, &counters(8, 2), 300_000_000).is_empty());
+        let loud = disturbances(&before, &counters(6000, 30), 300_000_000);
+        assert_eq!(loud.len(), 1);
+        assert_eq!((loud[0].device.as_str(), loud[0].read_rate.round()), ("sda", 10_240_000.0));
+        let seeking = disturbances(&before, &counters(16, 150), 300_000_000);
+        assert_eq!(seeking[0].busy, 0.5);
+    }
+
+    #[test]
+    fn lazy_initialisation_matters_to_ext4_only() {
+        let tree = Tree::new();
+        let ext4 = [layer(LayerKind::Filesystem, "ext4")];
+        tree.file("proc/12/comm", "bash\n");
+        assert!(background_work(&tree.roots(), &ext4).is_empty());
+        tree.file("proc/40/comm", "ext4lazyinit\n");
+        assert_eq!(background_work(&tree.roots(), &ext4).len(), 1);
+        assert!(background_work(&tree.roots(), &[layer(LayerKind::Filesystem, "xfs")]).is_empty());
+    }
+
+    #[test]
+    fn an_array_that_resyncs_says_how_far_it_is() {
+        let tree = Tree::new();
+        let stack = [layer(LayerKind::Raid, "md0")];
+        let work = || messages(background_work(&tree.roots(), &stack));
+        tree.file(
+            "proc/mdstat",
+            "Personalities : [raid1]\nmd1 : active raid1 sdd1[1] sdc1[0]\n      [==>....]  check = 50.0% (1/2) finish=1min\n\
+             md0 : active raid1 sdb1[1] sda1[0]\n      292945152 blocks [2/2] [UU]\n      [==>....]  resync = 12.6% (37/292) finish=127.5min\n\n",
+        );
+        assert_eq!(work(), ["md0 is busy with its own work: resync, 12.6% done"]);
+        tree.file("sys/class/block/md0/md/sync_action", "idle\n");
+        assert_eq!(work(), Vec::<String>::new());
+        tree.file("sys/class/block/md0/md/sync_action", "check\n");
+        tree.file("sys/class/block/md0/md/sync_completed", "250 / 1000\n");
+        assert_eq!(work(), ["md0 is busy with its own work: check, 25 % done"]);
+    }
+
+    #[test]
+    fn a_btrfs_that_balances_is_told_if_it_is_the_targets() {
+        let tree = Tree::new();
+        let stack = [layer(LayerKind::Filesystem, "btrfs"), disk("sdb", (8, 16))];
+        tree.file("sys/fs/btrfs/aaaa/devices/sdz/dev", "65:0");
+        tree.file("sys/fs/btrfs/aaaa/exclusive_operation", "balance\n");
+        tree.file("sys/fs/btrfs/bbbb/devices/sdb/dev", "8:16");
+        tree.file("sys/fs/btrfs/bbbb/exclusive_operation", "none\n");
+        assert!(background_work(&tree.roots(), &stack).is_empty());
+        tree.file("sys/fs/btrfs/bbbb/exclusive_operation", "device replace\n");
+        let told = messages(background_work(&tree.roots(), &stack));
+        assert_eq!(told, ["btrfs is busy with its own work: device replace"]);
+    }
+
+    #[test]
+    fn powersave_is_a_problem_only_where_it_means_the_lowest_clock() {
+        let tree = Tree::new();
+        let policy = |driver: &str, governor: &str, preference: &str| {
+            let place = "sys/devices/system/cpu/cpufreq/policy0";
+            tree.file(&format!("{place}/scaling_driver"), driver);
+            tree.file(&format!("{place}/scaling_governor"), governor);
+            tree.file(&format!("{place}/energy_performance_preference"), preference);
+            slowness(&tree.roots()).iter().map(|c| c.topic).collect::<Vec<_>>()
+        };
+        assert_eq!(policy("acpi-cpufreq", "powersave", ""), ["governor"]);
+        assert!(policy("cpufreq-dt", "ondemand", "").is_empty());
+        assert!(policy("intel_pstate", "powersave", "balance_performance").is_empty());
+        assert_eq!(policy("amd-pstate-epp", "powersave", "power"), ["governor"]);
+    }
+
+    #[test]
+    fn a_laptop_on_its_battery_is_told_and_a_mouse_is_not() {
+        let tree = Tree::new();
+        let battery = |name: &str, status: &str, scope: &str| {
+            let place = format!("sys/class/power_supply/{name}");
+            tree.file(&format!("{place}/type"), "Battery\n");
+            tree.file(&format!("{place}/status"), status);
+            tree.file(&format!("{place}/scope"), scope);
+            slowness(&tree.roots()).iter().map(|c| c.topic).collect::<Vec<_>>()
+        };
+        assert!(battery("hidpp_battery_0", "Discharging\n", "Device\n").is_empty());
+        assert!(battery("BAT0", "Charging\n", "System\n").is_empty());
+        assert_eq!(battery("BAT0", "Discharging\n", "System\n"), ["battery"]);
+    }
+
+    #[test]
+    fn a_board_that_is_throttled_is_told() {
+        let tree = Tree::new();
+        tree.file("sys/devices/platform/soc/soc:firmware/get_throttled", "50000\n");
+        assert!(slowness(&tree.roots()).is_empty(), "what was is not what is");
+        tree.file("sys/devices/platform/soc/soc:firmware/get_throttled", "50005\n");
+        assert_eq!(slowness(&tree.roots())[0].topic, "throttled");
+    }
+
+    #[test]
+    fn the_wall_clock_is_ahead_by_the_same_all_the_time() {
+        let (first, second) = (wall_clock_ahead_ns(), wall_clock_ahead_ns());
+        assert!((first - second).abs() < CLOCK_STEP_NS, "{first} {second}");
+    }
+}

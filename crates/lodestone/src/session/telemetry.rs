@@ -1,0 +1,209 @@
+//! The thread that reads telemetry while the session measures.
+//!
+//! It has a clock of its own and no part in the measuring; the session takes its readings over whenever it records
+//! something. Where a repeat begins or ends the session asks for a look and waits for it, so that readings cover
+//! repeats exactly and the looking itself falls outside of them.
+
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::Roots;
+use host::probes::{Occasion, Watch};
+use model::{Layer, Reading};
+
+/// Looks whose readings may wait for the session: an hour at the usual rate. It is busy elsewhere while a sync of
+/// minutes goes on.
+const MOST_WAITING: usize = 4096;
+/// A look at the edge of a repeat is not waited for longer: a sensor may hang with its disk.
+const LOOK_PATIENCE: Duration = Duration::from_millis(250);
+/// Nor is the thread's end.
+const END_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The session's end of the thread. Dropped without [`Telemetry::end`], it ends the thread too.
+pub(super) struct Telemetry {
+    asks: Sender<SyncSender<()>>,
+    readings: Receiver<Vec<Reading>>,
+    /// An answer that has not come in time. Nothing more is waited for until it has.
+    overdue: Option<Receiver<()>>,
+}
+
+impl Telemetry {
+    /// Begins to look at the machine and the devices of these stacks every `period`. Times count from `origin`.
+    ///
+    /// # Errors
+    /// The kernel's, if there cannot be a thread.
+    pub fn begin(roots: Roots, layers: Vec<Layer>, period: Duration, origin: Instant) -> io::Result<Self> {
+        let (asks, asked) = channel();
+        let (sender, readings) = sync_channel(MOST_WAITING);
+        let (apart, is_apart) = sync_channel(1);
+        let watching = move || {
+            // A file for each process may be open here: none of them takes a descriptor away from a worker.
+            engine::own_descriptors();
+            let _ = apart.send(());
+            let watch = Watch::begin(&roots, &layers);
+            Watcher { watch, origin, sender, unsent: Vec::new() }.run(&asked, period);
+        };
+        thread::Builder::new().name("telemetry".into()).spawn(watching)?;
+        // A test file that is opened before would stay open there, and keep its space, until the run ends.
+        let _ = is_apart.recv();
+        Ok(Self { asks, readings, overdue: None })
+    }
+
+    /// Looks now, because a repeat begins or has ended.
+    pub fn look(&mut self) {
+        if let Some(overdue) = &self.overdue
+            && overdue.try_recv().is_err()
+        {
+            return;
+        }
+        self.overdue = None;
+        let (done, is_done) = sync_channel(1);
+        if self.asks.send(done).is_ok() && is_done.recv_timeout(LOOK_PATIENCE).is_err() {
+            self.overdue = Some(is_done);
+        }
+    }
+
+    /// The readings that have come since the last call.
+    pub fn take(&self) -> Vec<Reading> {
+        self.readings.try_iter().flatten().collect()
+    }
+
+    /// Ends the thread and returns the last readings. One that hangs is left behind.
+    pub fn end(self) -> Vec<Reading> {
+        let Self { asks, readings, .. } = self;
+        drop(asks);
+        let (began, mut last) = (Instant::now(), Vec::new());
+        while let Ok(batch) = readings.recv_timeout(END_PATIENCE.saturating_sub(began.elapsed())) {
+            last.extend(batch);
+        }
+        last
+    }
+}
+
+/// The thread's end.
+struct Watcher {
+    watch: Watch,
+    origin: Instant,
+    sender: SyncSender<Vec<Reading>>,
+    /// What the session had no room for.
+    unsent: Vec<Reading>,
+}
+
+impl Watcher {
+    /// Looks at times that are whole periods after the first look, until there is nobody to ask any more.
+    fn run(mut self, asked: &Receiver<SyncSender<()>>, period: Duration) {
+        let began = Instant::now();
+        self.look(Occasion::Boundary);
+        let mut next = began + period;
+        loop {
+            match asked.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(done) => {
+                    self.look(Occasion::Boundary);
+                    let _ = done.send(());
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.look(Occasion::Tick);
+                    // Times that have passed meanwhile, as after a suspend, are left out.
+                    let periods = began.elapsed().as_nanos() / period.as_nanos().max(1);
+                    next = began + period * u32::try_from(periods + 1).unwrap_or(u32::MAX);
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.watch.finish(&mut self.unsent);
+        self.send();
+    }
+
+    fn look(&mut self, occasion: Occasion) {
+        // What could not be told yet is told first; a look left out only makes the next one cover more.
+        if self.send() {
+            let origin = self.origin;
+            self.watch.look(occasion, &|| origin.elapsed().as_nanos() as u64, &mut self.unsent);
+            self.send();
+        }
+    }
+
+    /// Hands over what there is; false if there is no room.
+    fn send(&mut self) -> bool {
+        if self.unsent.is_empty() {
+            return true;
+        }
+        match self.sender.try_send(std::mem::take(&mut self.unsent)) {
+            Ok(()) => true,
+            Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => {
+                self.unsent = batch;
+                false
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(period: Duration) -> Telemetry {
+        Telemetry::begin(Roots::default(), Vec::new(), period, Instant::now()).unwrap()
+    }
+
+    #[test]
+    fn it_looks_by_itself_and_ends_with_its_session() {
+        let telemetry = begin(Duration::from_millis(100));
+        let mut readings = Vec::new();
+        while !readings.iter().any(|r: &Reading| r.probe == "cpu") {
+            readings.extend(telemetry.take());
+            thread::sleep(Duration::from_millis(5));
+        }
+        readings.extend(telemetry.end());
+        let of = |probe: &str, key: &str| -> Vec<u64> {
+            let of_series = readings.iter().filter(|r| r.probe == probe && r.key == key);
+            of_series.map(|r| r.at_ns).collect()
+        };
+        let times = of("cpu", "0.user");
+        assert!(times.len() >= 2 && times.is_sorted(), "{times:?}");
+    }
+
+    #[test]
+    fn a_look_that_was_asked_for_is_over_when_the_call_returns() {
+        let mut telemetry = begin(Duration::from_secs(3600));
+        telemetry.look();
+        let first = telemetry.take();
+        assert!(first.iter().any(|r| r.probe == "memory"), "{first:?}");
+        thread::sleep(Duration::from_millis(120));
+        telemetry.look();
+        assert!(telemetry.take().iter().any(|r| r.probe == "cpu"));
+    }
+
+    #[test]
+    fn a_thread_that_hangs_is_waited_for_once() {
+        let (asks, asked) = channel();
+        let (_sender, readings) = sync_channel(1);
+        let mut telemetry = Telemetry { asks, readings, overdue: None };
+        telemetry.look();
+        telemetry.look();
+        let asked_so_far: Vec<SyncSender<()>> = asked.try_iter().collect();
+        assert_eq!(asked_so_far.len(), 1);
+        asked_so_far[0].send(()).unwrap();
+        telemetry.look();
+        assert_eq!(asked.try_iter().count(), 1, "it has answered meanwhile, so it is asked again");
+        assert!(telemetry.end().is_empty());
+    }
+
+    #[test]
+    fn readings_for_which_there_is_no_room_are_kept() {
+        let (sender, receiver) = sync_channel(1);
+        let watch = Watch::begin(&Roots::default(), &[]);
+        let mut watcher = Watcher { watch, origin: Instant::now(), sender, unsent: Vec::new() };
+        watcher.look(Occasion::Boundary);
+        thread::sleep(Duration::from_millis(120));
+        watcher.look(Occasion::Boundary);
+        assert!(!watcher.unsent.is_empty());
+        let kept = watcher.unsent.clone();
+        watcher.look(Occasion::Boundary);
+        assert_eq!(watcher.unsent, kept, "nothing is looked at that could not be told");
+        assert!(receiver.recv().is_ok() && watcher.send());
+        assert_eq!(receiver.recv().unwrap(), kept);
+    }
+}

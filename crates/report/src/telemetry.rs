@@ -1,0 +1,236 @@
+//! What the machine did while a run measured: a table for each step and target, and the same as JSON and CSV.
+
+use analyse::{StepTelemetry, TelemetryFigure};
+use model::Run;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::csv::row;
+use crate::document::{Align, Cell, Column, Document, Section, Table};
+use crate::figures::{
+    digits, display_bytes, display_hz, display_iops, display_ns, display_percent, display_rate,
+};
+use crate::json::{RunFacts, run_facts};
+use crate::run_document::{RunView, when};
+
+/// Name and version of the format.
+pub const TELEMETRY_SCHEMA: &str = "lodestone.telemetry.v1";
+
+/// What the machine did while a run measured.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "Telemetry of a run of Lodestone")]
+pub struct TelemetryExport {
+    /// Name and version of this format: `lodestone.telemetry.v1`.
+    pub schema: &'static str,
+    /// The run.
+    pub run: RunFacts,
+    /// Every series over the repeats of every step on every target.
+    pub figures: Vec<TelemetryFacts>,
+}
+
+/// One series over the repeats of a step.
+#[derive(Serialize, JsonSchema)]
+pub struct TelemetryFacts {
+    /// The step's id.
+    pub step: String,
+    /// The target's name.
+    pub target: String,
+    /// Repeats that the figure is from.
+    pub repeats: usize,
+    /// The probe, such as `cpu`, `devices` or `temperature`.
+    pub probe: String,
+    /// The series within the probe, such as `busiest`, `sda.queue` or `cpu-thermal`.
+    pub key: String,
+    /// The unit: `1`, `B/s`, `1/s`, `ns`, `B`, `Hz` or `°C`.
+    pub unit: String,
+    /// Mean over the time of the repeats.
+    pub mean: f64,
+    /// Least value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Seconds of the repeats that the readings cover.
+    pub seconds: f64,
+}
+
+/// Telemetry for other programs.
+pub fn telemetry_export(run: &Run, telemetry: &[StepTelemetry]) -> TelemetryExport {
+    let facts = |step: &StepTelemetry, figure: &TelemetryFigure| TelemetryFacts {
+        step: step.step.clone(),
+        target: step.target.clone(),
+        repeats: step.repeats,
+        probe: figure.probe.clone(),
+        key: figure.key.clone(),
+        unit: figure.unit.clone(),
+        mean: figure.mean,
+        min: figure.min,
+        max: figure.max,
+        seconds: figure.covered_ns as f64 / 1e9,
+    };
+    TelemetryExport {
+        schema: TELEMETRY_SCHEMA,
+        run: run_facts(run),
+        figures: telemetry.iter().flat_map(|step| step.figures.iter().map(|f| facts(step, f))).collect(),
+    }
+}
+
+/// The JSON Schema of [`TelemetryExport`], as pretty JSON.
+pub fn telemetry_schema() -> String {
+    crate::json::pretty(&schemars::schema_for!(TelemetryExport))
+}
+
+/// One row per step, target and series, with a heading line.
+pub fn telemetry_csv(run: &Run, telemetry: &[StepTelemetry]) -> String {
+    let mut out = String::from("run,host,target,step,probe,key,unit,mean,min,max,seconds\r\n");
+    for step in telemetry {
+        for figure in &step.figures {
+            let numbers = [figure.mean, figure.min, figure.max, figure.covered_ns as f64 / 1e9];
+            let numbers = numbers.map(|number| number.to_string());
+            let names = [&run.started.id, &run.started.host.name, &step.target, &step.step];
+            let series = [&figure.probe, &figure.key, &figure.unit];
+            let fields: Vec<&str> =
+                names.into_iter().chain(series).chain(&numbers).map(String::as_str).collect();
+            out.push_str(&row(&fields));
+        }
+    }
+    out
+}
+
+/// Telemetry for people.
+pub fn telemetry_document(run: &Run, telemetry: &[StepTelemetry], view: &RunView) -> Document {
+    let started = &run.started;
+    let mut sections = Vec::new();
+    for step in telemetry {
+        sections.push(Section::Table(table(run, step, view)));
+    }
+    sections.push(Section::Text(String::new()));
+    sections.push(Section::Text(match telemetry {
+        [] if run.readings.is_empty() => {
+            "No telemetry was read in this run: it was switched off, or an earlier version made the run.".into()
+        }
+        [] => "No reading fell into a repeat that ended as planned.".into(),
+        _ => "Means over the time of the repeats, ramps included. What was zero throughout is left out, and \
+              processes that moved less than 10 kB/s. The busiest core is whichever worked most at each moment. \
+              Other processes may have used another device."
+            .into(),
+    }));
+    let title =
+        format!("Telemetry of run {} · {}", started.id, when(started.started_unix_ns, &view.time_zone));
+    Document { title, sections }
+}
+
+/// Probes in the order of their rows.
+const ORDER: [&str; 12] = [
+    "cpu",
+    "kernel_threads",
+    "load",
+    "pressure",
+    "memory",
+    "devices",
+    "network",
+    "disk_temperature",
+    "temperature",
+    "frequency",
+    "throttling",
+    "other_processes",
+];
+/// Other processes that never move so many bytes per second are left out: every machine has some.
+const SMALLEST_COMPANY: f64 = 10_000.0;
+
+fn is_worth_a_row(figure: &TelemetryFigure) -> bool {
+    let is_zero = (figure.min, figure.max) == (0.0, 0.0);
+    !is_zero && (figure.probe != "other_processes" || figure.max >= SMALLEST_COMPANY)
+}
+
+fn table(run: &Run, step: &StepTelemetry, view: &RunView) -> Table {
+    let title = run.started.plan.step(&step.step).map_or(step.step.as_str(), |s| s.title.as_str());
+    let plural = if step.repeats == 1 { "" } else { "s" };
+    let mut shown: Vec<&TelemetryFigure> =
+        step.figures.iter().filter(|figure| is_worth_a_row(figure)).collect();
+    let stack = run.started.targets.iter().find(|t| t.name == step.target).map_or(&[][..], |t| &t.stack);
+    let depth = |key: &str| {
+        let device = key.rsplit_once('.').map_or(key, |(device, _)| device);
+        stack.iter().position(|layer| layer.name == device).unwrap_or(stack.len())
+    };
+    // Probes that are not in the list come last; devices stand as in the stack; else series keep their order.
+    shown.sort_by_key(|f| {
+        (ORDER.iter().position(|probe| *probe == f.probe).unwrap_or(ORDER.len()), depth(&f.key))
+    });
+    let rows = shown.into_iter().filter_map(|figure| {
+        let what = label(&figure.probe, &figure.key)?;
+        let value = |value: f64| Cell { value: Some(value), ..Cell::text(display(figure, value, view)) };
+        Some(vec![Cell::text(what), value(figure.mean), value(figure.min), value(figure.max)])
+    });
+    Table {
+        title: format!("{title} · {} · {} repeat{plural}", step.target, step.repeats),
+        columns: vec![
+            Column::new("", Align::Left),
+            Column::new("mean", Align::Right),
+            Column::joined("min", Align::Right),
+            Column::joined("max", Align::Right),
+        ],
+        stub: 1,
+        rows: rows.collect(),
+    }
+}
+
+/// What people call a series; `None` for one that is only in the exports: single processors.
+fn label(probe: &str, key: &str) -> Option<String> {
+    let words = || {
+        key.rsplit_once('.').map_or(key.to_owned(), |(of, what)| format!("{of} {}", what.replace('_', " ")))
+    };
+    Some(match (probe, key) {
+        ("cpu", "busiest") => "busiest core".into(),
+        ("cpu", _) => format!("busiest core: {}", key.strip_prefix("busiest.")?),
+        ("load", "1min") => "load over a minute".into(),
+        ("load", "running") => "threads that want to run".into(),
+        ("pressure", _) => format!("pressure: {}", words()),
+        ("memory", _) => format!("memory {key}"),
+        ("frequency", _) => format!("clock, {key} over cores"),
+        ("temperature" | "disk_temperature", _) => format!("temperature: {key}"),
+        ("throttling", "core" | "package") => format!("throttle events: {key}"),
+        ("throttling", _) => format!("throttling: {key}"),
+        ("kernel_threads", _) => format!("kernel threads: {key}"),
+        ("other_processes", _) => format!("other process: {}", words()),
+        _ => words(),
+    })
+}
+
+/// Series of unit 1 that are numbers, not shares.
+const NUMBERS: [&str; 3] = ["queue", "1min", "running"];
+
+fn display(figure: &TelemetryFigure, value: f64, view: &RunView) -> String {
+    let is_number = || NUMBERS.contains(&figure.key.rsplit('.').next().unwrap_or_default());
+    match figure.unit.as_str() {
+        "B/s" => display_rate(value, view.units),
+        "1/s" => format!("{}/s", display_iops(value)),
+        "B" => display_bytes(value.max(0.0) as u64, view.units),
+        "ns" => display_ns(value),
+        "Hz" => display_hz(value),
+        "1" if is_number() => digits(value),
+        "1" => display_percent(value),
+        unit => format!("{} {unit}", digits(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_have_names_for_people() {
+        let cases = [
+            (("cpu", "busiest"), Some("busiest core")),
+            (("cpu", "busiest.iowait"), Some("busiest core: iowait")),
+            (("cpu", "12.user"), None),
+            (("devices", "nvme0n1.read_wait"), Some("nvme0n1 read wait")),
+            (("network", "eth0.received"), Some("eth0 received")),
+            (("other_processes", "my.daemon.write"), Some("other process: my.daemon write")),
+            (("temperature", "coretemp.Package id 0"), Some("temperature: coretemp.Package id 0")),
+            (("pressure", "io.full"), Some("pressure: io full")),
+        ];
+        for ((probe, key), expected) in cases {
+            assert_eq!(label(probe, key).as_deref(), expected, "{probe} {key}");
+        }
+    }
+}
