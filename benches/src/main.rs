@@ -6,7 +6,9 @@ use std::io;
 use std::process::ExitCode;
 
 use benches::all::all;
+use benches::certainty::equal::{EqualArgs, equal};
 use benches::certainty::repeats::{RepeatsArgs, repeats};
+use benches::certainty::tables::{CertaintyArgs, certainty};
 use benches::drive::{DriveArgs, drive};
 use benches::features::features;
 use benches::footprint::footprint;
@@ -46,6 +48,10 @@ enum Command {
     Telemetry(TelemetryArgs),
     /// The engine alone on a file, for profilers: rate and processor time
     Drive(DriveArgs),
+    /// How often verdicts are wrong and intervals hold the truth, by simulation
+    Certainty(CertaintyArgs),
+    /// Verdicts on equal targets on real storage
+    Equal(EqualArgs),
     /// False alarms and power of what is looked for in the repeats, by simulation
     Repeats(RepeatsArgs),
     /// Runs a program and prints what it cost
@@ -68,6 +74,8 @@ fn main() -> ExitCode {
         Command::Truth(setting) => truth(&setting),
         Command::Telemetry(args) => telemetry(&args),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
+        Command::Certainty(args) => Ok(certainty(&args)),
+        Command::Equal(args) => equal(&args),
         Command::Repeats(args) => Ok(repeats(&args)),
         Command::Child { program, args } => measured::child(&program, &args),
     };

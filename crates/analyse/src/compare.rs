@@ -5,16 +5,18 @@
 //! survives Holm's correction (Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scand.
 //! J. Statist. 6, 1979). The verdicts that tables show are one family, whatever their metric, so that in
 //! at most one run of twenty any claim in a table is wrong; of the others each metric is a family. "Same" is claimed if the ratio lies within the margin by two one-sided
-//! tests (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
+//! tests (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). Where rounds end when all is decided, somebody looks
+//! after every one: see [`crate::sequential`].
+
+use std::collections::BTreeMap;
 
 use model::{
-    Better, Comparison, Estimate, Measurement, Metric, Mix, Operation, Pace, Plan, Run, Step, Verdict,
+    Better, Comparison, Estimate, Measurement, Metric, Mix, Operation, Pace, Plan, Rounds, Run, Step, Verdict,
 };
 
+use crate::sequential::{AnytimeP, LOOKS_SHARE, serial_inflation};
 use crate::stats::{mean_and_deviation, t_above, t_quantile};
 
-/// Targets whose ratio lies within 1/1.03 to 1.03 are the same for all practical purposes.
-pub const MARGIN: f64 = 0.03;
 /// Chance of a wrong claim that is accepted.
 const ALPHA: f64 = 0.05;
 /// Waiting for more rounds than this is no plan.
@@ -25,14 +27,27 @@ const MOST_ROUNDS: f64 = 999.0;
 pub enum Pairing {
     /// Values of the same round were measured under the same circumstances.
     ByRound,
+    /// The same, and after every round it was looked whether another is needed.
+    ByRoundLookedAt,
     /// The values come from different runs; drift between them is not cancelled.
     None,
 }
 
 impl Pairing {
+    /// How values within one run belong together.
+    pub fn within(plan: &Plan) -> Self {
+        match plan.rounds {
+            Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => Self::ByRoundLookedAt,
+            _ => Self::ByRound,
+        }
+    }
+
     fn method(self) -> &'static str {
         match self {
-            Self::ByRound => "paired log ratios by round, 95 % t interval; verdict by Holm and TOST (3 %)",
+            Self::ByRound => "paired log ratios by round, 95 % t interval; verdict by Holm and TOST",
+            Self::ByRoundLookedAt => {
+                "paired log ratios by round, 95 % t interval allowing for the looks; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
+            }
             Self::None => "unpaired log ratios (Welch), 95 % t interval; drift between runs is not cancelled",
         }
     }
@@ -95,8 +110,20 @@ pub fn headline(step: &Step, operation: Operation) -> Option<Metric> {
     }
 }
 
-/// Compares every target's series with the baseline's. Series without a counterpart are left out.
-pub fn compare(series: &[Series], baseline: &str, pairing: Pairing) -> Vec<Comparison> {
+/// Compares every target's series with the baseline's. Series without a counterpart are left out. Ratios from
+/// 1/(1 + `margin`) to 1 + `margin` are "same".
+pub fn compare(series: &[Series], baseline: &str, pairing: Pairing, margin: f64) -> Vec<Comparison> {
+    let judged = judged(series, baseline, pairing, margin, false);
+    judged.into_iter().map(|judged| judged.comparison).collect()
+}
+
+/// Compares while rounds are still being made: only what holds however often one looks decides.
+pub(crate) fn compare_meanwhile(series: &[Series], baseline: &str, margin: f64) -> Vec<Comparison> {
+    let judged = judged(series, baseline, Pairing::ByRoundLookedAt, margin, true);
+    judged.into_iter().map(|judged| judged.comparison).collect()
+}
+
+fn judged(series: &[Series], baseline: &str, pairing: Pairing, margin: f64, meanwhile: bool) -> Vec<Judged> {
     let mut found: Vec<Judged> = Vec::new();
     for theirs in series.iter().filter(|s| s.target != baseline) {
         let same = |s: &&Series| {
@@ -106,7 +133,8 @@ pub fn compare(series: &[Series], baseline: &str, pairing: Pairing) -> Vec<Compa
                 && s.metric == theirs.metric
         };
         let Some(base) = series.iter().find(same) else { continue };
-        let Some(test) = Test::new(&theirs.values, &base.values, pairing) else { continue };
+        let Some(mut test) = Test::new(&theirs.values, &base.values, pairing, margin) else { continue };
+        test.has_ended = !meanwhile;
         let comparison = Comparison {
             step: theirs.step.clone(),
             operation: theirs.operation,
@@ -125,7 +153,7 @@ pub fn compare(series: &[Series], baseline: &str, pairing: Pairing) -> Vec<Compa
         let others = found.iter_mut().filter(|j| !j.is_headline && j.comparison.metric == metric);
         judge(&mut others.collect::<Vec<_>>());
     }
-    found.into_iter().map(|judged| judged.comparison).collect()
+    found
 }
 
 /// A comparison with the test behind it.
@@ -170,21 +198,29 @@ struct Test {
     freedom: f64,
     /// Rounds so far.
     rounds: f64,
+    /// Margin of "same", as a logarithm.
+    margin: f64,
+    /// What holds although it was looked at after every round, if it was.
+    looks: Option<AnytimeP>,
+    /// No more rounds will be made.
+    has_ended: bool,
 }
 
 impl Test {
     /// `None` if there are not two values on either side, or one is not positive.
-    fn new(theirs: &[(u32, f64)], base: &[(u32, f64)], pairing: Pairing) -> Option<Self> {
+    fn new(theirs: &[(u32, f64)], base: &[(u32, f64)], pairing: Pairing, margin: f64) -> Option<Self> {
+        let margin = (1.0 + margin).ln();
         let log = |v: f64| (v > 0.0).then(|| v.ln());
         match pairing {
-            Pairing::ByRound => {
+            Pairing::ByRound | Pairing::ByRoundLookedAt => {
                 let mut logs = Vec::new();
                 for (round, value) in theirs {
                     if let Some((_, other)) = base.iter().find(|(r, _)| r == round) {
                         logs.push(log(*value)? - log(*other)?);
                     }
                 }
-                Self::of_logs(&logs)
+                let looks = (pairing == Pairing::ByRoundLookedAt).then(|| AnytimeP::of(&logs, margin));
+                Some(Self { margin, looks, ..Self::of_logs(&logs)? })
             }
             Pairing::None => {
                 let logs =
@@ -201,50 +237,72 @@ impl Test {
                     (theirs.len() + base.len() - 2) as f64
                 };
                 let rounds = theirs.len().min(base.len()) as f64;
-                Some(Self { mean: a.0 - b.0, error: (va + vb).sqrt(), freedom, rounds })
+                let mean = a.0 - b.0;
+                Some(Self { mean, error: (va + vb).sqrt(), freedom, rounds, margin, ..Self::NOTHING })
             }
         }
     }
 
+    const NOTHING: Self =
+        Self { mean: 0.0, error: 0.0, freedom: 0.0, rounds: 0.0, margin: 0.0, looks: None, has_ended: true };
+
     fn of_logs(logs: &[f64]) -> Option<Self> {
         let (mean, deviation) = mean_and_deviation(logs)?;
         let n = logs.len() as f64;
-        Some(Self { mean, error: deviation / n.sqrt(), freedom: n - 1.0, rounds: n })
+        let error = deviation * (serial_inflation(logs) / n).sqrt();
+        Some(Self { mean, error, freedom: n - 1.0, rounds: n, ..Self::NOTHING })
     }
 
-    /// The ratio with its 95 % interval.
+    /// Share of the accepted error that is left for the test at the end.
+    fn share_at_end(&self) -> f64 {
+        if self.looks.is_some() { 1.0 - LOOKS_SHARE } else { 1.0 }
+    }
+
+    /// A p value that allows for the looks: a weighted Bonferroni combination of what holds at any time and what
+    /// the test at the end says.
+    fn combined(&self, anytime: impl Fn(&AnytimeP) -> f64, at_end: f64) -> f64 {
+        let anytime = self.looks.as_ref().map_or(1.0, |looks| anytime(looks) / LOOKS_SHARE);
+        let at_end = if self.has_ended { at_end / self.share_at_end() } else { 1.0 };
+        anytime.min(at_end).min(1.0)
+    }
+
+    /// The ratio with its 95 % interval: all ratios that the test at the end does not reject.
     fn ratio(&self) -> Estimate {
-        let half = t_quantile(0.975, self.freedom) * self.error;
+        let half = t_quantile(1.0 - ALPHA * self.share_at_end() / 2.0, self.freedom) * self.error;
         let interval = Some(((self.mean - half).exp(), (self.mean + half).exp()));
         Estimate { value: self.mean.exp(), interval }
     }
 
     /// Probability of a difference as large as this, either way, if there were none.
     fn p_different(&self) -> f64 {
-        if self.error == 0.0 {
-            return if self.mean == 0.0 { 1.0 } else { 0.0 };
-        }
-        2.0 * t_above((self.mean / self.error).abs(), self.freedom)
+        let at_end = match self.error {
+            0.0 if self.mean == 0.0 => 1.0,
+            0.0 => 0.0,
+            error => 2.0 * t_above((self.mean / error).abs(), self.freedom),
+        };
+        self.combined(|looks| looks.different, at_end)
     }
 
     /// Both one-sided tests say that the ratio lies within the margin.
     fn is_same(&self) -> bool {
-        let room = (1.0 + MARGIN).ln() - self.mean.abs();
-        if self.error == 0.0 {
-            return room > 0.0;
-        }
-        t_above(room / self.error, self.freedom) <= ALPHA
+        let room = self.margin - self.mean.abs();
+        let at_end = match self.error {
+            0.0 if room > 0.0 => 0.0,
+            0.0 => 1.0,
+            error => t_above(room / error, self.freedom),
+        };
+        room > 0.0 && self.combined(|looks| looks.same, at_end) <= ALPHA
     }
 
     /// Rounds that would have to be added for a decision in nine of ten cases, if the ratio is what it
     /// seems and the spread stays as it is.
     fn more_rounds(&self, alpha: f64) -> Option<u32> {
         const Z_POWER: f64 = 1.2816;
-        let margin = (1.0 + MARGIN).ln();
+        let (margin, share) = (self.margin, self.share_at_end());
         let (distance, p) = if self.mean.abs() > margin {
-            (self.mean.abs(), 1.0 - alpha / 2.0)
+            (self.mean.abs(), 1.0 - alpha * share / 2.0)
         } else {
-            (margin - self.mean.abs(), 1.0 - ALPHA)
+            (margin - self.mean.abs(), 1.0 - ALPHA * share)
         };
         let per_round = self.error * self.rounds.sqrt();
         let enough = |rounds: f64| {
@@ -290,7 +348,7 @@ pub fn summarise(plan: &Plan, series: &[Series], baseline: &str, pairing: Pairin
         let logs: Vec<StepLogs> =
             plan.steps.iter().filter_map(|step| step_logs(series, &step.id, target, baseline)).collect();
         let test = match pairing {
-            Pairing::ByRound => over_rounds(&logs)?,
+            Pairing::ByRound | Pairing::ByRoundLookedAt => over_rounds(&logs)?,
             Pairing::None => over_steps(&logs)?,
         };
         let (target, baseline) = (target.to_owned(), baseline.to_owned());
@@ -304,6 +362,14 @@ pub fn summarise(plan: &Plan, series: &[Series], baseline: &str, pairing: Pairin
 struct StepLogs {
     theirs: Vec<(u32, f64)>,
     base: Vec<(u32, f64)>,
+}
+
+impl StepLogs {
+    /// Round and log ratio, of the rounds that both have.
+    fn paired(&self) -> Vec<(u32, f64)> {
+        let base = |round: u32| self.base.iter().find(|(r, _)| *r == round).map(|(_, v)| *v);
+        self.theirs.iter().filter_map(|(round, v)| Some((*round, v - base(*round)?))).collect()
+    }
 }
 
 fn step_logs(series: &[Series], step: &str, target: &str, baseline: &str) -> Option<StepLogs> {
@@ -326,22 +392,25 @@ fn step_logs(series: &[Series], step: &str, target: &str, baseline: &str) -> Opt
     Some(StepLogs { theirs: of(target)?, base: of(baseline)? })
 }
 
-/// Paired: the mean over the steps in each round that has all of them, then over those rounds.
+/// Paired: the mean over the steps, each with the rounds that it has. Its error is that of sums over rounds, so
+/// that what a round does to several steps alike is in it (a cluster-robust variance with rounds as clusters; where
+/// all steps have the same rounds, it is that of the rounds' means).
 fn over_rounds(steps: &[StepLogs]) -> Option<Estimate> {
-    let at = |logs: &[(u32, f64)], round: u32| logs.iter().find(|(r, _)| *r == round).map(|(_, v)| *v);
-    let rounds: Vec<u32> = steps.first()?.theirs.iter().map(|(round, _)| *round).collect();
-    let whole: Vec<f64> = rounds
-        .into_iter()
-        .filter_map(|round| {
-            let ratio = |s: &StepLogs| Some(at(&s.theirs, round)? - at(&s.base, round)?);
-            let ratios = steps.iter().map(ratio).collect::<Option<Vec<f64>>>()?;
-            Some(ratios.iter().sum::<f64>() / ratios.len() as f64)
-        })
-        .collect();
-    match Test::of_logs(&whole) {
-        Some(test) => Some(test.ratio()),
-        None => whole.first().map(|log| Estimate { value: log.exp(), interval: None }),
+    let steps: Vec<Vec<(u32, f64)>> = steps.iter().map(StepLogs::paired).filter(|s| !s.is_empty()).collect();
+    let fewest = steps.iter().map(Vec::len).min()?;
+    let mean_of = |step: &[(u32, f64)]| step.iter().map(|(_, v)| v).sum::<f64>() / step.len() as f64;
+    let mean = steps.iter().map(|s| mean_of(s)).sum::<f64>() / steps.len() as f64;
+    let mut rounds: BTreeMap<u32, f64> = BTreeMap::new();
+    for step in &steps {
+        let (own, weight) = (mean_of(step), 1.0 / (steps.len() * step.len()) as f64);
+        step.iter().for_each(|(round, v)| *rounds.entry(*round).or_default() += (v - own) * weight);
     }
+    if fewest < 2 {
+        return Some(Estimate { value: mean.exp(), interval: None });
+    }
+    let n = rounds.len() as f64;
+    let error = (rounds.values().map(|sum| sum.powi(2)).sum::<f64>() * n / (n - 1.0)).sqrt();
+    Some(Test { mean, error, freedom: (fewest - 1) as f64, ..Test::NOTHING }.ratio())
 }
 
 /// Unpaired: the steps' errors add up.
@@ -350,14 +419,14 @@ fn over_steps(steps: &[StepLogs]) -> Option<Estimate> {
         .iter()
         .filter_map(|s| {
             let exp = |logs: &[(u32, f64)]| logs.iter().map(|(r, v)| (*r, v.exp())).collect::<Vec<_>>();
-            Test::new(&exp(&s.theirs), &exp(&s.base), Pairing::None)
+            Test::new(&exp(&s.theirs), &exp(&s.base), Pairing::None, 0.0)
         })
         .collect();
     let n = tests.len() as f64;
     let freedom = tests.iter().map(|t| t.freedom).fold(f64::INFINITY, f64::min);
     let mean = tests.iter().map(|t| t.mean).sum::<f64>() / n;
     let error = tests.iter().map(|t| t.error.powi(2)).sum::<f64>().sqrt() / n;
-    (!tests.is_empty()).then(|| Test { mean, error, freedom, rounds: 0.0 }.ratio())
+    (!tests.is_empty()).then(|| Test { mean, error, freedom, ..Test::NOTHING }.ratio())
 }
 
 #[cfg(test)]
@@ -380,7 +449,7 @@ mod tests {
 
     fn verdict(a: &[f64], b: &[f64], metric: Metric) -> Comparison {
         let both = [series("a", "s", metric, a), series("b", "s", metric, b)];
-        compare(&both, "a", Pairing::ByRound).remove(0)
+        compare(&both, "a", Pairing::ByRound, 0.03).remove(0)
     }
 
     #[test]
@@ -393,7 +462,7 @@ mod tests {
         assert!((comparison.ratio.value - 2.0).abs() < 0.01 && low > 1.97 && high < 2.03);
 
         let both = [series("a", "s", Metric::Bandwidth, &base), series("b", "s", Metric::Bandwidth, &twice)];
-        let unpaired = compare(&both, "a", Pairing::None).remove(0);
+        let unpaired = compare(&both, "a", Pairing::None, 0.03).remove(0);
         assert!(unpaired.ratio.interval.unwrap().0 < 1.5, "without pairs the drift is in the interval");
         assert!(unpaired.method.contains("drift"));
     }
@@ -428,7 +497,7 @@ mod tests {
     fn too_few_or_impossible_values_give_no_comparison() {
         let of = |a: &[f64], b: &[f64]| {
             let both = [series("a", "s", Metric::Iops, a), series("b", "s", Metric::Iops, b)];
-            compare(&both, "a", Pairing::ByRound).len()
+            compare(&both, "a", Pairing::ByRound, 0.03).len()
         };
         assert_eq!(of(&[1.0], &[2.0]), 0);
         assert_eq!(of(&[1.0, 0.0], &[2.0, 2.0]), 0);
@@ -452,7 +521,7 @@ mod tests {
                 table.push(series("a", &step.to_string(), metric, &draw()));
                 table.push(series("b", &step.to_string(), metric, &draw()));
             }
-            let claims = compare(&table, "a", Pairing::ByRound);
+            let claims = compare(&table, "a", Pairing::ByRound, 0.03);
             let wrong = claims.iter().any(|c| matches!(c.verdict, Verdict::Faster | Verdict::Slower));
             wrong_tables += u32::from(wrong);
         }
@@ -466,7 +535,14 @@ mod tests {
         // so many rounds do decide it in most cases.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
         let noise = Normal::new(1.10f64.ln(), 0.05).unwrap();
-        let needed = Test { mean: 1.10f64.ln(), error: 0.05 / 2.0, freedom: 3.0, rounds: 4.0 };
+        let needed = Test {
+            mean: 1.10f64.ln(),
+            error: 0.05 / 2.0,
+            freedom: 3.0,
+            rounds: 4.0,
+            margin: 0.03,
+            ..Test::NOTHING
+        };
         let rounds = 4 + needed.more_rounds(ALPHA).unwrap() as usize;
         let decided = (0..1000)
             .filter(|_| {
@@ -495,7 +571,8 @@ mod tests {
                     max_errors: 1,
                 })
                 .to_vec(),
-            rounds: model::Rounds::Fixed(3),
+            rounds: Rounds::Fixed(3),
+            margin_ppm: 30_000,
             layout_limit_ns: 0,
         };
         // Twice as fast in one step, and an eighth of the latency (under a given load) in the other.

@@ -334,7 +334,7 @@ pub fn runs_by_hour(runs: &[(&Run, u8, i64)]) -> Vec<TargetByHour> {
 
 /// Each step of a run with the speed of one target in it.
 fn speeds(run: &Run, target: &str) -> Vec<(String, f64)> {
-    let measurements = measurements(run);
+    let measurements = measurements(run, crate::Estimator::Mean);
     let speed = |step: &model::Step| {
         let logs: Vec<f64> = measurements
             .iter()

@@ -11,20 +11,23 @@ mod findings;
 mod hours;
 mod measure;
 mod repeats;
+mod sequential;
 mod stats;
 mod steady;
+mod stopping;
 mod telemetry;
 mod transient;
 
-pub use compare::{MARGIN, Pairing, Series, Summary, compare, headline, summarise};
+pub use compare::{Pairing, Series, Summary, compare, headline, summarise};
 pub use findings::{RULES, Rule, findings, headline_looks};
 pub use hours::{
     ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, by_hour_of_steps, runs_by_hour,
 };
 pub use measure::{device_ratio, measurements, repeat_values};
 pub use repeats::{CHANCE, Look, Modes, RELEVANT, Trend, look, looks, modes, outlier_p, trend};
-pub use stats::{METHOD_LARGEST, METHOD_MEAN_T, mean_with_t_interval};
+pub use stats::{Estimator, METHOD_LARGEST, mean_with_t_interval};
 pub use steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, SteadyState, steady_state};
+pub use stopping::{Aims, settled};
 pub use telemetry::{StepTelemetry, TelemetryFigure, telemetry};
 pub use transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
@@ -35,6 +38,8 @@ use model::{Comparison, Finding, Measurement, Run};
 pub struct Analysis {
     /// Every metric of every operation of every step on every target.
     pub measurements: Vec<Measurement>,
+    /// For each measurement that is a headline what its repeats look like.
+    pub looks: Vec<Option<Look>>,
     /// Every target against the baseline.
     pub comparisons: Vec<Comparison>,
     /// One figure per target over all steps, the baseline left out.
@@ -43,13 +48,16 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
 }
 
-/// Analyses a run, with its targets compared to the one called `baseline`.
-pub fn analyse(run: &Run, baseline: &str) -> Analysis {
-    let measurements = measurements(run);
+/// Analyses a run, with its targets compared to the one called `baseline` and the repeats put together by `rule`.
+pub fn analyse(run: &Run, baseline: &str, rule: Estimator) -> Analysis {
+    let measurements = measurements(run, rule);
     let series = Series::of_run(run, &measurements);
+    let plan = &run.started.plan;
+    let pairing = Pairing::within(plan);
     Analysis {
-        comparisons: compare(&series, baseline, Pairing::ByRound),
-        summaries: summarise(&run.started.plan, &series, baseline, Pairing::ByRound),
+        comparisons: compare(&series, baseline, pairing, plan.margin()),
+        summaries: summarise(plan, &series, baseline, pairing),
+        looks: headline_looks(run, &measurements),
         findings: findings(run),
         measurements,
     }

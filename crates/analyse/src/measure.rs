@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Estimate, Measurement, Metric, Operation, OperationStats, Repeat, RepeatFinished, Run, Step};
 
-use crate::stats::{METHOD_LARGEST, METHOD_MEAN_T, mean_with_t_interval};
+use crate::stats::{Estimator, METHOD_LARGEST};
 
 /// Every metric that one repeat gives, by operation, in the metric's unit.
 ///
@@ -109,8 +109,8 @@ pub fn device_ratio(
 }
 
 /// Every metric of every operation of every step on every target, over the repeats that ended as
-/// planned; in the order of the plan.
-pub fn measurements(run: &Run) -> Vec<Measurement> {
+/// planned, put together by `rule`; in the order of the plan.
+pub fn measurements(run: &Run, rule: Estimator) -> Vec<Measurement> {
     let mut measurements = Vec::new();
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
@@ -126,7 +126,17 @@ pub fn measurements(run: &Run) -> Vec<Measurement> {
             for operation in operations {
                 for metric in Metric::ALL {
                     if let Some(values) = values.remove(&(operation, metric)) {
-                        measurements.push(measurement(&target.name, &step.id, operation, metric, values));
+                        let (estimate, method) = estimated(metric, rule, &values);
+                        let (target, step) = (target.name.clone(), step.id.clone());
+                        measurements.push(Measurement {
+                            target,
+                            step,
+                            operation,
+                            metric,
+                            values,
+                            estimate,
+                            method,
+                        });
                     }
                 }
             }
@@ -135,30 +145,14 @@ pub fn measurements(run: &Run) -> Vec<Measurement> {
     measurements
 }
 
-fn measurement(
-    target: &str,
-    step: &str,
-    operation: Operation,
-    metric: Metric,
-    values: Vec<(u32, f64)>,
-) -> Measurement {
+fn estimated(metric: Metric, rule: Estimator, values: &[(u32, f64)]) -> (Estimate, &'static str) {
     let plain: Vec<f64> = values.iter().map(|(_, v)| *v).collect();
-    let (estimate, method) = if metric == Metric::LatMax {
+    if metric == Metric::LatMax {
         let largest = plain.iter().copied().fold(0.0, f64::max);
-        (Estimate { value: largest, interval: None }, METHOD_LARGEST)
-    } else {
-        let nothing = Estimate { value: f64::NAN, interval: None };
-        (mean_with_t_interval(&plain).unwrap_or(nothing), METHOD_MEAN_T)
-    };
-    Measurement {
-        target: target.to_owned(),
-        step: step.to_owned(),
-        operation,
-        metric,
-        values,
-        estimate,
-        method,
+        return (Estimate { value: largest, interval: None }, METHOD_LARGEST);
     }
+    let nothing = Estimate { value: f64::NAN, interval: None };
+    (rule.estimate(&plain).unwrap_or(nothing), rule.method())
 }
 
 #[cfg(test)]
@@ -217,6 +211,7 @@ pub(crate) mod tests {
                 suite: String::new(),
                 steps: vec![step],
                 rounds: Rounds::Fixed(3),
+                margin_ppm: 30_000,
                 layout_limit_ns: 0,
             },
             seed: 0,
@@ -282,7 +277,9 @@ pub(crate) mod tests {
     }
 
     fn value(run: &Run, operation: Operation, metric: Metric) -> f64 {
-        let found = measurements(run).into_iter().find(|m| m.operation == operation && m.metric == metric);
+        let found = measurements(run, Estimator::Mean)
+            .into_iter()
+            .find(|m| m.operation == operation && m.metric == metric);
         found.unwrap_or_else(|| panic!("no {metric} of {operation}")).estimate.value
     }
 
@@ -321,7 +318,8 @@ pub(crate) mod tests {
         let mut run = run(workload());
         run.repeats[0].finished.as_mut().unwrap().outcome = RepeatOutcome::Interrupted;
         run.repeats[1].intervals[0].phase = Phase::Ramp;
-        let iops = measurements(&run).into_iter().find(|m| m.metric == Metric::Iops).unwrap();
+        let iops =
+            measurements(&run, Estimator::Mean).into_iter().find(|m| m.metric == Metric::Iops).unwrap();
         assert_eq!(iops.values, [(2, 1000.0)]);
     }
 

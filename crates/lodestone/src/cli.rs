@@ -93,9 +93,22 @@ pub struct RunArgs {
     #[arg(long, short, value_name = "NAME|FILE")]
     pub suite: Option<String>,
 
-    /// How often each step is repeated: a number, or auto for as often as the budget allows
+    /// How often each step is repeated: a number, or auto, which goes on until every comparison is decided or
+    /// precise enough, and no longer than the budget allows
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,
+
+    /// With rounds auto: half the width of an interval that is precise enough [default: 2%]
+    #[arg(long, value_name = "PERCENT")]
+    pub precision: Option<String>,
+
+    /// Targets that are less apart than this count as the same [default: 3%]
+    #[arg(long, value_name = "PERCENT")]
+    pub margin: Option<String>,
+
+    /// How repeats are put into one figure
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    pub summary: SummaryRule,
 
     /// Time for the whole run, layout of the test files included
     #[arg(long, value_name = "TIME")]
@@ -228,6 +241,10 @@ pub struct ShowArgs {
     #[arg(long, conflicts_with = "baseline")]
     pub telemetry: bool,
 
+    /// How repeats are put into one figure
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    pub summary: SummaryRule,
+
     /// Target that the others are compared with [default: as in the run]
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
@@ -239,6 +256,10 @@ pub struct CompareArgs {
     /// The runs: ids, starts of ids, last, last~1, or log files
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<String>,
+
+    /// Targets that are less apart than this count as the same [default: as in the first run]
+    #[arg(long, value_name = "PERCENT")]
+    pub margin: Option<String>,
 
     /// What the others are compared with, as RUN:TARGET [default: the first target of the first run]
     #[arg(long, value_name = "RUN:TARGET")]
@@ -268,6 +289,10 @@ pub struct ExportArgs {
     #[arg(long, conflicts_with = "baseline")]
     pub telemetry: bool,
 
+    /// How repeats are put into one figure
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    pub summary: SummaryRule,
+
     /// Target that the others are compared with [default: as in the run]
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
@@ -275,6 +300,17 @@ pub struct ExportArgs {
     /// File to write to [default: the standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// How repeats are put into one figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SummaryRule {
+    /// Their mean, with Student's interval.
+    Mean,
+    /// Their median, with a bootstrap interval.
+    Median,
+    /// Their mean without the best and the worst.
+    Trimmed,
 }
 
 /// The form of an export.

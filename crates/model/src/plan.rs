@@ -15,12 +15,25 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// How often each step is repeated.
     pub rounds: Rounds,
+    /// Targets whose ratio lies from 1/(1 + margin) to 1 + margin are the same; in parts per million.
+    #[serde(default = "usual_margin")]
+    pub margin_ppm: u32,
     /// Longest time, in nanoseconds, that laying out one target's test files may take where their
     /// size is left open.
     pub layout_limit_ns: u64,
 }
 
+/// The margin of logs that do not say it, in parts per million.
+fn usual_margin() -> u32 {
+    30_000
+}
+
 impl Plan {
+    /// [`Plan::margin_ppm`] as a share.
+    pub fn margin(&self) -> f64 {
+        f64::from(self.margin_ppm) / 1e6
+    }
+
     /// The step with this id, if there is one.
     pub fn step(&self, id: &str) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == id)
@@ -33,10 +46,14 @@ impl Plan {
 pub enum Rounds {
     /// So many times.
     Fixed(u32),
-    /// As often as fits into the time.
+    /// Until every comparison is decided or precise enough, and no longer than the time allows.
     Auto {
         /// Nanoseconds for the whole run, layout included.
         budget_ns: u64,
+        /// Half the width of an interval that is precise enough, in parts per million of the figure. 0 if only the
+        /// time ends the rounds, as in logs that do not say it.
+        #[serde(default)]
+        precision_ppm: u32,
     },
 }
 

@@ -17,6 +17,10 @@ use crate::title::title;
 const LAYOUT_SHARE: f64 = 0.15;
 /// Budget per target where neither suite nor user sets one.
 const DEFAULT_BUDGET_NS: u64 = 90_000_000_000;
+/// An interval of ± 2 % is precise enough unless the user says otherwise.
+const PRECISION_PPM: u32 = 20_000;
+/// Targets within 3 % are the same for all practical purposes unless the user says otherwise.
+const MARGIN_PPM: u32 = 30_000;
 /// Steps that a suite may have after its sweeps are multiplied out.
 const MAX_STEPS: usize = 2_000;
 
@@ -31,6 +35,10 @@ pub struct Wishes {
     pub rounds_auto: bool,
     /// Nanoseconds for the whole run.
     pub budget_ns: Option<u64>,
+    /// Half the width of an interval that is precise enough, in parts per million of the figure.
+    pub precision_ppm: Option<u32>,
+    /// How far apart targets may be that count as the same, in parts per million.
+    pub margin_ppm: Option<u32>,
 }
 
 impl Wishes {
@@ -122,7 +130,7 @@ fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan
     let rounds = match (wishes.rounds, suite.rounds) {
         (Some(rounds), _) => Rounds::Fixed(rounds),
         (None, Some(rounds)) if !by_budget => Rounds::Fixed(rounds),
-        _ => Rounds::Auto { budget_ns },
+        _ => Rounds::Auto { budget_ns, precision_ppm: wishes.precision_ppm.unwrap_or(PRECISION_PPM) },
     };
     let text = serde_json::to_string(&steps).expect("steps have no maps with keys that are not text");
     Plan {
@@ -130,6 +138,7 @@ fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan
         suite: suite.name.clone(),
         steps,
         rounds,
+        margin_ppm: wishes.margin_ppm.unwrap_or(MARGIN_PPM),
         layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
     }
 }

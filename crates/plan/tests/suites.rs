@@ -83,7 +83,7 @@ fn quick_is_what_it_promises() {
         "Random write, 4 KiB, depth 1, fdatasync each",
     ]
     "#);
-    assert_eq!(resolved.plan.rounds, Rounds::Auto { budget_ns: 90_000_000_000 });
+    assert_eq!(resolved.plan.rounds, Rounds::Auto { budget_ns: 90_000_000_000, precision_ppm: 20_000 });
 }
 
 #[test]
@@ -125,8 +125,11 @@ fn the_budget_is_per_target_unless_the_user_gives_one_for_all() {
         let wishes = Wishes { budget_ns, ..Wishes::default() };
         resolve(&suite, &wishes, &Facts { targets, ..facts() }).unwrap().plan.rounds
     };
-    assert_eq!(rounds(None, 3), Rounds::Auto { budget_ns: 270_000_000_000 });
-    assert_eq!(rounds(Some(60_000_000_000), 3), Rounds::Auto { budget_ns: 60_000_000_000 });
+    assert_eq!(rounds(None, 3), Rounds::Auto { budget_ns: 270_000_000_000, precision_ppm: 20_000 });
+    assert_eq!(
+        rounds(Some(60_000_000_000), 3),
+        Rounds::Auto { budget_ns: 60_000_000_000, precision_ppm: 20_000 }
+    );
 }
 
 #[test]
@@ -135,9 +138,9 @@ fn rounds_by_budget_can_be_asked_for_where_the_suite_fixes_them() {
     let rounds = |wishes: &Wishes| resolve(&suite, wishes, &facts()).unwrap().plan.rounds;
     assert_eq!(rounds(&Wishes::default()), Rounds::Fixed(5));
     let by_budget = Wishes { rounds_auto: true, ..Wishes::default() };
-    assert_eq!(rounds(&by_budget), Rounds::Auto { budget_ns: 90_000_000_000 });
+    assert_eq!(rounds(&by_budget), Rounds::Auto { budget_ns: 90_000_000_000, precision_ppm: 20_000 });
     let minute = Wishes { budget_ns: Some(60_000_000_000), ..Wishes::default() };
-    assert_eq!(rounds(&minute), Rounds::Auto { budget_ns: 60_000_000_000 });
+    assert_eq!(rounds(&minute), Rounds::Auto { budget_ns: 60_000_000_000, precision_ppm: 20_000 });
     assert_eq!(rounds(&Wishes { rounds: Some(2), ..by_budget }), Rounds::Fixed(2));
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use analyse::{Analysis, HourFigure, HoursVerdict, Summary, TargetByHour};
+use analyse::{Analysis, HourFigure, HoursVerdict, Look, Summary, TargetByHour};
 use model::{Comparison, Finding, Measurement, RepeatOutcome, Run, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -172,6 +172,8 @@ pub struct MeasurementFacts {
     pub values: Vec<f64>,
     /// The rounds of these values.
     pub rounds: Vec<u32>,
+    /// The means of both modes, the lower first, if the repeats have two: then no one figure stands for them.
+    pub modes: Option<[f64; 2]>,
     /// The estimate.
     pub estimate: f64,
     /// Lower end of the 95 % interval; `null` where there is none.
@@ -349,7 +351,12 @@ pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
             })
             .collect(),
         repeats: run.repeats.iter().map(repeat_facts).collect(),
-        measurements: analysis.measurements.iter().map(measurement_facts).collect(),
+        measurements: analysis
+            .measurements
+            .iter()
+            .zip(&analysis.looks)
+            .map(|(m, look)| measurement_facts(m, look.as_ref()))
+            .collect(),
         comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
         summaries: analysis.summaries.iter().map(summary_facts).collect(),
         findings: analysis.findings.iter().map(finding_facts).collect(),
@@ -452,7 +459,7 @@ fn repeat_facts(repeat: &model::Repeat) -> RepeatFacts {
     }
 }
 
-fn measurement_facts(m: &Measurement) -> MeasurementFacts {
+fn measurement_facts(m: &Measurement, look: Option<&Look>) -> MeasurementFacts {
     MeasurementFacts {
         target: m.target.clone(),
         step: m.step.clone(),
@@ -462,6 +469,7 @@ fn measurement_facts(m: &Measurement) -> MeasurementFacts {
         method: m.method.to_owned(),
         values: m.values.iter().map(|(_, v)| *v).collect(),
         rounds: m.values.iter().map(|(r, _)| *r).collect(),
+        modes: look.and_then(|l| l.modes.as_ref()).map(|modes| [modes.low_mean, modes.high_mean]),
         estimate: m.estimate.value,
         low: m.estimate.interval.map(|i| i.0),
         high: m.estimate.interval.map(|i| i.1),

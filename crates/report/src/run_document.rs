@@ -1,6 +1,8 @@
 //! What a run comes to, as a document: circumstances, a table per step, the answer, the remarks.
 
-use analyse::{Analysis, Series, Summary, headline};
+use std::collections::BTreeMap;
+
+use analyse::{Analysis, Modes, Series, Summary, headline};
 use jiff::tz::TimeZone;
 use model::{
     Comparison, Finding, Measurement, Metric, Operation, RepeatOutcome, Rounds, Run, RunOutcome, Severity,
@@ -31,7 +33,7 @@ pub fn when(unix_ns: i64, time_zone: &TimeZone) -> String {
 
 /// The document of one run.
 pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document {
-    let mut sections = vec![Section::Facts(circumstances(run, view))];
+    let mut sections = vec![Section::Facts(circumstances(run, analysis, view))];
     for step in &run.started.plan.steps {
         sections.extend(step_table(run, analysis, step, view).map(Section::Table));
     }
@@ -56,7 +58,7 @@ pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document 
     Document { title, sections }
 }
 
-fn circumstances(run: &Run, view: &RunView) -> Vec<(String, String)> {
+fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
     let started = &run.started;
     let host = &started.host;
     let mut machine = format!("{}, {} × {}", host.name, host.cpus, host.cpu);
@@ -69,7 +71,7 @@ fn circumstances(run: &Run, view: &RunView) -> Vec<(String, String)> {
     for target in &started.targets {
         facts.push((target.name.clone(), target_line(run, target, view)));
     }
-    facts.push(("method".to_owned(), method_line(run)));
+    facts.push(("method".to_owned(), method_line(run, analysis)));
     facts
 }
 
@@ -99,8 +101,22 @@ fn target_line(run: &Run, target: &Target, view: &RunView) -> String {
     line
 }
 
-fn method_line(run: &Run) -> String {
+/// Rounds of the pair of step and target that had the fewest, where rounds ended when all was decided.
+fn fewest_rounds(run: &Run) -> Option<u32> {
+    if !matches!(run.started.plan.rounds, Rounds::Auto { precision_ppm, .. } if precision_ppm > 0) {
+        return None;
+    }
+    let mut rounds: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for repeat in run.repeats.iter().filter(|r| r.is_complete()) {
+        *rounds.entry((&repeat.started.step, &repeat.started.target)).or_default() += 1;
+    }
+    rounds.into_values().min()
+}
+
+fn method_line(run: &Run, analysis: &Analysis) -> String {
     let rounds = run.repeats.iter().map(|r| r.started.round + 1).max().unwrap_or(0);
+    let fewest = fewest_rounds(run).filter(|fewest| *fewest < rounds);
+    let from = fewest.map_or_else(String::new, |fewest| format!("{fewest} to "));
     let planned = match run.started.plan.rounds {
         Rounds::Fixed(n) if n > rounds => format!(" of {n}"),
         _ => String::new(),
@@ -117,10 +133,11 @@ fn method_line(run: &Run) -> String {
         }
         None => "no end: the run was killed or is under way".to_owned(),
     };
+    let method = analysis.measurements.first().map_or("no figures", |m| m.method);
     let verdicts =
         if run.started.targets.len() > 1 { "; undecided, +n: about n more rounds would decide" } else { "" };
     format!(
-        "{rounds}{planned} round{plural} in random order, {ended}; mean over rounds ± 95 % t interval{verdicts}; seed {}; Lodestone {}",
+        "{from}{rounds}{planned} round{plural} in random order, {ended}; {method}{verdicts}; seed {}; Lodestone {}",
         run.started.seed, run.started.version
     )
 }
@@ -207,10 +224,29 @@ impl StepTable<'_> {
         })
     }
 
+    /// The two modes of an operation's headline, if its repeats have two: then the middle stands for nothing.
+    fn modes(&self, target: &str, operation: Operation) -> Option<&Modes> {
+        let metric = headline(self.step, operation)?;
+        let is_it = |m: &Measurement| {
+            m.target == target && m.step == self.step.id && m.operation == operation && m.metric == metric
+        };
+        let at = self.analysis.measurements.iter().position(is_it)?;
+        self.analysis.looks.get(at)?.as_ref()?.modes.as_ref()
+    }
+
     fn cell(&self, target: &str, operation: Operation, metric: Metric, show: impl Fn(f64) -> String) -> Cell {
         let Some(m) = self.measurement(target, operation, metric) else { return Cell::default() };
+        let modes =
+            self.modes(target, operation).filter(|_| matches!(metric, Metric::Bandwidth | Metric::Iops));
+        let text = modes.map_or_else(
+            || show(m.estimate.value),
+            |modes| {
+                let mean = |of: &[usize]| of.iter().map(|i| m.values[*i].1).sum::<f64>() / of.len() as f64;
+                format!("{} or {}", show(mean(&modes.low)), show(mean(&modes.high)))
+            },
+        );
         Cell {
-            text: show(m.estimate.value),
+            text,
             tone: Tone::Plain,
             value: Some(m.estimate.value),
             provenance: Some(Provenance {
@@ -235,10 +271,12 @@ impl StepTable<'_> {
         if iops.text.is_empty() {
             bandwidth = self.no_result(target);
         }
+        let two_modes = self.modes(target, operation).map(|_| Cell::text("2 modes").tone(Tone::Open));
         let spread = headline(self.step, operation)
             .and_then(|metric| self.measurement(target, operation, metric))
             .and_then(|m| m.estimate.relative_half_width())
             .map_or_else(Cell::default, |share| Cell::text(display_percent(share)).tone(Tone::Dim));
+        let spread = two_modes.unwrap_or(spread);
         let primary = self.step.workload.operations().first().copied().unwrap_or(operation);
         let moved = if operation == Operation::DurableWrite { Operation::Write } else { operation };
         vec![

@@ -15,7 +15,7 @@ fn view() -> RunView {
 }
 
 fn document(run: &Run) -> Document {
-    run_document(run, &analyse(run, "one"), &view())
+    run_document(run, &analyse(run, "one", analyse::Estimator::Mean), &view())
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn markdown_with_its_tables() {
 #[test]
 fn csv_has_a_row_for_every_repeat_and_metric() {
     let run = fixture();
-    let analysis = analyse(&run, "one");
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
     let text = csv(&run, &analysis.measurements);
     let values: usize = analysis.measurements.iter().map(|m| m.values.len()).sum();
     assert_eq!(text.lines().count(), values + 1);
@@ -71,7 +71,7 @@ fn csv_has_a_row_for_every_repeat_and_metric() {
 #[test]
 fn every_figure_in_a_table_says_where_it_comes_from() {
     let run = fixture();
-    let analysis = analyse(&run, "one");
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
     let mut seen = 0;
     for section in run_document(&run, &analysis, &view()).sections {
         let Section::Table(table) = section else { continue };
@@ -167,7 +167,7 @@ fn names_that_attack_are_only_names() {
         repeat.started.target = evil.clone();
     }
     run.layouts.iter_mut().filter(|l| l.target == "two").for_each(|l| l.target = evil.clone());
-    let analysis = analyse(&run, "one");
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
     let document = run_document(&run, &analysis, &view());
     let shown = text(&document, TextStyle { width: 100, color: false });
     assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "control characters in the text");
@@ -194,7 +194,7 @@ fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
 #[test]
 fn modes_of_each_step_are_told_with_their_own_rounds() {
     let run = fixture();
-    let mut analysis = analyse(&run, "one");
+    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean);
     let finding = |step: &str, message: &str| model::Finding {
         rule: "two-modes".into(),
         severity: model::Severity::Warning,

@@ -41,7 +41,7 @@ fn headlines(run: &Run) -> Vec<(&Step, &Target, Measurement)> {
         let target = run.started.targets.iter().find(|t| t.name == m.target)?;
         Some((step_of(run, &m)?, target, m))
     };
-    measurements(run).into_iter().filter_map(of).collect()
+    measurements(run, crate::Estimator::Mean).into_iter().filter_map(of).collect()
 }
 
 /// What each look finds in the headline measurements that it says something about.

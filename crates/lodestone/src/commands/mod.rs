@@ -10,10 +10,11 @@ pub mod suites;
 
 use std::path::PathBuf;
 
+use analyse::Estimator;
 use record::Store;
 use report::{RunView, Units};
 
-use crate::cli::{Cli, UnitWord};
+use crate::cli::{Cli, SummaryRule, UnitWord};
 use crate::failure::Failure;
 
 /// Where runs are kept.
@@ -33,6 +34,21 @@ fn store_directory(cli: &Cli) -> Result<PathBuf, Failure> {
         .ok_or_else(|| {
             Failure::usage("no place to keep runs: neither XDG_DATA_HOME nor HOME is set; use --store DIR")
         })
+}
+
+/// The rule that the user chose for putting repeats into one figure.
+fn estimator(rule: SummaryRule) -> Estimator {
+    match rule {
+        SummaryRule::Mean => Estimator::Mean,
+        SummaryRule::Median => Estimator::Median,
+        SummaryRule::Trimmed => Estimator::Trimmed,
+    }
+}
+
+/// A share in percent, such as `2%` or `0.5`, in parts per million; from 0.01 % to 100 %.
+fn parts_per_million(text: &str) -> Option<u32> {
+    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().ok()?;
+    (0.01..=100.0).contains(&percent).then(|| (percent * 1e4).round() as u32)
 }
 
 /// How results are looked at, with the given baseline.

@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use analyse::{
-    Analysis, Pairing, Series, TargetByHour, analyse, compare as compare_series, measurements, runs_by_hour,
-    summarise, telemetry,
+    Analysis, Estimator, Pairing, Series, TargetByHour, analyse, compare as compare_series, measurements,
+    runs_by_hour, summarise, telemetry,
 };
 use jiff::tz::TimeZone;
 use model::{Run, Step};
 use record::{Log, RunSummary, Store};
 use report::{Document, json};
 
-use super::{store, view};
+use super::{estimator, parts_per_million, store, view};
 use crate::cli::{Cli, CompareArgs, ExportArgs, Format, ListArgs, ShowArgs};
 use crate::failure::Failure;
 use crate::output;
@@ -89,7 +89,7 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let baseline = baseline(&run, args.baseline.as_deref())?;
-    output::print(&shown(cli, &run, &analyse(&run, &baseline), &baseline))?;
+    output::print(&shown(cli, &run, &analyse(&run, &baseline, estimator(args.summary)), &baseline))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -142,7 +142,7 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
         telemetry_text(cli, &run, args.format)
     } else {
         let baseline = baseline(&run, args.baseline.as_deref())?;
-        let analysis = analyse(&run, &baseline);
+        let analysis = analyse(&run, &baseline, estimator(args.summary));
         match args.format {
             Format::Json => json::pretty(&json::run_export(&run, &analysis)),
             Format::Csv => report::csv(&run, &analysis.measurements),
@@ -194,7 +194,13 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let common = in_common(&runs);
     let series: Vec<Series> = series.into_iter().filter(|s| common.contains(&s.step.as_str())).collect();
     let baseline = comparison_baseline(&runs, &series, args.baseline.as_deref())?;
-    let comparisons = compare_series(&series, &baseline, Pairing::None);
+    let margin = match &args.margin {
+        None => runs[0].started.plan.margin(),
+        Some(text) => parts_per_million(text).map(|ppm| f64::from(ppm) / 1e6).ok_or_else(|| {
+            Failure::usage(format!("--margin {text}: this is no share from 0.01% to 100%, such as 2%"))
+        })?,
+    };
+    let comparisons = compare_series(&series, &baseline, Pairing::None, margin);
     let summaries = summarise(&runs[0].started.plan, &series, &baseline, Pairing::None);
     let all: Vec<&Run> = runs.iter().collect();
     let text = if args.json {
@@ -231,7 +237,7 @@ fn by_hour(runs: &[Run], time_zone: &TimeZone, wanted: bool) -> Result<Vec<Targe
 
 fn named_series(run: &Run) -> Vec<Series> {
     let name = |target: &str| format!("{}:{target}", run.started.id);
-    let series = Series::of_run(run, &measurements(run));
+    let series = Series::of_run(run, &measurements(run, Estimator::Mean));
     series.into_iter().map(|s| Series { target: name(&s.target), ..s }).collect()
 }
 

@@ -14,11 +14,11 @@ use model::{
 use plan::{BuiltinSuite, CUSTOM_SUITE, Facts, Place, Problem, Resolved, Setting, Suite, Wishes, resolve};
 
 use super::results::shown;
-use super::{problems, store, suites, view};
+use super::{estimator, parts_per_million, problems, store, suites, view};
 use crate::cli::{Cli, RunArgs};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::progress::Progress;
-use crate::session::{PlaceState, Recorder, Session, Watching};
+use crate::session::{PlaceState, Recorder, Seen, Session, Watching};
 use crate::{interrupt, output};
 
 /// The suite of a run that names none.
@@ -72,6 +72,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         places: places.collect::<Result<_, _>>()?,
         telemetry_period,
         watching: Watching::default(),
+        seen: Seen::default(),
     };
     session.note(Severity::Info, "engine", None, engines.sentence());
     for message in cleaned {
@@ -108,7 +109,7 @@ fn finish(
     baseline: &str,
 ) -> Result<ExitCode, Failure> {
     let run = recorder.run();
-    let analysis = analyse(run, baseline);
+    let analysis = analyse(run, baseline, estimator(args.summary));
     if args.json {
         output::print(&report::json::pretty(&report::json::run_export(run, &analysis)))?;
     } else {
@@ -227,6 +228,20 @@ fn resolve_plan(
         match parse_duration_ns(text) {
             Ok(ns) => wishes.budget_ns = Some(ns),
             Err(error) => found.push(flag("budget", error.to_string(), "a duration such as 90s, 10m or 2h")),
+        }
+    }
+    for (name, text, wish) in [
+        ("precision", &args.precision, &mut wishes.precision_ppm),
+        ("margin", &args.margin, &mut wishes.margin_ppm),
+    ] {
+        let Some(text) = text else { continue };
+        *wish = parts_per_million(text);
+        if wish.is_none() {
+            found.push(flag(
+                name,
+                format!("`{text}` is not a share"),
+                "percent from 0.01% to 100%, such as 2%",
+            ));
         }
     }
     let facts =
@@ -355,8 +370,10 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
         Rounds::Fixed(rounds) => {
             format!("{rounds} rounds of about {seconds:.0} s, and the layout of the test files\n")
         }
-        Rounds::Auto { budget_ns } => format!(
-            "as many rounds of about {seconds:.0} s as fit into {}, layout of the test files included\n",
+        Rounds::Auto { budget_ns, precision_ppm } => format!(
+            "rounds of about {seconds:.0} s, each step until {} is within ± {} %, for {} at most, layout of the test files included\n",
+            if targets.len() > 1 { "its comparisons are decided or their ratio" } else { "its figure" },
+            f64::from(precision_ppm) / 1e4,
             ShortDuration(budget_ns)
         ),
     });

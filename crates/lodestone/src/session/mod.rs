@@ -6,6 +6,7 @@ mod patience;
 mod readiness;
 mod recorder;
 mod repeat;
+mod rounds;
 mod sizes;
 mod telemetry;
 
@@ -29,13 +30,10 @@ use crate::progress::Progress;
 use data_sets::DataSet;
 use plan::DataKey;
 pub(crate) use recorder::Recorder;
+pub(crate) use rounds::Seen;
 use sizes::Wanted;
 use telemetry::Telemetry;
 
-/// Rounds that a run with rounds `auto` makes at least: below two there is no interval.
-const FEWEST_ROUNDS: u32 = 2;
-/// Rounds after which a run with rounds `auto` ends, however large its budget.
-const MOST_ROUNDS: u32 = 1000;
 /// Failed repeats after which a target is left alone.
 const PATIENCE: u32 = 3;
 
@@ -55,6 +53,8 @@ pub(crate) struct Session<'a> {
     pub telemetry_period: Option<Duration>,
     /// Empty until the session begins.
     pub watching: Watching,
+    /// Empty until the session begins.
+    pub seen: Seen,
 }
 
 /// Telemetry under way, if it is read.
@@ -183,84 +183,38 @@ impl Session<'_> {
     fn measure(&mut self) -> Result<(), SessionError> {
         self.look_for_company();
         self.say_obstacles();
-        self.expect(0, 0);
+        self.expect(0, &self.pairs());
         self.lay_out_all()?;
         self.await_readiness(self.expected());
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
-        let mut last_round_ns = 0;
         for round in 0.. {
-            if self.interrupted() || self.is_enough(round, last_round_ns) {
-                break;
-            }
-            let began = self.recorder.at_ns();
-            self.expect(round, last_round_ns);
             let mut pairs = self.pairs();
-            if pairs.is_empty() {
+            if self.interrupted() || pairs.is_empty() || self.is_enough(round, &pairs) {
                 break;
             }
+            self.expect(round, &pairs);
             // Drift (temperature, neighbours, time of day) hits all alike if the order is random.
             pairs.shuffle(&mut order);
             for (step, place) in pairs {
                 if !self.interrupted() && !self.places[place].gone {
+                    let began = self.recorder.at_ns();
                     self.one_repeat(round, step, place)?;
+                    self.seen.took((step, place), self.recorder.at_ns() - began);
                 }
             }
-            last_round_ns = self.recorder.at_ns() - began;
             self.look_for_company();
         }
         Ok(())
-    }
-
-    /// Every step on every target where it can be run, as indices.
-    fn pairs(&self) -> Vec<(usize, usize)> {
-        let mut pairs = Vec::new();
-        for (j, place) in self.places.iter().enumerate().filter(|(_, place)| !place.gone) {
-            let obstacles = plan::obstacles(self.plan, &place.target);
-            let possible = obstacles.iter().enumerate().filter(|(_, why)| why.is_none());
-            pairs.extend(possible.map(|(i, _)| (i, j)));
-        }
-        pairs
-    }
-
-    /// True if no further round is to be made.
-    fn is_enough(&self, done: u32, last_round_ns: u64) -> bool {
-        match self.plan.rounds {
-            Rounds::Fixed(rounds) => done >= rounds,
-            Rounds::Auto { .. } if done < FEWEST_ROUNDS => false,
-            Rounds::Auto { budget_ns } => {
-                done >= MOST_ROUNDS || self.recorder.at_ns() + last_round_ns > budget_ns + budget_ns / 20
-            }
-        }
-    }
-
-    /// Seconds that a round is planned to take.
-    fn round_seconds(&self) -> f64 {
-        self.pairs().iter().map(|(step, _)| plan::step_seconds(&self.plan.steps[*step]) + 0.1).sum()
     }
 
     /// What the rounds are planned to take.
     fn expected(&self) -> Duration {
         match self.plan.rounds {
             Rounds::Fixed(rounds) => {
-                Duration::try_from_secs_f64(self.round_seconds() * f64::from(rounds)).unwrap_or_default()
+                Duration::from_nanos(self.round_ns(&self.pairs()).saturating_mul(u64::from(rounds)))
             }
-            Rounds::Auto { budget_ns } => Duration::from_nanos(budget_ns),
+            Rounds::Auto { budget_ns, .. } => Duration::from_nanos(budget_ns),
         }
-    }
-
-    /// Tells the progress display what is known of the end.
-    fn expect(&mut self, done: u32, last_round_ns: u64) {
-        let round_ns = if last_round_ns > 0 { last_round_ns } else { (self.round_seconds() * 1e9) as u64 };
-        let now = self.recorder.at_ns();
-        let rounds = match self.plan.rounds {
-            Rounds::Fixed(rounds) => rounds,
-            Rounds::Auto { budget_ns } => {
-                let left = (budget_ns + budget_ns / 20).saturating_sub(now);
-                (done + (left / round_ns.max(1)) as u32).clamp(FEWEST_ROUNDS.max(done + 1), MOST_ROUNDS)
-            }
-        };
-        let end_ns = now + round_ns * u64::from(rounds.saturating_sub(done));
-        self.progress.expect(end_ns, Some(rounds));
     }
 
     fn one_repeat(&mut self, round: u32, step: usize, place: usize) -> Result<(), SessionError> {
@@ -274,6 +228,10 @@ impl Session<'_> {
             return Ok(());
         }
         let ended = repeat::run(self, round, step, place)?;
+        let run = self.recorder.run();
+        if let Some(last) = run.repeats.last().filter(|repeat| repeat.is_complete()) {
+            self.seen.record(&self.plan.steps[step], last);
+        }
         let trims = matches!(self.plan.steps[step].workload.mix, Mix::Trim);
         let state = &mut self.places[place];
         for set in state.sets.iter_mut().filter(|set| trims && Some(set.wanted.key) == key) {

@@ -1,0 +1,106 @@
+//! Equal targets on real storage: two directories of one filesystem, measured against each other again and again.
+
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::setting::Setting;
+use crate::table::markdown;
+
+/// What is measured and how often.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EqualArgs {
+    /// Who is measured and where.
+    #[command(flatten)]
+    setting: Setting,
+    /// Comparisons to make; each run makes four
+    #[arg(long, default_value_t = 40)]
+    pairs: usize,
+    /// Budget of each run
+    #[arg(long, value_name = "TIME", default_value = "45s")]
+    budget: String,
+}
+
+/// Four steps of half a second.
+const SUITE: &str = r#"
+description = "Four steps for comparing equal targets"
+[defaults]
+runtime = "500ms"
+ramp = "100ms"
+size = "256M"
+[[step]]
+id = "seq-read"
+rw = "read"
+bs = "1M"
+iodepth = 8
+[[step]]
+id = "rand-read"
+rw = "randread"
+bs = "4k"
+[[step]]
+id = "rand-read-deep"
+rw = "randread"
+bs = "4k"
+iodepth = 32
+[[step]]
+id = "rand-write-deep"
+rw = "randwrite"
+bs = "4k"
+iodepth = 32
+"#;
+
+/// Runs with rounds `auto` on two directories of the place until there are so many comparisons, and counts what they
+/// say. Each claim of a difference is wrong.
+///
+/// # Errors
+/// A run fails, or writes something else than was expected.
+pub fn equal(args: &EqualArgs) -> io::Result<String> {
+    let scratch = tempfile::tempdir_in(&args.setting.turns.place)?;
+    let suite = scratch.path().join("equal.toml");
+    std::fs::write(&suite, SUITE)?;
+    for name in ["a", "b"] {
+        std::fs::create_dir(scratch.path().join(name))?;
+    }
+    let mut rows = Vec::new();
+    let (mut judged, mut wrong) = (0, 0);
+    while judged < args.pairs {
+        for comparison in comparisons(args, scratch.path(), &suite)? {
+            let text = |key: &str| comparison[key].as_str().unwrap_or_default().to_owned();
+            let number = |key: &str| comparison[key].as_f64().map_or("–".into(), |v| format!("{v:.3}"));
+            judged += 1;
+            wrong += usize::from(matches!(text("verdict").as_str(), "faster" | "slower"));
+            let interval = format!("{}–{}", number("low"), number("high"));
+            rows.push(vec![text("step"), number("ratio"), interval, text("verdict")]);
+        }
+    }
+    let table = markdown(&["step", "ratio", "95 %", "verdict"], &rows);
+    Ok(format!("{judged} comparisons of equal targets, {wrong} of them said to differ\n\n{table}"))
+}
+
+/// The headline comparisons of one run.
+fn comparisons(args: &EqualArgs, place: &Path, suite: &Path) -> io::Result<Vec<Value>> {
+    let output = Command::new(args.setting.programs.lodestone())
+        .arg("run")
+        .arg(place.join("a"))
+        .arg(place.join("b"))
+        .arg("--suite")
+        .arg(suite)
+        .arg("--store")
+        .arg(place.join("store"))
+        .args(["--json", "--quiet", "--rounds", "auto", "--budget", &args.budget])
+        .output()?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(io::Error::other(format!("lodestone failed: {told}")));
+    }
+    let run: Value = serde_json::from_slice(&output.stdout)?;
+    let all = run["comparisons"].as_array().cloned().unwrap_or_default();
+    let found: Vec<Value> = all.into_iter().filter(|c| c["metric"] == "bandwidth").collect();
+    if found.is_empty() {
+        Err(io::Error::other("the run has no comparison of bandwidths"))
+    } else {
+        Ok(found)
+    }
+}

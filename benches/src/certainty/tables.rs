@@ -1,0 +1,274 @@
+//! The tables: how often the verdicts are wrong, how often a difference is found and how soon, whether the intervals
+//! hold the truth, and what fixed habits come to beside it.
+
+use analyse::{Estimator, Pairing, compare};
+use model::Verdict;
+
+use super::noise::{Noise, World};
+use super::trials::{AIMS, Ending, Trial, claims, covers, share, trial, trials};
+use crate::table::markdown;
+
+/// How much is simulated.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct CertaintyArgs {
+    /// Simulated runs per figure
+    #[arg(long, default_value_t = 4000)]
+    runs: u64,
+}
+
+/// Rounds that the budget of a simulated run allows.
+const MOST_ROUNDS: u32 = 40;
+const SPREADS: [f64; 3] = [0.01, 0.05, 0.20];
+const NOISES: [Noise; 6] = [
+    Noise::LogNormal,
+    Noise::HeavyTailed,
+    Noise::TwoMode,
+    Noise::Machine(0.5),
+    Noise::Machine(0.9),
+    Noise::Own(0.3),
+];
+/// A true difference of 5 %.
+const FASTER: f64 = 1.05;
+/// The drift: 30 % slower by the end.
+const DRIFT: f64 = -0.357;
+
+/// All tables.
+pub fn certainty(args: &CertaintyArgs) -> String {
+    let n = args.runs;
+    [
+        format!(
+            "{n} simulated runs per figure; shares in %, with a standard error of at most {:.1}.",
+            error(n)
+        ),
+        format!("### Equal targets: \"faster\" or \"slower\" all the same\n\n{}", equal_targets(n)),
+        format!("### A true difference of 5 %\n\n{}", true_difference(n)),
+        format!("### Does the 95 % interval hold the truth?\n\n{}", coverage(n)),
+        format!("### Against a fixed number of runs, averaged\n\n{}", against_averages(n)),
+        format!("### Drift\n\n{}", drift(n)),
+    ]
+    .join("\n\n")
+}
+
+/// The standard error in % of a share of 5 % over `n` runs.
+fn error(n: u64) -> f64 {
+    (0.05 * 0.95 / n as f64).sqrt() * 100.0
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}", share * 100.0)
+}
+
+/// Auto rounds in a world with or without drift.
+fn auto(noise: Noise, spread: f64, drift: f64, speeds: &[f64], n: u64) -> Vec<Trial> {
+    let horizon = f64::from(MOST_ROUNDS) * speeds.len() as f64;
+    let world = World { noise, spread, drift, horizon };
+    trials(n, |seed| trial(world, speeds, Ending::Auto(MOST_ROUNDS), seed))
+}
+
+fn for_all(mut row: impl FnMut(Noise, f64) -> Vec<String>) -> Vec<Vec<String>> {
+    NOISES
+        .iter()
+        .flat_map(|noise| SPREADS.map(|spread| (*noise, spread)))
+        .map(|(noise, spread)| {
+            let head = [noise.name(), format!("{:.0} %", spread * 100.0)];
+            head.into_iter().chain(row(noise, spread)).collect()
+        })
+        .collect()
+}
+
+fn equal_targets(n: u64) -> String {
+    let rows = for_all(|noise, spread| {
+        let mut cells = Vec::new();
+        for drift in [0.0, DRIFT] {
+            for targets in [2, 3, 6] {
+                let all = auto(noise, spread, drift, &vec![1.0; targets], n);
+                cells.push(percent(share(all.iter().flat_map(|t| &t.comparisons), claims)));
+            }
+        }
+        cells
+    });
+    markdown(&["noise", "spread", "2 targets", "3", "6", "2, drift", "3, drift", "6, drift"], &rows)
+}
+
+fn median_rounds(trials: &[Trial]) -> usize {
+    let mut rounds: Vec<usize> = trials.iter().map(|t| t.rounds[1]).collect();
+    rounds.sort_unstable();
+    rounds[rounds.len() / 2]
+}
+
+fn mean_rounds(trials: &[Trial]) -> f64 {
+    trials.iter().map(|t| t.rounds[1] as f64).sum::<f64>() / trials.len() as f64
+}
+
+fn said(trials: &[Trial], verdict: Verdict) -> f64 {
+    share(trials.iter().flat_map(|t| &t.comparisons), |c| c.verdict == verdict)
+}
+
+fn true_difference(n: u64) -> String {
+    let mut rows = Vec::new();
+    for noise in NOISES {
+        for spread in [0.01, 0.03, 0.05, 0.20] {
+            let all = auto(noise, spread, 0.0, &[1.0, FASTER], n);
+            rows.push(vec![
+                noise.name(),
+                format!("{:.0} %", spread * 100.0),
+                percent(said(&all, Verdict::Faster)),
+                percent(said(&all, Verdict::Slower)),
+                percent(said(&all, Verdict::Same)),
+                median_rounds(&all).to_string(),
+            ]);
+        }
+    }
+    markdown(&["noise", "spread", "\"faster\" (right)", "\"slower\"", "\"same\"", "rounds, median"], &rows)
+}
+
+fn coverage(n: u64) -> String {
+    let rows = for_all(|noise, spread| {
+        let mut cells: Vec<String> = [1.0, 1.02, FASTER]
+            .into_iter()
+            .map(|truth| {
+                let all = auto(noise, spread, 0.0, &[1.0, truth], n);
+                percent(share(all.iter().flat_map(|t| &t.comparisons), |c| covers(c, truth)))
+            })
+            .collect();
+        let alone = auto(noise, spread, 0.0, &[1.0], n);
+        let rules = [Estimator::Mean, Estimator::Median, Estimator::Trimmed];
+        cells.extend(rules.map(|rule| percent(figure_coverage(rule, noise, spread, &alone))));
+        cells
+    });
+    markdown(
+        &["noise", "spread", "ratio 1", "ratio 1.02", "ratio 1.05", "mean", "median", "trimmed mean"],
+        &rows,
+    )
+}
+
+/// How often a figure's own interval holds what the figure stands for: the rule's value over very many repeats.
+fn figure_coverage(rule: Estimator, noise: Noise, spread: f64, alone: &[Trial]) -> f64 {
+    const MANY: usize = 200_001;
+    let world = World { noise, spread, drift: 0.0, horizon: 1.0 };
+    let mut storage = super::noise::Storage::new(world, &[1.0], u64::MAX);
+    let mut values: Vec<f64> = (0..MANY).map(|_| storage.measure(0)).collect();
+    values.sort_by(f64::total_cmp);
+    let truth = match rule {
+        Estimator::Median => values[MANY / 2],
+        _ => values.iter().sum::<f64>() / MANY as f64,
+    };
+    share(alone, |t| {
+        let values: Vec<f64> = t.series[0].values.iter().map(|(_, v)| *v).collect();
+        rule.estimate(&values)
+            .and_then(|e| e.interval)
+            .is_some_and(|(low, high)| low <= truth && truth <= high)
+    })
+}
+
+/// What people do: so many runs of each, averaged; whichever average is more than the margin larger is called faster.
+fn averages_claim(trial: &Trial) -> bool {
+    let mean = |i: usize| {
+        let values = &trial.series[i].values;
+        values.iter().map(|(_, v)| v).sum::<f64>() / values.len() as f64
+    };
+    (mean(1) / mean(0)).ln().abs() > (1.0 + AIMS.margin).ln()
+}
+
+fn fixed(spread: f64, truth: f64, rounds: u32, n: u64) -> Vec<Trial> {
+    let world = World { noise: Noise::LogNormal, spread, drift: 0.0, horizon: 1.0 };
+    trials(n, |seed| trial(world, &[1.0, truth], Ending::Fixed(rounds), seed))
+}
+
+/// Share of wrong answers of averaging: a difference claimed of equal targets, or 5 % missed; the larger of the two.
+fn averaging_error(spread: f64, rounds: u32, n: u64) -> f64 {
+    let claimed = share(&fixed(spread, 1.0, rounds, n), averages_claim);
+    let missed = 1.0 - share(&fixed(spread, FASTER, rounds, n), averages_claim);
+    claimed.max(missed)
+}
+
+/// What targets really differ by, in a run like any other: not at all, a little, clearly, beyond doubt.
+const USUAL: [f64; 4] = [1.0, FASTER, 1.2, 2.0];
+
+fn against_averages(n: u64) -> String {
+    let mut rows = Vec::new();
+    for spread in [0.01, 0.03, 0.05] {
+        let runs: Vec<Vec<Trial>> =
+            USUAL.iter().map(|truth| auto(Noise::LogNormal, spread, 0.0, &[1.0, *truth], n)).collect();
+        let rounds = runs.iter().map(|r| mean_rounds(r)).sum::<f64>() / USUAL.len() as f64;
+        let wrong = share(runs[0].iter().flat_map(|t| &t.comparisons), claims)
+            .max(1.0 - said(&runs[1], Verdict::Faster));
+        let as_good = (1..=200).find(|k| averaging_error(spread, *k, n.min(1000)) <= wrong.max(0.05));
+        rows.push(vec![
+            format!("{:.0} %", spread * 100.0),
+            format!("{rounds:.1}"),
+            percent(wrong),
+            percent(averaging_error(spread, 5, n)),
+            percent(averaging_error(spread, rounds.round() as u32, n)),
+            as_good.map_or_else(|| "more than 200".to_owned(), |k| k.to_string()),
+            as_good.map_or_else(
+                || "–".to_owned(),
+                |k| format!("{:.0} %", (1.0 - rounds / f64::from(k)) * 100.0),
+            ),
+        ]);
+    }
+    markdown(
+        &[
+            "spread",
+            "auto: rounds, mean",
+            "auto: wrong",
+            "5 runs averaged: wrong",
+            "as many runs as auto, averaged: wrong",
+            "runs averaged to be as right (or 5 %)",
+            "time that auto saves",
+        ],
+        &rows,
+    )
+}
+
+/// Ten runs of each of two equal targets under drift: first all of one, then all of the other; and in rounds.
+fn drift(n: u64) -> String {
+    const ROUNDS: u32 = 10;
+    let rows = SPREADS.map(|spread| {
+        let noise = Noise::LogNormal;
+        let world = World { noise, spread, drift: DRIFT, horizon: f64::from(2 * ROUNDS) };
+        let in_a_row = trials(n, |seed| {
+            let mut storage = super::noise::Storage::new(world, &[1.0, 1.0], seed);
+            let mut all = trial(world, &[1.0, 1.0], Ending::Fixed(0), seed).series;
+            for (target, series) in all.iter_mut().enumerate() {
+                series.values = (0..ROUNDS).map(|round| (round, storage.measure(target))).collect();
+            }
+            compare(&all, "0", Pairing::None, AIMS.margin)
+        });
+        let in_rounds = trials(n, |seed| trial(world, &[1.0, 1.0], Ending::Fixed(ROUNDS), seed).comparisons);
+        vec![
+            format!("{:.0} %", spread * 100.0),
+            percent(share(in_a_row.iter().flatten(), claims)),
+            percent(share(in_rounds.iter().flatten(), claims)),
+        ]
+    });
+    markdown(&["spread", "one after the other (t test)", "in rounds"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The promises that METHODOLOGY.md makes, on few runs with fixed seeds; the whole table is had by the command.
+    #[test]
+    fn the_promises_hold_where_they_are_made() {
+        const RUNS: u64 = 400;
+        for noise in &NOISES[..5] {
+            let equal = auto(*noise, 0.05, DRIFT, &[1.0, 1.0], RUNS);
+            let wrong = share(equal.iter().flat_map(|t| &t.comparisons), claims);
+            assert!(wrong <= 0.08, "{}: {wrong} of equal targets are told apart", noise.name());
+            let held = share(equal.iter().flat_map(|t| &t.comparisons), |c| covers(c, 1.0));
+            assert!((0.91..=0.99).contains(&held), "{}: intervals hold {held}", noise.name());
+            let apart = auto(*noise, 0.03, 0.0, &[1.0, FASTER], RUNS);
+            let found = said(&apart, Verdict::Faster);
+            assert!(found >= 0.9, "{}: 5 % are found in {found}", noise.name());
+            assert!(said(&apart, Verdict::Same) <= 0.05);
+        }
+    }
+
+    #[test]
+    fn a_sure_answer_takes_fewer_rounds_than_an_unsure_one() {
+        let of = |truth: f64| mean_rounds(&auto(Noise::LogNormal, 0.05, 0.0, &[1.0, truth], 100));
+        assert!(of(2.0) < 10.0 && of(2.0) < of(1.05) / 2.0);
+    }
+}

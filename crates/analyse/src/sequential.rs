@@ -1,0 +1,170 @@
+//! What may be said of log ratios that were looked at after every round.
+//!
+//! Who looks after every round and stops when a difference shows finds one in the end, whether it is there or
+//! not. Two things keep the error rate. While rounds are still being made only an *anytime-valid* test decides:
+//! the Bayes factor of a t test with a normal prior on the effect size, which for equal targets is a martingale, so that it
+//! ever exceeds 1/α with a chance of at most α (Ville), however often and for whatever reason one looks
+//! (Rouder et al., Psychon. Bull. Rev. 16, 2009, for the formula; Grünwald, de Heide and Koolen, "Safe Testing",
+//! J. R. Stat. Soc. B 86, 2024, and Wang and Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means
+//! with unknown variance", Sequential Analysis, 2025, for what it guarantees). It gets a quarter of the accepted
+//! chance of error. The rest is kept for one plain t test when the rounds have ended, as Haybittle (1971) and Peto et al.
+//! (1976) keep it, so that what the budget cuts off is judged nearly as sharply as if nobody had looked.
+
+/// Share of the accepted error that the looks after each round may use up.
+pub(crate) const LOOKS_SHARE: f64 = 0.25;
+/// Rounds before the first look: below that a few repeats in one of two modes look like certainty.
+pub(crate) const FIRST_LOOK: usize = 5;
+/// Variance of the prior on the effect size: differences of about one spread are expected.
+const PRIOR_VARIANCE: f64 = 1.0;
+
+/// The logarithm of the Bayes factor for a mean of other than `mu` over a mean of `mu`, from `n` values with mean
+/// `mean` and sum of squared deviations `squares`.
+///
+/// With ν = n − 1, k = 1 + n·c² and t² = n (mean − μ)² ν ÷ squares it is
+/// −½ ln k + n/2 · (ln(1 + t²/ν) − ln(1 + t²/(νk))).
+fn ln_bayes_factor(n: f64, mean: f64, squares: f64, mu: f64) -> f64 {
+    let k = 1.0 + n * PRIOR_VARIANCE;
+    let distance = n * (mean - mu).powi(2);
+    if distance == 0.0 {
+        return -0.5 * k.ln();
+    }
+    // (1 + t²/ν) ÷ (1 + t²/(νk)), which stays finite for values without spread.
+    let quotient = (squares + distance) / (squares + distance / k);
+    -0.5 * k.ln() + n / 2.0 * quotient.ln()
+}
+
+/// Log ratios taken in one after the other, with all that is needed of them after each.
+struct Running {
+    n: f64,
+    /// Everything is kept as the distance from the first value, so that no digits are lost.
+    first: f64,
+    last: f64,
+    sum: f64,
+    squares: f64,
+    products: f64,
+}
+
+impl Running {
+    fn new(first: f64) -> Self {
+        Self { n: 1.0, first, last: 0.0, sum: 0.0, squares: 0.0, products: 0.0 }
+    }
+
+    fn record(&mut self, value: f64) {
+        let x = value - self.first;
+        self.n += 1.0;
+        self.sum += x;
+        self.squares += x * x;
+        self.products += x * self.last;
+        self.last = x;
+    }
+
+    fn mean(&self) -> f64 {
+        self.first + self.sum / self.n
+    }
+
+    /// Sum of squared deviations from the mean.
+    fn deviations(&self) -> f64 {
+        (self.squares - self.sum * self.sum / self.n).max(0.0)
+    }
+
+    fn inflation(&self) -> f64 {
+        let (n, deviations) = (self.n, self.deviations());
+        // What is left of equal values by rounding is no spread.
+        if n < FIRST_LOOK as f64 || deviations <= 1e-12 * self.squares {
+            return 1.0;
+        }
+        let mean = self.sum / n;
+        let products = self.products - mean * (2.0 * self.sum - self.last) + (n - 1.0) * mean * mean;
+        let raw = products / deviations;
+        if raw + 1.0 / n <= 1.0 / n.sqrt() {
+            return 1.0;
+        }
+        let rho = (raw + (1.0 + 3.0 * raw.max(0.0)) / n).clamp(0.0, 0.95);
+        (1.0 + rho) / (1.0 - rho)
+    }
+}
+
+/// How much wider than for independent rounds the spread must be taken, as a factor on the variance of the mean.
+///
+/// Where each round resembles the one before, n rounds tell less than n. With the lag-1 autocorrelation ρ, corrected
+/// for its bias of −(1 + 3ρ)/n, the variance is (1 + ρ)/(1 − ρ) times as large (Bayley and Hammersley 1946). 1 unless ρ is
+/// above its own standard error, 1/√n, and for fewer than five values.
+pub(crate) fn serial_inflation(values: &[f64]) -> f64 {
+    let Some((first, others)) = values.split_first() else { return 1.0 };
+    let mut running = Running::new(*first);
+    others.iter().for_each(|v| running.record(*v));
+    running.inflation()
+}
+
+/// p values that hold however often one has looked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct AnytimeP {
+    /// Of no difference.
+    pub different: f64,
+    /// Of a difference beyond the margin, either way.
+    pub same: f64,
+}
+
+impl AnytimeP {
+    /// The smallest after any round from [`FIRST_LOOK`] on, for log ratios in the order of their rounds.
+    /// `margin` is that of "same", as a logarithm.
+    pub fn of(logs: &[f64], margin: f64) -> Self {
+        let (mut different, mut same) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        let Some((first, others)) = logs.split_first() else { return Self { different: 1.0, same: 1.0 } };
+        let mut running = Running::new(*first);
+        for value in others {
+            running.record(*value);
+            if running.n < FIRST_LOOK as f64 {
+                continue;
+            }
+            let (mean, squares) = (running.mean(), running.deviations() * running.inflation());
+            let against = |mu: f64| ln_bayes_factor(running.n, mean, squares, mu);
+            different = different.max(against(0.0));
+            if mean.abs() < margin {
+                same = same.max(against(margin).min(against(-margin)));
+            }
+        }
+        // Only one side of each margin counts for "same".
+        Self { different: (-different).exp().min(1.0), same: (0.5 * (-same).exp()).min(1.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_distr::{Distribution, StandardNormal};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    #[test]
+    fn the_bayes_factor_is_the_published_one() {
+        // n = 9, mean = 1, s = 1: t = 3, ν = 8, k = 10. By hand: 10^-½ · ((1 + 9/8) / (1 + 9/80))^4.5.
+        let expected = 10f64.powf(-0.5) * (2.125f64 / 1.1125).powf(4.5);
+        assert!((ln_bayes_factor(9.0, 1.0, 8.0, 0.0) - expected.ln()).abs() < 1e-12);
+        assert!(ln_bayes_factor(9.0, 0.0, 8.0, 0.0) < 0.0, "a mean of 0 speaks for 0");
+        assert!(ln_bayes_factor(5.0, 1.0, 0.0, 0.0).is_finite(), "no spread is no certainty");
+    }
+
+    /// A plain t test looked at after each of 60 rounds is wrong in a third of all cases.
+    #[test]
+    fn who_looks_after_every_round_is_wrong_no_more_often_than_promised() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut wrong = 0;
+        for _ in 0..2000 {
+            let logs: Vec<f64> = (0..60).map(|_| StandardNormal.sample(&mut rng)).collect();
+            wrong += u32::from(AnytimeP::of(&logs, 0.03).different <= 0.05);
+        }
+        assert!(wrong <= 110, "{wrong} of 2000 at a level of 5 %");
+        assert!(wrong >= 20, "{wrong} of 2000: it never speaks");
+    }
+
+    #[test]
+    fn rounds_that_resemble_the_one_before_count_less() {
+        let independent = [1.0, -1.0, 0.5, -0.7, 0.9, -1.2, 0.3, 0.1];
+        assert_eq!(serial_inflation(&independent), 1.0);
+        let creeping: Vec<f64> = (0..20).map(|i| f64::from(i / 5)).collect();
+        assert!(serial_inflation(&creeping) > 4.0);
+        assert_eq!(serial_inflation(&[2.0; 10]), 1.0);
+        assert_eq!(serial_inflation(&[]), 1.0);
+    }
+}

@@ -1,0 +1,147 @@
+//! Which steps need another round on which targets.
+
+use std::collections::BTreeSet;
+
+use model::{Comparison, Estimate, Verdict};
+
+use crate::compare::{Series, compare_meanwhile};
+use crate::sequential::FIRST_LOOK;
+use crate::stats::Estimator;
+
+/// Rounds before an interval may end a step by being narrow: from fewer the spread is guessed too badly, and
+/// whoever stops where it seems small is too sure (Chow and Robbins, Ann. Math. Statist. 36, 1965, on how much).
+const FEWEST_FOR_PRECISION: usize = 10;
+
+/// What a run with rounds `auto` aims for, apart from decisions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aims {
+    /// Half the width of an interval, as a share of the figure, that is precise enough.
+    pub precision: f64,
+    /// Targets whose ratio lies from 1/(1 + margin) to 1 + margin are the same.
+    pub margin: f64,
+}
+
+/// The pairs of step and target that need no further round: with several targets those whose comparisons with the
+/// baseline are all decided or precise enough, and the baseline where all others are; with one those whose
+/// figures are precise enough. To be given all headline series so far, after whole rounds.
+pub fn settled(series: &[Series], baseline: &str, aims: Aims) -> BTreeSet<(String, String)> {
+    let headlines: Vec<Series> = series.iter().filter(|s| s.is_headline).cloned().collect();
+    let comparisons = compare_meanwhile(&headlines, baseline, aims.margin);
+    let pairs: BTreeSet<(&str, &str)> =
+        headlines.iter().map(|s| (s.step.as_str(), s.target.as_str())).collect();
+    let mut settled = BTreeSet::new();
+    for (step, target) in pairs.iter().filter(|(_, target)| *target != baseline) {
+        let own = comparisons.iter().filter(|c| c.step == *step && c.target == *target);
+        let own: Vec<&Comparison> = own.collect();
+        let done = if own.is_empty() {
+            is_precise(&headlines, step, target, aims)
+        } else {
+            own.iter().all(|c| is_settled(c, &headlines, aims))
+        };
+        if done {
+            settled.insert(((*step).to_owned(), (*target).to_owned()));
+        }
+    }
+    for (step, target) in pairs.iter().filter(|(_, target)| *target == baseline) {
+        let mut others = pairs.iter().filter(|(s, t)| s == step && *t != baseline).peekable();
+        let done = match others.peek() {
+            None => is_precise(&headlines, step, target, aims),
+            Some(_) => others.all(|(s, t)| settled.contains(&((*s).to_owned(), (*t).to_owned()))),
+        };
+        if done {
+            settled.insert(((*step).to_owned(), (*target).to_owned()));
+        }
+    }
+    settled
+}
+
+fn is_settled(comparison: &Comparison, headlines: &[Series], aims: Aims) -> bool {
+    let rounds = headlines
+        .iter()
+        .filter(|s| s.step == comparison.step && s.operation == comparison.operation)
+        .filter(|s| s.target == comparison.target)
+        .map(|s| s.values.len())
+        .min()
+        .unwrap_or(0);
+    (rounds >= FIRST_LOOK && comparison.verdict != Verdict::Undecided)
+        || (rounds >= FEWEST_FOR_PRECISION && is_narrow(&comparison.ratio, aims))
+}
+
+/// True if every headline figure of the step on the target is as precise as it is to be.
+fn is_precise(headlines: &[Series], step: &str, target: &str, aims: Aims) -> bool {
+    headlines.iter().filter(|s| s.step == step && s.target == target).all(|s| {
+        let values: Vec<f64> = s.values.iter().map(|(_, v)| *v).collect();
+        values.len() >= FEWEST_FOR_PRECISION
+            && Estimator::Mean.estimate(&values).is_some_and(|e| is_narrow(&e, aims))
+    })
+}
+
+fn is_narrow(estimate: &Estimate, aims: Aims) -> bool {
+    estimate.relative_half_width().is_some_and(|share| share <= aims.precision)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Metric, Operation};
+
+    const AIMS: Aims = Aims { precision: 0.02, margin: 0.03 };
+
+    fn series(target: &str, step: &str, values: &[f64]) -> Series {
+        Series {
+            target: target.into(),
+            step: step.into(),
+            operation: Operation::Read,
+            metric: Metric::Bandwidth,
+            is_headline: true,
+            values: values.iter().enumerate().map(|(i, v)| (i as u32, *v)).collect(),
+        }
+    }
+
+    /// `n` values around `middle`, alternately `share` above and below it, in an order that creeps nowhere.
+    fn around(middle: f64, share: f64, n: usize) -> Vec<f64> {
+        const SIGNS: [f64; 7] = [1.0, -1.0, -0.4, 0.9, 0.2, -0.8, 0.1];
+        (0..n).map(|i| middle * (1.0 + share * SIGNS[i % 7])).collect()
+    }
+
+    fn names(settled: &BTreeSet<(String, String)>) -> Vec<String> {
+        settled.iter().map(|(step, target)| format!("{step}/{target}")).collect()
+    }
+
+    #[test]
+    fn a_decided_step_is_not_repeated_for_the_sake_of_an_undecided_one() {
+        let all = [
+            series("a", "clear", &around(100.0, 0.02, 8)),
+            series("b", "clear", &around(300.0, 0.01, 8)),
+            series("a", "noisy", &around(100.0, 0.3, 8)),
+            series("b", "noisy", &[90.0, 120.0, 110.0, 70.0, 140.0, 100.0, 95.0, 118.0]),
+        ];
+        assert_eq!(names(&settled(&all, "a", AIMS)), ["clear/a", "clear/b"]);
+    }
+
+    #[test]
+    fn the_baseline_goes_on_while_any_target_needs_it() {
+        let all = [
+            series("a", "s", &around(100.0, 0.02, 8)),
+            series("b", "s", &around(300.0, 0.01, 8)),
+            series("c", "s", &[90.0, 140.0, 60.0, 70.0, 140.0, 100.0, 95.0, 118.0]),
+        ];
+        assert_eq!(names(&settled(&all, "a", AIMS)), ["s/b"]);
+    }
+
+    #[test]
+    fn nothing_is_settled_before_the_first_look() {
+        let all =
+            [series("a", "s", &[100.0, 101.0, 99.0, 100.0]), series("b", "s", &[900.0, 905.0, 899.0, 901.0])];
+        assert!(settled(&all, "a", AIMS).is_empty());
+    }
+
+    #[test]
+    fn a_single_target_is_settled_when_its_figures_are_precise() {
+        let of =
+            |share: f64, n: usize| settled(&[series("a", "s", &around(100.0, share, n))], "a", AIMS).len();
+        assert_eq!(of(0.02, 12), 1);
+        assert_eq!(of(0.3, 12), 0, "too wide");
+        assert_eq!(of(0.02, 9), 0, "too few to know");
+    }
+}

@@ -1,0 +1,116 @@
+//! Which repeats a round makes, and whether there is another one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analyse::{Aims, Series, headline, repeat_values, settled};
+use model::{Repeat, Rounds, Step};
+
+use super::Session;
+
+/// Rounds that a run with rounds `auto` makes at least: below two there is no interval.
+const FEWEST_ROUNDS: u32 = 2;
+/// Rounds after which a run with rounds `auto` ends, however large its budget.
+const MOST_ROUNDS: u32 = 1000;
+/// Nanoseconds around a repeat, for opening files and settling, where nothing is known yet.
+const AROUND_NS: u64 = 100_000_000;
+
+/// What has been measured so far, as far as further rounds depend on it.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// The headline figures, one value per good repeat.
+    series: Vec<Series>,
+    /// Nanoseconds that the last repeat of a step on a place took with all that belongs to it.
+    took_ns: BTreeMap<(usize, usize), u64>,
+}
+
+impl Seen {
+    /// Takes a repeat that has ended well into account.
+    pub fn record(&mut self, step: &Step, repeat: &Repeat) {
+        let (target, round) = (&repeat.started.target, repeat.started.round);
+        for (operation, metric, value) in repeat_values(step, repeat) {
+            if headline(step, operation) != Some(metric) {
+                continue;
+            }
+            let same = |s: &&mut Series| {
+                s.step == step.id && s.target == *target && s.operation == operation && s.metric == metric
+            };
+            match self.series.iter_mut().find(same) {
+                Some(series) => series.values.push((round, value)),
+                None => self.series.push(Series {
+                    target: target.clone(),
+                    step: step.id.clone(),
+                    operation,
+                    metric,
+                    is_headline: true,
+                    values: vec![(round, value)],
+                }),
+            }
+        }
+    }
+
+    pub fn took(&mut self, pair: (usize, usize), ns: u64) {
+        self.took_ns.insert(pair, ns);
+    }
+}
+
+impl Session<'_> {
+    /// The repeats of the next round, as indices of step and place: every step on every target where it can be run
+    /// and, with rounds `auto`, still has something to tell.
+    pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
+        let settled = self.settled();
+        let mut pairs = Vec::new();
+        for (j, place) in self.places.iter().enumerate().filter(|(_, place)| !place.gone) {
+            let obstacles = plan::obstacles(self.plan, &place.target);
+            let steps = self.plan.steps.iter().zip(obstacles).enumerate();
+            let wanted = steps.filter(|(_, (step, why))| {
+                why.is_none() && !settled.contains(&(step.id.clone(), place.target.name.clone()))
+            });
+            pairs.extend(wanted.map(|(i, _)| (i, j)));
+        }
+        pairs
+    }
+
+    fn settled(&self) -> BTreeSet<(String, String)> {
+        match self.plan.rounds {
+            Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => {
+                let aims = Aims { precision: f64::from(precision_ppm) / 1e6, margin: self.plan.margin() };
+                settled(&self.seen.series, &self.recorder.run().started.baseline, aims)
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+
+    /// True if no further round of these repeats is to be made after `done` rounds.
+    pub(super) fn is_enough(&self, done: u32, pairs: &[(usize, usize)]) -> bool {
+        match self.plan.rounds {
+            Rounds::Fixed(rounds) => done >= rounds,
+            Rounds::Auto { .. } if done < FEWEST_ROUNDS => false,
+            Rounds::Auto { budget_ns, .. } => {
+                done >= MOST_ROUNDS
+                    || self.recorder.at_ns() + self.round_ns(pairs) > budget_ns + budget_ns / 20
+            }
+        }
+    }
+
+    /// Nanoseconds that these repeats will take: as long as the last time, or as planned.
+    pub(super) fn round_ns(&self, pairs: &[(usize, usize)]) -> u64 {
+        let planned = |step: usize| (plan::step_seconds(&self.plan.steps[step]) * 1e9) as u64 + AROUND_NS;
+        pairs.iter().map(|p| self.seen.took_ns.get(p).copied().unwrap_or_else(|| planned(p.0))).sum()
+    }
+
+    /// Tells the progress display what is known of the end.
+    pub(super) fn expect(&mut self, done: u32, pairs: &[(usize, usize)]) {
+        let round_ns = self.round_ns(pairs).max(1);
+        let now = self.recorder.at_ns();
+        let rounds = match self.plan.rounds {
+            Rounds::Fixed(rounds) => rounds,
+            Rounds::Auto { budget_ns, .. } => {
+                let left = (budget_ns + budget_ns / 20).saturating_sub(now);
+                let fit = u32::try_from(left / round_ns).unwrap_or(MOST_ROUNDS).min(MOST_ROUNDS);
+                (done + fit).clamp(FEWEST_ROUNDS.max(done + 1), MOST_ROUNDS.max(done + 1))
+            }
+        };
+        let end_ns = now + round_ns * u64::from(rounds.saturating_sub(done));
+        self.progress.expect(end_ns, Some(rounds));
+    }
+}
