@@ -177,12 +177,16 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__compare)
-            opts="-h --baseline --by-hour --json --store --color --units --help"
+            opts="-h --margin --baseline --by-hour --json --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --margin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --baseline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -233,7 +237,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --telemetry --baseline --output --store --color --units --help"
+            opts="-f -o -h --format --telemetry --summary --baseline --output --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -245,6 +249,10 @@ _lodestone() {
                     ;;
                 -f)
                     COMPREPLY=($(compgen -W "json csv md" -- "${cur}"))
+                    return 0
+                    ;;
+                --summary)
+                    COMPREPLY=($(compgen -W "mean median trimmed" -- "${cur}"))
                     return 0
                     ;;
                 --baseline)
@@ -581,7 +589,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --rounds --budget --baseline --overwrite --seed --telemetry --dry-run --json --quiet --rw --rwmixread --bs --iodepth --jobs --size --files --runtime --ramp --io-size --ops --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --file-size --store --color --units --help"
+            opts="-s -q -h --suite --rounds --precision --margin --summary --budget --baseline --overwrite --seed --telemetry --dry-run --json --quiet --rw --rwmixread --bs --iodepth --jobs --size --files --runtime --ramp --io-size --ops --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --file-size --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -597,6 +605,18 @@ _lodestone() {
                     ;;
                 --rounds)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --precision)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --margin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --summary)
+                    COMPREPLY=($(compgen -W "mean median trimmed" -- "${cur}"))
                     return 0
                     ;;
                 --budget)
@@ -831,12 +851,16 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__show)
-            opts="-h --telemetry --baseline --store --color --units --help"
+            opts="-h --telemetry --summary --baseline --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --summary)
+                    COMPREPLY=($(compgen -W "mean median trimmed" -- "${cur}"))
+                    return 0
+                    ;;
                 --baseline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -46,7 +46,12 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "man" -d 'Write 
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of one that comes with the program, or a TOML file [default: quick; with --rw: the one workload that the options describe]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'How often each step is repeated: a number, or auto for as often as the budget allows' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'How often each step is repeated: a number, or auto, which goes on until every comparison is decided or precise enough, and no longer than the budget allows' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precision -d 'With rounds auto: half the width of an interval that is precise enough [default: 2%]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l margin -d 'Targets that are less apart than this count as the same [default: 3%]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
+median\t'Their median, with a bootstrap interval'
+trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, layout of the test files included' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l baseline -d 'Target that the others are compared with [default: the first]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l overwrite -d 'Allow a file or block device to be overwritten: name it here once more, and with it, separated by commas, everything on it that would be destroyed' -r
@@ -132,6 +137,9 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l units -d 'P
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l json -d 'As JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
+median\t'Their median, with a bootstrap interval'
+trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l baseline -d 'Target that the others are compared with [default: as in the run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -141,6 +149,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l units -d 'P
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l telemetry -d 'Show what the machine did meanwhile instead of the result, step by step'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l margin -d 'Targets that are less apart than this count as the same [default: as in the first run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l baseline -d 'What the others are compared with, as RUN:TARGET [default: the first target of the first run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -154,6 +163,9 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s h -l hel
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'The form' -r -f -a "json\t'Everything, by the published schema'
 csv\t'One row per repeat and metric'
 md\t'Tables and findings'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
+median\t'Their median, with a bootstrap interval'
+trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l baseline -d 'Target that the others are compared with [default: as in the run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s o -l output -d 'File to write to [default: the standard output]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
