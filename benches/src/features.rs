@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::measured;
 use crate::scaling::scaling;
 use crate::setting::{Setting, turns};
-use crate::table::{Sample, markdown, rate, ratio};
+use crate::table::{Values, markdown, rate, ratio};
 
 /// A feature, the flags that switch it on, and the case without it.
 struct Case {
@@ -37,7 +37,7 @@ const ENGINES: [(&str, u32); 2] = [("psync", 1), ("io_uring", 32)];
 /// A run fails.
 pub fn features(setting: &Setting) -> io::Result<String> {
     let scratch = tempfile::tempdir_in(&setting.turns.place)?;
-    let mut rates = vec![vec![Sample::default(); CASES.len()]; ENGINES.len()];
+    let mut rates = vec![vec![Values::default(); CASES.len()]; ENGINES.len()];
     for turn in turns(setting.turns.rounds, ENGINES.len() * CASES.len()) {
         let (engine, case) = (turn / CASES.len(), turn % CASES.len());
         let program = setting.programs.lodestone();
@@ -45,10 +45,10 @@ pub fn features(setting: &Setting) -> io::Result<String> {
     }
     let mut rows = Vec::new();
     for ((engine, iodepth), rates) in ENGINES.iter().zip(&rates) {
-        for (case, sample) in CASES.iter().zip(rates) {
-            let share = sample.median() / rates[case.without].median();
+        for (case, values) in CASES.iter().zip(rates) {
+            let share = values.median() / rates[case.without].median();
             let name = format!("{engine}, depth {iodepth}");
-            rows.push(vec![name, case.name.to_owned(), sample.shown(rate), ratio(share)]);
+            rows.push(vec![name, case.name.to_owned(), values.shown(rate), ratio(share)]);
         }
     }
     let features = markdown(&["", "with", "IOPS", "of the IOPS without"], &rows);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::measured;
 use crate::setting::{Setting, turns};
-use crate::table::{Sample, markdown};
+use crate::table::{Values, markdown};
 
 /// A name, a program, its arguments for the memory, and those for the start.
 type Case = (&'static str, String, Vec<String>, Vec<String>);
@@ -42,13 +42,13 @@ pub fn footprint(setting: &Setting) -> io::Result<String> {
             )),
         ),
     ];
-    let mut seen = vec![(Sample::default(), Sample::default()); programs.len()];
+    let mut seen = vec![(Values::default(), Values::default()); programs.len()];
     for turn in turns(setting.turns.rounds, programs.len()) {
         let ((_, program, whole, quick), (memory, start)) = (&programs[turn], &mut seen[turn]);
         memory.push(measured::run(program, whole)?.peak_bytes as f64 / 1e6);
         start.push(first_io_ms(program, quick)?);
     }
-    let row = |((name, ..), (memory, start)): (&Case, &(Sample, Sample))| {
+    let row = |((name, ..), (memory, start)): (&Case, &(Values, Values))| {
         let (memory, start) =
             (memory.shown(|mb| format!("{mb:.1} MB")), start.shown(|ms| format!("{ms:.0} ms")));
         vec![(*name).to_owned(), memory, start]

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::setting::{ROUNDS, turns};
-use crate::table::{Sample, markdown};
+use crate::table::{Values, markdown};
 
 /// Operations of the shorter of the two runs; the longer does twice as many, and what they differ by is the
 /// operations alone.
@@ -93,8 +93,8 @@ pub fn instructions(args: &InstructionsArgs) -> io::Result<String> {
 }
 
 /// Counts of ours and of fio's, which are none if it is not asked for, by case.
-fn count(args: &InstructionsArgs, scratch: &Path, file: &Path) -> io::Result<(Vec<Sample>, Vec<Sample>)> {
-    let mut ours = vec![Sample::default(); CASES.len()];
+fn count(args: &InstructionsArgs, scratch: &Path, file: &Path) -> io::Result<(Vec<Values>, Vec<Values>)> {
+    let mut ours = vec![Values::default(); CASES.len()];
     let mut theirs = ours.clone();
     for turn in turns(args.rounds, CASES.len()) {
         let (_, engine, iodepth) = CASES[turn];

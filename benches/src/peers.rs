@@ -6,7 +6,7 @@ use std::io;
 use crate::contenders::{Contender, Group, Work, contenders};
 use crate::measured;
 use crate::setting::{CACHED_BYTES, DISK_BYTES, Setting, make, turns};
-use crate::table::{Sample, markdown, rate, ratio};
+use crate::table::{Values, markdown, rate, ratio};
 
 /// The shorter of the two runs of a turn: what it costs to start and to end is in both and cancels.
 const SHORT_SECONDS: u32 = 2;
@@ -15,8 +15,8 @@ const LONG_SECONDS: u32 = 5;
 /// What one contender has shown.
 struct Row {
     contender: Contender,
-    rate: Sample,
-    user_ns: Sample,
+    rate: Values,
+    user_ns: Values,
     /// Why it could not be measured.
     trouble: Option<String>,
 }
@@ -43,7 +43,7 @@ pub fn peers(setting: &Setting) -> io::Result<String> {
 
 fn measure(contenders: Vec<Contender>, work: &Work, rounds: u32) -> Vec<Row> {
     let new =
-        |contender| Row { contender, rate: Sample::default(), user_ns: Sample::default(), trouble: None };
+        |contender| Row { contender, rate: Values::default(), user_ns: Values::default(), trouble: None };
     let mut rows: Vec<Row> = contenders.into_iter().map(new).collect();
     for turn in turns(rounds, rows.len()) {
         let row = &mut rows[turn];

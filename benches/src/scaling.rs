@@ -15,7 +15,7 @@ use crate::contenders::rate_of_t_io_uring;
 use crate::drive::{DriveArgs, drive_until};
 use crate::measured;
 use crate::setting::{Setting, make, turns};
-use crate::table::{Sample, markdown, rate, ratio};
+use crate::table::{Values, markdown, rate, ratio};
 
 /// How long each measures. All stop by time: where the work is dealt out beforehand, the slower of two
 /// threads decides, and the faster one's idle end would count against both.
@@ -62,16 +62,16 @@ pub fn scaling(setting: &Setting) -> io::Result<String> {
         .filter(|runner| source || *runner != Runner::TIoUring)
         .collect();
     // One thread, two threads, and how many times as many in the same round.
-    let mut seen = vec![[Sample::default(), Sample::default(), Sample::default()]; runners.len()];
+    let mut seen = vec![[Values::default(), Values::default(), Values::default()]; runners.len()];
     let roots = Roots::default();
     let before = host::machine_cpu(&roots);
     for turn in turns(setting.turns.rounds, runners.len()) {
         let one = runners[turn].rate(setting, &file, 1)?;
         let two = runners[turn].rate(setting, &file, 2)?;
-        seen[turn].iter_mut().zip([one, two, two / one]).for_each(|(sample, value)| sample.push(value));
+        seen[turn].iter_mut().zip([one, two, two / one]).for_each(|(values, value)| values.push(value));
     }
     let taken = before.zip(host::machine_cpu(&roots)).map(|(before, after)| stolen(&before, &after));
-    let row = |(runner, [one, two, times]): (&Runner, &[Sample; 3])| {
+    let row = |(runner, [one, two, times]): (&Runner, &[Values; 3])| {
         vec![runner.name().to_owned(), one.shown(rate), two.shown(rate), times.shown(ratio)]
     };
     let rows: Vec<Vec<String>> = runners.iter().zip(&seen).map(row).collect();

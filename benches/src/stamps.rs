@@ -9,7 +9,7 @@ use model::{EngineKind, Histogram};
 
 use crate::drive::{DriveArgs, drive};
 use crate::setting::{CACHED_BYTES, DISK_BYTES, Turns, make, turns};
-use crate::table::{Sample, markdown};
+use crate::table::{Values, markdown};
 
 /// Where, with which engine, at which depth; and how many operations, a few seconds' worth.
 struct Case {
@@ -57,14 +57,14 @@ pub fn stamps(args: &Turns) -> io::Result<String> {
     let [cached, disk] = ["cached", "disk"].map(|name| scratch.path().join(name));
     make(&cached, CACHED_BYTES)?;
     make(&disk, DISK_BYTES)?;
-    let mut seen = vec![[Sample::default(), Sample::default(), Sample::default()]; CASES.len()];
+    let mut seen = vec![[Values::default(), Values::default(), Values::default()]; CASES.len()];
     for turn in turns(args.rounds, CASES.len()) {
         let case = &CASES[turn];
         let more = more_percent(&case.run(if case.disk { &disk } else { &cached })?);
-        seen[turn].iter_mut().zip(more).for_each(|(sample, percent)| sample.push(percent));
+        seen[turn].iter_mut().zip(more).for_each(|(values, percent)| values.push(percent));
     }
-    let row = |(case, more): (&Case, &[Sample; 3])| {
-        let cells = more.iter().map(|sample| sample.shown(signed_percent));
+    let row = |(case, more): (&Case, &[Values; 3])| {
+        let cells = more.iter().map(|values| values.shown(signed_percent));
         [case.name()].into_iter().chain(cells).collect()
     };
     let rows: Vec<Vec<String>> = CASES.iter().zip(&seen).map(row).collect();

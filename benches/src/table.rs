@@ -2,9 +2,9 @@
 
 /// Several values of one figure.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sample(Vec<f64>);
+pub struct Values(Vec<f64>);
 
-impl Sample {
+impl Values {
     /// Adds a value.
     pub fn push(&mut self, value: f64) {
         self.0.push(value);
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_median_of_an_odd_and_an_even_number() {
-        let mut sample = Sample::default();
+        let mut sample = Values::default();
         assert!(sample.median().is_nan());
         for value in [3.0, 1.0, 2.0] {
             sample.push(value);

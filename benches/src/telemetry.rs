@@ -10,7 +10,7 @@ use host::probes::{Occasion, PROBES, Watch};
 use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::setting::Setting;
-use crate::table::{Sample, markdown, rate};
+use crate::table::{Values, markdown, rate};
 
 /// What is measured and how often.
 #[derive(Clone, Debug, clap::Args)]
@@ -104,7 +104,7 @@ fn thread_cpu_seconds() -> io::Result<f64> {
 /// IOPS of runs with telemetry and without, in turn, with who begins changing from pair to pair.
 fn with_and_without(args: &TelemetryArgs) -> io::Result<String> {
     let scratch = tempfile::tempdir_in(&args.setting.turns.place)?;
-    let (mut with, mut without, mut ratios) = (Sample::default(), Sample::default(), Sample::default());
+    let (mut with, mut without, mut ratios) = (Values::default(), Values::default(), Values::default());
     let mut logarithms = Vec::new();
     for round in 0..args.setting.turns.rounds {
         let order = if round % 2 == 0 { ["1s", "off"] } else { ["off", "1s"] };
@@ -116,7 +116,7 @@ fn with_and_without(args: &TelemetryArgs) -> io::Result<String> {
         ratios.push(on / off);
         logarithms.push((on / off).ln());
     }
-    let row = |name: &str, sample: &Sample| vec![name.to_owned(), sample.shown(rate)];
+    let row = |name: &str, values: &Values| vec![name.to_owned(), values.shown(rate)];
     let rows = [
         row("telemetry at 1 Hz", &with),
         row("no telemetry", &without),

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::contenders::Programs;
 use crate::measured;
 use crate::setting::{Setting, turns};
-use crate::table::{Sample, markdown};
+use crate::table::{Values, markdown};
 
 const FILE_BYTES: u64 = 64 << 20;
 /// The name under which sysbench looks for the first of its files, in its working directory.
@@ -252,15 +252,15 @@ struct Contender {
     command: (String, String),
     read: fn(&str) -> Option<Figures>,
     /// Mean, median and 99th percentile, as told and by how much that is above the truth.
-    told: [Sample; 3],
-    above: [Sample; 3],
+    told: [Values; 3],
+    above: [Values; 3],
     /// Why it could not be measured.
     trouble: Option<String>,
 }
 
 impl Contender {
     fn new(name: String, command: (String, String), read: fn(&str) -> Option<Figures>) -> Self {
-        let none = || [Sample::default(), Sample::default(), Sample::default()];
+        let none = || [Values::default(), Values::default(), Values::default()];
         Self { name, command, read, told: none(), above: none(), trouble: None }
     }
 
@@ -269,22 +269,22 @@ impl Contender {
         let told = (self.read)(&stdout)
             .ok_or_else(|| io::Error::other(format!("its output has no latencies: {stdout}")))?;
         let above = told.minus(Figures::of_sorted(&took));
-        for (samples, figures) in [(&mut self.told, told), (&mut self.above, above)] {
-            let told = samples.iter_mut().zip(figures.values()).filter(|(_, us)| !us.is_nan());
-            told.for_each(|(sample, us)| sample.push(us));
+        for (several, figures) in [(&mut self.told, told), (&mut self.above, above)] {
+            let told = several.iter_mut().zip(figures.values()).filter(|(_, us)| !us.is_nan());
+            told.for_each(|(values, us)| values.push(us));
         }
         Ok(())
     }
 
     /// Its row beside the truth: name, what it told, and by how much that is above the truth.
     fn row_beside_truth(&self) -> Vec<String> {
-        let told = self.told.iter().map(|sample| microseconds(sample.median()));
-        self.row(told.chain(self.above.iter().map(|sample| sample.shown(microseconds))))
+        let told = self.told.iter().map(|values| microseconds(values.median()));
+        self.row(told.chain(self.above.iter().map(|values| values.shown(microseconds))))
     }
 
     /// Its row where only arithmetic knows the truth: name and what it told.
     fn row_alone(&self) -> Vec<String> {
-        self.row(self.told.iter().map(|sample| sample.shown(microseconds)))
+        self.row(self.told.iter().map(|values| values.shown(microseconds)))
     }
 
     fn row(&self, cells: impl Iterator<Item = String>) -> Vec<String> {

@@ -15,6 +15,10 @@ use super::Session;
 
 /// So long the devices are watched at a time.
 const GLANCE: Duration = Duration::from_millis(300);
+/// And at most for this share of the time that the run will take: a short run is not kept from its first operation.
+const GLANCE_SHARE: f64 = 0.02;
+/// A glance shorter than this would tell nothing, so there is none.
+const SHORTEST_GLANCE: Duration = Duration::from_millis(50);
 /// So long is waited at most for them to become quiet.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// And at most for this share of the time that the run will take.
@@ -29,7 +33,8 @@ impl Session<'_> {
     /// Waits a little for the devices to become quiet and says what speaks against measuring now.
     pub(super) fn await_readiness(&mut self, expected: Duration) {
         let patience = PATIENCE.min(expected.mul_f64(PATIENCE_SHARE));
-        let loud = self.await_quiet(patience);
+        let glance = GLANCE.min(expected.mul_f64(GLANCE_SHARE));
+        let loud = if glance < SHORTEST_GLANCE { Vec::new() } else { self.await_quiet(glance, patience) };
         self.say_loud(&loud);
         for concern in slowness(&self.roots) {
             self.note(Severity::Warning, concern.topic, None, concern.message);
@@ -51,7 +56,7 @@ impl Session<'_> {
     }
 
     /// The devices that are still not quiet when patience is over.
-    fn await_quiet(&mut self, patience: Duration) -> Vec<Disturbance> {
+    fn await_quiet(&mut self, glance: Duration, patience: Duration) -> Vec<Disturbance> {
         let layers = self.layers();
         if layers.iter().all(|layer| layer.device.is_none()) {
             return Vec::new();
@@ -59,7 +64,7 @@ impl Session<'_> {
         let began = Instant::now();
         loop {
             let (before, from) = (snapshot(&self.roots, &layers), Instant::now());
-            thread::sleep(GLANCE);
+            thread::sleep(glance);
             let after = snapshot(&self.roots, &layers);
             let loud = disturbances(&before, &after, from.elapsed().as_nanos() as u64);
             let work = background_work(&self.roots, &layers);
