@@ -206,3 +206,20 @@ fn modes_of_each_step_are_told_with_their_own_rounds() {
     let text = markdown(&run_document(&run, &analysis, &view()));
     assert!(text.contains("rounds 1 and 3") && text.contains("rounds 2 and 4"), "{text}");
 }
+
+#[test]
+fn figures_with_two_modes_show_both_and_not_the_middle() {
+    let run = fixture();
+    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let is_it = |m: &model::Measurement| m.target == "one" && m.metric == model::Metric::Bandwidth;
+    let at = analysis.measurements.iter().position(is_it).unwrap();
+    let m = &mut analysis.measurements[at];
+    m.values = [16e6, 16e6, 25e6, 25e6].into_iter().zip(0..).map(|(v, round)| (round, v)).collect();
+    m.estimate.value = 20.5e6;
+    let modes =
+        analyse::Modes { low: vec![0, 1], high: vec![2, 3], low_mean: 16e6, high_mean: 25e6, p: 0.001 };
+    analysis.looks[at] = Some(analyse::Look { modes: Some(modes), outliers: Vec::new(), trend: None });
+    let shown = markdown(&run_document(&run, &analysis, &view()));
+    assert!(shown.contains("16.0 MB/s or 25.0 MB/s") && shown.contains("2 modes"), "{shown}");
+    assert!(!shown.contains("20.5 MB/s"), "{shown}");
+}

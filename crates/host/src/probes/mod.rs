@@ -7,7 +7,7 @@
 //! * No probe takes more than a thousandth of a processor: one that took long waits until it may look again. Its
 //!   first look, which opens its files before anything is measured, is not counted.
 //! * What asks something of the storage itself (a disk's temperature) is asked only between repeats.
-//! * A reading tells the time since the one before it of the same probe and key, see [`Book`].
+//! * A reading tells the time since the one before it of the same probe and key, see `Book`.
 
 mod book;
 mod cpu;
