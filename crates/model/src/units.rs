@@ -24,19 +24,27 @@ pub enum UnitError {
     Duration(String),
 }
 
+/// The digits of the largest size, that of a file: 2^63 − 1. parse-size 1.1 overflows when it rounds a number whose
+/// digits fill 64 bits (`18446744073709551.6155`).
+const MOST_DIGITS: usize = 19;
+
 /// Reads a size in bytes, such as `512`, `4k`, `1MiB`, `1.5G` or `10MB`.
 ///
 /// # Errors
-/// [`UnitError::Size`] if the text is no size or does not fit 64 bits.
+/// [`UnitError::Size`] if the text is no size, has more than 19 digits or is more than a file can have (2^63 − 1).
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let trimmed = text.trim();
+    if trimmed.bytes().filter(u8::is_ascii_digit).count() > MOST_DIGITS {
+        return Err(UnitError::Size(text.to_owned()));
+    }
     let decimal = trimmed.len() >= 2 && {
         let tail = trimmed.as_bytes();
         let (before, last) = (tail[tail.len() - 2], tail[tail.len() - 1]);
         last.eq_ignore_ascii_case(&b'b') && before.is_ascii_alphabetic()
     };
     let config = if decimal { Config::new().with_decimal() } else { Config::new().with_binary() };
-    config.parse_size(trimmed).map_err(|_| UnitError::Size(text.to_owned()))
+    let bytes = config.parse_size(trimmed).ok().filter(|&bytes| i64::try_from(bytes).is_ok());
+    bytes.ok_or_else(|| UnitError::Size(text.to_owned()))
 }
 
 /// Reads a duration in nanoseconds, such as `5`, `1.5s`, `300ms`, `10m` or `1h30m`.
@@ -124,7 +132,8 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_told_with_an_example() {
-        for text in ["", "k", "-4k", "4q", "4kk", "four", "99999999999T", "4k,8k"] {
+        let filling_64_bits = "18446744073709551.61551";
+        for text in ["", "k", "-4k", "4q", "4kk", "four", "99999999999T", "4k,8k", "10.3e", filling_64_bits] {
             let error = parse_size(text).unwrap_err().to_string();
             assert!(error.contains(&format!("`{text}`")) && error.contains("4k"), "{error}");
         }
