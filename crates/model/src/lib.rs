@@ -14,6 +14,7 @@
 
 mod engine_kind;
 mod event;
+pub mod fact;
 mod histogram;
 mod host;
 mod measurement;
