@@ -127,9 +127,8 @@ fn telemetry_is_read_shown_and_exported_and_can_be_left_out() {
     let schema: Value = serde_json::from_str(&bench.ok(&["schema", "telemetry"])).unwrap();
     check(&json, &schema, &schema, "telemetry");
     let busiest = find(&json["figures"], &[("probe", "cpu"), ("key", "busiest")]);
-    // Three repeats of 100 ms with a ramp of 20 ms; looks at their edges make readings cover them. On a loaded machine
-    // a probe that took long rests over an edge or two.
-    assert!(busiest["seconds"].as_f64().unwrap() > 0.1, "{busiest}");
+    // Three repeats of 100 ms with a ramp of 20 ms, covered from the first look to the last.
+    assert!(busiest["seconds"].as_f64().unwrap() > 0.3, "{busiest}");
     let csv = bench.ok(&["export", "--telemetry", "--format", "csv"]);
     assert!(csv.contains(",cpu,busiest,1,"), "{csv}");
 

@@ -96,6 +96,8 @@ pub enum Occasion {
     Tick,
     /// A repeat is about to begin, or has just ended.
     Boundary,
+    /// The run is over: what happened since the last look is told however much it costs.
+    End,
 }
 
 /// What a probe may look at.
@@ -171,6 +173,7 @@ impl Watched {
         let Some(last_ns) = self.last_ns else { return true };
         // A tick that comes a little early must not cost a whole further period.
         let apart_ns = match (self.probe.pace, occasion) {
+            (_, Occasion::End) => return now_ns > last_ns,
             (Pace::BetweenRepeats, Occasion::Tick) => return false,
             (Pace::Apart(ns), Occasion::Tick) => ns - CLOSEST_NS / 2,
             _ => CLOSEST_NS - CLOSEST_NS / 10,
@@ -286,9 +289,10 @@ mod tests {
         for second in 0..11 {
             watch.look(Occasion::Tick, &|| second * 1_000_000_000, &mut out);
         }
-        // Five milliseconds each: once in five seconds, after the first.
+        watch.look(Occasion::End, &|| 10_500_000_000, &mut out);
+        // Five milliseconds each: once in five seconds, after the first; and once more at the end.
         let times: Vec<u64> = out.iter().map(|r| r.at_ns / 1_000_000_000).collect();
-        assert_eq!(times, [0, 1, 6]);
+        assert_eq!(times, [0, 1, 6, 10]);
     }
 
     #[test]
@@ -310,5 +314,10 @@ mod tests {
         assert!(due(SLOW, Occasion::Boundary, 300) && !due(SLOW, Occasion::Boundary, 10));
         assert!(!due(Pace::BetweenRepeats, Occasion::Tick, 100_000));
         assert!(due(Pace::BetweenRepeats, Occasion::Boundary, 1000));
+        assert!([Pace::EveryTick, SLOW, Pace::BetweenRepeats].iter().all(|pace| due(
+            *pace,
+            Occasion::End,
+            10
+        )));
     }
 }

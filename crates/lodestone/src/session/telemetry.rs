@@ -112,6 +112,8 @@ impl Watcher {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        // The last repeat may have ended while a probe rested.
+        self.look(Occasion::End);
         self.watch.finish(&mut self.unsent);
         self.send();
     }
