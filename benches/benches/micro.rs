@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicBool;
 
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput};
-use engine::parts::Places;
-use engine::{OpenFiles, Place, SimLatency, SimModel, Task};
+use engine::parts::{Places, check, seal};
+use engine::{Generations, OpenFiles, Place, SimLatency, SimModel, Task};
 use model::{Distribution, EngineKind, Histogram, LatencyRecorder, Pattern, RepeatOutcome, Stop, Workload};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -21,6 +21,7 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     histogram(&mut criterion);
     places(&mut criterion);
+    verification(&mut criterion);
     driver(&mut criterion);
     criterion.final_summary();
 }
@@ -98,6 +99,20 @@ fn places(criterion: &mut Criterion) {
             bench.iter(|| (0..DRAWS).fold(0, |sum, _| sum ^ places.next(&mut rng)));
         });
     }
+    group.finish();
+}
+
+/// One block of 4 KiB, sealed before it is written and checked after it was read.
+fn verification(criterion: &mut Criterion) {
+    const BLOCK: u32 = 4096;
+    let generations = Generations::new(1, 1 << 20, BLOCK);
+    let mut block = vec![7; BLOCK as usize];
+    let mut group = criterion.benchmark_group("verification");
+    group.throughput(Throughput::Bytes(u64::from(BLOCK)));
+    group.bench_function("seal", |bench| bench.iter(|| seal(&generations, black_box(&mut block), 0, 1)));
+    group.bench_function("check", |bench| {
+        bench.iter(|| check(&generations, black_box(&block), 0, 1).expect("it is what was sealed"));
+    });
     group.finish();
 }
 

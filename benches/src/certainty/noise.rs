@@ -6,9 +6,14 @@ use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// How the logarithms of the values scatter. Each is scaled to the same standard deviation.
+/// How values scatter. Each is scaled to the same standard deviation, and all but the first two are laws of the values'
+/// logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
+    /// The values themselves normally.
+    Normal,
+    /// The values themselves evenly between two bounds.
+    Uniform,
     /// Normally.
     LogNormal,
     /// As Student's t with three degrees of freedom: now and then far off.
@@ -26,11 +31,62 @@ impl Noise {
     /// What it is called in tables.
     pub fn name(self) -> String {
         match self {
+            Self::Normal => "normal".into(),
+            Self::Uniform => "uniform".into(),
             Self::LogNormal => "log-normal".into(),
             Self::HeavyTailed => "heavy-tailed (t, 3 degrees)".into(),
             Self::TwoMode => "two modes".into(),
             Self::Machine(rho) => format!("autocorrelated, of the machine, ρ = {rho}"),
             Self::Own(rho) => format!("autocorrelated, of each target, ρ = {rho}"),
+        }
+    }
+
+    /// By what a value that would be 1 is multiplied, `deviation` standard deviations off at this relative spread.
+    pub fn factor(self, spread: f64, deviation: f64) -> f64 {
+        match self {
+            // A rate is never below 0; at 20 % spread a normal one would be, once in millions.
+            Self::Normal | Self::Uniform => (1.0 + spread * deviation).max(1e-4),
+            _ => (spread * deviation).exp(),
+        }
+    }
+}
+
+/// Deviations one after the other, of standard deviation 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Deviations {
+    noise: Noise,
+    /// The last one, where the next resembles it.
+    last: Option<f64>,
+}
+
+impl Deviations {
+    /// None drawn yet.
+    pub fn new(noise: Noise) -> Self {
+        Self { noise, last: None }
+    }
+
+    /// The next one.
+    pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> f64 {
+        match self.noise {
+            Noise::Normal | Noise::LogNormal => StandardNormal.sample(rng),
+            Noise::Uniform => rng.random_range(-1.0..1.0) * 3f64.sqrt(),
+            Noise::HeavyTailed => {
+                let t = StudentT::new(3.0).expect("three degrees of freedom");
+                t.sample(rng) / 3f64.sqrt()
+            }
+            Noise::TwoMode => {
+                const UPPER: f64 = 0.4;
+                let apart = (0.99 / (UPPER * (1.0 - UPPER))).sqrt();
+                let upper = f64::from(u8::from(rng.random_bool(UPPER)));
+                let around: f64 = StandardNormal.sample(rng);
+                (upper - UPPER) * apart + 0.1 * around
+            }
+            Noise::Machine(rho) | Noise::Own(rho) => {
+                let fresh: f64 = StandardNormal.sample(rng);
+                let value = self.last.map_or(fresh, |last| rho * last + (1.0 - rho * rho).sqrt() * fresh);
+                self.last = Some(value);
+                value
+            }
         }
     }
 }
@@ -40,7 +96,7 @@ impl Noise {
 pub struct World {
     /// How values scatter.
     pub noise: Noise,
-    /// Standard deviation of their logarithms.
+    /// Relative standard deviation.
     pub spread: f64,
     /// Change of everything from the first to the `horizon`-th repeat, as a logarithm; then it stays.
     pub drift: f64,
@@ -54,8 +110,8 @@ pub struct Storage {
     rng: Xoshiro256PlusPlus,
     /// True speeds.
     speeds: Vec<f64>,
-    /// The last deviation, of each target and, at the end, of the machine.
-    last: Vec<Option<f64>>,
+    /// Of each target and, at the end, of the machine.
+    deviations: Vec<Deviations>,
     repeats: f64,
 }
 
@@ -63,7 +119,8 @@ impl Storage {
     /// Targets of these true speeds.
     pub fn new(world: World, speeds: &[f64], seed: u64) -> Self {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { world, rng, speeds: speeds.to_vec(), last: vec![None; speeds.len() + 1], repeats: 0.0 }
+        let deviations = vec![Deviations::new(world.noise); speeds.len() + 1];
+        Self { world, rng, speeds: speeds.to_vec(), deviations, repeats: 0.0 }
     }
 
     /// Puts the targets of a round into random order.
@@ -73,34 +130,11 @@ impl Storage {
 
     /// One repeat on a target.
     pub fn measure(&mut self, target: usize) -> f64 {
-        let drift = self.world.drift * (self.repeats / self.world.horizon).min(1.0);
+        let World { noise, spread, drift, horizon } = self.world;
+        let drift = drift * (self.repeats / horizon).min(1.0);
         self.repeats += 1.0;
-        self.speeds[target] * (self.world.spread * self.deviation(target) + drift).exp()
-    }
-
-    /// A deviation with standard deviation 1.
-    fn deviation(&mut self, target: usize) -> f64 {
-        let normal: f64 = StandardNormal.sample(&mut self.rng);
-        match self.world.noise {
-            Noise::LogNormal => normal,
-            Noise::HeavyTailed => {
-                let t = StudentT::new(3.0).expect("three degrees of freedom");
-                t.sample(&mut self.rng) / 3f64.sqrt()
-            }
-            Noise::TwoMode => {
-                const UPPER: f64 = 0.4;
-                let apart = (0.99 / (UPPER * (1.0 - UPPER))).sqrt();
-                let upper = f64::from(u8::from(self.rng.random_bool(UPPER)));
-                (upper - UPPER) * apart + 0.1 * normal
-            }
-            Noise::Machine(rho) => self.resembling(self.speeds.len(), rho, normal),
-            Noise::Own(rho) => self.resembling(target, rho, normal),
-        }
-    }
-
-    fn resembling(&mut self, whom: usize, rho: f64, fresh: f64) -> f64 {
-        let value = self.last[whom].map_or(fresh, |last| rho * last + (1.0 - rho * rho).sqrt() * fresh);
-        self.last[whom] = Some(value);
-        value
+        let whose = if matches!(noise, Noise::Machine(_)) { self.speeds.len() } else { target };
+        let deviation = self.deviations[whose].next(&mut self.rng);
+        self.speeds[target] * noise.factor(spread, deviation) * drift.exp()
     }
 }

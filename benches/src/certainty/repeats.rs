@@ -5,10 +5,10 @@
 
 use analyse::{HoursVerdict, Look, Work, by_hour, look, looks, steady_state, transient};
 use clap::Args;
-use rand_distr::{Distribution, StandardNormal, StudentT, Uniform};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
+use super::noise::{Deviations, Noise};
 use crate::table::markdown;
 
 /// Arguments of `repeats`.
@@ -45,66 +45,13 @@ const SPREADS: [f64; 3] = [0.01, 0.05, 0.20];
 /// Headline measurements of a run: ten steps on two targets.
 const FAMILY: usize = 20;
 
-/// How repeats spread.
-#[derive(Clone, Copy, Debug)]
-enum Noise {
-    Normal,
-    LogNormal,
-    Uniform,
-    /// Student's t with three degrees of freedom: now and then far out.
-    T3,
-    /// Each repeat depends on the one before, with the coefficient 0.5.
-    Ar1,
-}
+const NOISES: [Noise; 5] =
+    [Noise::Normal, Noise::LogNormal, Noise::Uniform, Noise::HeavyTailed, Noise::Own(0.5)];
 
-impl Noise {
-    const ALL: [Self; 5] = [Self::Normal, Self::LogNormal, Self::Uniform, Self::T3, Self::Ar1];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Normal => "normal",
-            Self::LogNormal => "log-normal",
-            Self::Uniform => "uniform",
-            Self::T3 => "t, 3 degrees",
-            Self::Ar1 => "AR(1), ρ = 0.5",
-        }
-    }
-
-    /// `n` errors of standard deviation 1.
-    fn errors(self, n: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
-        let normal = |rng: &mut Xoshiro256PlusPlus| -> f64 { StandardNormal.sample(rng) };
-        match self {
-            Self::Normal | Self::LogNormal => (0..n).map(|_| normal(rng)).collect(),
-            Self::Uniform => {
-                let half = 3f64.sqrt();
-                let law = Uniform::new(-half, half).expect("the bounds are in order");
-                (0..n).map(|_| law.sample(rng)).collect()
-            }
-            Self::T3 => {
-                let law = StudentT::new(3.0).expect("three is above 0");
-                (0..n).map(|_| law.sample(rng) / 3f64.sqrt()).collect()
-            }
-            Self::Ar1 => {
-                let mut last = normal(rng);
-                let mut next = || {
-                    let this = last;
-                    last = 0.5 * last + 0.75f64.sqrt() * normal(rng);
-                    this
-                };
-                (0..n).map(|_| next()).collect()
-            }
-        }
-    }
-
-    /// `n` repeats around 100 with this relative spread.
-    fn values(self, n: usize, spread: f64, rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
-        let value = |error: f64| match self {
-            // A rate is never below 0; at 20 % spread a normal one would be, once in millions.
-            Self::Normal | Self::Uniform => 100.0 * (1.0 + spread * error).max(0.01),
-            _ => 100.0 * (spread * error).exp(),
-        };
-        self.errors(n, rng).into_iter().map(value).collect()
-    }
+/// `n` repeats around 100 with this relative spread.
+fn draw(noise: Noise, n: usize, spread: f64, rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
+    let mut deviations = Deviations::new(noise);
+    (0..n).map(|_| 100.0 * noise.factor(spread, deviations.next(rng))).collect()
 }
 
 fn generator(stream: u64) -> Xoshiro256PlusPlus {
@@ -137,15 +84,15 @@ fn head(first: &[&'static str]) -> Vec<&'static str> {
 
 fn false_alarms(draws: usize) -> String {
     let mut rows = Vec::new();
-    for noise in Noise::ALL {
+    for noise in NOISES {
         for spread in SPREADS {
-            let mut row = vec![noise.name().to_owned(), format!("{:.0} %", spread * 100.0)];
+            let mut row = vec![noise.name(), format!("{:.0} %", spread * 100.0)];
             for n in COUNTS {
                 let mut rng = generator(n as u64);
                 let mut spoken = Spoken::default();
                 let mut unsteady = 0;
                 for _ in 0..draws {
-                    let values = noise.values(n, spread, &mut rng);
+                    let values = draw(noise, n, spread, &mut rng);
                     spoken.record(&look(&values));
                     unsteady += usize::from(n >= 5 && !steady_state(&values).steady_at_end);
                 }
@@ -163,15 +110,15 @@ fn false_alarms(draws: usize) -> String {
 
 fn clean_runs(runs: usize) -> String {
     let mut rows = Vec::new();
-    for noise in Noise::ALL {
+    for noise in NOISES {
         for spread in SPREADS {
-            let mut row = vec![noise.name().to_owned(), format!("{:.0} %", spread * 100.0)];
+            let mut row = vec![noise.name(), format!("{:.0} %", spread * 100.0)];
             for n in COUNTS {
                 let mut rng = generator(n as u64);
                 let mut any = 0;
                 for _ in 0..runs {
                     let values: Vec<Vec<f64>> =
-                        (0..FAMILY).map(|_| noise.values(n, spread, &mut rng)).collect();
+                        (0..FAMILY).map(|_| draw(noise, n, spread, &mut rng)).collect();
                     let family: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
                     any += usize::from(looks(&family).iter().any(|l| *l != Look::default()));
                 }
@@ -195,23 +142,31 @@ struct Effect {
     seen: fn(&Look) -> bool,
 }
 
+fn two_in_five_low(i: usize, _: usize) -> f64 {
+    if i % 5 < 2 { 0.64 } else { 1.0 }
+}
+
+fn rising(i: usize, n: usize) -> f64 {
+    1.0 + 0.2 * i as f64 / (n - 1) as f64
+}
+
 const EFFECTS: [Effect; 7] = [
     Effect {
         name: "two modes 16k and 25k, 2 in 5 low, spread 1 %",
         spread: 0.01,
-        factor: |i, _| if i % 5 < 2 { 0.64 } else { 1.0 },
+        factor: two_in_five_low,
         seen: |l| l.modes.is_some(),
     },
     Effect {
         name: "the same, spread 2 %",
         spread: 0.02,
-        factor: |i, _| if i % 5 < 2 { 0.64 } else { 1.0 },
+        factor: two_in_five_low,
         seen: |l| l.modes.is_some(),
     },
     Effect {
         name: "the same, spread 5 %",
         spread: 0.05,
-        factor: |i, _| if i % 5 < 2 { 0.64 } else { 1.0 },
+        factor: two_in_five_low,
         seen: |l| l.modes.is_some(),
     },
     Effect {
@@ -229,20 +184,15 @@ const EFFECTS: [Effect; 7] = [
     Effect {
         name: "rise by 20 % over the run, spread 5 %",
         spread: 0.05,
-        factor: |i, n| 1.0 + 0.2 * i as f64 / (n - 1) as f64,
+        factor: rising,
         seen: |l| l.trend.is_some(),
     },
-    Effect {
-        name: "the same, spread 1 %",
-        spread: 0.01,
-        factor: |i, n| 1.0 + 0.2 * i as f64 / (n - 1) as f64,
-        seen: |l| l.trend.is_some(),
-    },
+    Effect { name: "the same, spread 1 %", spread: 0.01, factor: rising, seen: |l| l.trend.is_some() },
 ];
 
 impl Effect {
     fn values(&self, n: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
-        let noise = Noise::LogNormal.values(n, self.spread, rng);
+        let noise = draw(Noise::LogNormal, n, self.spread, rng);
         noise.into_iter().enumerate().map(|(i, v)| v * (self.factor)(i, n)).collect()
     }
 }
@@ -260,7 +210,7 @@ fn power(draws: usize) -> String {
                         let values: Vec<Vec<f64>> = (0..*of)
                             .map(|i| match i < affected {
                                 true => effect.values(n, &mut rng),
-                                false => Noise::LogNormal.values(n, effect.spread, &mut rng),
+                                false => draw(Noise::LogNormal, n, effect.spread, &mut rng),
                             })
                             .collect();
                         let family: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
@@ -305,7 +255,7 @@ fn rivals(draws: usize) -> String {
             };
             let mut rng = generator(1000 + n as u64);
             let mut null: Vec<f64> =
-                (0..draws).map(|_| of(Noise::LogNormal.values(n, 0.05, &mut rng))).collect();
+                (0..draws).map(|_| of(draw(Noise::LogNormal, n, 0.05, &mut rng))).collect();
             null.sort_by(f64::total_cmp);
             let limit = null[((1.0 - level) * draws as f64) as usize];
             let mut hits =
@@ -373,9 +323,9 @@ fn series(
     factor: f64,
     rng: &mut Xoshiro256PlusPlus,
 ) -> Vec<Vec<Work>> {
-    let level = Noise::LogNormal.values(repeats, 0.05, rng);
+    let level = draw(Noise::LogNormal, repeats, 0.05, rng);
     let row = |level: f64, rng: &mut Xoshiro256PlusPlus| {
-        let amounts = noise.values(intervals, 0.1, rng).into_iter().enumerate();
+        let amounts = draw(noise, intervals, 0.1, rng).into_iter().enumerate();
         amounts
             .map(|(i, v)| Work {
                 seconds: 0.5,
@@ -390,11 +340,11 @@ fn transients(draws: usize) -> String {
     let mut rows = Vec::new();
     let cases: [(&str, usize, Noise, usize, f64); 7] = [
         ("nothing, white", 20, Noise::LogNormal, 0, 1.0),
-        ("nothing, AR(1), ρ = 0.5", 20, Noise::Ar1, 0, 1.0),
-        ("nothing, t with 3 degrees", 20, Noise::T3, 0, 1.0),
+        ("nothing, AR(1), ρ = 0.5", 20, Noise::Own(0.5), 0, 1.0),
+        ("nothing, t with 3 degrees", 20, Noise::HeavyTailed, 0, 1.0),
         ("nothing, white, 5 intervals", 5, Noise::LogNormal, 0, 1.0),
-        ("first 2 of 20 30 % slower, AR(1)", 20, Noise::Ar1, 2, 0.7),
-        ("first 4 of 20 50 % faster, AR(1)", 20, Noise::Ar1, 4, 1.5),
+        ("first 2 of 20 30 % slower, AR(1)", 20, Noise::Own(0.5), 2, 0.7),
+        ("first 4 of 20 50 % faster, AR(1)", 20, Noise::Own(0.5), 4, 1.5),
         ("first of 5 30 % slower, white", 5, Noise::LogNormal, 1, 0.7),
     ];
     for (name, intervals, noise, start, factor) in cases {
@@ -442,12 +392,12 @@ fn hours(draws: usize) -> String {
         for days in DAYS {
             let mut rng = generator(days as u64);
             let mut differs = || {
-                let levels = Noise::LogNormal.values(days, 0.10, &mut rng);
+                let levels = draw(Noise::LogNormal, days, 0.10, &mut rng);
                 let mut runs = Vec::new();
                 for (day, level) in levels.into_iter().enumerate() {
                     for hour in pattern[day % pattern.len()] {
                         let speed = if *hour >= 20 { evening } else { 1.0 };
-                        let noise = Noise::LogNormal.values(1, 0.03, &mut rng)[0] / 100.0;
+                        let noise = draw(Noise::LogNormal, 1, 0.03, &mut rng)[0] / 100.0;
                         runs.push((*hour, day as i64, level * speed * noise));
                     }
                 }
@@ -480,7 +430,7 @@ fn outlier_limits(draws: usize) -> String {
 
 /// The largest modified z-score of `n` normal values.
 fn farthest(n: usize, rng: &mut Xoshiro256PlusPlus) -> f64 {
-    let mut values = Noise::Normal.errors(n, rng);
+    let mut values = draw(Noise::Normal, n, 1.0 / 100.0, rng);
     let middle = median(&mut values);
     values.iter_mut().for_each(|v| *v = (*v - middle).abs());
     let usual = median(&mut values);

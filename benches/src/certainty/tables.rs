@@ -1,7 +1,7 @@
 //! The tables: how often the verdicts are wrong, how often a difference is found and how soon, whether the intervals
 //! hold the truth, and what fixed habits come to beside it.
 
-use analyse::{Estimator, Pairing, compare};
+use analyse::{Estimator, Pairing, Series, compare};
 use model::Verdict;
 
 use super::noise::{Noise, World};
@@ -45,6 +45,7 @@ pub fn certainty(args: &CertaintyArgs) -> String {
         format!("### Does the 95 % interval hold the truth?\n\n{}", coverage(n)),
         format!("### Against a fixed number of runs, averaged\n\n{}", against_averages(n)),
         format!("### Drift\n\n{}", drift(n)),
+        format!("### Looking after every round\n\n{}", looking(n)),
     ]
     .join("\n\n")
 }
@@ -108,26 +109,26 @@ fn true_difference(n: u64) -> String {
     let mut rows = Vec::new();
     for noise in NOISES {
         for spread in [0.01, 0.03, 0.05, 0.20] {
-            let all = auto(noise, spread, 0.0, &[1.0, FASTER], n);
-            rows.push(vec![
-                noise.name(),
-                format!("{:.0} %", spread * 100.0),
-                percent(said(&all, Verdict::Faster)),
-                percent(said(&all, Verdict::Slower)),
-                percent(said(&all, Verdict::Same)),
-                median_rounds(&all).to_string(),
-            ]);
+            let mut row = vec![noise.name(), format!("{:.0} %", spread * 100.0)];
+            for drift in [0.0, DRIFT] {
+                let all = auto(noise, spread, drift, &[1.0, FASTER], n);
+                row.extend([Verdict::Faster, Verdict::Slower, Verdict::Same].map(|v| percent(said(&all, v))));
+                row.push(median_rounds(&all).to_string());
+            }
+            rows.push(row);
         }
     }
-    markdown(&["noise", "spread", "\"faster\" (right)", "\"slower\"", "\"same\"", "rounds, median"], &rows)
+    let head = ["noise", "spread", "\"faster\" (right)", "\"slower\"", "\"same\"", "rounds, median"];
+    let drifting = ["drift: \"faster\"", "\"slower\"", "\"same\"", "rounds, median"];
+    markdown(&[&head[..], &drifting].concat(), &rows)
 }
 
 fn coverage(n: u64) -> String {
     let rows = for_all(|noise, spread| {
-        let mut cells: Vec<String> = [1.0, 1.02, FASTER]
+        let mut cells: Vec<String> = [(1.0, 0.0), (1.02, 0.0), (FASTER, 0.0), (1.0, DRIFT), (FASTER, DRIFT)]
             .into_iter()
-            .map(|truth| {
-                let all = auto(noise, spread, 0.0, &[1.0, truth], n);
+            .map(|(truth, drift)| {
+                let all = auto(noise, spread, drift, &[1.0, truth], n);
                 percent(share(all.iter().flat_map(|t| &t.comparisons), |c| covers(c, truth)))
             })
             .collect();
@@ -137,7 +138,18 @@ fn coverage(n: u64) -> String {
         cells
     });
     markdown(
-        &["noise", "spread", "ratio 1", "ratio 1.02", "ratio 1.05", "mean", "median", "trimmed mean"],
+        &[
+            "noise",
+            "spread",
+            "ratio 1",
+            "1.02",
+            "1.05",
+            "1, drift",
+            "1.05, drift",
+            "mean",
+            "median",
+            "trimmed mean",
+        ],
         &rows,
     )
 }
@@ -243,6 +255,31 @@ fn drift(n: u64) -> String {
         ]
     });
     markdown(&["spread", "one after the other (t test)", "in rounds"], &rows)
+}
+
+/// Equal targets judged after every round from the fifth on, by a plain paired t test and as the program does.
+fn looking(n: u64) -> String {
+    let rows = SPREADS.map(|spread| {
+        let world = World { noise: Noise::LogNormal, spread, drift: 0.0, horizon: 1.0 };
+        let peeked = trials(n, |seed| peeks(&trial(world, &[1.0, 1.0], Ending::Fixed(MOST_ROUNDS), seed)));
+        let ours = auto(Noise::LogNormal, spread, 0.0, &[1.0, 1.0], n);
+        vec![
+            format!("{:.0} %", spread * 100.0),
+            percent(share(&peeked, |claimed| *claimed)),
+            percent(share(ours.iter().flat_map(|t| &t.comparisons), claims)),
+        ]
+    });
+    markdown(&["spread", "t test after every round", "auto"], &rows)
+}
+
+/// True if a t test claims a difference after any round from the fifth on.
+fn peeks(trial: &Trial) -> bool {
+    let until = |rounds: usize| -> Vec<Series> {
+        let cut = |s: &Series| Series { values: s.values[..rounds].to_vec(), ..s.clone() };
+        trial.series.iter().map(cut).collect()
+    };
+    let rounds = 5..=trial.series[0].values.len();
+    rounds.map(until).any(|s| compare(&s, "0", Pairing::ByRound, AIMS.margin).iter().any(claims))
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ mod tests {
         assert!(ln_bayes_factor(5.0, 1.0, 0.0, 0.0).is_finite(), "no spread is no certainty");
     }
 
-    /// A plain t test looked at after each of 60 rounds is wrong in a third of all cases.
+    /// What a plain t test comes to that is looked at after every round: METHODOLOGY.md, "How sure that is".
     #[test]
     fn who_looks_after_every_round_is_wrong_no_more_often_than_promised() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);

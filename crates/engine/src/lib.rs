@@ -31,6 +31,24 @@ mod worker;
 #[doc(hidden)]
 pub mod parts {
     pub use crate::offsets::Places;
+
+    /// Writes the header of a block to be verified later.
+    pub fn seal(generations: &crate::Generations, block: &mut [u8], offset: u64, generation: u32) {
+        generations.seal(block, offset, generation);
+    }
+
+    /// Checks a block that was sealed.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(
+        generations: &crate::Generations,
+        block: &[u8],
+        offset: u64,
+        expected: u32,
+    ) -> Result<(), String> {
+        generations.check(block, offset, expected)
+    }
 }
 
 pub use clock::monotonic_ns;

@@ -130,8 +130,8 @@ impl Generations {
     }
 }
 
-/// XXH3 of the payload, with the header's fields mixed in afterwards: seeding the hash itself would make it a
-/// third slower.
+/// XXH3 of the payload, with the header's fields mixed in afterwards: seeding the hash itself would make
+/// it slower.
 fn checksum(payload: &[u8], set: u64, offset: u64, generation: u32) -> u64 {
     XxHash3_64::oneshot(payload) ^ set ^ offset.rotate_left(17) ^ u64::from(generation).rotate_left(43)
 }
