@@ -7,6 +7,7 @@
 //! Two types share this layout. [`LatencyRecorder`] is dense and is what a worker writes to;
 //! [`Histogram`] keeps only the occupied buckets and is what is stored, merged and asked.
 
+use integer_encoding::VarInt;
 use serde::{Deserialize, Serialize};
 
 /// Linear sub-buckets per power of two.
@@ -124,13 +125,10 @@ impl LatencyRecorder {
     pub fn finish(&self) -> Histogram {
         let range = self.occupied();
         let start = range.start;
-        let buckets: Vec<(u16, u64)> = self.counts[range]
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0)
-            .map(|(i, &count)| ((start + i) as u16, count))
-            .collect();
-        let count: u64 = buckets.iter().map(|(_, n)| n).sum();
+        let counts = &self.counts[range];
+        let occupied = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let buckets = Buckets::collect(occupied.map(|(i, &count)| (start + i, count)));
+        let count: u64 = counts.iter().sum();
         if count == 0 {
             return Histogram::default();
         }
@@ -138,9 +136,69 @@ impl LatencyRecorder {
     }
 }
 
-/// A finished distribution of latencies in nanoseconds.
-///
-/// The buckets are `(index, count)` in rising order of index, as laid out by [`bucket_bounds`].
+/// Occupied buckets and how many values each holds, in rising order of their index: for each the gap from the one
+/// before and the count, as variable-length integers. A run of hours has millions of them in memory, and most take
+/// two bytes so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Buckets(Box<[u8]>);
+
+impl Buckets {
+    /// From `(index, count)` in rising order of index.
+    fn collect(buckets: impl Iterator<Item = (usize, u64)>) -> Self {
+        let (mut bytes, mut room, mut next) = (Vec::new(), [0; 2 * LONGEST], 0);
+        for (index, count) in buckets {
+            let gap = index - next;
+            if let (gap @ ..128, count @ ..128) = (gap, count) {
+                bytes.extend([gap as u8, count as u8]);
+            } else {
+                let length = gap.encode_var(&mut room);
+                let both = length + count.encode_var(&mut room[length..]);
+                bytes.extend_from_slice(&room[..both]);
+            }
+            next = index + 1;
+        }
+        Self(bytes.into_boxed_slice())
+    }
+
+    /// `(index, count)` in rising order of index.
+    fn iter(&self) -> impl Iterator<Item = (usize, u64)> {
+        let (mut rest, mut next) = (&*self.0, 0);
+        std::iter::from_fn(move || {
+            // Most are so small that each is a byte.
+            let (gap, count, length) = match rest {
+                [gap @ ..128, count @ ..128, ..] => (usize::from(*gap), u64::from(*count), 2),
+                _ => {
+                    let (gap, length) = usize::decode_var(rest)?;
+                    let (count, more) = u64::decode_var(&rest[length..])?;
+                    (gap, count, length + more)
+                }
+            };
+            let index = next + gap;
+            (rest, next) = (&rest[length..], index + 1);
+            Some((index, count))
+        })
+    }
+
+    /// Those of both, with the counts of the same bucket added.
+    fn merged(&self, other: &Self) -> Self {
+        let (mut mine, mut theirs) = (self.iter().peekable(), other.iter().peekable());
+        Self::collect(std::iter::from_fn(|| match (mine.peek().copied(), theirs.peek().copied()) {
+            (Some((a, n)), Some((b, m))) if a == b => {
+                mine.next();
+                theirs.next();
+                Some((a, n.saturating_add(m)))
+            }
+            (Some((a, _)), Some((b, _))) if a > b => theirs.next(),
+            (None, _) => theirs.next(),
+            _ => mine.next(),
+        }))
+    }
+}
+
+/// Bytes of the longest variable-length integer of 64 bits.
+const LONGEST: usize = 10;
+
+/// A finished distribution of latencies in nanoseconds, by the buckets of [`bucket_bounds`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Packed", into = "Packed")]
 pub struct Histogram {
@@ -148,7 +206,7 @@ pub struct Histogram {
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
-    buckets: Vec<(u16, u64)>,
+    buckets: Buckets,
 }
 
 /// Why stored buckets are not a histogram.
@@ -206,8 +264,8 @@ impl Histogram {
 
     /// Occupied buckets as `(smallest value, largest value, count)`, ascending, in nanoseconds.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        self.buckets.iter().map(|&(index, count)| {
-            let (low, high) = bucket_bounds(usize::from(index));
+        self.buckets.iter().map(|(index, count)| {
+            let (low, high) = bucket_bounds(index);
             (low, high, count)
         })
     }
@@ -236,10 +294,10 @@ impl Histogram {
             return Some(self.max_ns);
         }
         let mut seen = 0;
-        for &(index, count) in &self.buckets {
+        for (index, count) in self.buckets.iter() {
             seen += count;
             if seen >= rank {
-                return Some(bucket_middle(usize::from(index)).clamp(self.min_ns, self.max_ns));
+                return Some(bucket_middle(index).clamp(self.min_ns, self.max_ns));
             }
         }
         Some(self.max_ns)
@@ -254,31 +312,7 @@ impl Histogram {
             self.clone_from(other);
             return;
         }
-        let mut merged = Vec::with_capacity(self.buckets.len() + other.buckets.len());
-        let (mut mine, mut theirs) = (self.buckets.iter().peekable(), other.buckets.iter().peekable());
-        loop {
-            match (mine.peek(), theirs.peek()) {
-                (Some(&&(a, n)), Some(&&(b, m))) if a == b => {
-                    merged.push((a, n.saturating_add(m)));
-                    mine.next();
-                    theirs.next();
-                }
-                (Some(&&(a, n)), Some(&&(b, _))) if a < b => {
-                    merged.push((a, n));
-                    mine.next();
-                }
-                (Some(&&entry), None) => {
-                    merged.push(entry);
-                    mine.next();
-                }
-                (_, Some(&&entry)) => {
-                    merged.push(entry);
-                    theirs.next();
-                }
-                (None, None) => break,
-            }
-        }
-        self.buckets = merged;
+        self.buckets = self.buckets.merged(&other.buckets);
         self.count = self.count.saturating_add(other.count);
         self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns);
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -298,12 +332,10 @@ struct Packed {
 
 impl From<Histogram> for Packed {
     fn from(histogram: Histogram) -> Self {
-        let mut b = Vec::with_capacity(histogram.buckets.len() * 2);
-        let mut next = 0;
-        for (index, count) in histogram.buckets {
-            b.push(u64::from(index) - next);
-            b.push(count);
-            next = u64::from(index) + 1;
+        let (mut b, mut next) = (Vec::new(), 0);
+        for (index, count) in histogram.buckets.iter() {
+            b.extend([(index - next) as u64, count]);
+            next = index + 1;
         }
         Self { min: histogram.min_ns, max: histogram.max_ns, sum: histogram.sum_ns, b }
     }
@@ -325,16 +357,17 @@ impl TryFrom<Packed> for Histogram {
                 return Err(HistogramError::BadCount);
             }
             total = total.checked_add(pair[1]).ok_or(HistogramError::BadCount)?;
-            buckets.push((index as u16, pair[1]));
+            buckets.push((index as usize, pair[1]));
             next = index + 1;
         }
         let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
             return Ok(Self::default());
         };
-        let in_bucket = |ns: u64, index: u16| bucket_of(ns) == usize::from(index);
-        if !in_bucket(packed.min, first.0) || !in_bucket(packed.max, last.0) || packed.min > packed.max {
+        let in_outer = bucket_of(packed.min) == first.0 && bucket_of(packed.max) == last.0;
+        if !in_outer || packed.min > packed.max {
             return Err(HistogramError::BadBounds { min_ns: packed.min, max_ns: packed.max });
         }
+        let buckets = Buckets::collect(buckets.into_iter());
         Ok(Self { count: total, sum_ns: packed.sum, min_ns: packed.min, max_ns: packed.max, buckets })
     }
 }
