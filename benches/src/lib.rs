@@ -13,6 +13,7 @@ pub mod measured;
 pub mod peers;
 pub mod scaling;
 pub mod setting;
+mod slow_file;
 pub mod stamps;
 pub mod table;
 pub mod telemetry;

@@ -1,174 +1,17 @@
-//! What programs report against what really happened: a file whose every read takes a chosen time, by a
-//! server in user space that keeps the times that it really took.
-//!
-//! The file may be opened for writing, as sysbench does with all its files, but there is no writing: the server
-//! does not know the request.
+//! What programs report against what really happened: reads of a file whose server keeps the times they really took.
 
-use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::path::Path;
+use std::time::Duration;
 
-use fuser::{
-    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo,
-    LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, Request,
-};
 use serde_json::Value;
 
 use crate::contenders::Programs;
-use crate::measured;
 use crate::setting::{Setting, turns};
+use crate::slow_file::{Delay, FILE_BYTES, SlowFile};
 use crate::table::{Values, markdown};
 
-const FILE_BYTES: u64 = 64 << 20;
-/// The name under which sysbench looks for the first of its files, in its working directory.
-const FILE_NAME: &str = "test_file.0";
 const SECONDS: u32 = 2;
-
-/// How long reads take.
-#[derive(Clone, Copy, Debug)]
-enum Delay {
-    Fixed(Duration),
-    /// Nine of ten take the first, one of ten the second.
-    TwoModes(Duration, Duration),
-    /// All take the first, but that which begins so long after the first read takes the last.
-    Stall(Duration, Duration, Duration),
-}
-
-/// What the server knows.
-#[derive(Debug)]
-struct State {
-    delay: Delay,
-    reads: u64,
-    began: Option<Instant>,
-    stalled: bool,
-    /// Nanoseconds that each read took.
-    took_ns: Vec<u64>,
-}
-
-impl State {
-    fn new(delay: Delay) -> Self {
-        Self { delay, reads: 0, began: None, stalled: false, took_ns: Vec::new() }
-    }
-
-    fn next(&mut self) -> Duration {
-        self.reads += 1;
-        let began = *self.began.get_or_insert_with(Instant::now);
-        match self.delay {
-            Delay::Fixed(delay) => delay,
-            Delay::TwoModes(_, slow) if self.reads.is_multiple_of(10) => slow,
-            Delay::TwoModes(fast, _) => fast,
-            Delay::Stall(_, after, stall) if !self.stalled && began.elapsed() >= after => {
-                self.stalled = true;
-                stall
-            }
-            Delay::Stall(base, ..) => base,
-        }
-    }
-}
-
-/// A filesystem with one file.
-struct SlowFile(Arc<Mutex<State>>);
-
-fn attributes(ino: u64) -> FileAttr {
-    FileAttr {
-        ino: INodeNo(ino),
-        size: if ino == 2 { FILE_BYTES } else { 0 },
-        blocks: FILE_BYTES / 512,
-        atime: UNIX_EPOCH,
-        mtime: UNIX_EPOCH,
-        ctime: UNIX_EPOCH,
-        crtime: UNIX_EPOCH,
-        kind: if ino == 2 { FileType::RegularFile } else { FileType::Directory },
-        perm: 0o755,
-        nlink: 1,
-        uid: 0,
-        gid: 0,
-        rdev: 0,
-        flags: 0,
-        blksize: 4096,
-    }
-}
-
-const KEPT: Duration = Duration::from_secs(3600);
-
-impl Filesystem for SlowFile {
-    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        if name == FILE_NAME {
-            reply.entry(&KEPT, &attributes(2), fuser::Generation(0));
-        } else {
-            reply.error(Errno::ENOENT);
-        }
-    }
-
-    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&KEPT, &attributes(u64::from(ino)));
-    }
-
-    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        // No page cache: every read comes here.
-        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
-    }
-
-    fn read(
-        &self,
-        _: &Request,
-        _: INodeNo,
-        _: FileHandle,
-        _: u64,
-        size: u32,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyData,
-    ) {
-        let began = Instant::now();
-        let Ok(mut state) = self.0.lock() else { return reply.error(Errno::EIO) };
-        let delay = state.next();
-        if delay > Duration::from_millis(5) {
-            std::thread::sleep(delay);
-        }
-        while began.elapsed() < delay {
-            std::hint::spin_loop();
-        }
-        state.took_ns.push(began.elapsed().as_nanos() as u64);
-        drop(state);
-        reply.data(&vec![0; size as usize]);
-    }
-}
-
-/// The mounted file, and the way to its server.
-struct Target {
-    state: Arc<Mutex<State>>,
-    file: PathBuf,
-    /// Unmounts when dropped, which has to be before the directory is removed.
-    _session: BackgroundSession,
-    scratch: tempfile::TempDir,
-}
-
-impl Target {
-    fn mount(place: &Path) -> io::Result<Self> {
-        let scratch = tempfile::tempdir_in(place)?;
-        let point = scratch.path().join("mount");
-        std::fs::create_dir(&point)?;
-        let state = Arc::new(Mutex::new(State::new(Delay::Fixed(Duration::ZERO))));
-        let mut config = Config::default();
-        config.mount_options.push(MountOption::FSName("lodestone-truth".to_owned()));
-        let session = fuser::spawn_mount(SlowFile(Arc::clone(&state)), &point, &config)?;
-        Ok(Self { state, file: point.join(FILE_NAME), _session: session, scratch })
-    }
-
-    /// Runs a program against a delay: what it printed, and what the reads really took, sorted.
-    fn run(&self, delay: Delay, (program, line): &(String, String)) -> io::Result<(String, Vec<u64>)> {
-        let poisoned = |_| io::Error::other("the server has panicked");
-        *self.state.lock().map_err(poisoned)? = State::new(delay);
-        let line: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let cost = measured::run(program, &line)?;
-        let mut took = std::mem::take(&mut self.state.lock().map_err(poisoned)?.took_ns);
-        took.sort_unstable();
-        Ok((cost.stdout, took))
-    }
-}
 
 /// Mean, median and 99th percentile in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -264,7 +107,7 @@ impl Contender {
         Self { name, command, read, told: none(), above: none(), trouble: None }
     }
 
-    fn one_turn(&mut self, target: &Target, delay: Delay) -> io::Result<()> {
+    fn one_turn(&mut self, target: &SlowFile, delay: Delay) -> io::Result<()> {
         let (stdout, took) = target.run(delay, &self.command)?;
         let told = (self.read)(&stdout)
             .ok_or_else(|| io::Error::other(format!("its output has no latencies: {stdout}")))?;
@@ -300,7 +143,7 @@ fn microseconds(us: f64) -> String {
     if us.is_nan() { "–".to_owned() } else { format!("{us:.1}") }
 }
 
-fn lodestone(programs: &Programs, target: &Target, engine: &str, options: &str) -> Contender {
+fn lodestone(programs: &Programs, target: &SlowFile, engine: &str, options: &str) -> Contender {
     let (file, store) = (target.file.display(), target.scratch.path().join("store"));
     let line = format!(
         "run {file} --store {} --rw randread --bs 4k --direct false --cache warm --rounds 1 --json --quiet \
@@ -310,7 +153,7 @@ fn lodestone(programs: &Programs, target: &Target, engine: &str, options: &str) 
     Contender::new(format!("lodestone, {engine}"), (programs.lodestone(), line), Figures::of_lodestone)
 }
 
-fn fio(programs: &Programs, target: &Target, engine: &str, options: &str) -> Contender {
+fn fio(programs: &Programs, target: &SlowFile, engine: &str, options: &str) -> Contender {
     let line = format!(
         "--name=a --filename={} --rw=randread --bs=4k --time_based --invalidate=0 --lat_percentiles=1 \
          --output-format=json --ioengine={engine} {options}",
@@ -319,7 +162,7 @@ fn fio(programs: &Programs, target: &Target, engine: &str, options: &str) -> Con
     Contender::new(format!("fio, {engine}"), (programs.fio(), line), Figures::of_fio)
 }
 
-fn sysbench(programs: &Programs, target: &Target, options: &str) -> Contender {
+fn sysbench(programs: &Programs, target: &SlowFile, options: &str) -> Contender {
     let directory = target.file.parent().unwrap_or(Path::new("."));
     let line = format!(
         "--chdir={} {} fileio --file-total-size={FILE_BYTES} --file-num=1 --file-test-mode=rndrd \
@@ -330,7 +173,7 @@ fn sysbench(programs: &Programs, target: &Target, options: &str) -> Contender {
     Contender::new("sysbench".to_owned(), ("env".to_owned(), line), Figures::of_sysbench)
 }
 
-fn ioping(programs: &Programs, target: &Target, options: &str) -> Contender {
+fn ioping(programs: &Programs, target: &SlowFile, options: &str) -> Contender {
     let program = programs.ioping.display().to_string();
     let line = format!("-C -B -q -s 4k -S {FILE_BYTES} {options} {}", target.file.display());
     Contender::new("ioping".to_owned(), (program, line), Figures::of_ioping)
@@ -339,7 +182,7 @@ fn ioping(programs: &Programs, target: &Target, options: &str) -> Contender {
 const ENGINES: [&str; 3] = ["psync", "io_uring", "libaio"];
 
 /// Everybody, one read after the other.
-fn closed_loops(programs: &Programs, target: &Target) -> Vec<Contender> {
+fn closed_loops(programs: &Programs, target: &SlowFile) -> Vec<Contender> {
     let mut all: Vec<Contender> = Vec::new();
     for engine in ENGINES {
         all.push(lodestone(programs, target, engine, &format!("--runtime {SECONDS}s")));
@@ -351,7 +194,7 @@ fn closed_loops(programs: &Programs, target: &Target) -> Vec<Contender> {
 }
 
 /// Everybody, with reads offered at a rate, and room for a backlog where a program has any.
-fn open_loops(programs: &Programs, target: &Target) -> Vec<Contender> {
+fn open_loops(programs: &Programs, target: &SlowFile) -> Vec<Contender> {
     let mut all: Vec<Contender> = Vec::new();
     for (engine, depth) in ENGINES.into_iter().zip([1, 1024, 1024]) {
         let options =
@@ -371,7 +214,7 @@ fn open_loops(programs: &Programs, target: &Target) -> Vec<Contender> {
 /// # Errors
 /// There is no FUSE here, or nothing can be made in the place.
 pub fn truth(setting: &Setting) -> io::Result<String> {
-    let target = Target::mount(&setting.turns.place)?;
+    let target = SlowFile::mount(&setting.turns.place)?;
     let (programs, rounds) = (&setting.programs, setting.turns.rounds);
     let (us, ms) = (Duration::from_micros, Duration::from_millis);
     let mut text = String::new();
@@ -396,7 +239,7 @@ pub fn truth(setting: &Setting) -> io::Result<String> {
     Ok(format!("{text}### {title}\n\n{table}"))
 }
 
-fn measure(mut contenders: Vec<Contender>, target: &Target, delay: Delay, rounds: u32) -> Vec<Contender> {
+fn measure(mut contenders: Vec<Contender>, target: &SlowFile, delay: Delay, rounds: u32) -> Vec<Contender> {
     for turn in turns(rounds, contenders.len()) {
         let contender = &mut contenders[turn];
         if contender.trouble.is_none() {

@@ -1,0 +1,193 @@
+//! A file whose every read takes a chosen time, by a server in user space that keeps the times that it really took.
+//!
+//! The file may be opened for writing, as sysbench does with all its files, but there is no writing: the server
+//! does not know the request.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo,
+    LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, Request,
+};
+
+use crate::measured;
+
+/// Its size in bytes.
+pub const FILE_BYTES: u64 = 64 << 20;
+/// The name under which sysbench looks for the first of its files, in its working directory.
+const FILE_NAME: &str = "test_file.0";
+/// How long reads take.
+#[derive(Clone, Copy, Debug)]
+pub enum Delay {
+    Fixed(Duration),
+    /// Nine of ten take the first, one of ten the second.
+    TwoModes(Duration, Duration),
+    /// All take the first, but that which begins so long after the first read takes the last.
+    Stall(Duration, Duration, Duration),
+}
+
+/// What the server knows.
+#[derive(Debug)]
+struct State {
+    delay: Delay,
+    reads: u64,
+    /// When the first read came.
+    began: Option<Instant>,
+    stalled: bool,
+    /// Nanoseconds that each read took.
+    took_ns: Vec<u64>,
+}
+
+impl State {
+    fn new(delay: Delay) -> Self {
+        Self { delay, reads: 0, began: None, stalled: false, took_ns: Vec::new() }
+    }
+
+    fn next(&mut self) -> Duration {
+        self.reads += 1;
+        let began = *self.began.get_or_insert_with(Instant::now);
+        match self.delay {
+            Delay::Fixed(delay) => delay,
+            Delay::TwoModes(_, slow) if self.reads.is_multiple_of(10) => slow,
+            Delay::TwoModes(fast, _) => fast,
+            Delay::Stall(_, after, stall) if !self.stalled && began.elapsed() >= after => {
+                self.stalled = true;
+                stall
+            }
+            Delay::Stall(base, ..) => base,
+        }
+    }
+}
+
+/// A filesystem with one file.
+struct Server(Arc<Mutex<State>>);
+
+fn attributes(ino: u64) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(ino),
+        size: if ino == 2 { FILE_BYTES } else { 0 },
+        blocks: FILE_BYTES / 512,
+        atime: UNIX_EPOCH,
+        mtime: UNIX_EPOCH,
+        ctime: UNIX_EPOCH,
+        crtime: UNIX_EPOCH,
+        kind: if ino == 2 { FileType::RegularFile } else { FileType::Directory },
+        perm: 0o755,
+        nlink: 1,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        flags: 0,
+        blksize: 4096,
+    }
+}
+
+const KEPT: Duration = Duration::from_secs(3600);
+
+impl Filesystem for Server {
+    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if name == FILE_NAME {
+            reply.entry(&KEPT, &attributes(2), fuser::Generation(0));
+        } else {
+            reply.error(Errno::ENOENT);
+        }
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&KEPT, &attributes(u64::from(ino)));
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        // No page cache: every read comes here.
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        _: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let began = Instant::now();
+        let Ok(mut state) = self.0.lock() else { return reply.error(Errno::EIO) };
+        let delay = state.next();
+        if delay > Duration::from_millis(5) {
+            std::thread::sleep(delay);
+        }
+        while began.elapsed() < delay {
+            std::hint::spin_loop();
+        }
+        state.took_ns.push(began.elapsed().as_nanos() as u64);
+        drop(state);
+        reply.data(&vec![0; size as usize]);
+    }
+}
+
+/// The mounted file, and the way to its server.
+pub struct SlowFile {
+    state: Arc<Mutex<State>>,
+    /// Its path.
+    pub file: PathBuf,
+    /// Unmounts when dropped, which has to be before the directory is removed.
+    _session: BackgroundSession,
+    /// The directory that the mount point is in.
+    pub scratch: tempfile::TempDir,
+}
+
+impl SlowFile {
+    /// Mounts the file in a directory of its own below `place`.
+    ///
+    /// # Errors
+    /// The kernel's, if FUSE cannot be had.
+    pub fn mount(place: &Path) -> io::Result<Self> {
+        let scratch = tempfile::tempdir_in(place)?;
+        let point = scratch.path().join("mount");
+        std::fs::create_dir(&point)?;
+        let state = Arc::new(Mutex::new(State::new(Delay::Fixed(Duration::ZERO))));
+        let mut config = Config::default();
+        config.mount_options.push(MountOption::FSName("lodestone-truth".to_owned()));
+        let session = fuser::spawn_mount(Server(Arc::clone(&state)), &point, &config)?;
+        Ok(Self { state, file: point.join(FILE_NAME), _session: session, scratch })
+    }
+
+    /// Runs a program against a delay: what it printed, and what the reads really took, sorted.
+    ///
+    /// # Errors
+    /// The program's.
+    pub fn run(&self, delay: Delay, (program, line): &(String, String)) -> io::Result<(String, Vec<u64>)> {
+        *self.state()? = State::new(delay);
+        let line: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let cost = measured::run(program, &line)?;
+        let mut took = std::mem::take(&mut self.state()?.took_ns);
+        took.sort_unstable();
+        Ok((cost.stdout, took))
+    }
+
+    /// The time from the start of a program to its first read of the file.
+    ///
+    /// # Errors
+    /// The program's, or that it read nothing.
+    pub fn time_to_first_read(&self, program: &str, args: &[String]) -> io::Result<Duration> {
+        *self.state()? = State::new(Delay::Fixed(Duration::ZERO));
+        let began = Instant::now();
+        let output = Command::new(program).args(args).stdin(Stdio::null()).output()?;
+        let first = self.state()?.began.filter(|_| output.status.success());
+        let failed =
+            || io::Error::other(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        Ok(first.ok_or_else(failed)?.duration_since(began))
+    }
+
+    fn state(&self) -> io::Result<MutexGuard<'_, State>> {
+        self.state.lock().map_err(|_| io::Error::other("the server has panicked"))
+    }
+}
