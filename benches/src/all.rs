@@ -62,8 +62,8 @@ const SECTIONS: &[Section] = &[
     Section {
         title: "Memory and start",
         command: "footprint --fio-source FIO --place DIR",
-        about: "A run of the suite `quick` (1 MiB blocks at depth 8 among others) beside one fio job of 4 KiB blocks \
-                at depth 32; the start is up to the first submission to a ring, under strace.",
+        about: "The suite `quick` (1 MiB blocks at depth 8 among others) beside a fio job as people write it and one with \
+                the same buffers; the start is up to the first read of a file whose server sees it come.",
         table: footprint,
     },
     Section {
