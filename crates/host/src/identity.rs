@@ -93,7 +93,8 @@ mod tests {
         let file = directory.path().join("device-tree/model");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, "Raspberry Pi 5 Model B Rev 1.0\0").unwrap();
-        let roots = Roots { proc: directory.path().into(), sys: directory.path().into() };
+        let roots =
+            Roots { proc: directory.path().into(), sys: directory.path().into(), programs: Vec::new() };
         assert_eq!(board(&roots).unwrap(), "Raspberry Pi 5 Model B Rev 1.0");
     }
 

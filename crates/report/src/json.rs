@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use analyse::{Analysis, HourFigure, HoursVerdict, Look, Summary, TargetByHour};
-use model::{Comparison, Finding, Measurement, RepeatOutcome, Run, Target};
+use model::{Comparison, Finding, Host, Layer, Measurement, RepeatOutcome, Run, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,6 +85,8 @@ pub struct HostFacts {
     pub board: Option<String>,
     /// Operating system.
     pub os: Option<String>,
+    /// What else bears on figures: clocks, governor, virtualisation, limits.
+    pub facts: std::collections::BTreeMap<String, String>,
 }
 
 /// A target.
@@ -375,7 +377,7 @@ pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
 }
 
 /// The serialised form of an enum without content, which is a word.
-fn word(value: &impl Serialize) -> String {
+pub(crate) fn word(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),
@@ -390,21 +392,10 @@ fn path_text(path: &Path) -> String {
 pub fn run_facts(run: &Run) -> RunFacts {
     let started = &run.started;
     let at = jiff::Timestamp::from_nanosecond(i128::from(started.started_unix_ns)).unwrap_or_default();
-    let host = &started.host;
     RunFacts {
         id: started.id.clone(),
         started: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        host: HostFacts {
-            id: host.id.clone(),
-            name: host.name.clone(),
-            kernel: host.kernel.clone(),
-            architecture: host.architecture.clone(),
-            cpu: host.cpu.clone(),
-            cpus: host.cpus,
-            memory: host.memory_bytes,
-            board: host.board.clone(),
-            os: host.os.clone(),
-        },
+        host: host_facts(&started.host),
         version: started.version.clone(),
         suite: started.plan.suite.clone(),
         plan: started.plan.id.clone(),
@@ -412,6 +403,32 @@ pub fn run_facts(run: &Run) -> RunFacts {
         command: started.command.clone(),
         outcome: run.finished.as_ref().map(|f| word(&f.outcome)),
         seconds: run.finished.as_ref().map(|f| f.at_ns as f64 / 1e9),
+    }
+}
+
+/// The machine.
+pub(crate) fn host_facts(host: &Host) -> HostFacts {
+    HostFacts {
+        id: host.id.clone(),
+        name: host.name.clone(),
+        kernel: host.kernel.clone(),
+        architecture: host.architecture.clone(),
+        cpu: host.cpu.clone(),
+        cpus: host.cpus,
+        memory: host.memory_bytes,
+        board: host.board.clone(),
+        os: host.os.clone(),
+        facts: host.facts.clone(),
+    }
+}
+
+/// A layer.
+pub(crate) fn layer_facts(layer: &Layer) -> LayerFacts {
+    LayerFacts {
+        kind: word(&layer.kind),
+        name: layer.name.clone(),
+        level: layer.level,
+        facts: layer.facts.clone(),
     }
 }
 
@@ -425,16 +442,7 @@ fn target_facts(run: &Run, target: &Target) -> TargetFacts {
         size: target.size_bytes,
         laid_out: (bytes > 0).then_some(bytes),
         layout_seconds: (bytes > 0).then_some(ns as f64 / 1e9),
-        stack: target
-            .stack
-            .iter()
-            .map(|l| LayerFacts {
-                kind: word(&l.kind),
-                name: l.name.clone(),
-                level: l.level,
-                facts: l.facts.clone(),
-            })
-            .collect(),
+        stack: target.stack.iter().map(layer_facts).collect(),
     }
 }
 

@@ -12,8 +12,10 @@ mod document;
 mod figures;
 mod grid;
 pub mod json;
+mod layer_words;
 mod markdown;
 mod run_document;
+mod targets;
 mod telemetry;
 mod text;
 
@@ -23,6 +25,9 @@ pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, To
 pub use figures::{Units, display_iops, display_ns, display_rate};
 pub use markdown::markdown;
 pub use run_document::{RunView, comparison_document, run_document, when};
+pub use targets::{
+    CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,
+};
 pub use telemetry::{
     TELEMETRY_SCHEMA, TelemetryExport, TelemetryFacts, telemetry_csv, telemetry_document, telemetry_export,
     telemetry_schema,

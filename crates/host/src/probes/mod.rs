@@ -34,6 +34,7 @@ use crate::Roots;
 use book::{Book, Look};
 use kernel_file::KernelFile;
 
+pub(crate) use disk_temperature::disk_sensors;
 pub(crate) use throttling::throttled_now;
 
 /// All probes, in the order in which they look.
