@@ -11,7 +11,7 @@ use std::time::Duration;
 use model::{Candidate, Inventory, Layer, LayerKind, TargetKind, fact};
 
 use crate::mounts::{Mount, device_number, mounts};
-use crate::smart::{Unknown, add_health, add_temperature};
+use crate::smart::{Unknown, add_once};
 use crate::stack::{device_of_node, entries, place_of, stack_of_device, stack_of_mount, stack_of_path};
 use crate::target::TargetError;
 use crate::{Roots, identify, read_line};
@@ -89,20 +89,7 @@ pub fn inventory_of(roots: &Roots, paths: &[PathBuf]) -> Result<Inventory, Targe
 
 /// Asks for health once for each disk, however many stacks it is in, and says what could not be seen.
 fn finish(roots: &Roots, mut candidates: Vec<Candidate>, left_out: usize) -> Inventory {
-    let mut known: BTreeMap<String, Layer> = BTreeMap::new();
-    let mut unknown = Vec::new();
-    for layer in candidates.iter_mut().flat_map(|candidate| &mut candidate.stack) {
-        match known.get(&layer.name) {
-            Some(seen) if seen.device == layer.device => layer.facts = seen.facts.clone(),
-            _ => {
-                unknown.extend(add_health(roots, std::slice::from_mut(layer)));
-                add_temperature(roots, std::slice::from_mut(layer));
-                if layer.device.is_some() {
-                    known.insert(layer.name.clone(), layer.clone());
-                }
-            }
-        }
-    }
+    let unknown = add_once(roots, candidates.iter_mut().flat_map(|candidate| &mut candidate.stack));
     let unseen = unseen(&candidates, &unknown);
     Inventory { host: identify(roots), candidates, left_out, unseen }
 }

@@ -14,6 +14,7 @@ mod counters;
 mod identity;
 mod inventory;
 mod limits;
+mod machine;
 mod mounts;
 mod object;
 mod occupants;

@@ -28,9 +28,30 @@ pub(crate) enum Unknown {
     Silent,
 }
 
+/// Adds health and temperature to the disks among these layers, asking each disk once in however many stacks it is.
+/// Returns for each disk of which nothing was learnt of its health why.
+pub(crate) fn add_once<'a>(
+    roots: &Roots,
+    layers: impl Iterator<Item = &'a mut Layer>,
+) -> Vec<(String, Unknown)> {
+    let mut known: BTreeMap<(u32, u32), BTreeMap<String, String>> = BTreeMap::new();
+    let mut unknown = Vec::new();
+    for layer in layers {
+        let Some(device) = layer.device else { continue };
+        if let Some(facts) = known.get(&device) {
+            layer.facts = facts.clone();
+            continue;
+        }
+        unknown.extend(add_health(roots, std::slice::from_mut(layer)));
+        add_temperature(roots, std::slice::from_mut(layer));
+        known.insert(device, layer.facts.clone());
+    }
+    unknown
+}
+
 /// Adds what the disks among these layers say of their health. Sleeping disks are left asleep. Returns for each disk
 /// of which nothing was learnt why.
-pub(crate) fn add_health(roots: &Roots, layers: &mut [Layer]) -> Vec<(String, Unknown)> {
+fn add_health(roots: &Roots, layers: &mut [Layer]) -> Vec<(String, Unknown)> {
     let mut unknown = Vec::new();
     for layer in layers.iter_mut().filter(|layer| is_asked_for_health(layer)) {
         match health(roots, &layer.name) {
@@ -59,7 +80,7 @@ fn health(roots: &Roots, disk: &str) -> Result<BTreeMap<String, String>, Unknown
 
 /// The facts in what smartctl says. Its exit code is a set of flags of which some are only about the past, so the text
 /// alone decides.
-pub(crate) fn parse(json: &str) -> Result<BTreeMap<String, String>, Unknown> {
+fn parse(json: &str) -> Result<BTreeMap<String, String>, Unknown> {
     let json: Value = serde_json::from_str(json).map_err(|_| Unknown::Silent)?;
     if let Some(known) = complaint(&json) {
         return known;
@@ -119,7 +140,7 @@ fn attribute(json: &Value, id: u64) -> Option<String> {
 }
 
 /// Degrees Celsius of the disk's own sensor by the kernel's hwmon, for those that smartctl did not ask.
-pub(crate) fn add_temperature(roots: &Roots, layers: &mut [Layer]) {
+fn add_temperature(roots: &Roots, layers: &mut [Layer]) {
     for layer in layers.iter_mut().filter(|layer| is_asked_for_health(layer)) {
         if layer.facts.contains_key(fact::TEMPERATURE) || layer.facts.contains_key(fact::SLEEPING) {
             continue;

@@ -70,8 +70,8 @@ struct Writer {
     out: String,
     units: Units,
     style: TextStyle,
-    /// Devices that have been described.
-    told: BTreeSet<(u32, u32)>,
+    /// Devices and mount points that have been described.
+    told: BTreeSet<String>,
 }
 
 impl Writer {
@@ -127,11 +127,7 @@ impl Writer {
         rails.push_str(rail(level));
         // The rail to the first layer beneath begins below the name.
         rails.push(if stack.get(at + 1).is_some_and(|next| next.level > layer.level) { '│' } else { ' ' });
-        let again = layer.device.is_some_and(|device| !self.told.insert(device));
-        let lines = match again {
-            true => vec![vec![Phrase { text: "described above".to_owned(), tone: Tone::Dim }]],
-            false => describe(layer, self.units),
-        };
+        let lines = self.lines(layer);
         let available = self.style.width.saturating_sub(offset).max(NARROWEST);
         let lines: Vec<Vec<Phrase>> = lines.into_iter().flat_map(|line| broken(line, available)).collect();
         self.paint(&first, Style::new().dimmed());
@@ -152,6 +148,24 @@ impl Writer {
         }
         if lines.is_empty() {
             self.end_line();
+        }
+    }
+
+    /// What is said of a layer: all of it the first time.
+    fn lines(&mut self, layer: &Layer) -> Vec<Vec<Phrase>> {
+        let dim = |text: String| Phrase { text, tone: Tone::Dim };
+        let point = layer.facts.get(fact::MOUNT_POINT).filter(|_| layer.device.is_none());
+        let which = layer.device.map(|(major, minor)| format!("{major}:{minor}")).or_else(|| point.cloned());
+        let again = which.is_some_and(|which| !self.told.insert(which));
+        match (again, point) {
+            (true, Some(point)) => vec![vec![dim(format!("at {point}, described above"))]],
+            (true, None) => vec![vec![dim("described above".to_owned())]],
+            (false, Some(point)) if layer.level > 0 => {
+                let mut lines = describe(layer, self.units);
+                lines.insert(0, vec![Phrase { text: format!("at {point}"), tone: Tone::Plain }]);
+                lines
+            }
+            (false, _) => describe(layer, self.units),
         }
     }
 
