@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use analyse::{Analysis, HourFigure, HoursVerdict, Look, Summary, TargetByHour};
+use analyse::{Analysis, Difference, HourFigure, HoursVerdict, Look, Summary, TargetByHour, differences};
 use model::{Comparison, Finding, Host, Layer, Measurement, RepeatOutcome, Run, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -292,6 +292,25 @@ pub struct ComparisonExport {
     pub summaries: Vec<SummaryFacts>,
     /// The hours of the day, for each target of three runs or more of one plan on one machine, step by step.
     pub by_hour: Vec<ByHourFacts>,
+    /// What differs between the circumstances of the first run and those of each other one.
+    pub circumstances: Vec<CircumstanceFacts>,
+}
+
+/// One thing that was different in a run.
+#[derive(Serialize, JsonSchema)]
+pub struct CircumstanceFacts {
+    /// The run that is set against the first.
+    pub run: String,
+    /// The target's name in it; `null` if it is about the machine.
+    pub target: Option<String>,
+    /// The layer of the target's stack, or the sensor.
+    pub layer: Option<String>,
+    /// What it is: the name of a fact, or `kernel`, `memory`, `stack`, `temperature` and the like.
+    pub what: String,
+    /// What it was in the first run, in the fact's own unit.
+    pub before: String,
+    /// What it was in this one.
+    pub after: String,
 }
 
 /// The hours of the day in one step on one target.
@@ -538,7 +557,22 @@ pub fn comparison_export(
         comparisons: comparisons.iter().map(comparison_facts).collect(),
         summaries: summaries.iter().map(summary_facts).collect(),
         by_hour: by_hour.iter().flat_map(by_hour_facts).collect(),
+        circumstances: circumstances(runs),
     }
+}
+
+fn circumstances(runs: &[&Run]) -> Vec<CircumstanceFacts> {
+    let Some((first, others)) = runs.split_first() else { return Vec::new() };
+    let facts = |run: &Run, d: Difference| CircumstanceFacts {
+        run: run.started.id.clone(),
+        target: d.target,
+        layer: d.layer,
+        what: d.what,
+        before: d.before,
+        after: d.after,
+    };
+    let of_run = |run: &&Run| differences(first, run).into_iter().map(|d| facts(run, d)).collect::<Vec<_>>();
+    others.iter().flat_map(of_run).collect()
 }
 
 fn by_hour_facts(target: &TargetByHour) -> impl Iterator<Item = ByHourFacts> {

@@ -7,6 +7,7 @@
 //!   and what has a meaning in Markdown or CSV is escaped.
 
 mod by_hour;
+mod circumstances;
 mod csv;
 mod document;
 mod figures;
