@@ -119,8 +119,12 @@ fn virtualisation(roots: &Roots) -> Option<String> {
 
 /// The kind of container, by what its manager leaves in it or by what the root filesystem lies on.
 fn container(roots: &Roots, root: &Path) -> Option<String> {
+    let table = mounts(roots);
+    let lowest = table.iter().rfind(|mount| mount.point == Path::new("/"));
+    // An image that was made for containers keeps its mark when a machine of its own is started from it.
+    let whole_device = lowest.is_some_and(|mount| mount.device.0 != 0 && mount.root == Path::new("/"));
     for (mark, kind) in [(".dockerenv", "docker"), ("run/.containerenv", "podman")] {
-        if root.join(mark).exists() {
+        if root.join(mark).exists() && !whole_device {
             return Some(kind.to_owned());
         }
     }
@@ -132,11 +136,11 @@ fn container(roots: &Roots, root: &Path) -> Option<String> {
     if let Some(kind) = told {
         return Some(String::from_utf8_lossy(kind).into_owned());
     }
-    let table = mounts(roots);
-    let root = table.iter().rfind(|mount| mount.point == Path::new("/"))?;
-    let options = root.options.join(",");
+    let options = lowest?.options.join(",");
     let mark = [("/docker/", "docker"), ("/containerd/", "containerd"), ("/containers/storage/", "podman")];
-    let found = mark.iter().find(|(mark, _)| root.kind == "overlay" && options.contains(mark));
+    let found = mark
+        .iter()
+        .find(|(mark, _)| lowest.is_some_and(|mount| mount.kind == "overlay") && options.contains(mark));
     found.map(|(_, kind)| (*kind).to_owned())
 }
 
@@ -222,6 +226,9 @@ mod tests {
         assert_eq!(kind().unwrap(), "lxc");
         tree.file("root/run/.containerenv", "");
         assert_eq!(kind().unwrap(), "podman");
+        tree.file("proc/1/environ", "");
+        tree.file("proc/self/mountinfo", "1 0 254:0 / / rw - ext4 /dev/vda rw\n");
+        assert_eq!(kind(), None, "a virtual machine that was started from such an image");
     }
 
     #[test]
