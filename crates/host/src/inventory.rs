@@ -165,7 +165,7 @@ fn filesystem(roots: &Roots, mut points: Vec<&Mount>) -> Option<Candidate> {
     });
     let looked = space(&points[0].point);
     let best = match &looked {
-        Some(space) if !space.is_directory => *points.iter().find(|m| m.point.is_dir())?,
+        Ok(space) if !space.is_directory => *points.iter().find(|m| m.point.is_dir())?,
         _ => points[0],
     };
     let mut also: Vec<PathBuf> =
@@ -173,16 +173,16 @@ fn filesystem(roots: &Roots, mut points: Vec<&Mount>) -> Option<Candidate> {
     also.dedup();
     let read_only = best.options.iter().any(|option| option == "ro");
     let remark = match &looked {
-        None => Some("does not answer"),
-        Some(_) if read_only => Some("mounted read-only"),
-        Some(_) => None,
+        Err(why) => Some(*why),
+        Ok(_) if read_only => Some("mounted read-only"),
+        Ok(_) => None,
     };
     Some(Candidate {
         path: best.point.clone(),
         also,
         kind: TargetKind::Directory,
-        size_bytes: looked.as_ref().map(|space| space.size),
-        free_bytes: looked.as_ref().map(|space| space.free),
+        size_bytes: looked.as_ref().map(|space| space.size).ok(),
+        free_bytes: looked.as_ref().map(|space| space.free).ok(),
         remark: remark.map(str::to_owned),
         stack: stack_of_mount(roots, best),
     })
@@ -195,19 +195,24 @@ struct Space {
     is_directory: bool,
 }
 
-/// What a filesystem says of its space; `None` if it does not answer in time. The thread that asks stays behind then.
-fn space(point: &Path) -> Option<Space> {
+/// What a filesystem says of its space, or in a few words why it does not. A thread that waits for a server that is
+/// gone stays behind.
+fn space(point: &Path) -> Result<Space, &'static str> {
     let (sender, answer) = channel();
     let point = point.to_owned();
     thread::spawn(move || {
-        let space = rustix::fs::statvfs(&point).ok().map(|space| Space {
+        let space = rustix::fs::statvfs(&point).map(|space| Space {
             size: space.f_blocks * space.f_frsize,
             free: space.f_bavail * space.f_frsize,
             is_directory: point.is_dir(),
         });
         let _ = sender.send(space);
     });
-    answer.recv_timeout(PATIENCE).ok().flatten()
+    match answer.recv_timeout(PATIENCE) {
+        Ok(Ok(space)) => Ok(space),
+        Ok(Err(_)) => Err("not to be looked into"),
+        Err(_) => Err("does not answer"),
+    }
 }
 
 /// Devices that no mounted filesystem lies on and nothing else was made of; and how many were left out.
@@ -330,4 +335,131 @@ fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String
         }
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Tree;
+
+    /// Paths with their remarks.
+    fn shown(tree: &Tree, all: bool) -> Vec<String> {
+        let found = inventory(&tree.roots(), all);
+        let base = tree.path("").display().to_string();
+        let words = |c: &Candidate| {
+            let path = c.path.display().to_string();
+            let path = path.strip_prefix(&base).map_or(path.clone(), |rest| format!("~/{rest}"));
+            [vec![path], c.remark.iter().cloned().collect()].concat().join(": ")
+        };
+        found.candidates.iter().map(words).collect()
+    }
+
+    fn tree() -> Tree {
+        let tree = Tree::new();
+        let at = |place: &str| {
+            fs::create_dir_all(tree.path(place)).unwrap();
+            tree.path(place).display().to_string()
+        };
+        let file = tree.path("file").display().to_string();
+        fs::write(&file, "").unwrap();
+        let lines = [
+            format!("1 0 8:1 / {} rw,relatime - ext4 /dev/sda1 rw", at("a")),
+            format!("2 0 8:1 /deep/within {} rw,relatime - ext4 /dev/sda1 rw", at("b")),
+            format!("3 0 8:2 /file {file} rw - ext4 /dev/sda2 rw"),
+            format!("4 0 0:5 / {} rw - proc proc rw", at("proc")),
+            format!("5 0 0:6 / {} ro - tmpfs tmpfs ro", at("ro")),
+            format!("6 0 0:7 / {} rw - tmpfs tmpfs rw", at("tmp")),
+            "7 0 0:8 / /run/somebody rw - tmpfs tmpfs rw".to_owned(),
+            format!("8 0 7:0 / {} ro - squashfs /dev/loop0 ro", at("image")),
+            "9 0 0:9 / /no/such/place rw - nfs4 nas:/x rw".to_owned(),
+            format!("10 0 0:10 / {} rw - xfs /dev/other rw", at("under")),
+            format!("11 0 0:11 / {} rw - tmpfs over rw", at("under")),
+        ];
+        tree.file("proc/self/mountinfo", &(lines.join("\n") + "\n"));
+        tree
+    }
+
+    #[test]
+    fn filesystems_are_shown_once_at_their_best_place_and_noise_is_left_out() {
+        let tree = tree();
+        let expected = ["/no/such/place: not to be looked into", "~/a", "~/tmp", "~/under"];
+        assert_eq!(shown(&tree, false), expected);
+        let found = inventory(&tree.roots(), false);
+        let whole = found.candidates.iter().find(|c| c.path == tree.path("a")).unwrap();
+        assert_eq!(whole.also, [tree.path("b")]);
+        assert!(whole.free_bytes.unwrap() <= whole.size_bytes.unwrap());
+        // The single file, the empty read-only memory, what programs mounted, the image.
+        assert_eq!(found.left_out, 4);
+        let all = shown(&tree, true);
+        assert!(
+            all.contains(&"~/image: mounted read-only".to_owned())
+                && all.contains(&"~/ro: mounted read-only".to_owned())
+        );
+        assert!(!all.iter().any(|path| path.contains("proc")), "what is no storage is never shown");
+    }
+
+    #[test]
+    fn disks_without_a_mount_are_shown_unless_something_else_is_made_of_them() {
+        let tree = tree();
+        let disk = |name: &str, number: &str, files: &[(&str, &str)]| {
+            let place = format!("pci0/{name}");
+            tree.device(&place, number, &[&[("size", "4096\n")], files].concat());
+            place
+        };
+        let sda = disk("sda", "8:0", &[]);
+        tree.device(&format!("{sda}/sda1"), "8:1", &[("partition", "1\n")]);
+        let sdb = disk("sdb", "8:16", &[]);
+        tree.device(&format!("{sdb}/sdb1"), "8:17", &[("partition", "1\n")]);
+        tree.device(&format!("{sdb}/sdb2"), "8:18", &[("partition", "2\n")]);
+        let sdc = disk("sdc", "8:32", &[]);
+        tree.device(
+            "virtual/block/dm-0",
+            "253:0",
+            &[("size", "4000\n"), ("dm/name", "x"), ("dm/uuid", "CRYPT-LUKS2-1-x")],
+        );
+        tree.slave("virtual/block/dm-0", &sdc);
+        disk("loop7", "7:7", &[("size", "0\n")]);
+        disk("ram0", "1:0", &[]);
+        disk("mmcblk0boot0", "179:8", &[]);
+        disk("nvme0c0n1", "259:5", &[("hidden", "1\n")]);
+        tree.file("proc/swaps", "Filename Type Size Used Priority\n/dev/sdb2 partition 1 0 -2\n");
+        let devices =
+            |all| shown(&tree, all).into_iter().filter(|p| p.starts_with("/dev")).collect::<Vec<_>>();
+        assert_eq!(devices(false), ["/dev/dm-0: not mounted", "/dev/sdb: used for swap"]);
+        assert_eq!(
+            devices(true),
+            [
+                "/dev/dm-0: not mounted",
+                "/dev/loop7: not mounted",
+                "/dev/mmcblk0boot0: not mounted",
+                "/dev/ram0: not mounted",
+                "/dev/sdb: used for swap"
+            ]
+        );
+        let found = inventory(&tree.roots(), false);
+        let sdb = found.candidates.iter().find(|c| c.path == Path::new("/dev/sdb")).unwrap();
+        assert_eq!(sdb.stack[0].facts["partitions"], "sdb1, sdb2");
+        let told = found.unseen.iter().any(|s| s.contains("cipher and sector size of dm-0"));
+        assert!(told, "{:?}", found.unseen);
+    }
+
+    #[test]
+    fn each_disk_is_asked_for_its_health_once() {
+        let tree = tree();
+        tree.device("pci0/ata1/sda", "8:0", &[("size", "4096\n")]);
+        tree.device("pci0/ata1/sda/sda1", "8:1", &[("partition", "1\n")]);
+        let log = tree.path("asked");
+        tree.script(
+            "smartctl",
+            &format!("echo \"$@\" >> '{}'\necho '{{\"smart_status\":{{\"passed\":true}},\"temperature\":{{\"current\":35}}}}'\n", log.display()),
+        );
+        let found = inventory(&tree.roots(), true);
+        let disk = found.candidates.iter().flat_map(|c| &c.stack).find(|layer| layer.name == "sda").unwrap();
+        assert_eq!(
+            (disk.facts[fact::HEALTH].as_str(), disk.facts[fact::TEMPERATURE].as_str()),
+            ("passed", "35")
+        );
+        assert_eq!(fs::read_to_string(&log).unwrap(), "--json -n standby -a /dev/sda\n");
+        assert!(found.unseen.is_empty(), "{:?}", found.unseen);
+    }
 }

@@ -141,7 +141,11 @@ impl Words<'_> {
         self.warn(self.get("failed members").map(|names| format!("failed: {names}")));
         match self.get(fact::SYNC_ACTION) {
             Some("idle") | None => {}
-            action => self.warn(action.map(|action| format!("{action} is going on"))),
+            action => self.warn(action.map(|action| match action {
+                "recover" => "recovering onto a spare".to_owned(),
+                "resync" | "check" | "repair" | "reshape" => format!("{action} is going on"),
+                other => format!("sync action {other}"),
+            })),
         }
         self.line();
         self.say(self.get("state").map(|state| format!("state {state}")));
