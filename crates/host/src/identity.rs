@@ -93,8 +93,12 @@ mod tests {
         let file = directory.path().join("device-tree/model");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, "Raspberry Pi 5 Model B Rev 1.0\0").unwrap();
-        let roots =
-            Roots { proc: directory.path().into(), sys: directory.path().into(), programs: Vec::new() };
+        let roots = Roots {
+            proc: directory.path().into(),
+            sys: directory.path().into(),
+            dev: "/dev".into(),
+            programs: Vec::new(),
+        };
         assert_eq!(board(&roots).unwrap(), "Raspberry Pi 5 Model B Rev 1.0");
     }
 

@@ -90,7 +90,10 @@ pub fn inventory_of(roots: &Roots, paths: &[PathBuf]) -> Result<Inventory, Targe
 /// Asks for health once for each disk, however many stacks it is in, and says what could not be seen.
 fn finish(roots: &Roots, mut candidates: Vec<Candidate>, left_out: usize) -> Inventory {
     let unknown = add_once(roots, candidates.iter_mut().flat_map(|candidate| &mut candidate.stack));
-    let unseen = unseen(&candidates, &unknown);
+    let mut unseen = unseen(&candidates, &unknown);
+    if entries(&roots.sys.join("class/block")).is_empty() {
+        unseen.push("No devices are to be seen: there is no /sys, as in some containers.".to_owned());
+    }
     Inventory { host: identify(roots), candidates, left_out, unseen }
 }
 
@@ -153,7 +156,8 @@ fn is_worth(mount: &Mount) -> bool {
     let internal = INTERNAL.iter().any(|place| mount.point.starts_with(place));
     let read_only = mount.options.iter().any(|option| option == "ro");
     let in_memory = mount.kind == "tmpfs";
-    !IMAGES.contains(&mount.kind.as_str()) && !(in_memory && read_only) && !internal
+    let image = IMAGES.contains(&mount.kind.as_str());
+    !(image || internal || in_memory && read_only)
 }
 
 /// A filesystem by its best mount point: the whole of it rather than a part, then the shortest. `None` if it is
@@ -247,18 +251,30 @@ fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Cand
             swaps.lines().any(|line| line.split_whitespace().next() == Some(&format!("/dev/{name}")))
         };
         let swap = in_use(&top.name) || parts.iter().any(|part| in_use(part));
+        let remark = remark(&roots.dev.join(&top.name), swap);
         found.push(Candidate {
             path: Path::new("/dev").join(&top.name),
             also: Vec::new(),
             kind: TargetKind::BlockDevice,
             size_bytes: size_fact(top),
             free_bytes: None,
-            remark: Some(if swap { "used for swap" } else { "not mounted" }.to_owned()),
+            remark: Some(remark.to_owned()),
             stack,
         });
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     (found, left_out)
+}
+
+/// What stands in the way of measuring a device that carries no mounted filesystem.
+fn remark(node: &Path, swap: bool) -> &'static str {
+    match rustix::fs::access(node, rustix::fs::Access::READ_OK) {
+        _ if swap => "used for swap",
+        Ok(()) => "not mounted",
+        Err(rustix::io::Errno::ACCESS) => "not mounted, and only root may read it",
+        // A container sees all devices in sysfs and has nodes for hardly any.
+        Err(_) => "not to be opened from here",
+    }
 }
 
 fn partitions(directory: &Path) -> Vec<String> {
@@ -325,7 +341,7 @@ fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String
             "With smartctl installed (smartmontools) and as root, it would also tell health and temperature of",
         ),
         (Unknown::NotPermitted, "Root would be told health and temperature by smartctl of"),
-        (Unknown::UnknownBridge, "smartctl does not know how to ask through the USB bridge of"),
+        (Unknown::Bridge, "smartctl does not know how to ask through the USB bridge of"),
         (Unknown::Silent, "smartctl learnt nothing of the health of"),
     ] {
         let disks: BTreeSet<&str> =
@@ -390,6 +406,7 @@ mod tests {
         assert!(whole.free_bytes.unwrap() <= whole.size_bytes.unwrap());
         // The single file, the empty read-only memory, what programs mounted, the image.
         assert_eq!(found.left_out, 4);
+        assert!(found.unseen.iter().any(|sentence| sentence.contains("there is no /sys")));
         let all = shown(&tree, true);
         assert!(
             all.contains(&"~/image: mounted read-only".to_owned())
@@ -404,6 +421,7 @@ mod tests {
         let disk = |name: &str, number: &str, files: &[(&str, &str)]| {
             let place = format!("pci0/{name}");
             tree.device(&place, number, &[&[("size", "4096\n")], files].concat());
+            tree.file(&format!("dev/{name}"), "");
             place
         };
         let sda = disk("sda", "8:0", &[]);
@@ -418,6 +436,8 @@ mod tests {
             &[("size", "4000\n"), ("dm/name", "x"), ("dm/uuid", "CRYPT-LUKS2-1-x")],
         );
         tree.slave("virtual/block/dm-0", &sdc);
+        tree.file("dev/dm-0", "");
+        tree.device("pci0/sdq", "65:0", &[("size", "4096\n")]);
         disk("loop7", "7:7", &[("size", "0\n")]);
         disk("ram0", "1:0", &[]);
         disk("mmcblk0boot0", "179:8", &[]);
@@ -425,7 +445,10 @@ mod tests {
         tree.file("proc/swaps", "Filename Type Size Used Priority\n/dev/sdb2 partition 1 0 -2\n");
         let devices =
             |all| shown(&tree, all).into_iter().filter(|p| p.starts_with("/dev")).collect::<Vec<_>>();
-        assert_eq!(devices(false), ["/dev/dm-0: not mounted", "/dev/sdb: used for swap"]);
+        assert_eq!(
+            devices(false),
+            ["/dev/dm-0: not mounted", "/dev/sdb: used for swap", "/dev/sdq: not to be opened from here"]
+        );
         assert_eq!(
             devices(true),
             [
@@ -433,7 +456,8 @@ mod tests {
                 "/dev/loop7: not mounted",
                 "/dev/mmcblk0boot0: not mounted",
                 "/dev/ram0: not mounted",
-                "/dev/sdb: used for swap"
+                "/dev/sdb: used for swap",
+                "/dev/sdq: not to be opened from here"
             ]
         );
         let found = inventory(&tree.roots(), false);

@@ -49,6 +49,8 @@ pub struct Roots {
     pub proc: PathBuf,
     /// Usually `/sys`.
     pub sys: PathBuf,
+    /// Usually `/dev`: which devices have a node that can be opened.
+    pub dev: PathBuf,
     /// Where other programs are looked for. Not `PATH`: what runs with the rights of root is not found by a
     /// variable that anybody may set, and the system's directories are often missing from it.
     pub programs: Vec<PathBuf>,
@@ -68,6 +70,7 @@ impl Default for Roots {
         Self {
             proc: "/proc".into(),
             sys: "/sys".into(),
+            dev: "/dev".into(),
             programs: programs.into_iter().map(PathBuf::from).collect(),
         }
     }

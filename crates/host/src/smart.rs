@@ -23,7 +23,7 @@ pub(crate) enum Unknown {
     /// It takes root.
     NotPermitted,
     /// smartctl does not know how to ask through this bridge.
-    UnknownBridge,
+    Bridge,
     /// The disk has nothing to tell, or did not answer in time.
     Silent,
 }
@@ -129,7 +129,7 @@ fn complaint(json: &Value) -> Option<Result<BTreeMap<String, String>, Unknown>> 
     if says("permission denied") || says("operation not permitted") {
         return Some(Err(Unknown::NotPermitted));
     }
-    says("unknown usb bridge").then_some(Err(Unknown::UnknownBridge))
+    says("unknown usb bridge").then_some(Err(Unknown::Bridge))
 }
 
 /// The raw value of an attribute of ATA.
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_asked_says_why() {
-        assert_eq!(parse(BRIDGE), Err(Unknown::UnknownBridge));
+        assert_eq!(parse(BRIDGE), Err(Unknown::Bridge));
         assert_eq!(parse(REFUSED), Err(Unknown::NotPermitted));
         assert_eq!(parse(ASLEEP).unwrap(), BTreeMap::from([("sleeping".into(), "1".into())]));
         assert_eq!(parse("smartctl: not json"), Err(Unknown::Silent));

@@ -135,7 +135,12 @@ impl Tree {
     }
 
     pub fn roots(&self) -> crate::Roots {
-        crate::Roots { proc: self.path("proc"), sys: self.path("sys"), programs: vec![self.path("bin")] }
+        crate::Roots {
+            proc: self.path("proc"),
+            sys: self.path("sys"),
+            dev: self.path("dev"),
+            programs: vec![self.path("bin")],
+        }
     }
 }
 

@@ -348,7 +348,7 @@ impl Words<'_> {
 fn disk_kind(facts: &BTreeMap<String, String>) -> String {
     let get = |name: &str| facts.get(name).map(String::as_str);
     let rotates = get(fact::ROTATION_RATE);
-    let kind = match get(fact::LINK) {
+    match get(fact::LINK) {
         Some("nvme") => match get(fact::TRANSPORT) {
             Some("pcie") | None => "NVMe disk".to_owned(),
             Some(transport) => format!("NVMe over {transport}"),
@@ -377,8 +377,7 @@ fn disk_kind(facts: &BTreeMap<String, String>) -> String {
         Some("null") => "null device".to_owned(),
         Some(other) => format!("{other} disk"),
         None => "disk".to_owned(),
-    };
-    kind
+    }
 }
 
 /// `RAID 1` for `raid1`.

@@ -91,6 +91,10 @@ pub(super) fn beneath(roots: &Roots, mount: &Mount) -> Beneath {
             let upper = option(mount, "upperdir=").and_then(|u| fs::canonicalize(u).ok());
             Beneath { path: upper, ..Beneath::default() }
         }
+        // Encryption of single files, which lie in another directory.
+        "ecryptfs" | "fuse.gocryptfs" | "fuse.encfs" | "fuse.cryfs" | "fuse.bindfs" => {
+            Beneath { path: fs::canonicalize(&mount.source).ok(), ..Beneath::default() }
+        }
         "zfs" => zfs_members(roots, mount),
         _ if mount.device.0 != 0 => Beneath { devices: vec![mount.device], ..Beneath::default() },
         "btrfs" => Beneath { devices: btrfs_members(roots, mount), ..Beneath::default() },

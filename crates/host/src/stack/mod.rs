@@ -80,8 +80,10 @@ impl<'a> Walk<'a> {
             device: None,
             facts: filesystem::facts(self.roots, mount, &beneath).0,
         });
-        if let Some(path) = &beneath.path {
-            self.path(path, level + 1, layers);
+        // In a container the place of an overlay's files may seem to be within the overlay.
+        let below = beneath.path.as_deref().and_then(|path| mount_of(&self.mounts, path));
+        if let Some(below) = below.filter(|below| *below != mount) {
+            self.mount(below, level + 1, layers);
         }
         beneath.devices.into_iter().for_each(|device| self.device(device, level + 1, layers));
     }
