@@ -55,6 +55,9 @@ _lodestone() {
             lodestone,suites)
                 cmd="lodestone__subcmd__suites"
                 ;;
+            lodestone,targets)
+                cmd="lodestone__subcmd__targets"
+                ;;
             lodestone__subcmd__help,clean)
                 cmd="lodestone__subcmd__help__subcmd__clean"
                 ;;
@@ -94,6 +97,9 @@ _lodestone() {
             lodestone__subcmd__help,suites)
                 cmd="lodestone__subcmd__help__subcmd__suites"
                 ;;
+            lodestone__subcmd__help,targets)
+                cmd="lodestone__subcmd__help__subcmd__targets"
+                ;;
             lodestone__subcmd__help__subcmd__suites,options)
                 cmd="lodestone__subcmd__help__subcmd__suites__subcmd__options"
                 ;;
@@ -125,7 +131,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-h -V --store --color --units --help --version run suites list show compare export clean selftest reindex completions man schema help"
+            opts="-h -V --store --color --units --help --version run targets suites list show compare export clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -287,7 +293,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run suites list show compare export clean selftest reindex completions man schema help"
+            opts="run targets suites list show compare export clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -499,6 +505,20 @@ _lodestone() {
         lodestone__subcmd__help__subcmd__suites__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__targets)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -799,7 +819,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__schema)
-            opts="-h --store --color --units --help run comparison telemetry"
+            opts="-h --store --color --units --help run comparison telemetry targets"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -995,6 +1015,32 @@ _lodestone() {
         lodestone__subcmd__suites__subcmd__show)
             opts="-h --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__targets)
+            opts="-h --all --json --store --color --units --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

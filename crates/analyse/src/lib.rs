@@ -6,6 +6,7 @@
 //! * One value per repeat: operations within a repeat depend on each other and are never the basis of
 //!   an interval.
 
+mod circumstances;
 mod compare;
 mod findings;
 mod hours;
@@ -18,6 +19,7 @@ mod stopping;
 mod telemetry;
 mod transient;
 
+pub use circumstances::{ABSENT, Difference, differences};
 pub use compare::{Pairing, Series, Summary, compare, headline, summarise};
 pub use findings::{RULES, Rule, findings, headline_looks};
 pub use hours::{

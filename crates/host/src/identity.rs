@@ -1,11 +1,11 @@
 //! Which machine this is.
 
-use std::collections::BTreeMap;
+use std::path::Path;
 
 use model::Host;
 use twox_hash::XxHash3_64;
 
-use crate::{Roots, read_line};
+use crate::{Roots, machine, read_line};
 
 /// The machine, as far as it says without root.
 pub fn identify(roots: &Roots) -> Host {
@@ -24,7 +24,7 @@ pub fn identify(roots: &Roots) -> Host {
         memory_bytes: memory_bytes(&meminfo).unwrap_or(0),
         board: board(roots),
         os: os_name(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),
-        facts: BTreeMap::new(),
+        facts: machine::facts(roots, Path::new("/")),
     }
 }
 
@@ -93,7 +93,12 @@ mod tests {
         let file = directory.path().join("device-tree/model");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, "Raspberry Pi 5 Model B Rev 1.0\0").unwrap();
-        let roots = Roots { proc: directory.path().into(), sys: directory.path().into() };
+        let roots = Roots {
+            proc: directory.path().into(),
+            sys: directory.path().into(),
+            dev: "/dev".into(),
+            programs: Vec::new(),
+        };
         assert_eq!(board(&roots).unwrap(), "Raspberry Pi 5 Model B Rev 1.0");
     }
 

@@ -12,11 +12,15 @@
 
 mod counters;
 mod identity;
+mod inventory;
 mod limits;
+mod machine;
 mod mounts;
 mod object;
 mod occupants;
+mod programs;
 mod signatures;
+mod smart;
 mod stack;
 #[cfg(test)]
 mod testing;
@@ -34,6 +38,7 @@ use std::path::PathBuf;
 pub use consent::{Consent, Hold};
 pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
 pub use identity::{clock_source, identify};
+pub use inventory::{inventory, inventory_of};
 pub use limits::allow_many_files;
 pub use target::TargetError;
 
@@ -44,11 +49,30 @@ pub struct Roots {
     pub proc: PathBuf,
     /// Usually `/sys`.
     pub sys: PathBuf,
+    /// Usually `/dev`: which devices have a node that can be opened.
+    pub dev: PathBuf,
+    /// Where other programs are looked for. Not `PATH`: what runs with the rights of root is not found by a
+    /// variable that anybody may set, and the system's directories are often missing from it.
+    pub programs: Vec<PathBuf>,
 }
 
 impl Default for Roots {
     fn default() -> Self {
-        Self { proc: "/proc".into(), sys: "/sys".into() }
+        let programs = [
+            "/usr/local/sbin",
+            "/usr/local/bin",
+            "/usr/sbin",
+            "/usr/bin",
+            "/sbin",
+            "/bin",
+            "/run/current-system/sw/bin",
+        ];
+        Self {
+            proc: "/proc".into(),
+            sys: "/sys".into(),
+            dev: "/dev".into(),
+            programs: programs.into_iter().map(PathBuf::from).collect(),
+        }
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct Mount {
     /// Device number of its files; the major is 0 for filesystems without a block device of their own.
     pub device: (u32, u32),
     pub point: PathBuf,
+    /// Which part of the filesystem is seen there; `/` for the whole.
+    pub root: PathBuf,
     pub kind: String,
     pub source: String,
     /// Options of the mount and of the filesystem, in the kernel's order, each once.
@@ -38,7 +40,8 @@ pub(crate) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount
 fn parse(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|b| *b == b' ');
     let device = std::str::from_utf8(fields.nth(2)?).ok()?;
-    let point = PathBuf::from(OsString::from_vec(unescape(fields.nth(1)?)));
+    let root = PathBuf::from(OsString::from_vec(unescape(fields.next()?)));
+    let point = PathBuf::from(OsString::from_vec(unescape(fields.next()?)));
     let mut options = words(fields.next()?);
     // Optional fields end with a lone dash.
     fields.find(|f| *f == b"-")?;
@@ -49,7 +52,7 @@ fn parse(line: &[u8]) -> Option<Mount> {
             options.push(option);
         }
     }
-    Some(Mount { device: device_number(device)?, point, kind, source, options })
+    Some(Mount { device: device_number(device)?, point, root, kind, source, options })
 }
 
 fn words(field: &[u8]) -> Vec<String> {
@@ -109,6 +112,7 @@ mod tests {
         let mount = |point: &str, kind: &str| Mount {
             device: (0, 0),
             point: point.into(),
+            root: "/".into(),
             kind: kind.into(),
             source: String::new(),
             options: Vec::new(),

@@ -214,7 +214,12 @@ mod tests {
         }
         file("proc/self/mountinfo", "30 1 253:0 / /secret rw - ext4 /dev/mapper/secret rw\n");
         file("proc/swaps", "Filename Type Size Used Priority\n/dev/sdb partition 100 0 -2\n");
-        let roots = Roots { proc: root.join("proc"), sys: root.join("sys") };
+        let roots = Roots {
+            proc: root.join("proc"),
+            sys: root.join("sys"),
+            dev: "/dev".into(),
+            programs: Vec::new(),
+        };
         (directory, roots)
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use model::{Layer, LayerKind, Target, TargetKind};
 use rustix::fs::{AtFlags, StatxFlags};
 
+use crate::smart::add_once;
 use crate::stack::{device_of_node, stack_of_device, stack_of_path};
 use crate::testfiles::{TestFileError, TestFiles, reopen};
 use crate::{Roots, read_line};
@@ -106,6 +107,7 @@ pub fn inspect(roots: &Roots, named: &str) -> Result<Target, TargetError> {
 /// [`TargetError`] of the first that cannot be one.
 pub fn inspect_all(roots: &Roots, named: &[String]) -> Result<Vec<Target>, TargetError> {
     let mut targets = named.iter().map(|n| inspect(roots, n)).collect::<Result<Vec<_>, _>>()?;
+    add_once(roots, targets.iter_mut().flat_map(|target| &mut target.stack));
     let paths: Vec<PathBuf> = targets.iter().map(|t| t.path.clone()).collect();
     let short: Vec<String> = targets.iter().map(|t| t.name.clone()).collect();
     for (i, target) in targets.iter_mut().enumerate() {

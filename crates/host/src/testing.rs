@@ -93,8 +93,54 @@ impl Tree {
         std::os::unix::fs::symlink(to, at).unwrap();
     }
 
+    /// A program that writes this and ends with this exit code.
+    pub fn program(&self, name: &str, says: &str, code: i32) {
+        let text = format!("said/{name}");
+        self.file(&text, says);
+        self.script(name, &format!("cat '{}'\nexit {code}\n", self.path(&text).display()));
+    }
+
+    /// A program for the shell.
+    pub fn script(&self, name: &str, body: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let (made, place) = (self.path(&format!("made/{name}")), self.path(&format!("bin/{name}")));
+        self.file(&format!("made/{name}"), &format!("#!/bin/sh\n{body}"));
+        std::fs::set_permissions(&made, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        // Copied by another process: a child that another test starts at this moment would hold a file that this
+        // one had open for writing, and then it could not be started.
+        assert!(Command::new("cp").arg(&made).arg(&place).status().unwrap().success());
+    }
+
+    /// A block device at `place` below `sys/devices`, with the files that it has there.
+    pub fn device(&self, place: &str, number: &str, files: &[(&str, &str)]) {
+        let base = format!("sys/devices/{place}");
+        self.file(&format!("{base}/dev"), number);
+        files.iter().for_each(|(name, content)| self.file(&format!("{base}/{name}"), content));
+        let name = place.rsplit('/').next().unwrap();
+        self.link(&format!("sys/dev/block/{number}"), &base);
+        self.link(&format!("sys/class/block/{name}"), &base);
+    }
+
+    /// A device beneath another: `of` lies on `on`, both places below `sys/devices`.
+    pub fn slave(&self, of: &str, on: &str) {
+        let name = |place: &str| place.rsplit('/').next().unwrap().to_owned();
+        self.link(&format!("sys/devices/{of}/slaves/{}", name(on)), &format!("sys/devices/{on}"));
+        self.link(&format!("sys/devices/{on}/holders/{}", name(of)), &format!("sys/devices/{of}"));
+    }
+
+    /// The driver of what stands at `place` below `sys/devices`.
+    pub fn driver(&self, place: &str, name: &str) {
+        self.link(&format!("sys/devices/{place}/driver"), &format!("sys/bus/drivers/{name}"));
+    }
+
     pub fn roots(&self) -> crate::Roots {
-        crate::Roots { proc: self.path("proc"), sys: self.path("sys") }
+        crate::Roots {
+            proc: self.path("proc"),
+            sys: self.path("sys"),
+            dev: self.path("dev"),
+            programs: vec![self.path("bin")],
+        }
     }
 }
 

@@ -53,6 +53,8 @@ pub enum UnitWord {
 pub enum Command {
     /// Measure one or more places, interleaved, and compare them
     Run(Box<RunArgs>),
+    /// Show the storage that is here, down to the disks: everything that could be measured
+    Targets(TargetsArgs),
     /// Show what can be run
     Suites(SuitesArgs),
     /// List the runs that are kept
@@ -200,6 +202,22 @@ impl clap::FromArgMatches for WorkloadOptions {
         *self = <Self as clap::FromArgMatches>::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// Arguments of `targets`.
+#[derive(Debug, Args)]
+pub struct TargetsArgs {
+    /// Directories, files or block devices to show [default: all storage of this machine]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+
+    /// Also show what hardly anybody would measure: empty devices, images, what programs mounted for themselves
+    #[arg(long, conflicts_with = "paths")]
+    pub all: bool,
+
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `suites`.
@@ -361,4 +379,6 @@ pub enum SchemaOf {
     Comparison,
     /// `export --telemetry --format json`.
     Telemetry,
+    /// `targets --json`.
+    Targets,
 }

@@ -12,6 +12,7 @@ fn main() -> ExitCode {
     host::allow_many_files();
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(&cli, args),
+        Command::Targets(args) => commands::targets::targets(&cli, args),
         Command::Suites(args) => commands::suites::suites(args),
         Command::List(args) => commands::results::list(&cli, args),
         Command::Show(args) => commands::results::show(&cli, args),

@@ -17,6 +17,7 @@ mod event;
 pub mod fact;
 mod histogram;
 mod host;
+mod inventory;
 mod measurement;
 mod operation;
 mod plan;
@@ -33,6 +34,7 @@ pub use event::{
 };
 pub use histogram::{BUCKETS, Histogram, HistogramError, LatencyRecorder, bucket_bounds, bucket_of};
 pub use host::Host;
+pub use inventory::{Candidate, Inventory};
 pub use measurement::{
     Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Subject, Verdict,
 };

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use analyse::{Analysis, HourFigure, HoursVerdict, Look, Summary, TargetByHour};
-use model::{Comparison, Finding, Measurement, RepeatOutcome, Run, Target};
+use analyse::{Analysis, Difference, HourFigure, HoursVerdict, Look, Summary, TargetByHour, differences};
+use model::{Comparison, Finding, Host, Layer, Measurement, RepeatOutcome, Run, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,6 +85,8 @@ pub struct HostFacts {
     pub board: Option<String>,
     /// Operating system.
     pub os: Option<String>,
+    /// What else bears on figures: clocks, governor, virtualisation, limits.
+    pub facts: std::collections::BTreeMap<String, String>,
 }
 
 /// A target.
@@ -290,6 +292,25 @@ pub struct ComparisonExport {
     pub summaries: Vec<SummaryFacts>,
     /// The hours of the day, for each target of three runs or more of one plan on one machine, step by step.
     pub by_hour: Vec<ByHourFacts>,
+    /// What differs between the circumstances of the first run and those of each other one.
+    pub circumstances: Vec<CircumstanceFacts>,
+}
+
+/// One thing that was different in a run.
+#[derive(Serialize, JsonSchema)]
+pub struct CircumstanceFacts {
+    /// The run that is set against the first.
+    pub run: String,
+    /// The target's name in it; `null` if it is about the machine.
+    pub target: Option<String>,
+    /// The layer of the target's stack, or the sensor.
+    pub layer: Option<String>,
+    /// What it is: the name of a fact, or `kernel`, `memory`, `stack`, `temperature` and the like.
+    pub what: String,
+    /// What it was in the first run, in the fact's own unit.
+    pub before: String,
+    /// What it was in this one.
+    pub after: String,
 }
 
 /// The hours of the day in one step on one target.
@@ -375,7 +396,7 @@ pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
 }
 
 /// The serialised form of an enum without content, which is a word.
-fn word(value: &impl Serialize) -> String {
+pub(crate) fn word(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),
@@ -390,21 +411,10 @@ fn path_text(path: &Path) -> String {
 pub fn run_facts(run: &Run) -> RunFacts {
     let started = &run.started;
     let at = jiff::Timestamp::from_nanosecond(i128::from(started.started_unix_ns)).unwrap_or_default();
-    let host = &started.host;
     RunFacts {
         id: started.id.clone(),
         started: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        host: HostFacts {
-            id: host.id.clone(),
-            name: host.name.clone(),
-            kernel: host.kernel.clone(),
-            architecture: host.architecture.clone(),
-            cpu: host.cpu.clone(),
-            cpus: host.cpus,
-            memory: host.memory_bytes,
-            board: host.board.clone(),
-            os: host.os.clone(),
-        },
+        host: host_facts(&started.host),
         version: started.version.clone(),
         suite: started.plan.suite.clone(),
         plan: started.plan.id.clone(),
@@ -412,6 +422,32 @@ pub fn run_facts(run: &Run) -> RunFacts {
         command: started.command.clone(),
         outcome: run.finished.as_ref().map(|f| word(&f.outcome)),
         seconds: run.finished.as_ref().map(|f| f.at_ns as f64 / 1e9),
+    }
+}
+
+/// The machine.
+pub(crate) fn host_facts(host: &Host) -> HostFacts {
+    HostFacts {
+        id: host.id.clone(),
+        name: host.name.clone(),
+        kernel: host.kernel.clone(),
+        architecture: host.architecture.clone(),
+        cpu: host.cpu.clone(),
+        cpus: host.cpus,
+        memory: host.memory_bytes,
+        board: host.board.clone(),
+        os: host.os.clone(),
+        facts: host.facts.clone(),
+    }
+}
+
+/// A layer.
+pub(crate) fn layer_facts(layer: &Layer) -> LayerFacts {
+    LayerFacts {
+        kind: word(&layer.kind),
+        name: layer.name.clone(),
+        level: layer.level,
+        facts: layer.facts.clone(),
     }
 }
 
@@ -425,16 +461,7 @@ fn target_facts(run: &Run, target: &Target) -> TargetFacts {
         size: target.size_bytes,
         laid_out: (bytes > 0).then_some(bytes),
         layout_seconds: (bytes > 0).then_some(ns as f64 / 1e9),
-        stack: target
-            .stack
-            .iter()
-            .map(|l| LayerFacts {
-                kind: word(&l.kind),
-                name: l.name.clone(),
-                level: l.level,
-                facts: l.facts.clone(),
-            })
-            .collect(),
+        stack: target.stack.iter().map(layer_facts).collect(),
     }
 }
 
@@ -530,7 +557,22 @@ pub fn comparison_export(
         comparisons: comparisons.iter().map(comparison_facts).collect(),
         summaries: summaries.iter().map(summary_facts).collect(),
         by_hour: by_hour.iter().flat_map(by_hour_facts).collect(),
+        circumstances: circumstances(runs),
     }
+}
+
+fn circumstances(runs: &[&Run]) -> Vec<CircumstanceFacts> {
+    let Some((first, others)) = runs.split_first() else { return Vec::new() };
+    let facts = |run: &Run, d: Difference| CircumstanceFacts {
+        run: run.started.id.clone(),
+        target: d.target,
+        layer: d.layer,
+        what: d.what,
+        before: d.before,
+        after: d.after,
+    };
+    let of_run = |run: &&Run| differences(first, run).into_iter().map(|d| facts(run, d)).collect::<Vec<_>>();
+    others.iter().flat_map(of_run).collect()
 }
 
 fn by_hour_facts(target: &TargetByHour) -> impl Iterator<Item = ByHourFacts> {

@@ -7,13 +7,16 @@
 //!   and what has a meaning in Markdown or CSV is escaped.
 
 mod by_hour;
+mod circumstances;
 mod csv;
 mod document;
 mod figures;
 mod grid;
 pub mod json;
+mod layer_words;
 mod markdown;
 mod run_document;
+mod targets;
 mod telemetry;
 mod text;
 
@@ -23,6 +26,9 @@ pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, To
 pub use figures::{Units, display_iops, display_ns, display_rate};
 pub use markdown::markdown;
 pub use run_document::{RunView, comparison_document, run_document, when};
+pub use targets::{
+    CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,
+};
 pub use telemetry::{
     TELEMETRY_SCHEMA, TelemetryExport, TelemetryFacts, telemetry_csv, telemetry_document, telemetry_export,
     telemetry_schema,

@@ -9,6 +9,7 @@ use model::{
     Step, Target, Verdict,
 };
 
+use crate::circumstances::circumstances_sections;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 use crate::figures::{
     Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
@@ -464,6 +465,7 @@ pub fn comparison_document(
         sections.push(Section::Heading("Overall".into()));
         sections.extend(summaries.iter().map(|s| Section::Text(summary_sentence(s))));
     }
+    sections.extend(circumstances_sections(runs, view.units));
     sections.push(Section::Heading("Mind".into()));
     sections.push(Section::Text(
         "These figures come from different runs. Whatever changed between them (temperature, neighbours, \

@@ -39,11 +39,7 @@ struct Writer {
 
 impl Writer {
     fn paint(&mut self, text: &str, style: Style) {
-        if self.style.color && style != Style::new() && !text.trim().is_empty() {
-            self.out.push_str(&format!("{style}{text}{style:#}"));
-        } else {
-            self.out.push_str(text);
-        }
+        paint(&mut self.out, text, style, self.style.color);
     }
 
     /// A text in a field of a width; only the text is painted.
@@ -138,7 +134,16 @@ impl Writer {
     }
 }
 
-fn tone(tone: Tone) -> Style {
+/// Writes a text, in colour if there is any.
+pub(crate) fn paint(out: &mut String, text: &str, style: Style, color: bool) {
+    if color && style != Style::new() && !text.trim().is_empty() {
+        out.push_str(&format!("{style}{text}{style:#}"));
+    } else {
+        out.push_str(text);
+    }
+}
+
+pub(crate) fn tone(tone: Tone) -> Style {
     let colored = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
     match tone {
         Tone::Plain => Style::new(),

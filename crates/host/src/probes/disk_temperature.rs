@@ -4,8 +4,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use model::Layer;
+
 use super::temperature::{Sensor, Temperatures, hwmon, sensors};
 use super::{Pace, Probe, Scene};
+use crate::Roots;
 
 pub(super) const PROBE: Probe = Probe {
     name: "disk_temperature",
@@ -16,6 +19,11 @@ pub(super) const PROBE: Probe = Probe {
 
 /// hwmon drivers of disks.
 const DISKS: [&str; 2] = ["nvme", "drivetemp"];
+
+/// Where the temperatures of these layers' disks stand, in thousandths of a degree Celsius.
+pub(crate) fn disk_sensors(roots: &Roots, layers: &[Layer]) -> Vec<PathBuf> {
+    disks(&Scene { roots, layers }).into_iter().map(|sensor| sensor.path).collect()
+}
 
 fn disks(scene: &Scene<'_>) -> Vec<Sensor> {
     let mut found: Vec<Sensor> = Vec::new();

@@ -34,7 +34,8 @@ use crate::Roots;
 use book::{Book, Look};
 use kernel_file::KernelFile;
 
-pub(crate) use throttling::throttled_now;
+pub(crate) use disk_temperature::disk_sensors;
+pub(crate) use throttling::{throttled_before, throttled_now};
 
 /// All probes, in the order in which they look.
 pub static PROBES: &[Probe] = &[

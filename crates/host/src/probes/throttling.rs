@@ -139,6 +139,12 @@ fn cooling(roots: &Roots) -> Vec<Cooling> {
     found.collect()
 }
 
+/// True if a Raspberry Pi has noticed any of it since it was started.
+pub(crate) fn throttled_before(roots: &Roots) -> bool {
+    let flags = pi_file(roots).and_then(|path| pi_flags(&fs::read_to_string(path).ok()?));
+    flags.is_some_and(|flags| flags & PI_SEEN != 0)
+}
+
 /// What slows the processors at this moment, each in a few words.
 pub(crate) fn throttled_now(roots: &Roots) -> Vec<String> {
     let mut found = Vec::new();

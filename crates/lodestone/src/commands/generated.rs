@@ -34,6 +34,7 @@ pub fn schema(of: SchemaOf) -> Result<ExitCode, Failure> {
         SchemaOf::Run => report::json::run_schema(),
         SchemaOf::Comparison => report::json::comparison_schema(),
         SchemaOf::Telemetry => report::telemetry_schema(),
+        SchemaOf::Targets => report::targets_schema(),
     })
 }
 

@@ -7,6 +7,7 @@ pub mod results;
 pub mod run;
 pub mod selftest;
 pub mod suites;
+pub mod targets;
 
 use std::path::PathBuf;
 

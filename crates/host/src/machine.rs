@@ -1,0 +1,243 @@
+//! What of a machine bears on figures of its storage, beyond its name: clocks, limits, what it runs in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use model::fact;
+
+use crate::mounts::mounts;
+use crate::probes::{throttled_before, throttled_now};
+use crate::stack::entries;
+use crate::{Roots, clock_source, read_line};
+
+/// The facts by name. `root` is where the system's own files lie, usually `/`.
+pub(crate) fn facts(roots: &Roots, root: &Path) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    let mut put = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            facts.insert(name.to_owned(), value);
+        }
+    };
+    let policies = entries(&roots.sys.join("devices/system/cpu/cpufreq"));
+    put(fact::GOVERNOR, governors(&policies));
+    let khz = |file: &str| {
+        policies.iter().filter_map(|p| read_line(p.join(file))?.parse::<u64>().ok()).collect::<Vec<_>>()
+    };
+    put(fact::LOWEST_CLOCK, khz("scaling_min_freq").into_iter().min().map(hertz));
+    put(fact::HIGHEST_CLOCK, khz("scaling_max_freq").into_iter().max().map(hertz));
+    let slow = throttled_now(roots);
+    put(fact::THROTTLED, Some(slow.join("; ")).filter(|text| !text.is_empty()));
+    put(fact::THROTTLED_BEFORE, throttled_before(roots).then(|| "1".to_owned()));
+    put(fact::VIRTUALISATION, virtualisation(roots));
+    put(fact::CONTAINER, container(roots, root));
+    put(fact::MEMORY_LIMIT, memory_limit(roots).map(|bytes| bytes.to_string()));
+    put(fact::PAGE_SIZE, Some(rustix::param::page_size().to_string()));
+    put(fact::SWAP, Some(swap(roots).to_string()));
+    put(fact::CLOCK_SOURCE, clock_source(roots));
+    let vm = roots.proc.join("sys/vm");
+    put(fact::DIRTY_LIMIT, bytes_or_percent(&vm, "dirty"));
+    put(fact::DIRTY_BACKGROUND, bytes_or_percent(&vm, "dirty_background"));
+    let command_line = read_line(roots.proc.join("cmdline")).unwrap_or_default();
+    let off = command_line.split_ascii_whitespace().any(|word| word == "mitigations=off");
+    put(fact::MITIGATIONS, off.then(|| "off".to_owned()));
+    facts
+}
+
+/// All that are in use, each once: they may differ between kinds of cores.
+fn governors(policies: &[std::path::PathBuf]) -> Option<String> {
+    let mut found: Vec<String> =
+        policies.iter().filter_map(|p| read_line(p.join("scaling_governor"))).collect();
+    found.sort();
+    found.dedup();
+    (!found.is_empty()).then(|| found.join(", "))
+}
+
+fn hertz(khz: u64) -> String {
+    khz.saturating_mul(1000).to_string()
+}
+
+/// `dirty_bytes` counts if it is set, else `dirty_ratio` (Documentation/admin-guide/sysctl/vm.rst of the kernel).
+fn bytes_or_percent(vm: &Path, name: &str) -> Option<String> {
+    let bytes = read_line(vm.join(format!("{name}_bytes"))).filter(|bytes| bytes != "0");
+    bytes.or_else(|| read_line(vm.join(format!("{name}_ratio"))).map(|percent| format!("{percent} %")))
+}
+
+/// Bytes of all swap areas; the third column has KiB.
+fn swap(roots: &Roots) -> u64 {
+    let text = fs::read_to_string(roots.proc.join("swaps")).unwrap_or_default();
+    let sizes = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
+    sizes.fold(0, |sum: u64, kib| sum.saturating_add(kib.saturating_mul(1024)))
+}
+
+/// The hypervisor by name, where it says one: to Xen's own file, to the board's tables, to the device tree, or by the
+/// clock that it offers.
+fn virtualisation(roots: &Roots) -> Option<String> {
+    if let Some(kind) = read_line(roots.sys.join("hypervisor/type")) {
+        return Some(kind);
+    }
+    const BOARDS: [(&str, &str); 13] = [
+        ("QEMU", "qemu"),
+        ("KVM", "kvm"),
+        ("Firecracker", "firecracker"),
+        ("Amazon EC2", "amazon"),
+        ("Google Compute Engine", "google"),
+        ("OpenStack", "kvm"),
+        ("VMware", "vmware"),
+        ("VirtualBox", "virtualbox"),
+        ("innotek", "virtualbox"),
+        ("Parallels", "parallels"),
+        ("Bochs", "bochs"),
+        ("Apple Virtualization", "apple"),
+        ("Xen", "xen"),
+    ];
+    let dmi = roots.sys.join("class/dmi/id");
+    let told =
+        ["sys_vendor", "product_name", "board_vendor", "bios_vendor"].map(|name| read_line(dmi.join(name)));
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    let cpuinfo = fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
+    let mut flags = cpuinfo.lines().filter(|line| line.starts_with("flags"));
+    let flagged = flags.any(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
+    let tree = read_line(roots.proc.join("device-tree/hypervisor/compatible"));
+    let clocks = roots.sys.join("devices/system/clocksource/clocksource0/available_clocksource");
+    let clocks = read_line(clocks).unwrap_or_default();
+    // Microsoft and Amazon make machines without a hypervisor too, so on x86 the processor has the last word.
+    let is_x86 = cpuinfo.contains("\nflags") || cpuinfo.starts_with("flags");
+    if is_x86 && !flagged {
+        return None;
+    }
+    let board = BOARDS.iter().find(|(mark, _)| told.iter().any(|text| text.contains(mark)));
+    let named = board.map(|(_, name)| (*name).to_owned());
+    let hyperv = told.iter().any(|text| text == "Virtual Machine") || clocks.contains("hyperv_clocksource");
+    named
+        .or(hyperv.then(|| "hyper-v".to_owned()))
+        .or(tree
+            .map(|text| text.trim_start_matches("linux,").split('\0').next().unwrap_or_default().to_owned()))
+        .or(clocks.contains("kvm-clock").then(|| "kvm".to_owned()))
+        .or(flagged.then(|| "yes".to_owned()))
+}
+
+/// The kind of container, by what its manager leaves in it or by what the root filesystem lies on.
+fn container(roots: &Roots, root: &Path) -> Option<String> {
+    let table = mounts(roots);
+    let lowest = table.iter().rfind(|mount| mount.point == Path::new("/"));
+    // An image that was made for containers keeps its mark when a machine of its own is started from it.
+    let whole_device = lowest.is_some_and(|mount| mount.device.0 != 0 && mount.root == Path::new("/"));
+    for (mark, kind) in [(".dockerenv", "docker"), ("run/.containerenv", "podman")] {
+        if root.join(mark).exists() && !whole_device {
+            return Some(kind.to_owned());
+        }
+    }
+    if let Some(kind) = read_line(root.join("run/systemd/container")) {
+        return Some(kind);
+    }
+    let environment = fs::read(roots.proc.join("1/environ")).unwrap_or_default();
+    let told = environment.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(b"container="));
+    if let Some(kind) = told {
+        return Some(String::from_utf8_lossy(kind).into_owned());
+    }
+    let options = lowest?.options.join(",");
+    let mark = [("/docker/", "docker"), ("/containerd/", "containerd"), ("/containers/storage/", "podman")];
+    let found = mark
+        .iter()
+        .find(|(mark, _)| lowest.is_some_and(|mount| mount.kind == "overlay") && options.contains(mark));
+    found.map(|(_, kind)| (*kind).to_owned())
+}
+
+/// The least that this process's control groups allow (version 2), which also holds its page cache.
+fn memory_limit(roots: &Roots) -> Option<u64> {
+    let groups = fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let base = roots.sys.join("fs/cgroup");
+    let own = base.join(group);
+    let limits = own.ancestors().take_while(|place| place.starts_with(&base));
+    limits.filter_map(|place| read_line(place.join("memory.max"))?.parse::<u64>().ok()).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Tree;
+
+    fn told(tree: &Tree) -> BTreeMap<String, String> {
+        facts(&tree.roots(), &tree.path("root"))
+    }
+
+    #[test]
+    fn a_raspberry_pi_tells_its_clocks_and_that_it_was_too_weakly_powered() {
+        let tree = Tree::new();
+        for (policy, low, high) in [(0, 600_000, 1_800_000), (4, 600_000, 2_400_000)] {
+            let place = format!("sys/devices/system/cpu/cpufreq/policy{policy}");
+            tree.file(&format!("{place}/scaling_governor"), "ondemand\n");
+            tree.file(&format!("{place}/scaling_min_freq"), &format!("{low}\n"));
+            tree.file(&format!("{place}/scaling_max_freq"), &format!("{high}\n"));
+        }
+        tree.file("sys/devices/platform/soc/soc:firmware/get_throttled", "50004\n");
+        tree.file(
+            "proc/cpuinfo",
+            "processor\t: 0\nFeatures\t: fp asimd\n\nModel\t\t: Raspberry Pi 4 Model B Rev 1.4\n",
+        );
+        tree.file("proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n/var/swap file 102396 0 -2\n");
+        tree.file("proc/sys/vm/dirty_bytes", "0\n");
+        tree.file("proc/sys/vm/dirty_ratio", "20\n");
+        tree.file("proc/sys/vm/dirty_background_bytes", "67108864\n");
+        let facts = told(&tree);
+        for (name, value) in [
+            (fact::GOVERNOR, "ondemand"),
+            (fact::LOWEST_CLOCK, "600000000"),
+            (fact::HIGHEST_CLOCK, "2400000000"),
+            (fact::THROTTLED, "it is throttled"),
+            (fact::THROTTLED_BEFORE, "1"),
+            (fact::SWAP, "104853504"),
+            (fact::DIRTY_LIMIT, "20 %"),
+            (fact::DIRTY_BACKGROUND, "67108864"),
+        ] {
+            assert_eq!(facts[name], value, "{name}");
+        }
+        assert!(!facts.contains_key(fact::VIRTUALISATION) && !facts.contains_key(fact::CONTAINER));
+    }
+
+    #[test]
+    fn a_hypervisor_is_named_as_far_as_it_says_its_name() {
+        let tree = Tree::new();
+        let kind = || virtualisation(&tree.roots());
+        tree.file("proc/cpuinfo", "flags\t\t: fpu sse2\n");
+        tree.file("sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
+        assert_eq!(kind(), None, "a whole machine rented is none");
+        tree.file("proc/cpuinfo", "flags\t\t: fpu hypervisor sse2\n");
+        assert_eq!(kind().unwrap(), "amazon");
+        tree.file("sys/class/dmi/id/sys_vendor", "Somebody\n");
+        assert_eq!(kind().unwrap(), "yes");
+        tree.file("sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc kvm-clock\n");
+        assert_eq!(kind().unwrap(), "kvm");
+        tree.file("sys/hypervisor/type", "xen\n");
+        assert_eq!(kind().unwrap(), "xen");
+    }
+
+    #[test]
+    fn a_container_is_told_by_its_marks_or_its_root() {
+        let tree = Tree::new();
+        let kind = || container(&tree.roots(), &tree.path("root"));
+        assert_eq!(kind(), None);
+        let line = "1 0 0:50 / / rw - overlay overlay rw,upperdir=/var/lib/docker/overlay2/x/diff\n";
+        tree.file("proc/self/mountinfo", line);
+        assert_eq!(kind().unwrap(), "docker");
+        tree.file("proc/1/environ", "A=b\0container=lxc\0");
+        assert_eq!(kind().unwrap(), "lxc");
+        tree.file("root/run/.containerenv", "");
+        assert_eq!(kind().unwrap(), "podman");
+        tree.file("proc/1/environ", "");
+        tree.file("proc/self/mountinfo", "1 0 254:0 / / rw - ext4 /dev/vda rw\n");
+        assert_eq!(kind(), None, "a virtual machine that was started from such an image");
+    }
+
+    #[test]
+    fn the_least_limit_on_the_way_up_counts() {
+        let tree = Tree::new();
+        assert_eq!(memory_limit(&tree.roots()), None);
+        tree.file("proc/self/cgroup", "0::/a/b\n");
+        tree.file("sys/fs/cgroup/a/memory.max", "4096000\n");
+        tree.file("sys/fs/cgroup/a/b/memory.max", "max\n");
+        assert_eq!(memory_limit(&tree.roots()), Some(4_096_000));
+    }
+}

@@ -1,0 +1,137 @@
+//! Encryption by dm-crypt. No key is ever asked for, and none is kept should one be told.
+
+use std::time::Duration;
+
+use model::fact;
+
+use super::Facts;
+use crate::Roots;
+use crate::programs::ask;
+
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What cryptsetup calls the format, by what it writes before the uuid: `CRYPT-LUKS2-…`.
+pub(super) fn format(uuid: &str) -> Option<String> {
+    let kind = uuid.strip_prefix("CRYPT-")?.split('-').next()?;
+    match kind {
+        "LUKS1" | "LUKS2" => Some(kind.to_owned()),
+        "PLAIN" => Some("plain".to_owned()),
+        "TCRYPT" => Some("TrueCrypt or VeraCrypt".to_owned()),
+        "BITLK" => Some("BitLocker".to_owned()),
+        "FVAULT2" => Some("FileVault".to_owned()),
+        "LOOPAES" => Some("loop-AES".to_owned()),
+        // Verity and integrity protect, but do not encrypt.
+        _ => None,
+    }
+}
+
+/// Cipher, key length and sector size: from the mapping's table, else as cryptsetup tells.
+pub(super) fn facts(roots: &Roots, name: &str, table: &str, facts: &mut Facts) {
+    if from_table(table, facts) {
+        return;
+    }
+    let said = ask(roots, "cryptsetup", &["status", "--", name], PATIENCE);
+    if let Some(said) = said.filter(|said| said.code == Some(0)) {
+        from_status(&said.text, facts);
+    }
+}
+
+/// `start length crypt cipher key iv-offset device offset [count options…]`
+/// (Documentation/admin-guide/device-mapper/dm-crypt.rst of the kernel).
+fn from_table(table: &str, facts: &mut Facts) -> bool {
+    let words: Vec<&str> = table.lines().next().unwrap_or_default().split_ascii_whitespace().collect();
+    let (Some(&"crypt"), Some(cipher)) = (words.get(2), words.get(3)) else { return false };
+    facts.put(fact::CIPHER, (*cipher).to_owned());
+    facts.number(fact::KEY_BITS, words.get(4).and_then(|key| key_bits(key)));
+    let options = words.get(9..).unwrap_or_default();
+    let sector = options.iter().find_map(|option| option.strip_prefix("sector_size:")?.parse().ok());
+    facts.number(fact::CRYPT_SECTOR, sector.unwrap_or(512));
+    facts.put("encryption options", flags(options.iter().copied()));
+    true
+}
+
+/// A key in the kernel's key ring is written `:bytes:kind:name`; another one in hexadecimal digits.
+fn key_bits(key: &str) -> Option<u64> {
+    match key.strip_prefix(':') {
+        Some(rest) => rest.split(':').next()?.parse::<u64>().ok()?.checked_mul(8),
+        None => Some(key.len() as u64 * 4).filter(|bits| *bits > 4),
+    }
+}
+
+/// The lines `  name:  value` of `cryptsetup status`.
+fn from_status(text: &str, facts: &mut Facts) {
+    let value = |name: &str| {
+        text.lines().find_map(|line| {
+            let (key, value) = line.trim().split_once(':')?;
+            (key == name).then(|| value.trim().to_owned())
+        })
+    };
+    let count = |name: &str| value(name)?.split_ascii_whitespace().next()?.parse::<u64>().ok();
+    facts.put(fact::CIPHER, value("cipher"));
+    facts.number(fact::KEY_BITS, count("keysize"));
+    facts.number(fact::CRYPT_SECTOR, count("sector size"));
+    facts.put("encryption options", flags(value("flags").unwrap_or_default().split_ascii_whitespace()));
+}
+
+/// Options that change speed or what reaches the disk.
+fn flags<'a>(options: impl Iterator<Item = &'a str>) -> Option<String> {
+    const WORTH: [&str; 10] = [
+        "allow_discards",
+        "discards",
+        "same_cpu_crypt",
+        "submit_from_crypt_cpus",
+        "no_read_workqueue",
+        "no_write_workqueue",
+        "high_priority",
+        "integrity",
+        "same-cpu-crypt",
+        "submit-from-crypt-cpus",
+    ];
+    let found: Vec<&str> = options.filter(|option| WORTH.contains(option)).collect();
+    (!found.is_empty()).then(|| found.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(table: &str) -> String {
+        let mut facts = Facts::default();
+        assert!(from_table(table, &mut facts));
+        format!("{:?}", facts.0)
+    }
+
+    #[test]
+    fn a_table_tells_cipher_sector_and_options_but_no_key() {
+        let key = "c0ffee".repeat(10) + "c0ff";
+        let line = format!(
+            "0 2064384 crypt aes-xts-plain64 {key} 0 9:0 32768 3 allow_discards no_read_workqueue sector_size:4096\n"
+        );
+        let said = told(&line);
+        assert!(!said.contains("c0ffee"), "{said}");
+        let expected = r#"{"cipher": "aes-xts-plain64", "encryption options": "allow_discards,no_read_workqueue", "encryption sector": "4096", "key bits": "256"}"#;
+        assert_eq!(said, expected);
+        let said = told("0 100 crypt aes-cbc-essiv:sha256 :64:logon:cryptsetup:abc-d0 0 8:1 4096");
+        assert!(said.contains(r#""key bits": "512""#) && said.contains(r#"sector": "512""#), "{said}");
+        assert!(!said.contains("logon"));
+        assert!(!from_table("0 100 linear 8:1 0", &mut Facts::default()));
+        assert!(!from_table("", &mut Facts::default()));
+    }
+
+    #[test]
+    fn cryptsetup_tells_the_same() {
+        let status = "/dev/mapper/secret is active and is in use.\n  type:    LUKS2\n  cipher:  aes-xts-plain64\n  keysize: 512 bits\n  key location: keyring\n  device:  /dev/sda2\n  sector size:  4096\n  offset:  32768 sectors\n  size:    2064384 sectors\n  mode:    read/write\n  flags:   discards no_read_workqueue\n";
+        let mut facts = Facts::default();
+        from_status(status, &mut facts);
+        let values: Vec<&str> = facts.0.values().map(String::as_str).collect();
+        assert_eq!(values, ["aes-xts-plain64", "discards,no_read_workqueue", "4096", "512"]);
+    }
+
+    #[test]
+    fn the_format_stands_in_the_uuid() {
+        assert_eq!(format("CRYPT-LUKS2-0123-secret").unwrap(), "LUKS2");
+        assert_eq!(format("CRYPT-PLAIN-swap").unwrap(), "plain");
+        assert_eq!(format("CRYPT-VERITY-0123-root"), None);
+        assert_eq!(format("LVM-abc"), None);
+    }
+}

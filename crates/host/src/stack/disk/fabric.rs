@@ -1,0 +1,25 @@
+//! iSCSI: the session and the server's address.
+
+use std::path::Path;
+
+use model::fact;
+
+use super::{Facts, above};
+use crate::{Roots, read_line};
+
+pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
+    let number = above(directory)
+        .find_map(|place| Some(place.file_name()?.to_str()?.strip_prefix("session")?.to_owned()));
+    let Some(number) = number else { return };
+    let session = roots.sys.join(format!("class/iscsi_session/session{number}"));
+    let connection = roots.sys.join(format!("class/iscsi_connection/connection{number}:0"));
+    let told = |now: &str, wanted: &str| {
+        read_line(connection.join(now)).or_else(|| read_line(connection.join(wanted)))
+    };
+    facts.file(fact::ISCSI_TARGET, session.join("targetname"));
+    facts.file(fact::SESSION, session.join("state"));
+    facts.file("recovery time-out", session.join("recovery_tmo"));
+    facts.put(fact::SERVER, told("address", "persistent_address"));
+    facts.put("port", told("port", "persistent_port"));
+    facts.put(fact::TRANSPORT, "tcp".to_owned());
+}

@@ -1,0 +1,66 @@
+//! NVMe: over PCIe with its lanes, or over a network; behind several controllers or one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::fact;
+
+use super::{Facts, giga};
+use crate::read_line;
+use crate::stack::{entries, link_name, number};
+
+pub(super) fn facts(directory: &Path, facts: &mut Facts) {
+    let controllers = controllers(directory);
+    let Some(first) =
+        controllers.iter().find(|c| state(c).is_none_or(|s| s == "live")).or(controllers.first())
+    else {
+        return;
+    };
+    if controllers.len() > 1 {
+        facts.number(fact::PATHS, controllers.len() as u64);
+        facts.file("path selection", directory.join("device/iopolicy"));
+    }
+    let live = controllers.iter().filter(|c| state(c).is_none_or(|state| state == "live")).count();
+    facts.number("paths lost", Some((controllers.len() - live) as u64).filter(|lost| *lost > 0));
+    let transport = read_line(first.join("transport"));
+    facts.put(fact::TRANSPORT, transport.clone());
+    facts.put(
+        fact::DRIVER,
+        link_name(first.join("device/driver")).filter(|_| transport.as_deref() == Some("pcie")),
+    );
+    let address = read_line(first.join("address")).unwrap_or_default();
+    let part = |name: &str| address.split(',').find_map(|part| part.strip_prefix(name)).map(str::to_owned);
+    facts.put(fact::SERVER, part("traddr=").filter(|_| transport.as_deref() != Some("pcie")));
+    facts.put("port", part("trsvcid="));
+    facts.put(fact::VENDOR, None);
+    pcie(&first.join("device"), facts);
+}
+
+/// With several controllers, or where there could be several, the disk hangs on a subsystem that links to them.
+fn controllers(directory: &Path) -> Vec<PathBuf> {
+    let Ok(device) = fs::canonicalize(directory.join("device")) else { return Vec::new() };
+    if device.join("transport").exists() {
+        return vec![device];
+    }
+    let linked = entries(&device).into_iter().filter(|place| place.join("transport").exists());
+    linked.filter_map(|place| fs::canonicalize(place).ok()).collect()
+}
+
+fn state(controller: &Path) -> Option<String> {
+    read_line(controller.join("state"))
+}
+
+/// What the link does and what the disk could do. A slot with fewer lanes, or a bad contact, shows here.
+fn pcie(function: &Path, facts: &mut Facts) {
+    let rate = |file: &str| giga(&read_line(function.join(file))?);
+    // 0 or 255 where the link is down or not real.
+    let lanes = |file: &str| number(function.join(file)).filter(|lanes| (1..=32).contains(lanes));
+    let pairs = [
+        (fact::LINK_SPEED, fact::LANES, rate("current_link_speed"), lanes("current_link_width")),
+        (fact::HIGHEST_LINK_SPEED, fact::HIGHEST_LANES, rate("max_link_speed"), lanes("max_link_width")),
+    ];
+    for (speed, width, rate, lanes) in pairs {
+        facts.number(speed, rate.zip(lanes).map(|(rate, lanes)| rate * lanes));
+        facts.number(width, lanes);
+    }
+}

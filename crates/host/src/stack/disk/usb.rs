@@ -1,0 +1,27 @@
+//! USB: the bridge between the plug and the disk, and the speed that it was plugged in at.
+
+use std::path::Path;
+
+use model::fact;
+
+use super::{Facts, upward};
+use crate::read_line;
+
+pub(super) fn facts(directory: &Path, facts: &mut Facts) {
+    // The nearest node with a vendor is the device's own; the next is the hub that it is plugged into.
+    let Some(bridge) = upward(directory, |place| place.join("idVendor").exists()) else { return };
+    let read = |file: &str| read_line(bridge.join(file));
+    facts.put(fact::BRIDGE, read("idVendor").zip(read("idProduct")).map(|(v, p)| format!("{v}:{p}")));
+    let names = [read("manufacturer"), read("product")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    facts.put(fact::BRIDGE_NAME, Some(names).filter(|names| !names.is_empty()));
+    facts.number(fact::LINK_SPEED, read("speed").and_then(|speed| bits(&speed)));
+    facts.put("USB version", read("version"));
+    let hub = bridge.parent().filter(|hub| hub.join("idVendor").exists());
+    facts.number("hub speed", hub.and_then(|hub| bits(&read_line(hub.join("speed"))?)));
+}
+
+/// The kernel writes megabits per second, `1.5` for the slowest.
+fn bits(text: &str) -> Option<u64> {
+    let value: f64 = text.parse().ok()?;
+    (value > 0.0 && value < 1e7).then(|| (value * 1e6).round() as u64)
+}

@@ -1,0 +1,29 @@
+//! `lodestone targets`: the storage that is here, down to the disks.
+
+use std::process::ExitCode;
+
+use host::{Roots, inventory, inventory_of};
+use report::json;
+
+use super::view;
+use crate::cli::{Cli, TargetsArgs};
+use crate::failure::Failure;
+use crate::output;
+
+/// Shows everything that could be measured here, or what is named.
+///
+/// # Errors
+/// Something named is no directory, file or block device.
+pub fn targets(cli: &Cli, args: &TargetsArgs) -> Result<ExitCode, Failure> {
+    let roots = Roots::default();
+    let found = match args.paths.is_empty() {
+        true => inventory(&roots, args.all),
+        false => inventory_of(&roots, &args.paths).map_err(Failure::usage)?,
+    };
+    let text = match args.json {
+        true => json::pretty(&report::targets_export(&found)),
+        false => report::targets_text(&found, view(cli, "").units, output::style(cli.color)),
+    };
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,135 @@
+//! `lodestone targets` on the machine at hand.
+
+mod common;
+
+use common::*;
+use serde_json::Value;
+
+fn targets(bench: &Bench, args: &[&str]) -> Value {
+    serde_json::from_str(&bench.ok(&[&["targets", "--json"], args].concat())).unwrap()
+}
+
+/// Names in a stack with their levels.
+fn stack(target: &Value) -> Vec<(u64, String)> {
+    let layers = target["stack"].as_array().unwrap();
+    layers.iter().map(|l| (l["level"].as_u64().unwrap(), l["name"].as_str().unwrap().to_owned())).collect()
+}
+
+/// Every key of a value that the schema requires is there, with a type that it allows.
+fn conforms(value: &Value, schema: &Value, whole: &Value, at: &str) {
+    let schema = match schema["$ref"].as_str() {
+        Some(reference) => &whole["$defs"][reference.rsplit('/').next().unwrap()],
+        None => schema,
+    };
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let types = &schema["type"];
+    let allowed = types == kind || types.as_array().is_some_and(|types| types.iter().any(|t| t == kind));
+    assert!(allowed, "{at} is {value}, the schema says {types}");
+    for name in schema["required"].as_array().into_iter().flatten() {
+        assert!(value.get(name.as_str().unwrap()).is_some(), "{at} has no {name}");
+    }
+    for (name, inner) in value.as_object().into_iter().flatten() {
+        let of = if schema["properties"].is_object() {
+            let of = &schema["properties"][name];
+            assert!(of.is_object(), "{at} has {name}, of which the schema knows nothing");
+            of
+        } else {
+            &schema["additionalProperties"]
+        };
+        conforms(inner, of, whole, &format!("{at}.{name}"));
+    }
+    for (i, inner) in value.as_array().into_iter().flatten().enumerate() {
+        conforms(inner, &schema["items"], whole, &format!("{at}[{i}]"));
+    }
+}
+
+#[test]
+fn the_root_filesystem_is_there_and_everything_is_as_the_schema_says() {
+    let bench = Bench::new();
+    let schema: Value = serde_json::from_str(&bench.ok(&["schema", "targets"])).unwrap();
+    for args in [&[][..], &["--all"]] {
+        let json = targets(&bench, args);
+        conforms(&json, &schema, &schema, "targets");
+        assert_eq!(json["schema"], "lodestone.targets.v1");
+        let root = json["targets"].as_array().unwrap().iter().find(|t| t["path"] == "/").expect("a root");
+        assert!(root["size"].as_u64().unwrap() >= root["free"].as_u64().unwrap());
+        assert!(root["stack"][0]["facts"]["options"].is_string());
+    }
+    let text = bench.ok(&["targets"]);
+    assert!(text.contains("└─ ") && !text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn only_what_is_named_is_shown_and_what_is_not_there_is_said() {
+    let bench = Bench::new();
+    let json = targets(&bench, &[bench.disk().to_str().unwrap()]);
+    assert_eq!(json["targets"].as_array().unwrap().len(), 1);
+    assert_eq!(json["targets"][0]["path"], bench.disk().to_str().unwrap());
+    let said = bench.fails(2, &["targets", "/no/such/place"]);
+    assert!(said.contains("cannot find `/no/such/place`"), "{said}");
+}
+
+#[test]
+fn a_filesystem_on_a_loop_device_shows_the_filesystem_of_its_file() {
+    let bench = Bench::new();
+    let image = bench.path("image");
+    let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
+    let name = device.path.trim_start_matches("/dev/");
+    let unmounted = targets(&bench, &[]);
+    let is_it = |t: &&Value| t["path"] == device.path.as_str();
+    let found =
+        unmounted["targets"].as_array().unwrap().iter().find(is_it).expect("the empty device").clone();
+    assert_eq!(
+        (found["kind"].as_str(), found["remark"].as_str()),
+        (Some("block_device"), Some("not mounted"))
+    );
+    if tool("mkfs.ext4", &["-q", &device.path]).is_none() {
+        return;
+    }
+    let Some(mount) = Mount::new(&["-o", "noatime", &device.path], &bench.path("mnt")) else { return };
+    let json = targets(&bench, &[]);
+    let all = json["targets"].as_array().unwrap();
+    assert!(!all.iter().any(|t| is_it(&t)), "the device is in use now");
+    let found = all.iter().find(|t| t["path"] == mount.point.to_str().unwrap()).expect("the mount");
+    let layers = stack(found);
+    assert_eq!(layers[..2], [(0, "ext4".to_owned()), (1, name.to_owned())]);
+    assert_eq!(layers[2].0, 2, "the filesystem that has the image: {layers:?}");
+    let facts = &found["stack"][1]["facts"];
+    assert_eq!(facts["backing file"], image.to_str().unwrap());
+    assert_eq!(facts["size"], (64u64 << 20).to_string());
+    assert!(found["stack"][0]["facts"]["options"].as_str().unwrap().split(',').any(|o| o == "noatime"));
+    assert!(found["free"].as_u64().unwrap() < 64 << 20);
+}
+
+#[test]
+fn a_btrfs_names_both_its_members_and_how_data_are_spread() {
+    let bench = Bench::new();
+    let (Some(one), Some(two)) =
+        (LoopDevice::new(&bench.path("one"), 128 << 20), LoopDevice::new(&bench.path("two"), 128 << 20))
+    else {
+        return;
+    };
+    if tool("mkfs.btrfs", &["-q", "-f", "-d", "raid0", "-m", "raid1", &one.path, &two.path]).is_none() {
+        return;
+    }
+    let Some(mount) = Mount::new(&[&one.path], &bench.path("pool")) else { return };
+    let json = targets(&bench, &[mount.point.to_str().unwrap()]);
+    let layers = stack(&json["targets"][0]);
+    for device in [&one.path, &two.path] {
+        let member = (1, device.trim_start_matches("/dev/").to_owned());
+        assert!(layers.contains(&member), "{member:?} in {layers:?}");
+    }
+    let facts = &json["targets"][0]["stack"][0]["facts"];
+    assert_eq!(
+        (facts["data profile"].as_str(), facts["metadata profile"].as_str()),
+        (Some("raid0"), Some("raid1"))
+    );
+    assert_eq!(facts["members"], "2");
+}

@@ -1,0 +1,111 @@
+//! What was different when another run was made, for people.
+
+use analyse::{ABSENT, Difference, differences};
+use model::units::ExactSize;
+use model::{Run, fact};
+
+use crate::document::{Align, Cell, Column, Section, Table};
+use crate::figures::{Units, display_bytes, display_hz};
+use crate::layer_words::bits_words;
+
+/// Each run set against the first.
+pub(crate) fn circumstances_sections(runs: &[&Run], units: Units) -> Vec<Section> {
+    let Some((first, others)) = runs.split_first() else { return Vec::new() };
+    let mut sections = Vec::new();
+    let mut alike = Vec::new();
+    for other in others {
+        let found = differences(first, other);
+        if found.is_empty() {
+            alike.push(other.started.id.as_str());
+        } else {
+            sections.push(Section::Table(table(first, other, &found, units)));
+        }
+    }
+    if !alike.is_empty() {
+        sections.push(Section::Heading("Circumstances".into()));
+        let text = format!(
+            "Nothing that is known of the circumstances differs between {} and {}.",
+            first.started.id,
+            alike.join(", ")
+        );
+        sections.push(Section::Text(text));
+    }
+    sections
+}
+
+fn table(first: &Run, other: &Run, found: &[Difference], units: Units) -> Table {
+    let rows = found.iter().map(|d| {
+        let of = [d.target.as_deref(), d.layer.as_deref()].into_iter().flatten().collect::<Vec<_>>();
+        let of = if of.is_empty() { "machine".to_owned() } else { of.join(" · ") };
+        let value = |text: &str| Cell::text(in_words(&d.what, text, units));
+        vec![Cell::text(of), Cell::text(title(&d.what)), value(&d.before), value(&d.after)]
+    });
+    Table {
+        title: format!("Circumstances: {} → {}", first.started.id, other.started.id),
+        columns: vec![
+            Column::new("of", Align::Left),
+            Column::joined("what", Align::Left),
+            Column::joined("before", Align::Left),
+            Column::joined("after", Align::Left),
+        ],
+        stub: 1,
+        rows: rows.collect(),
+    }
+}
+
+fn title(what: &str) -> String {
+    match what {
+        "version" => "Lodestone".to_owned(),
+        fact::OPTIONS => "mount options".to_owned(),
+        fact::TEMPERATURE => "temperature at the start".to_owned(),
+        what => what.to_owned(),
+    }
+}
+
+/// The value of a fact with its unit.
+fn in_words(what: &str, value: &str, units: Units) -> String {
+    let number = value.parse::<f64>().ok();
+    match (what, number) {
+        ("memory" | fact::SIZE | fact::MEMORY_LIMIT | fact::SWAP, Some(n)) => display_bytes(n as u64, units),
+        (fact::LINK_SPEED | fact::HIGHEST_LINK_SPEED, Some(n)) => bits_words(n as u64),
+        (fact::LOWEST_CLOCK | fact::HIGHEST_CLOCK, Some(n)) => display_hz(n),
+        (fact::TEMPERATURE, Some(_)) => format!("{value} °C"),
+        (fact::ROTATION_RATE, Some(_)) => format!("{value} rpm"),
+        (
+            fact::LOGICAL_BLOCK
+            | fact::PHYSICAL_BLOCK
+            | fact::LARGEST_REQUEST
+            | fact::READ_AHEAD
+            | fact::CHUNK
+            | fact::CRYPT_SECTOR
+            | fact::DISCARD
+            | fact::OPTIMAL_IO
+            | fact::ALIGNMENT
+            | fact::PAGE_SIZE
+            | fact::DIRTY_LIMIT
+            | fact::DIRTY_BACKGROUND,
+            Some(n),
+        ) => ExactSize(n as u64).to_string(),
+        (fact::OPTIONS, _) if value.is_empty() => "–".to_owned(),
+        (fact::OPTIONS, _) => value.replace(',', ", "),
+        (_, _) if value == ABSENT => "–".to_owned(),
+        _ => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_told_with_their_units() {
+        let told = |what, value| in_words(what, value, Units::Decimal);
+        assert_eq!(told(fact::LINK_SPEED, "480000000"), "480 Mb/s");
+        assert_eq!(told(fact::READ_AHEAD, "131072"), "128 KiB");
+        assert_eq!(told(fact::DIRTY_LIMIT, "20 %"), "20 %");
+        assert_eq!(told(fact::HIGHEST_CLOCK, "1800000000"), "1.80 GHz");
+        assert_eq!(told(fact::OPTIONS, ""), "–");
+        assert_eq!(told(fact::VIRTUALISATION, "no"), "–");
+        assert_eq!(told(fact::SCHEDULER, "none"), "none");
+    }
+}
