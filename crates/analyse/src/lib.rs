@@ -6,9 +6,11 @@
 //! * One value per repeat: operations within a repeat depend on each other and are never the basis of
 //!   an interval.
 
+mod change;
 mod compare;
 mod findings;
 mod hours;
+mod kinds;
 mod measure;
 mod repeats;
 mod sequential;

@@ -147,6 +147,16 @@ impl Series<'_> {
         (summary.covered_ns > 0).then(|| (summary.mean(), summary.covered_ns))
     }
 
+    /// The same of those readings only that cover nothing but these spans.
+    pub fn mean_inside(&self, spans: &[(u64, u64)]) -> Option<(f64, u64)> {
+        let mut summary = Summary::default();
+        for span in spans {
+            let inside = self.pieces(*span).filter(|(from, to, _)| *from >= span.0 && *to <= span.1);
+            inside.for_each(|piece| summary.record(piece, *span, 1.0));
+        }
+        (summary.covered_ns > 0).then(|| (summary.mean(), summary.covered_ns))
+    }
+
     /// The pieces that overlap a span, whole.
     fn pieces(&self, (begin, end): (u64, u64)) -> impl Iterator<Item = Piece> {
         let first = self.values.partition_point(|(at_ns, _)| *at_ns <= begin).max(1);

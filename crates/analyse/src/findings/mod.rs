@@ -3,15 +3,24 @@
 //! Each rule is a pure function over what is seen of the run ([`Seen`]). A new one is a function in the file of its
 //! theme, an entry in [`RULES`] (`rules.rs`) and rows in the table of cases (`cases/`).
 
+mod background;
 mod cache;
 #[cfg(test)]
 mod cases;
+mod cliff;
 mod failures;
+mod heat;
+mod kind;
+mod layers;
+mod link;
 mod processor;
 mod repeats;
 mod rules;
 mod seen;
 mod size;
+mod stalls;
+mod sweeps;
+mod syncs;
 mod words;
 
 use model::{Evidence, Finding, Severity, Subject};

@@ -1,6 +1,9 @@
 //! All rules, as a table.
 
-use super::{Rule, cache, failures, processor, repeats, size};
+use super::{
+    Rule, background, cache, cliff, failures, heat, kind, layers, link, processor, repeats, size, stalls,
+    sweeps, syncs,
+};
 
 /// All rules, in the order in which they are told where nothing else says which matters more.
 pub static RULES: &[Rule] = &[
@@ -52,6 +55,83 @@ pub static RULES: &[Rule] = &[
         advice: "measure on storage that is not memory; tmpfs and ramfs live there",
         is_told_by_step: false,
         apply: cache::not_evicted,
+    },
+    Rule {
+        name: "behaves-like",
+        speaks_when: "random reads one at a time and two more traits were measured at the device, and they fit a kind of storage; a warning where the kernel says another kind",
+        advice: "find out what is behind it: the figures are those of what it behaves like, not of what it is called",
+        is_told_by_step: false,
+        apply: kind::behaves_like,
+    },
+    Rule {
+        name: "stall",
+        speaks_when: "whole intervals passed without a completion, where the usual one has ten or more; a final sync is none",
+        advice: "look at what happened then (show --telemetry, the kernel's log): error recovery, garbage collection, a suspended device or machine",
+        is_told_by_step: true,
+        apply: stalls::stall,
+    },
+    Rule {
+        name: "slow-operation",
+        speaks_when: "an operation took 1 s or more and at least 5 times the median, or at least 100 times the median and longer than an interval",
+        advice: "look at p99.9 and the maximum before using it where waiting hurts",
+        is_told_by_step: true,
+        apply: stalls::slow_operation,
+    },
+    Rule {
+        name: "write-cliff",
+        speaks_when: "the rate of writes fell by 30 % or more within the repeats and stayed there for at least 2 s and a fifth of the repeat, in most repeats, as is rarely due to chance (CUSUM; 5 % over the steps of the run), or from one round on",
+        advice: "report both rates and the bytes until then; for what lasts, write more before measuring (--ramp)",
+        is_told_by_step: true,
+        apply: cliff::write_cliff,
+    },
+    Rule {
+        name: "read-cliff",
+        speaks_when: "the same of reads",
+        advice: "report both rates; on a volume with burst credit wait until it is full again, or measure after it is used up",
+        is_told_by_step: true,
+        apply: cliff::read_cliff,
+    },
+    Rule {
+        name: "background-traffic",
+        speaks_when: "others moved at least 5 % of a step's own rate and 1 MB/s: writes while it only read, or reads while it only wrote, in most repeats, or processes by name",
+        advice: "stop what else works on that device, and run again",
+        is_told_by_step: false,
+        apply: background::background_traffic,
+    },
+    Rule {
+        name: "background-between-repeats",
+        speaks_when: "a device of the stack moved more than 5 MB/s between repeats, when nothing was asked of it",
+        advice: "stop what else works on that device, and run again",
+        is_told_by_step: false,
+        apply: background::background_between,
+    },
+    Rule {
+        name: "background-before",
+        speaks_when: "before the first round a device was not quiet, or the kernel did background work on it",
+        advice: "let it come to an end, and run again",
+        is_told_by_step: false,
+        apply: background::background_before,
+    },
+    Rule {
+        name: "throttled",
+        speaks_when: "throttle events, throttle flags or cooling were seen during the repeats",
+        advice: "cool it, or give it a better power supply; then run again",
+        is_told_by_step: false,
+        apply: heat::throttled,
+    },
+    Rule {
+        name: "temperature-rose",
+        speaks_when: "a sensor rose by 10 °C or more, or came to 70 °C (disk) or 80 °C (processor); a warning if it did, or if figures got worse over the run",
+        advice: "give it air; for what lasts, measure when it is warm, for what it can do, let it cool between rounds",
+        is_told_by_step: false,
+        apply: heat::temperature_rose,
+    },
+    Rule {
+        name: "clock-dropped",
+        speaks_when: "the fastest processor's clock was at least 10 % lower in the last third of the repeats of the same steps than in the first",
+        advice: "choose the governor performance, plug the machine in, cool it",
+        is_told_by_step: false,
+        apply: heat::clock_dropped,
     },
     Rule {
         name: "write-amplification",
@@ -108,6 +188,55 @@ pub static RULES: &[Rule] = &[
         advice: "offer less: these latencies are those of a growing backlog",
         is_told_by_step: false,
         apply: processor::load_not_met,
+    },
+    Rule {
+        name: "link-bound",
+        speaks_when: "the rate over the link is at least 90 % of what a link of that speed can carry",
+        advice: "a faster port, cable, hub or slot shows what the disk can do",
+        is_told_by_step: false,
+        apply: link::link_bound,
+    },
+    Rule {
+        name: "link-below-capability",
+        speaks_when: "the link was negotiated slower than device and port could",
+        advice: "look at cable, port, hub or slot",
+        is_told_by_step: false,
+        apply: link::link_below_capability,
+    },
+    Rule {
+        name: "sync-too-cheap",
+        speaks_when: "a sync after each write took less than 25 µs on a disk with a volatile write cache or a virtual one",
+        advice: "ask whether this storage keeps what it reports as durable when the power fails",
+        is_told_by_step: false,
+        apply: syncs::sync_too_cheap,
+    },
+    Rule {
+        name: "layer-cost",
+        speaks_when: "two targets differ by one layer of the stack, and their comparison is decided in some step",
+        advice: "",
+        is_told_by_step: false,
+        apply: layers::layer_cost,
+    },
+    Rule {
+        name: "sync-cost",
+        speaks_when: "syncs took at least a tenth of the time",
+        advice: "sync less often, or several writes together, where the program can",
+        is_told_by_step: false,
+        apply: syncs::sync_cost,
+    },
+    Rule {
+        name: "queue-depth-knee",
+        speaks_when: "three or more steps differ only in their queue depth",
+        advice: "use the depth at the knee: more only makes each operation wait",
+        is_told_by_step: false,
+        apply: sweeps::queue_depth_knee,
+    },
+    Rule {
+        name: "block-size",
+        speaks_when: "steps differ only in block size, by 64 times or more, and in bandwidth by 2 times or more",
+        advice: "use blocks of at least that size where the program can",
+        is_told_by_step: false,
+        apply: sweeps::block_size,
     },
     Rule {
         name: "fits-into-memory",

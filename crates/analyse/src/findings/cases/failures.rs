@@ -32,14 +32,14 @@ pub(super) fn cases() -> Vec<Case> {
         ("storage-failed", false, workload(), |r| {
             each_finished(r, |f| f.outcome = RepeatOutcome::Interrupted)
         }),
-        ("operation-errors", true, workload(), |r| each_stats(r, |s| drop(s.errors.insert(5, 2)))),
+        ("operation-errors", true, workload(), |r| each_stats(r, |s| s.errors = [(5, 2)].into())),
         ("operation-errors", true, workload(), |r| {
-            r.repeats[1].intervals[0].operations.values_mut().for_each(|s| drop(s.errors.insert(61, 1)));
+            r.repeats[1].intervals[0].operations.values_mut().for_each(|s| s.errors = [(61, 1)].into());
         }),
         ("operation-errors", false, workload(), NOTHING),
         ("operation-errors", false, workload(), |r| {
             // Those of a repeat that they ended are told with its failure.
-            each_stats(r, |s| drop(s.errors.insert(5, 1)));
+            each_stats(r, |s| s.errors = [(5, 1)].into());
             each_finished(r, |f| f.outcome = RepeatOutcome::Interrupted);
         }),
     ]

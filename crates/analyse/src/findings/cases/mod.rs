@@ -2,8 +2,11 @@
 
 mod cache;
 mod failures;
+mod machine;
+mod meanwhile;
 mod processor;
 mod repeats;
+mod series;
 mod size;
 
 use model::*;
@@ -20,7 +23,17 @@ type Case = (&'static str, bool, Workload, fn(&mut Run));
 const NOTHING: fn(&mut Run) = |_| {};
 
 fn cases() -> Vec<Case> {
-    [cache::cases(), failures::cases(), processor::cases(), repeats::cases(), size::cases()].concat()
+    [
+        cache::cases(),
+        failures::cases(),
+        machine::cases(),
+        meanwhile::cases(),
+        processor::cases(),
+        repeats::cases(),
+        series::cases(),
+        size::cases(),
+    ]
+    .concat()
 }
 
 /// All findings of a run.
@@ -72,6 +85,18 @@ pub(super) fn each_interval(run: &mut Run, bytes: &[u64]) {
 fn each_stats(run: &mut Run, change: impl Fn(&mut OperationStats)) {
     let intervals = run.repeats.iter_mut().flat_map(|r| &mut r.intervals);
     intervals.flat_map(|i| i.operations.values_mut()).for_each(change);
+}
+
+/// Puts a disk with these facts below the target.
+fn disk(run: &mut Run, name: &str, facts: &[(&str, &str)]) {
+    let facts = facts.iter().filter(|(_, value)| !value.is_empty());
+    run.started.targets[0].stack.push(Layer {
+        kind: LayerKind::Disk,
+        name: name.into(),
+        level: 1,
+        device: Some((8, 0)),
+        facts: facts.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+    });
 }
 
 /// Sets the repeats a second apart and gives one series of telemetry a value for each second of the run.

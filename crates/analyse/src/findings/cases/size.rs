@@ -1,7 +1,5 @@
 //! Too small, too few.
 
-use model::*;
-
 use super::*;
 
 pub(super) fn cases() -> Vec<Case> {
