@@ -48,44 +48,58 @@ fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     for finding in findings {
         let (target, step) = (finding.subject.target.as_deref(), finding.subject.step.as_deref());
         let at = groups.iter().position(|g| g.takes(finding)).unwrap_or_else(|| {
-            groups.push(Group { first: finding, targets: Vec::new(), steps: Vec::new() });
+            groups.push(Group { first: finding, targets: Vec::new(), steps: Vec::new(), same_words: true });
             groups.len() - 1
         });
         let group = &mut groups[at];
+        group.same_words &= finding.message == group.first.message;
         group.targets.extend(target.filter(|t| !group.targets.contains(t)));
         group.steps.extend(step.filter(|s| !group.steps.contains(s)));
     }
     groups
 }
 
-/// Findings of one rule that are shown as one: about one target in several steps, or word for word the
-/// same about several targets.
+/// Findings of one rule that are shown as one: about one target in several steps, word for word the same about several
+/// targets, or, where they matter little, of several targets.
 struct Group<'a> {
     first: &'a Finding,
     targets: Vec<&'a str>,
     steps: Vec<&'a str>,
+    same_words: bool,
 }
 
 impl Group<'_> {
     fn takes(&self, finding: &Finding) -> bool {
-        let same_words =
-            finding.message == self.first.message && finding.subject.step == self.first.subject.step;
-        let is_told_by_step = RULES.iter().any(|rule| rule.name == finding.rule && rule.is_told_by_step);
-        let has_steps = finding.subject.step.is_some() && self.first.subject.step.is_some();
-        let alike = finding.subject.target == self.first.subject.target && has_steps && !is_told_by_step;
+        let (mine, theirs) = (&self.first.subject, &finding.subject);
+        let same_words = finding.message == self.first.message && theirs.step == mine.step;
+        let is_told_apart = RULES.iter().any(|rule| rule.name == finding.rule && rule.is_told_apart);
+        let has_steps = theirs.step.is_some() && mine.step.is_some();
+        let same_target = theirs.target == mine.target && has_steps;
+        let matters_little = finding.severity == Severity::Info && theirs.target.is_some();
+        let alike = !is_told_apart && (same_target || matters_little);
         finding.rule == self.first.rule && finding.severity == self.first.severity && (alike || same_words)
     }
 
     fn section(self) -> Section {
-        let target = if self.targets.is_empty() { "all".to_owned() } else { self.targets.join(", ") };
-        let mut about = format!("{target} · {}", self.first.rule);
+        let first = self.first;
+        let target = first.subject.target.as_deref().unwrap_or("all");
+        let whom = if self.same_words && !self.targets.is_empty() {
+            self.targets.join(", ")
+        } else {
+            target.to_owned()
+        };
+        let mut about = format!("{whom} · {}", first.rule);
         if let Some(step) = self.steps.first() {
             about.push_str(&format!(" · {step}"));
         }
-        let message = match self.steps.len() {
-            0 | 1 => self.first.message.clone(),
-            _ => format!("{} (and likewise in {})", self.first.message, self.steps[1..].join(", ")),
+        let mut others = self.steps.get(1..).unwrap_or_default().to_vec();
+        if !self.same_words {
+            others.extend(self.targets.iter().filter(|t| **t != target));
+        }
+        let message = match others.as_slice() {
+            [] => first.message.clone(),
+            others => format!("{} (and likewise in {})", first.message, others.join(", ")),
         };
-        Section::Remark { severity: self.first.severity, about, message, advice: self.first.advice.clone() }
+        Section::Remark { severity: first.severity, about, message, advice: first.advice.clone() }
     }
 }

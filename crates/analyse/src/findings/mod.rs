@@ -37,8 +37,8 @@ pub struct Rule {
     pub speaks_when: &'static str,
     /// What to do about it, where the finding itself does not know better.
     pub advice: &'static str,
-    /// Its sentence lists what is true of one step only, so that findings about several steps are not told as one.
-    pub is_told_by_step: bool,
+    /// Each of its findings is told by itself: what it lists is true of one step or target only.
+    pub is_told_apart: bool,
     apply: fn(&Rule, &Seen<'_>) -> Vec<Finding>,
 }
 
