@@ -7,7 +7,7 @@
 use model::{Finding, LayerKind, Severity, Subject, Target};
 
 use super::seen::{Ended, Pair};
-use super::words::{list, percent, rate};
+use super::words::{list, rate};
 use super::{Rule, Seen, evidence, subject};
 
 /// Less than this, in bytes per second, is a log line now and then.
@@ -57,11 +57,7 @@ fn foreign(pair: &Pair<'_>) -> Option<Foreign> {
     let rate_of = |r: &Ended<'_>| {
         at_bottom(r, |d| if only_reads { d.written_bytes } else { d.read_bytes }).map(|(_, rate)| rate)
     };
-    let own_of = |r: &Ended<'_>| {
-        let (read, written) = r.moved();
-        Some((read + written) as f64 / (r.finished.counted_ns.max(1) as f64 / 1e9))
-    };
-    let (rate, own) = (pair.median(rate_of)?, pair.median(own_of)?);
+    let (rate, own) = (pair.median(rate_of)?, pair.median(own_rate)?);
     let share = rate / own.max(1.0);
     let loud = pair.repeats.iter().filter(|r| rate_of(r).is_some_and(|rate| rate >= QUIET));
     let rounds: Vec<u32> = loud.map(Ended::round).collect();
@@ -87,17 +83,32 @@ fn others(pair: &Pair<'_>, seen: &Seen<'_>) -> Vec<(String, f64)> {
     rates
 }
 
+/// Bytes per second that the deepest devices moved beyond what the workload did: the median over the repeats, and what
+/// that is of the workload's own rate. Not more than this can others have done there.
+fn excess(pair: &Pair<'_>) -> Option<(f64, f64)> {
+    let own = pair.median(own_rate)?;
+    let beyond = pair.median(|r| {
+        let all = at_bottom(r, |d| d.read_bytes + d.written_bytes)?.1;
+        Some((all - own_rate(r)?).max(0.0))
+    })?;
+    Some((beyond, beyond / own.max(1.0)))
+}
+
+fn own_rate(r: &Ended<'_>) -> Option<f64> {
+    let (read, written) = r.moved();
+    Some((read + written) as f64 / (r.finished.counted_ns.max(1) as f64 / 1e9))
+}
+
 pub(super) fn background_traffic(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        let own = pair.median(|r| {
-            let (read, written) = r.moved();
-            Some((read + written) as f64 / (r.finished.counted_ns.max(1) as f64 / 1e9))
-        })?;
-        let others = others(pair, seen);
-        let theirs: f64 = others.iter().map(|(_, rate)| rate).sum();
         let foreign = foreign(pair);
-        let share = (theirs / own.max(1.0)).max(foreign.as_ref().map_or(0.0, |f| f.share));
-        if share < MATTERS {
+        let others = others(pair, seen);
+        // I/O of others that this device saw nothing of was on another one.
+        let theirs: f64 = others.iter().map(|(_, rate)| rate).sum();
+        let (beyond, share) = excess(pair)?;
+        let named = theirs.min(beyond);
+        let is_named = named >= QUIET && share >= MATTERS && named >= MATTERS * pair.median(own_rate)?;
+        if foreign.is_none() && !is_named {
             return None;
         }
         let (mut parts, mut figures) = (Vec::new(), Vec::new());
@@ -120,17 +131,24 @@ pub(super) fn background_traffic(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
                 )
                 .in_rounds(f.rounds.iter().copied()),
             );
+        } else {
+            let devices = at_bottom(&pair.repeats[0], |_| 0)?.0;
+            parts.push(format!(
+                "{devices} moved {} more than the workload did, while others did I/O",
+                rate(beyond)
+            ));
         }
-        if theirs / own.max(1.0) >= MATTERS {
-            let names: Vec<String> =
-                others.iter().take(3).map(|(name, r)| format!("{name} ({})", rate(*r))).collect();
-            parts.push(format!("other processes did I/O, on whichever device: {}", list(&names)));
-            figures.extend(others.iter().map(|(name, r)| evidence(format!("I/O of {name}"), *r, "B/s")));
+        if is_named {
+            let names: Vec<String> = others.iter().take(3).map(|(name, _)| name.clone()).collect();
+            parts.push(format!("processes that did I/O meanwhile: {}", list(&names)));
         }
-        figures.push(evidence("the workload's own rate", own, "B/s"));
-        let message =
-            format!("others worked at {} of this step's own rate: {}", percent(share), parts.join("; "));
-        let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
+        figures.push(evidence("rate of the devices beyond the workload's", beyond, "B/s"));
+        figures.push(evidence("the workload's own rate", pair.median(own_rate)?, "B/s"));
+        figures.extend(
+            others.iter().map(|(name, r)| evidence(format!("I/O of {name}, on whichever device"), *r, "B/s")),
+        );
+        let share = foreign.as_ref().map_or(share, |f| f.share.max(share));
+        let found = rule.finding(Severity::Warning, pair.subject(), parts.join("; "), figures);
         Some(found.changing(share / (1.0 + share)))
     };
     seen.completed().filter(|p| !p.step.workload.is_metadata()).filter_map(finding).collect()

@@ -53,6 +53,8 @@ pub(super) fn core_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         }
         let part = |key: &str| telemetry.get("cpu", &format!("busiest.{key}")).map_or(0.0, |f| f.mean);
         let (user, kernel, interrupts) = (part("user"), part("system"), part("irq"));
+        // Ticks are counted here and there a moment late.
+        let worked = busiest.mean.min(1.0);
         let own = own_share(pair);
         let whose = match own {
             Some(own) if own < 0.5 => {
@@ -62,13 +64,13 @@ pub(super) fn core_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         };
         let message = format!(
             "a core was busy {} of the time ({} in programs, {} in the kernel, {} in interrupts): the processor, not the storage, may be the limit{whose}",
-            percent(busiest.mean),
+            percent(worked),
             percent(user),
             percent(kernel),
             percent(interrupts)
         );
         let mut figures = vec![
-            evidence("share of the time that the busiest core worked", busiest.mean, "1"),
+            evidence("share of the time that the busiest core worked", worked, "1"),
             evidence("of it in programs", user, "1"),
             evidence("of it in the kernel", kernel, "1"),
             evidence("of it in interrupts", interrupts, "1"),

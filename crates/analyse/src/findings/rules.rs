@@ -93,7 +93,7 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "background-traffic",
-        speaks_when: "others moved at least 5 % of a step's own rate and 1 MB/s: writes while it only read, or reads while it only wrote, in most repeats, or processes by name",
+        speaks_when: "others moved at least 5 % of a step's own rate and 1 MB/s on its device: writes while it only read, or reads while it only wrote, in most repeats; or more than the workload did, while processes did I/O that can be named",
         advice: "stop what else works on that device, and run again",
         is_told_apart: false,
         apply: background::background_traffic,

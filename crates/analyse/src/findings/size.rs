@@ -1,6 +1,6 @@
 //! Too small, too short, too few.
 
-use model::{Finding, Severity, Step};
+use model::{Finding, Severity, Step, Target};
 
 use super::seen::Pair;
 use super::words::{amount, list};
@@ -31,7 +31,10 @@ pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 pub(super) fn fits_into_device_cache(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     const LIMIT: u64 = 1 << 30;
     let mut found = Vec::new();
-    for target in seen.targets() {
+    // Memory has no device.
+    let in_memory =
+        |target: &Target| target.stack.iter().all(|l| matches!(l.name.as_str(), "tmpfs" | "ramfs"));
+    for target in seen.targets().filter(|target| !in_memory(target)) {
         let sizes = seen.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
         let Some(size) = sizes.min().filter(|size| *size < LIMIT) else { continue };
         let message =
@@ -80,10 +83,16 @@ pub(super) fn too_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         }
         let few: Vec<_> = all.iter().filter(|(.., count)| *count < FEWEST_FOR_P999).collect();
         if let Some((step, _, count)) = few.iter().min_by_key(|(.., count)| *count) {
+            let where_few = match few.len() {
+                1 => format!("only {count} operations in a repeat of {}", step.id),
+                _ => format!(
+                    "few operations in each repeat of {} (the fewest: {count} in {})",
+                    names(&few),
+                    step.id
+                ),
+            };
             let message = format!(
-                "fewer than {FEWEST_FOR_P999} operations in each repeat of {} (the fewest: {count} in {}): their p99.9 is the slowest operation of each repeat",
-                names(&few),
-                step.id
+                "{where_few}: below {FEWEST_FOR_P999} the p99.9 is the slowest operation of the repeat"
             );
             let figures =
                 vec![evidence("fewest operations in a repeat", *count as f64, "1").in_step(&step.id)];
