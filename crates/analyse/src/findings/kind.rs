@@ -7,11 +7,6 @@ use super::words::{list, percent, rate, time};
 use super::{Rule, Seen, evidence, subject};
 use crate::kinds::{Kind, TRAITS, Traits, Verdict, classify};
 
-/// True if the device served what was measured, or there is none that could.
-fn is_the_devices(seen: &Seen<'_>, pair: &Pair<'_>, operation: Operation) -> bool {
-    seen.value(pair, operation, Metric::DeviceRatio).is_none_or(|ratio| ratio >= 0.9)
-}
-
 /// A pair that reads or writes data of `least` to `most` bytes in the way wanted; of several the one with the most in flight.
 fn deepest<'a>(
     seen: &'a Seen<'_>,
@@ -27,7 +22,7 @@ fn deepest<'a>(
             && w.mix == Mix::Transfer { read_percent: percent }
             // Through the page cache it is not the device that answers, unless there is nothing else.
             && (p.repeats.iter().all(|r| r.repeat.started.direct) || w.direct)
-            && is_the_devices(seen, p, operation)
+            && super::cache::reached_the_devices(p)
             && p.step.prepare == model::Preparation::Written
             && wanted(w)
     };

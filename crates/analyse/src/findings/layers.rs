@@ -108,9 +108,16 @@ pub(super) fn layer_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             let step = plan.step(&c.step);
             c.target == target.name && step.is_some_and(|s| headline(s, c.operation) == Some(c.metric))
         };
+        // What a cache did on either side is no cost of a layer.
+        let is_the_layers = |c: &&Comparison| {
+            let mut sides = seen.completed().filter(|p| {
+                p.step.id == c.step && (p.target.name == target.name || p.target.name == plain.name)
+            });
+            sides.all(super::cache::reached_the_devices)
+        };
         let decided: Vec<&Comparison> = all
             .iter()
-            .filter(is_headline)
+            .filter(|c| is_headline(c) && is_the_layers(c))
             .filter(|c| matches!(c.verdict, Verdict::Faster | Verdict::Slower))
             .collect();
         if decided.is_empty() {
@@ -150,7 +157,7 @@ fn cost(
         0..=4 => String::new(),
         n => format!(", and differs in {} more step(s)", n - 4),
     };
-    let mut message = format!("{layer} costs, against {}: {}{more}", plain.name, list(&told));
+    let mut message = format!("what {layer} changes against {}: {}{more}", plain.name, list(&told));
     let mut figures: Vec<model::Evidence> = Vec::new();
     for c in &largest {
         figures.push(

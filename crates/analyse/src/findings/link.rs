@@ -3,7 +3,7 @@
 use model::{Finding, Layer, LayerKind, Metric, Operation, Severity, Target, fact};
 
 use super::seen::Pair;
-use super::words::{list, percent, rate};
+use super::words::{percent, rate, short_list};
 use super::{Rule, Seen, evidence, subject};
 
 /// Bits per second that the device and the port could have negotiated, as [`fact::LINK_SPEED`]; not all machines tell.
@@ -104,7 +104,7 @@ pub(super) fn link_bound(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             percent(most / payload.rate),
             payload.name,
             rate(payload.rate),
-            list(&steps)
+            short_list(&steps)
         );
         let mut figures = vec![evidence(format!("what {} can carry", payload.name), payload.rate, "B/s")];
         figures.extend(near.iter().map(|(pair, rate)| {

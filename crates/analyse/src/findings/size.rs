@@ -3,7 +3,7 @@
 use model::{Finding, Severity, Step, Target};
 
 use super::seen::Pair;
-use super::words::{amount, list};
+use super::words::{amount, short_list};
 use super::{Rule, Seen, evidence, subject};
 
 pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
@@ -65,7 +65,7 @@ pub(super) fn too_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let all: Vec<(&Step, f64, u64)> =
             of_target.filter_map(|p| extent(p).map(|(seconds, count)| (p.step, seconds, count))).collect();
         let names = |short: &[&(&Step, f64, u64)]| {
-            list(&short.iter().map(|(step, ..)| step.id.clone()).collect::<Vec<_>>())
+            short_list(&short.iter().map(|(step, ..)| step.id.clone()).collect::<Vec<_>>())
         };
         // What was asked for is known to whoever asked.
         let is_asked = |step: &Step| step.stop.time_ns.is_some_and(|ns| (ns as f64) < SHORTEST_S * 1e9);

@@ -26,6 +26,10 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         ("layer-cost", true, workload(), |r| beside(r, &["ext4", "dm-0", "sda"], 0.6)),
         ("layer-cost", false, workload(), |r| beside(r, &["ext4", "dm-0", "sda"], 1.01)),
+        ("layer-cost", false, workload(), |r| {
+            beside(r, &["ext4", "dm-0", "sda"], 0.6);
+            r.repeats[3..].iter_mut().for_each(|r| r.finished.as_mut().unwrap().devices[0].read_bytes = 0);
+        }),
         ("layer-cost", false, workload(), |r| beside(r, &["xfs", "dm-0", "sda"], 0.6)),
         ("layer-cost", false, workload(), |r| beside(r, &["ext4", "dm-0", "sdb"], 0.6)),
         ("layer-cost", true, workload(), |r| beside(r, &["btrfs", "sda"], 0.6)),
@@ -205,7 +209,7 @@ fn layers_depths_and_blocks_are_told_with_their_figures() {
     let layer = one("layer-cost", workload(), |r| beside(r, &["ext4", "dm-0", "sda"], 0.6));
     assert_eq!(
         layer.message,
-        "encryption (dm-crypt) costs, against disk: step -40 % (-40 to -40) of read bandwidth"
+        "what encryption (dm-crypt) changes against disk: step -40 % (-40 to -40) of read bandwidth"
     );
     let knee = one("queue-depth-knee", workload(), |r| {
         for (depth, factor) in [(4, 3.5), (16, 6.0), (64, 6.1)] {
@@ -214,7 +218,7 @@ fn layers_depths_and_blocks_are_told_with_their_figures() {
     });
     assert_eq!(
         knee.message,
-        "reads: depth 16 reaches 98 % of the best rate and 6.0 times that of depth 1; beyond it the median latency only \
+        "random reads: depth 16 reaches 98 % of the best rate and 6.0 times that of depth 1; beyond it the median latency only \
          rises, from 1.0 ms to 1.0 ms at depth 64"
     );
     let block = one("block-size", workload(), |r| {
@@ -222,7 +226,7 @@ fn layers_depths_and_blocks_are_told_with_their_figures() {
     });
     assert_eq!(
         block.message,
-        "reads of 4 KiB get 4.1 MB/s (5.0 % of the 81.9 MB/s with 1 MiB); from 1 MiB on larger blocks gain less than 10 %"
+        "random reads of 4 KiB get 4.1 MB/s (5.0 % of the 81.9 MB/s with 1 MiB); from 1 MiB on larger blocks gain less than 10 %"
     );
     let usb = one("link-bound", workload(), |r| at_link(r, "usb", "480000000", 40_000_000));
     assert_eq!(
