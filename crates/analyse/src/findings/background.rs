@@ -111,6 +111,8 @@ pub(super) fn background_traffic(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         if foreign.is_none() && !is_named {
             return None;
         }
+        // Writes make filesystems write more.
+        let is_unclear = foreign.is_none() && pair.step.workload.modifies();
         let (mut parts, mut figures) = (Vec::new(), Vec::new());
         if let Some(f) = &foreign {
             let only = if pair.step.workload.modifies() { ("read", "wrote") } else { ("written", "read") };
@@ -134,8 +136,13 @@ pub(super) fn background_traffic(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         } else {
             let devices = at_bottom(&pair.repeats[0], |_| 0)?.0;
             parts.push(format!(
-                "{devices} moved {} more than the workload did, while others did I/O",
-                rate(beyond)
+                "{devices} moved {} more than the workload did, while others did I/O{}",
+                rate(beyond),
+                if is_unclear {
+                    "; what of it is theirs and what the filesystem's own cannot be told"
+                } else {
+                    ""
+                }
             ));
         }
         if is_named {
@@ -148,7 +155,8 @@ pub(super) fn background_traffic(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             others.iter().map(|(name, r)| evidence(format!("I/O of {name}, on whichever device"), *r, "B/s")),
         );
         let share = foreign.as_ref().map_or(share, |f| f.share.max(share));
-        let found = rule.finding(Severity::Warning, pair.subject(), parts.join("; "), figures);
+        let severity = if is_unclear { Severity::Info } else { Severity::Warning };
+        let found = rule.finding(severity, pair.subject(), parts.join("; "), figures);
         Some(found.changing(share / (1.0 + share)))
     };
     seen.completed().filter(|p| !p.step.workload.is_metadata()).filter_map(finding).collect()

@@ -65,7 +65,7 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "stall",
-        speaks_when: "whole intervals passed without a completion, where the usual one has ten or more; a final sync is none",
+        speaks_when: "whole intervals passed without a completion (or with less than a thousandth of the usual rate), where the usual one has ten or more; a final sync is none",
         advice: "look at what happened then (show --telemetry, the kernel's log): error recovery, garbage collection, a suspended device or machine",
         is_told_apart: false,
         apply: stalls::stall,

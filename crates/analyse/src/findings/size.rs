@@ -72,11 +72,15 @@ pub(super) fn too_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let brief: Vec<_> =
             all.iter().filter(|(s, seconds, _)| *seconds < SHORTEST_S && !is_asked(s)).collect();
         if let Some((step, seconds, _)) = brief.iter().min_by(|a, b| a.1.total_cmp(&b.1)) {
-            let message = format!(
-                "all was done in less than a second in each repeat of {} (the shortest: {seconds:.2} s in {}), too short for caches and clocks to settle",
-                names(&brief),
-                step.id
-            );
+            let where_brief = match brief.len() {
+                1 => format!("the repeats of {} were over in {seconds:.2} s", step.id),
+                _ => format!(
+                    "the repeats of {} were over in less than a second ({seconds:.2} s in {})",
+                    names(&brief),
+                    step.id
+                ),
+            };
+            let message = format!("{where_brief}, too short for caches and clocks to settle");
             let figures = vec![evidence("shortest measured time", *seconds, "s").in_step(&step.id)];
             found
                 .push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.1));

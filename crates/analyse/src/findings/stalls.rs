@@ -33,8 +33,37 @@ fn completions(interval: &Interval) -> u64 {
     interval.operations.iter().filter(|(o, _)| **o != Operation::DurableWrite).map(|(_, s)| s.count).sum()
 }
 
-/// The gaps of one repeat. The time after the last completion of data, in which the final sync runs, is none.
-fn gaps(r: &Ended<'_>) -> Vec<Gap> {
+/// The gaps of one repeat. Where a final sync is due, the time after the last completion of data is none.
+fn gaps(pair: &Pair<'_>, r: &Ended<'_>) -> Vec<Gap> {
+    let intervals = counted(r);
+    let per_ns = |(_, len, count): &(u64, u64, u64)| *count as f64 / (*len).max(1) as f64;
+    let usual = median(&intervals.iter().map(per_ns).collect::<Vec<_>>()).unwrap_or_default();
+    if usual * (pair.step.interval_ns as f64) < USUAL_COUNT {
+        return Vec::new();
+    }
+    let sync = &pair.step.workload.sync;
+    let is_synced = pair.step.workload.writes_data() && (sync.at_end || sync.every > 0);
+    let last = match is_synced {
+        true => intervals.iter().rposition(|(.., count)| *count > 1).unwrap_or(0),
+        false => intervals.len(),
+    };
+    // A worker that was held up makes its interval longer, with the completion that ended the stall in it.
+    let is_dead = |interval: &&(u64, u64, u64)| interval.2 == 0 || per_ns(interval) * 1000.0 < usual;
+    let mut gaps: Vec<Gap> = Vec::new();
+    for (start, len, _) in intervals[..last].iter().filter(is_dead) {
+        let (from_ns, to_ns) = (r.began_ns() + start, r.began_ns() + start + len);
+        match gaps.last_mut().filter(|gap| gap.to_ns == from_ns) {
+            Some(gap) => gap.to_ns = to_ns,
+            None => gaps.push(Gap { from_ns, to_ns, round: r.round() }),
+        }
+    }
+    // What is left of the time when it is over may be too short for a completion.
+    gaps.retain(|gap| gap.len_ns() * 2 > pair.step.interval_ns);
+    gaps
+}
+
+/// Start, length and completions of each measured interval; those of the same start add up.
+fn counted(r: &Ended<'_>) -> Vec<(u64, u64, u64)> {
     let mut intervals: Vec<(u64, u64, u64)> = Vec::new();
     for interval in r.repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
         match intervals.iter_mut().find(|(start, ..)| *start == interval.start_ns) {
@@ -46,26 +75,12 @@ fn gaps(r: &Ended<'_>) -> Vec<Gap> {
         }
     }
     intervals.sort_unstable();
-    let counts: Vec<f64> = intervals.iter().map(|(.., count)| *count as f64).collect();
-    if median(&counts).is_none_or(|usual| usual < USUAL_COUNT) {
-        return Vec::new();
-    }
-    // The last that has more than the final sync.
-    let last = intervals.iter().rposition(|(.., count)| *count > 1).unwrap_or(0);
-    let mut gaps: Vec<Gap> = Vec::new();
-    for (start, len, _) in intervals[..last].iter().filter(|(.., count)| *count == 0) {
-        let (from_ns, to_ns) = (r.began_ns() + start, r.began_ns() + start + len);
-        match gaps.last_mut().filter(|gap| gap.to_ns == from_ns) {
-            Some(gap) => gap.to_ns = to_ns,
-            None => gaps.push(Gap { from_ns, to_ns, round: r.round() }),
-        }
-    }
-    gaps
+    intervals
 }
 
 pub(super) fn stall(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        let gaps: Vec<Gap> = pair.repeats.iter().flat_map(gaps).collect();
+        let gaps: Vec<Gap> = pair.repeats.iter().flat_map(|r| gaps(pair, r)).collect();
         let longest = gaps.iter().max_by_key(|gap| gap.len_ns())?;
         let total: u64 = gaps.iter().map(Gap::len_ns).sum();
         let measured: f64 = pair.repeats.iter().map(Ended::seconds).sum();
@@ -75,7 +90,7 @@ pub(super) fn stall(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             n => format!("{n} times, {} altogether", time(total as f64)),
         };
         let message = format!(
-            "nothing at all was completed for {} at {:.1} s into round {} ({how_many})",
+            "nothing was completed for {} at {:.1} s into round {} ({how_many})",
             time(longest.len_ns() as f64),
             (longest.from_ns - began) as f64 / 1e9,
             longest.round + 1

@@ -108,7 +108,7 @@ pub(super) fn queue_depth_knee(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let what = in_order(&pair.step.workload, operation);
         let message = if knee.x == last.x {
             format!(
-                "{what}: depth {} still gains {} over depth {}; the knee lies beyond",
+                "{what}: depth {} still gains {} over depth {}; the knee lies there or beyond",
                 last.x,
                 percent(last.bandwidth / points[points.len() - 2].bandwidth - 1.0),
                 points[points.len() - 2].x
