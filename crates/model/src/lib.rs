@@ -36,7 +36,7 @@ pub use histogram::{BUCKETS, Histogram, HistogramError, LatencyRecorder, bucket_
 pub use host::Host;
 pub use inventory::{Candidate, Inventory};
 pub use measurement::{
-    Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Subject, Verdict,
+    Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Place, Subject, Verdict,
 };
 pub use operation::{Operation, OperationStats};
 pub use plan::{Plan, Preparation, Rounds, Step, Stop};

@@ -2,6 +2,8 @@
 
 use model::*;
 use plan::*;
+// Both crates have one.
+use plan::Place;
 use proptest::prelude::*;
 
 fn engine(kind: EngineKind) -> Capabilities {

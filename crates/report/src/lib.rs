@@ -15,6 +15,7 @@ mod grid;
 pub mod json;
 mod layer_words;
 mod markdown;
+mod remarks;
 mod run_document;
 mod targets;
 mod telemetry;
