@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 
@@ -249,15 +250,14 @@ fn living() -> std::sync::MutexGuard<'static, Vec<Living>> {
     LIVING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Removes all private directories of this process at once, for when it must end without unwinding.
-/// Workers may still be making files in them, so each is tried a few times.
+/// Removes all private directories of this process, for when it must end without unwinding. Workers may still be
+/// making files in them, so each is tried until it is gone.
 pub fn remove_private_directories() {
     for own in living().iter_mut() {
-        for _ in 0..20 {
-            let removed = empty(&own.path).and_then(|()| finish(&own.path, &mut own.manifest));
-            if removed.is_ok() || !own.path.exists() {
-                break;
-            }
+        while empty(&own.path).and_then(|()| finish(&own.path, &mut own.manifest)).is_err()
+            && own.path.exists()
+        {
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Ctrl-C: once to finish with what there is, twice to stop at once. Either way nothing stays behind.
+//! Ctrl-C: once to finish with what there is, twice to stop at once. Either way nothing stays behind; a third time leaves
+//! what is not yet removed to `clean`.
 
 use std::io;
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use signal_hook::iterator::Signals;
 use crate::failure::INTERRUPTED;
 use crate::output;
 
-/// So long may removing test files take when everything is to stop at once.
-const REMOVAL: Duration = Duration::from_secs(5);
+/// So long may removing test files take when everything is to stop at once: a device may hang.
+const REMOVAL: Duration = Duration::from_secs(60);
 
 /// Watches for signals from now on. The returned flag is set by the first.
 ///
@@ -23,19 +24,28 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let watched = Arc::clone(&flag);
     std::thread::Builder::new().name("lodestone-signals".into()).spawn(move || {
-        for _ in signals.forever() {
-            if watched.swap(true, Ordering::Relaxed) {
-                // Not waited for long: a device that hangs would keep the process from ending.
-                let (done, is_done) = std::sync::mpsc::channel();
-                std::thread::spawn(move || {
-                    host::testfiles::remove_private_directories();
-                    done.send(())
-                });
-                let _ = is_done.recv_timeout(REMOVAL);
-                std::process::exit(i32::from(INTERRUPTED));
+        for (before, _) in signals.forever().enumerate() {
+            watched.store(true, Ordering::Relaxed);
+            match before {
+                0 => output::say("\nstopping; once more to stop at once"),
+                1 => {
+                    output::say("removing test files; once more to leave them to `lodestone clean`");
+                    std::thread::spawn(|| {
+                        host::testfiles::remove_private_directories();
+                        end();
+                    });
+                    std::thread::spawn(|| {
+                        std::thread::sleep(REMOVAL);
+                        end();
+                    });
+                }
+                _ => end(),
             }
-            output::say("\nstopping; once more to stop at once");
         }
     })?;
     Ok(flag)
+}
+
+fn end() -> ! {
+    std::process::exit(i32::from(INTERRUPTED))
 }
