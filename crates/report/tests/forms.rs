@@ -223,3 +223,20 @@ fn figures_with_two_modes_show_both_and_not_the_middle() {
     assert!(shown.contains("16.0 MB/s or 25.0 MB/s") && shown.contains("2 modes"), "{shown}");
     assert!(!shown.contains("20.5 MB/s"), "{shown}");
 }
+
+#[test]
+fn what_differs_between_the_circumstances_of_runs_follows_the_tables() {
+    let (first, mut other) = (fixture(), fixture());
+    let shown = |other: &Run| {
+        let document = report::comparison_document(&[&first, other], &[], &[], &[], &view());
+        (text(&document, TextStyle { width: 100, color: false }), markdown(&document))
+    };
+    assert!(shown(&other).0.contains("Nothing that is known of the circumstances differs"));
+    other.started.id = "fixture2".into();
+    other.started.host.kernel = "6.99".into();
+    let disk = &mut other.started.targets[0].stack[1].facts;
+    disk.insert("scheduler".into(), "none".into());
+    let (plain, marked) = shown(&other);
+    insta::assert_snapshot!(plain);
+    assert!(marked.contains("| one · vda | scheduler | mq-deadline | none |"), "{marked}");
+}

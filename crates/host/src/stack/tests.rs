@@ -224,6 +224,7 @@ fn a_disk_behind_a_usb_bridge_tells_the_speed_of_its_own_plug() {
             (format!("{hub}/speed"), "10000\n"),
             (format!("{bridge}/idVendor"), "46f4\n"),
             (format!("{bridge}/idProduct"), "0001\n"),
+            (format!("{bridge}/manufacturer"), "QEMU\n"),
             (format!("{bridge}/product"), "QEMU USB HARDDRIVE\n"),
             (format!("{bridge}/version"), " 3.00\n"),
             (format!("{bridge}/speed"), &format!("{speed}\n")),
@@ -553,7 +554,7 @@ fn zfs_names_the_members_that_zpool_knows() {
 fn shares_of_other_machines_tell_server_version_and_way() {
     let tree = made(
         "30 1 0:40 / /nfs rw - nfs4 nas:/export rw,vers=4.2,proto=tcp,addr=192.0.2.7\n\
-         31 1 0:41 / /smb rw - cifs //nas.example/share rw,vers=3.1.1,addr=192.0.2.8\n\
+         31 1 0:41 / /smb rw - cifs //nas.example/share rw,vers=3.1.1,username=me,domain=home,addr=192.0.2.8\n\
          32 1 0:42 / /host rw - 9p tag rw,trans=virtio,version=9p2000.L\n",
     );
     let names = ["link", "server", "protocol version", "transport", "source"];
@@ -566,6 +567,8 @@ fn shares_of_other_machines_tell_server_version_and_way() {
         assert_eq!((layers.len(), layers[0].kind), (1, LayerKind::Network));
         assert_eq!(told(&layers, name, &names), expected);
     }
+    let share = stack_of_path(&tree.roots(), Path::new("/smb"));
+    assert_eq!(told(&share, "cifs", &["options"]), "rw,vers=3.1.1,addr=192.0.2.8", "nobody's name is kept");
 }
 
 #[test]
