@@ -472,6 +472,7 @@ mod tests {
                 "/dev/sdq: not to be opened from here"
             ]
         );
+        tree.file("sys/fs/ext4/sdz1/options", "");
         disk("sdz", "65:16", &[]);
         tree.device("pci0/sdz/sdz1", "65:17", &[("partition", "1\n")]);
         let elsewhere = "/dev/sdz: mounted, but not where this program could see it".to_owned();
