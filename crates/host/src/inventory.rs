@@ -251,7 +251,11 @@ fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Cand
             swaps.lines().any(|line| line.split_whitespace().next() == Some(&format!("/dev/{name}")))
         };
         let swap = in_use(&top.name) || parts.iter().any(|part| in_use(part));
-        let remark = remark(&roots.dev.join(&top.name), swap);
+        let names = || parts.iter().map(String::as_str).chain([top.name.as_str()]);
+        let remark = match names().any(|name| is_mounted_elsewhere(roots, name)) {
+            true => "mounted, but not where this program could see it",
+            false => remark(&roots.dev.join(&top.name), swap),
+        };
         found.push(Candidate {
             path: Path::new("/dev").join(&top.name),
             also: Vec::new(),
@@ -264,6 +268,14 @@ fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Cand
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     (found, left_out)
+}
+
+/// True if a filesystem on this device is mounted for other processes: in a container's host, or in another container.
+/// Some filesystems show all that are mounted in sysfs.
+fn is_mounted_elsewhere(roots: &Roots, name: &str) -> bool {
+    let known = roots.sys.join("fs");
+    let alone = ["ext4", "xfs", "f2fs"].iter().any(|kind| known.join(kind).join(name).exists());
+    alone || entries(&known.join("btrfs")).iter().any(|set| set.join("devices").join(name).exists())
 }
 
 /// What stands in the way of measuring a device that carries no mounted filesystem.
@@ -460,6 +472,11 @@ mod tests {
                 "/dev/sdq: not to be opened from here"
             ]
         );
+        tree.file("sys/fs/ext4/sdz1/options", "");
+        disk("sdz", "65:16", &[]);
+        tree.device("pci0/sdz/sdz1", "65:17", &[("partition", "1\n")]);
+        let elsewhere = "/dev/sdz: mounted, but not where this program could see it".to_owned();
+        assert_eq!(devices(false).last(), Some(&elsewhere));
         let found = inventory(&tree.roots(), false);
         let sdb = found.candidates.iter().find(|c| c.path == Path::new("/dev/sdb")).unwrap();
         assert_eq!(sdb.stack[0].facts["partitions"], "sdb1, sdb2");

@@ -133,3 +133,44 @@ fn a_btrfs_names_both_its_members_and_how_data_are_spread() {
     );
     assert_eq!(facts["members"], "2");
 }
+
+#[test]
+fn a_run_keeps_what_targets_shows_and_compare_says_what_differs() {
+    let bench = Bench::new();
+    let options = ["--rw", "randread", "--size", "4M", "--runtime", "50ms", "--rounds", "2"];
+    let run = bench.json(&options);
+    let disk = bench.disk();
+    let shown = targets(&bench, &[disk.to_str().unwrap()]);
+    let fleeting = ["temperature", "power-on hours", "sleeping"];
+    let without_fleeting = |stack: &Value| {
+        let mut stack = stack.clone();
+        for layer in stack.as_array_mut().unwrap() {
+            let facts = layer["facts"].as_object_mut().unwrap();
+            fleeting.iter().for_each(|name| drop(facts.remove(*name)));
+        }
+        stack
+    };
+    assert_eq!(
+        without_fleeting(&run["targets"][0]["stack"]),
+        without_fleeting(&shown["targets"][0]["stack"])
+    );
+    assert_eq!(run["run"]["host"]["facts"]["page size"], shown["host"]["facts"]["page size"]);
+
+    bench.json(&options);
+    let kernel = run["run"]["host"]["kernel"].as_str().unwrap();
+    let first = run["run"]["id"].as_str().unwrap();
+    let logs = visible(&bench.store().join("runs"));
+    let other = logs.iter().find(|name| !name.contains(first)).expect("the other run");
+    let path = bench.store().join("runs").join(other);
+    let changed = std::fs::read_to_string(&path).unwrap().replacen(kernel, "0.0.1-other", 1);
+    std::fs::write(&path, changed).unwrap();
+    let args = ["compare", first, path.to_str().unwrap()];
+    let json: Value = serde_json::from_str(&bench.ok(&[&args[..], &["--json"]].concat())).unwrap();
+    let of_kernel = json["circumstances"].as_array().unwrap().iter().find(|c| c["what"] == "kernel").unwrap();
+    assert_eq!(
+        (of_kernel["before"].as_str(), of_kernel["after"].as_str()),
+        (Some(kernel), Some("0.0.1-other"))
+    );
+    let text = bench.ok(&args);
+    assert!(text.contains("Circumstances: ") && text.contains("0.0.1-other"), "{text}");
+}

@@ -93,7 +93,7 @@ pub const MODEL: &str = "model";
 pub const SERIAL: &str = "serial";
 /// Revision of its firmware.
 pub const FIRMWARE: &str = "firmware";
-/// The most that both ends of the link could do, in bits per second, as [`LINK_SPEED`].
+/// The most that the disk could do, for SATA also its port, in bits per second, as [`LINK_SPEED`].
 pub const HIGHEST_LINK_SPEED: &str = "highest link speed";
 /// Lanes in use.
 pub const LANES: &str = "lanes";

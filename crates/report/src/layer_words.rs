@@ -166,6 +166,7 @@ impl Words<'_> {
         self.say(match (is_lvm, table) {
             (true, Some("linear") | None) => "LVM".to_owned(),
             (true, Some(table)) => format!("LVM, {table}"),
+            (false, Some("bcache")) => "bcache".to_owned(),
             (false, Some(table)) => format!("device mapper, {table}"),
             (false, None) => "device mapper".to_owned(),
         });
@@ -176,6 +177,7 @@ impl Words<'_> {
         }
         self.say(self.size());
         self.say(self.number(fact::PATHS).map(|paths| format!("{paths} paths")));
+        self.say(self.get("cache mode").map(|mode| format!("cache mode {mode}")));
         self.warn(self.get("suspended").map(|_| "suspended".to_owned()));
         self.line();
         self.discards();
@@ -239,6 +241,12 @@ impl Words<'_> {
             .map(|bits| format!(", though it could do {}", self.link_words(bits, fact::HIGHEST_LANES)));
         let tone = if slower { Tone::Bad } else { Tone::Plain };
         self.toned(text.map(|text| format!("{text}{}", most.unwrap_or_default())), tone);
+        // A USB 3 device says 2.1 of itself where it gets no more than USB 2; few others have a reason to.
+        let short =
+            speed == Some(480_000_000) && self.get("USB version").is_some_and(|v| v.starts_with("2.1"));
+        let hint =
+            short.then(|| "USB 2 speed, though its version 2.1 suggests that it can do USB 3".to_owned());
+        self.toned(hint, Tone::Open);
         let behind = self.number("disk link speed").zip(self.number("disk highest link speed"));
         self.say(
             behind

@@ -14,6 +14,7 @@ use crate::figures::{
     Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
 };
 use crate::remarks::remarks;
+use crate::targets::bearings;
 
 /// How a run is looked at.
 #[derive(Clone, Debug)]
@@ -70,6 +71,7 @@ fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String,
         machine.push_str(&format!(", {part}"));
     }
     machine.push_str(&format!(", Linux {}", host.kernel));
+    bearings(host, view.units).iter().for_each(|part| machine.push_str(&format!(", {part}")));
     let mut facts = vec![("machine".to_owned(), machine)];
     for target in &started.targets {
         facts.push((target.name.clone(), target_line(run, target, view)));

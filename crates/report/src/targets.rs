@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anstyle::{AnsiColor, Style};
-use model::{Candidate, Inventory, Layer, fact};
+use model::{Candidate, Host, Inventory, Layer, fact};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -43,17 +43,24 @@ pub fn targets_text(inventory: &Inventory, units: Units, style: TextStyle) -> St
 /// The machine in a line.
 fn machine(inventory: &Inventory, units: Units) -> String {
     let host = &inventory.host;
-    let get = |name: &str| host.facts.get(name).map(String::as_str);
     let mut parts = vec![host.name.clone()];
     parts.extend(host.board.clone());
     parts.push(format!("{} × {}", host.cpus, host.cpu));
+    parts.push(display_bytes(host.memory_bytes, units));
+    parts.push(format!("Linux {}", host.kernel));
+    parts.extend(bearings(host, units));
+    parts.join(BETWEEN)
+}
+
+/// What else bears on figures: clocks, what the machine runs in, what slows it down.
+pub(crate) fn bearings(host: &Host, units: Units) -> Vec<String> {
+    let get = |name: &str| host.facts.get(name).map(String::as_str);
     let hz = |name: &str| get(name)?.parse::<f64>().ok().map(display_hz);
+    let mut parts = Vec::new();
     parts.extend(
         hz(fact::LOWEST_CLOCK).zip(hz(fact::HIGHEST_CLOCK)).map(|(low, high)| format!("{low} to {high}")),
     );
     parts.extend(get(fact::GOVERNOR).map(|governor| format!("governor {governor}")));
-    parts.push(display_bytes(host.memory_bytes, units));
-    parts.push(format!("Linux {}", host.kernel));
     parts.extend(get(fact::VIRTUALISATION).map(|kind| match kind {
         "yes" => "virtual machine".to_owned(),
         kind => format!("virtual machine ({kind})"),
@@ -62,8 +69,12 @@ fn machine(inventory: &Inventory, units: Units) -> String {
         "yes" => "in a container".to_owned(),
         kind => format!("in a container ({kind})"),
     }));
+    let limit = get(fact::MEMORY_LIMIT).and_then(|bytes| bytes.parse().ok());
+    parts.extend(limit.map(|bytes| format!("may use {} of memory", display_bytes(bytes, units))));
     parts.extend(get(fact::THROTTLED).map(str::to_owned));
-    parts.join(BETWEEN)
+    parts.extend(get(fact::THROTTLED_BEFORE).map(|_| "throttled before, since its start".to_owned()));
+    parts.extend(get(fact::MITIGATIONS).map(|state| format!("mitigations {state}")));
+    parts
 }
 
 struct Writer {

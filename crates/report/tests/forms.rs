@@ -276,3 +276,20 @@ fn findings_about_many_steps_of_a_target_are_one_sentence_that_names_them() {
         "{text}"
     );
 }
+
+#[test]
+fn what_differs_between_the_circumstances_of_runs_follows_the_tables() {
+    let (first, mut other) = (fixture(), fixture());
+    let shown = |other: &Run| {
+        let document = report::comparison_document(&[&first, other], &[], &[], &[], &view());
+        (text(&document, TextStyle { width: 100, color: false }), markdown(&document))
+    };
+    assert!(shown(&other).0.contains("Nothing that is known of the circumstances differs"));
+    other.started.id = "fixture2".into();
+    other.started.host.kernel = "6.99".into();
+    let disk = &mut other.started.targets[0].stack[1].facts;
+    disk.insert("scheduler".into(), "none".into());
+    let (plain, marked) = shown(&other);
+    insta::assert_snapshot!(plain);
+    assert!(marked.contains("| one · vda | scheduler | mq-deadline | none |"), "{marked}");
+}

@@ -80,7 +80,7 @@ fn pool() -> Candidate {
             5,
             Disk,
             "sdb",
-            "link=usb; vendor=JMicron; model=Generic; size=4000787030016; link speed=480000000; driver=usb-storage; bridge=152d:0578; bridge name=JMicron External Disk; sleeping=1; scheduler=mq-deadline; requests=2",
+            "link=usb; vendor=JMicron; model=Generic; size=4000787030016; link speed=480000000; USB version=2.10; driver=usb-storage; bridge=152d:0578; bridge name=JMicron External Disk; sleeping=1; scheduler=mq-deadline; requests=2",
         ),
     ];
     candidate("/pool", Some((4_000_000_000_000, 1_234_000_000_000)), None, stack)

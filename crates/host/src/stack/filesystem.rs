@@ -27,6 +27,9 @@ const NETWORK: [(&str, &str); 13] = [
     ("fuse.rclone", "rclone"),
 ];
 
+/// Mount options about persons.
+const PRIVATE: [&str; 5] = ["username=", "user=", "domain=", "password=", "pass="];
+
 /// What a filesystem lies on.
 #[derive(Debug, Default)]
 pub(super) struct Beneath {
@@ -49,7 +52,9 @@ fn link(kind: &str) -> Option<&'static str> {
 pub(super) fn facts(roots: &Roots, mount: &Mount, beneath: &Beneath) -> Facts {
     let mut facts = Facts(beneath.found.clone());
     facts.put(fact::MOUNT_POINT, mount.point.display().to_string());
-    facts.put(fact::OPTIONS, mount.options.join(","));
+    // Runs get published: who mounted a share has no place in them.
+    let public = mount.options.iter().filter(|option| !PRIVATE.iter().any(|name| option.starts_with(name)));
+    facts.put(fact::OPTIONS, public.map(String::as_str).collect::<Vec<_>>().join(","));
     facts.put(fact::SOURCE, Some(mount.source.clone()).filter(|s| !s.is_empty() && s != "none"));
     if let Some(link) = link(&mount.kind) {
         facts.put(fact::LINK, link.to_owned());

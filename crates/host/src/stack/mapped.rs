@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::{LayerKind, fact};
 
-use super::{Facts, crypt, entries};
+use super::{Facts, crypt, entries, queue};
 use crate::programs::ask;
 use crate::{Roots, read_line};
 
@@ -46,6 +46,12 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) -> Layer
         facts.number(fact::PATHS, entries(&directory.join("slaves")).len() as u64);
     }
     LayerKind::Lvm
+}
+
+/// A cache of the kernel's own, beside the device mapper (Documentation/admin-guide/bcache.rst).
+pub(super) fn bcache(directory: &Path, facts: &mut Facts) {
+    facts.put(fact::TABLE, "bcache".to_owned());
+    facts.put("cache mode", read_line(directory.join("bcache/cache_mode")).map(queue::chosen));
 }
 
 /// The kinds of targets in a table, each once. A line is `start length kind …`, before it, where several devices are

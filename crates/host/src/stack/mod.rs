@@ -132,6 +132,9 @@ fn about(roots: &Roots, directory: &Path) -> (LayerKind, Facts) {
         LayerKind::Raid
     } else if directory.join("dm").exists() {
         mapped::facts(roots, directory, &mut facts)
+    } else if directory.join("bcache/cache_mode").exists() && !entries(&directory.join("slaves")).is_empty() {
+        mapped::bcache(directory, &mut facts);
+        LayerKind::Lvm
     } else {
         disk::facts(roots, directory, &mut facts)
     };

@@ -172,11 +172,11 @@ fn a_queue_tells_its_limits() {
 
 #[test]
 fn sata_disks_tell_the_rate_of_their_cable_and_whether_they_rotate() {
-    for (rate, bits) in [
-        ("1.5 Gbps", "1500000000"),
-        ("3.0 Gbps", "3000000000"),
-        ("6.0 Gbps", "6000000000"),
-        ("<unknown>", "-"),
+    for (rate, bits, can, most) in [
+        ("1.5 Gbps", "1500000000", 0x0e, "6000000000"),
+        ("3.0 Gbps", "3000000000", 0x06, "3000000000"),
+        ("6.0 Gbps", "6000000000", 0x0e, "6000000000"),
+        ("<unknown>", "-", 0x02, "1500000000"),
     ] {
         let tree = made("");
         let place = "pci0000:00/0000:00:1f.2/ata5/host5/target5:0:0/5:0:0:0/block/sdd";
@@ -197,9 +197,13 @@ fn sata_disks_tell_the_rate_of_their_cable_and_whether_they_rotate() {
         tree.driver("pci0000:00/0000:00:1f.2", "ahci");
         tree.file("sys/class/ata_link/link5/sata_spd", &format!("{rate}\n"));
         tree.file("sys/class/ata_link/link5/hw_sata_spd_limit", "6.0 Gbps\n");
+        assert_eq!(told(&device(&tree, (8, 48)), "sdd", &["highest link speed"]), "-", "of the port alone");
+        // Word 76 of the disk's identification: what it can.
+        let identify = [vec![0; 60 + 152], vec![can, 0]].concat();
+        tree.file(&format!("{of}/vpd_pg89"), &String::from_utf8(identify).unwrap());
         let layers = device(&tree, (8, 48));
         let names = ["link", "link speed", "highest link speed", "driver", "rotation rate", "serial"];
-        assert_eq!(told(&layers, "sdd", &names), format!("ata | {bits} | 6000000000 | ahci | 7200 | 5678"));
+        assert_eq!(told(&layers, "sdd", &names), format!("ata | {bits} | {most} | ahci | 7200 | 5678"));
         let names = ["vendor", "model", "firmware", "device queue depth", "rotational (hint)"];
         assert_eq!(told(&layers, "sdd", &names), "- | QEMU HARDDISK | 2.5+ | 32 | 1");
     }
@@ -224,6 +228,7 @@ fn a_disk_behind_a_usb_bridge_tells_the_speed_of_its_own_plug() {
             (format!("{hub}/speed"), "10000\n"),
             (format!("{bridge}/idVendor"), "46f4\n"),
             (format!("{bridge}/idProduct"), "0001\n"),
+            (format!("{bridge}/manufacturer"), "QEMU\n"),
             (format!("{bridge}/product"), "QEMU USB HARDDRIVE\n"),
             (format!("{bridge}/version"), " 3.00\n"),
             (format!("{bridge}/speed"), &format!("{speed}\n")),
@@ -553,7 +558,7 @@ fn zfs_names_the_members_that_zpool_knows() {
 fn shares_of_other_machines_tell_server_version_and_way() {
     let tree = made(
         "30 1 0:40 / /nfs rw - nfs4 nas:/export rw,vers=4.2,proto=tcp,addr=192.0.2.7\n\
-         31 1 0:41 / /smb rw - cifs //nas.example/share rw,vers=3.1.1,addr=192.0.2.8\n\
+         31 1 0:41 / /smb rw - cifs //nas.example/share rw,vers=3.1.1,username=me,domain=home,addr=192.0.2.8\n\
          32 1 0:42 / /host rw - 9p tag rw,trans=virtio,version=9p2000.L\n",
     );
     let names = ["link", "server", "protocol version", "transport", "source"];
@@ -566,6 +571,21 @@ fn shares_of_other_machines_tell_server_version_and_way() {
         assert_eq!((layers.len(), layers[0].kind), (1, LayerKind::Network));
         assert_eq!(told(&layers, name, &names), expected);
     }
+    let share = stack_of_path(&tree.roots(), Path::new("/smb"));
+    assert_eq!(told(&share, "cifs", &["options"]), "rw,vers=3.1.1,addr=192.0.2.8", "nobody's name is kept");
+}
+
+#[test]
+fn a_cache_in_front_of_a_disk_is_a_layer_of_its_own() {
+    let tree = made("");
+    let files =
+        [("bcache/cache_mode", "writethrough [writeback] writearound none\n"), ("bcache/state", "dirty\n")];
+    tree.device("virtual/block/bcache0", "252:0", &files);
+    tree.device("pci0000:00/ata1/host0/target0:0:0/0:0:0:0/block/sda", "8:0", &[]);
+    tree.slave("virtual/block/bcache0", "pci0000:00/ata1/host0/target0:0:0/0:0:0:0/block/sda");
+    let layers = device(&tree, (252, 0));
+    assert_eq!(line(&layers), "bcache0 Lvm\n  sda Disk");
+    assert_eq!(told(&layers, "bcache0", &["table", "cache mode"]), "bcache | writeback");
 }
 
 #[test]

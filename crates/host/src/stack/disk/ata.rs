@@ -12,10 +12,9 @@ use crate::{Roots, read_line};
 const IDENTIFY: usize = 60;
 
 pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
-    if let Ok(page) = fs::read(directory.join("device/vpd_pg89")) {
-        facts.put(fact::FIRMWARE, text(&page, 23, 4));
-        facts.put(fact::MODEL, text(&page, 27, 20));
-    }
+    let page = fs::read(directory.join("device/vpd_pg89")).unwrap_or_default();
+    facts.put(fact::FIRMWARE, text(&page, 23, 4));
+    facts.put(fact::MODEL, text(&page, 27, 20));
     let port = above(directory).find_map(|place| {
         let number = place.file_name()?.to_str()?.strip_prefix("ata")?.to_owned();
         number.parse::<u32>().ok()
@@ -24,7 +23,21 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
     let link = roots.sys.join(format!("class/ata_link/link{port}"));
     let rate = |file: &str| giga(&read_line(link.join(file))?);
     facts.number(fact::LINK_SPEED, rate("sata_spd"));
-    facts.number(fact::HIGHEST_LINK_SPEED, rate("hw_sata_spd_limit"));
+    // The port's limit alone would put a slow disk down as one on a bad cable.
+    let both = rate("hw_sata_spd_limit").zip(fastest(&page)).map(|(port, disk)| port.min(disk));
+    facts.number(fact::HIGHEST_LINK_SPEED, both);
+}
+
+/// The highest of the rates that the disk says it can, in bits 1 to 3 of word 76 (ACS-4, 9.11.5).
+fn fastest(page: &[u8]) -> Option<u64> {
+    let at = IDENTIFY + 2 * 76;
+    match u16::from_le_bytes([*page.get(at)?, *page.get(at + 1)?]) {
+        0 | 0xffff => None,
+        word if word & 8 != 0 => Some(6_000_000_000),
+        word if word & 4 != 0 => Some(3_000_000_000),
+        word if word & 2 != 0 => Some(1_500_000_000),
+        _ => None,
+    }
 }
 
 /// A text within the identification, in words whose bytes are swapped (ACS-4, 3.4.9).

@@ -12,8 +12,12 @@ pub(super) fn facts(directory: &Path, facts: &mut Facts) {
     let Some(bridge) = upward(directory, |place| place.join("idVendor").exists()) else { return };
     let read = |file: &str| read_line(bridge.join(file));
     facts.put(fact::BRIDGE, read("idVendor").zip(read("idProduct")).map(|(v, p)| format!("{v}:{p}")));
-    let names = [read("manufacturer"), read("product")].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    facts.put(fact::BRIDGE_NAME, Some(names).filter(|names| !names.is_empty()));
+    // Some repeat their maker in the product's name.
+    let name = match (read("manufacturer"), read("product")) {
+        (Some(maker), Some(product)) if !product.starts_with(&maker) => Some(format!("{maker} {product}")),
+        (maker, product) => product.or(maker),
+    };
+    facts.put(fact::BRIDGE_NAME, name);
     facts.number(fact::LINK_SPEED, read("speed").and_then(|speed| bits(&speed)));
     facts.put("USB version", read("version"));
     let hub = bridge.parent().filter(|hub| hub.join("idVendor").exists());
