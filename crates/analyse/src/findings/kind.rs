@@ -162,13 +162,12 @@ pub(super) fn behaves_like(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let Some(verdict) = classify(&traits) else { continue };
         let values = traits.values();
         let (best, p) = verdict.kinds[0];
-        let names: Vec<String> =
-            verdict.candidates().iter().map(|(kind, _)| kind.name().to_owned()).collect();
+        let named = |(kind, p): &(Kind, f64)| format!("{} ({})", kind.name(), percent(p.min(0.99)));
+        let names: Vec<String> = verdict.candidates().iter().map(named).collect();
         let mut message = format!(
-            "behaves {} like {} ({}): {}",
+            "behaves {} like {}: {}",
             verdict.sureness(),
             names.join(" or "),
-            percent(p.min(0.99)),
             told_reasons(values, &verdict)
         );
         let claim = claim(target);
