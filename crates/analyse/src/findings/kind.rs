@@ -14,7 +14,7 @@ fn deepest<'a>(
     operation: Operation,
     wanted: impl Fn(&model::Workload) -> bool,
 ) -> Option<&'a Pair<'a>> {
-    let in_flight = |p: &&Pair<'_>| p.step.workload.iodepth * p.step.workload.jobs;
+    let in_flight = |p: &&Pair<'_>| u64::from(p.step.workload.iodepth) * u64::from(p.step.workload.jobs);
     let fits = |p: &&Pair<'_>| {
         let w = &p.step.workload;
         let percent = if operation == Operation::Read { 100 } else { 0 };
