@@ -16,13 +16,18 @@ pub(super) fn cases() -> Vec<Case> {
         ("link-bound", true, writes(), |r| at_link(r, "ata", "3000000000", 270_000_000)),
         ("link-bound", false, workload(), |r| at_link(r, "virtio", "480000000", 40_000_000)),
         ("link-below-capability", true, workload(), |r| {
-            disk(r, "nvme0n1", &[(fact::LINK_SPEED, "8000000000"), ("max link speed", "32000000000")]);
+            disk(r, "nvme0n1", &[(fact::LINK_SPEED, "8000000000"), ("highest link speed", "32000000000")]);
         }),
         ("link-below-capability", false, workload(), |r| {
-            disk(r, "nvme0n1", &[(fact::LINK_SPEED, "32000000000"), ("max link speed", "32000000000")]);
+            disk(r, "nvme0n1", &[(fact::LINK_SPEED, "32000000000"), ("highest link speed", "32000000000")]);
         }),
         ("link-below-capability", false, workload(), |r| {
             disk(r, "nvme0n1", &[(fact::LINK_SPEED, "8000000000")])
+        }),
+        ("link-below-capability", false, workload(), |r| {
+            // The port could; of the disk nothing is known.
+            let (now, port) = ((fact::LINK_SPEED, "3000000000"), ("highest link speed", "6000000000"));
+            disk(r, "sda", &[(fact::LINK, "ata"), now, port]);
         }),
         ("layer-cost", true, workload(), |r| beside(r, &["ext4", "dm-0", "sda"], 0.6)),
         ("layer-cost", false, workload(), |r| beside(r, &["ext4", "dm-0", "sda"], 1.01)),
