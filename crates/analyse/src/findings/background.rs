@@ -99,6 +99,19 @@ fn own_rate(r: &Ended<'_>) -> Option<f64> {
     Some(read.saturating_add(written) as f64 / (r.finished.counted_ns.max(1) as f64 / 1e9))
 }
 
+/// True if others moved so much on a pair's device that its figures are not the storage's alone: a fifth of its own rate.
+pub(super) fn is_disturbed(pair: &Pair<'_>, seen: &Seen<'_>) -> bool {
+    const MUCH: f64 = 0.2;
+    let is_foreign = foreign(pair).is_some_and(|f| f.share >= MUCH);
+    // Reads make no filesystem read or write more, so what is beyond them is others'.
+    let is_beyond = !pair.step.workload.modifies()
+        && pair.repeats.iter().all(|r| r.repeat.started.direct)
+        && !reads_to_write(pair.target)
+        && excess(pair).is_some_and(|(beyond, share)| beyond >= QUIET && share >= MUCH);
+    let is_named = !others(pair, seen).is_empty();
+    is_foreign || is_beyond && is_named
+}
+
 pub(super) fn background_traffic(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let foreign = foreign(pair);

@@ -7,6 +7,10 @@ use super::*;
 const LARGE: u64 = 1_000_000_000;
 
 pub(super) fn cases() -> Vec<Case> {
+    [layers_and_syncs(), sweeps_and_kinds()].concat()
+}
+
+fn layers_and_syncs() -> Vec<Case> {
     let synced = || Workload { sync: SyncRule { every: 1, data_only: true, at_end: false }, ..writes() };
     vec![
         ("link-bound", true, workload(), |r| at_link(r, "usb", "480000000", 40_000_000)),
@@ -56,6 +60,11 @@ pub(super) fn cases() -> Vec<Case> {
             syncs(r, 5_000);
             disk(r, "zram0", &[(fact::LINK, "zram"), (fact::WRITE_CACHE, "write back")]);
         }),
+    ]
+}
+
+fn sweeps_and_kinds() -> Vec<Case> {
+    vec![
         ("queue-depth-knee", true, workload(), |r| {
             for (depth, factor) in [(4, 3.5), (16, 6.0), (64, 6.1)] {
                 add_step(r, &format!("d{depth}"), |w| w.iodepth = depth, factor);
@@ -191,6 +200,13 @@ fn the_kind_of_storage_is_set_against_what_the_kernel_says() {
     assert_eq!(volume.severity, Severity::Warning);
     assert!(volume.message.starts_with("behaves surely like a spinning disk (99 %): "), "{}", volume.message);
     assert!(volume.message.contains("; but the kernel says: vda (virtio)") && volume.advice.is_some());
+    let mut disturbed = run(workload());
+    behaving(&mut disturbed, 9_000_000, 150_000_000, 2.0);
+    disk(&mut disturbed, "vda", &[(fact::LINK, "virtio")]);
+    each_finished(&mut disturbed, |f| f.devices[0].written_bytes = 900_000_000);
+    let found = found_in(&disturbed).into_iter().find(|f| f.rule == "behaves-like").unwrap();
+    assert_eq!(found.severity, Severity::Info, "what others do to latencies is no trait of the storage");
+    assert!(found.message.starts_with("behaves perhaps like"), "{}", found.message);
     let disk = behind("ata", "7200", 9_000_000, 150_000_000, 2.0);
     assert_eq!((disk.severity, disk.advice), (Severity::Info, None));
     assert!(
