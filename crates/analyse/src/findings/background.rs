@@ -8,7 +8,7 @@ use model::{Finding, LayerKind, Severity, Subject, Target};
 
 use super::seen::{Ended, Pair};
 use super::words::{list, rate};
-use super::{Rule, Seen, evidence, subject};
+use super::{Rule, Seen, evidence, subject, total};
 
 /// Less than this, in bytes per second, is a log line now and then.
 const QUIET: f64 = 1e6;
@@ -30,7 +30,7 @@ fn reads_to_write(target: &Target) -> bool {
 fn at_bottom(r: &Ended<'_>, bytes: impl Fn(&model::DeviceActivity) -> u64) -> Option<(String, f64)> {
     let lowest = r.finished.devices.iter().map(|d| d.level).max()?;
     let devices: Vec<_> = r.finished.devices.iter().filter(|d| d.level == lowest).collect();
-    let sum: u64 = devices.iter().map(|d| bytes(d)).sum();
+    let sum = total(devices.iter().map(|d| bytes(d)));
     let names: Vec<&str> = devices.iter().map(|d| d.name.as_str()).collect();
     let seconds = r.finished.counted_ns.max(1) as f64 / 1e9;
     Some((names.join("+"), sum as f64 / seconds))
@@ -88,7 +88,7 @@ fn others(pair: &Pair<'_>, seen: &Seen<'_>) -> Vec<(String, f64)> {
 fn excess(pair: &Pair<'_>) -> Option<(f64, f64)> {
     let own = pair.median(own_rate)?;
     let beyond = pair.median(|r| {
-        let all = at_bottom(r, |d| d.read_bytes + d.written_bytes)?.1;
+        let all = at_bottom(r, |d| d.read_bytes.saturating_add(d.written_bytes))?.1;
         Some((all - own_rate(r)?).max(0.0))
     })?;
     Some((beyond, beyond / own.max(1.0)))
@@ -96,7 +96,20 @@ fn excess(pair: &Pair<'_>) -> Option<(f64, f64)> {
 
 fn own_rate(r: &Ended<'_>) -> Option<f64> {
     let (read, written) = r.moved();
-    Some((read + written) as f64 / (r.finished.counted_ns.max(1) as f64 / 1e9))
+    Some(read.saturating_add(written) as f64 / (r.finished.counted_ns.max(1) as f64 / 1e9))
+}
+
+/// True if others moved so much on a pair's device that its figures are not the storage's alone: a fifth of its own rate.
+pub(super) fn is_disturbed(pair: &Pair<'_>, seen: &Seen<'_>) -> bool {
+    const MUCH: f64 = 0.2;
+    let is_foreign = foreign(pair).is_some_and(|f| f.share >= MUCH);
+    // Reads make no filesystem read or write more, so what is beyond them is others'.
+    let is_beyond = !pair.step.workload.modifies()
+        && pair.repeats.iter().all(|r| r.repeat.started.direct)
+        && !reads_to_write(pair.target)
+        && excess(pair).is_some_and(|(beyond, share)| beyond >= QUIET && share >= MUCH);
+    let is_named = !others(pair, seen).is_empty();
+    is_foreign || is_beyond && is_named
 }
 
 pub(super) fn background_traffic(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
@@ -194,7 +207,7 @@ fn pauses(seen: &Seen<'_>) -> Vec<(u64, u64)> {
         let [before, after] = pair else { return None };
         let (from, to) = (before.finished.as_ref()?.at_ns, after.started.at_ns);
         let is_ours = is_busy(&before.started.step) || is_busy(&after.started.step);
-        (!is_ours && to > from + 10_000_000).then_some((from, to))
+        (!is_ours && to > from.saturating_add(10_000_000)).then_some((from, to))
     };
     repeats.windows(2).filter_map(pause).collect()
 }

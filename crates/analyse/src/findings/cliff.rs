@@ -5,7 +5,7 @@ use model::{Finding, Operation, Severity};
 use super::repeats::series;
 use super::seen::Pair;
 use super::words::{amount, percent, rate, rounds};
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, total};
 use crate::change::{Cliff, common_cliff};
 use crate::repeats::threshold;
 use crate::transient::Work;
@@ -90,10 +90,10 @@ fn between_rounds(rule: &Rule, seen: &Seen<'_>, operation: Operation) -> Vec<Fin
         let first = pair.repeats.iter().find(|r| r.round() == round)?.began_ns();
         // What all steps moved on this target in that direction before.
         let earlier = seen.completed().filter(|p| p.target.name == pair.target.name).flat_map(|p| &p.repeats);
-        let bytes: u64 = earlier
+        let earlier = earlier
             .filter(|r| r.began_ns() < first)
-            .map(|r| if operation == Operation::Write { r.moved().1 } else { r.moved().0 })
-            .sum();
+            .map(|r| if operation == Operation::Write { r.moved().1 } else { r.moved().0 });
+        let bytes = total(earlier);
         let message = format!(
             "from {} on the rate was {} instead of {} ({} less) and stayed there; until then {} had gone this way on this target: {}",
             rounds(&[round]),

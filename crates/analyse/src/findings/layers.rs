@@ -6,7 +6,7 @@ use model::{Comparison, Finding, Layer, LayerKind, Severity, Subject, Target, Ve
 
 use super::seen::Ended;
 use super::words::list;
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, total};
 use crate::compare::{Pairing, Series, compare, headline};
 use crate::stats::{mean_and_deviation, t_quantile};
 
@@ -75,8 +75,9 @@ fn plainer<'a>(seen: &'a Seen<'_>, target: &Target) -> Option<(&'a Target, Strin
 fn work_per_byte(r: &Ended<'_>) -> Option<f64> {
     let machine = r.finished.machine?;
     let (read, written) = r.moved();
-    let busy = machine.user_ns + machine.system_ns + machine.irq_ns;
-    (read + written > 0 && busy > 0).then(|| busy as f64 / (read + written) as f64)
+    let busy = total([machine.user_ns, machine.system_ns, machine.irq_ns].into_iter());
+    let moved = read.saturating_add(written);
+    (moved > 0 && busy > 0).then(|| busy as f64 / moved as f64)
 }
 
 /// Processor time per byte with the layer ÷ without, over the paired rounds of all steps, with its 95 % interval.
