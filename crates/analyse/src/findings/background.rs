@@ -193,7 +193,8 @@ pub(super) fn background_before(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 
 /// When nothing was asked of a target's devices: from the end of each repeat to the start of the next. What precedes a
 /// repeat that needs new or whole data is left out, and so is what follows one that is read back: that is our own work.
-fn pauses(seen: &Seen<'_>) -> Vec<(u64, u64)> {
+/// While a target with other devices is measured, nothing is asked of this one's either.
+fn pauses(seen: &Seen<'_>, target: &Target) -> Vec<(u64, u64)> {
     let repeats = &seen.run.repeats;
     let is_busy = |step: &str| {
         seen.run.started.plan.step(step).is_none_or(|s| {
@@ -209,15 +210,26 @@ fn pauses(seen: &Seen<'_>) -> Vec<(u64, u64)> {
         let is_ours = is_busy(&before.started.step) || is_busy(&after.started.step);
         (!is_ours && to > from.saturating_add(10_000_000)).then_some((from, to))
     };
-    repeats.windows(2).filter_map(pause).collect()
+    let devices =
+        |target: &Target| -> Vec<(u32, u32)> { target.stack.iter().filter_map(|l| l.device).collect() };
+    let own = devices(target);
+    let is_elsewhere = |other: &Target| {
+        let theirs = devices(other);
+        !theirs.is_empty() && theirs.iter().all(|device| !own.contains(device))
+    };
+    let elsewhere = seen
+        .completed()
+        .filter(|pair| is_elsewhere(pair.target))
+        .flat_map(|pair| pair.repeats.iter().map(|r| (r.began_ns(), r.ended_ns(pair.step))));
+    repeats.windows(2).filter_map(pause).chain(elsewhere).collect()
 }
 
 pub(super) fn background_between(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     /// Fewer seconds of pauses say nothing.
     const ENOUGH_NS: u64 = 200_000_000;
-    let pauses = pauses(seen);
     let mut found = Vec::new();
     for target in seen.targets() {
+        let pauses = pauses(seen, target);
         let Some(lowest) = target.stack.iter().filter(|l| l.device.is_some()).map(|l| l.level).max() else {
             continue;
         };
@@ -233,7 +245,7 @@ pub(super) fn background_between(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
                 continue;
             }
             let message = format!(
-                "between repeats, when nothing was asked of it, {} read {} and wrote {} for others",
+                "when nothing was asked of it, between repeats or during those of other targets, {} read {} and wrote {} for others",
                 layer.name,
                 rate(read),
                 rate(write)

@@ -100,7 +100,7 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "background-between-repeats",
-        speaks_when: "a device of the stack moved more than 5 MB/s between repeats, when nothing was asked of it",
+        speaks_when: "a device of the stack moved more than 5 MB/s when nothing was asked of it: between repeats, or during those of a target with other devices",
         advice: "stop what else works on that device, and run again",
         is_told_apart: false,
         apply: background::background_between,

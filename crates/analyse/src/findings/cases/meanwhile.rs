@@ -68,10 +68,29 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         ("background-between-repeats", true, workload(), |r| between(r, &[0.0, 20e6, 0.0, 20e6, 0.0])),
         ("background-between-repeats", false, workload(), |r| between(r, &[20e6, 0.0, 20e6, 0.0, 20e6])),
+        ("background-between-repeats", true, workload(), |r| {
+            elsewhere(r, (8, 16));
+            between(r, &[20e6; 5]);
+        }),
+        ("background-between-repeats", false, workload(), |r| {
+            // The other target is on the same disk.
+            elsewhere(r, (8, 0));
+            between(r, &[20e6; 5]);
+            r.repeats.iter_mut().for_each(|repeat| repeat.started.at_ns = 0);
+        }),
         ("background-before", true, workload(), |r| r.notes.push(note("device-not-quiet"))),
         ("background-before", true, workload(), |r| r.notes.push(note("background-work"))),
         ("background-before", false, workload(), |r| r.notes.push(note("governor"))),
     ]
+}
+
+/// All repeats are of a second target on this device.
+fn elsewhere(run: &mut Run, device: (u32, u32)) {
+    let mut other = run.started.targets[0].clone();
+    other.name = "other".into();
+    other.stack[0].device = Some(device);
+    run.started.targets.push(other);
+    each_started(run, |s| s.target = "other".into());
 }
 
 /// What the disk wrote in each second.

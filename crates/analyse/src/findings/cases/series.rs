@@ -90,7 +90,7 @@ fn a_cliff_and_a_stall_say_when_and_how_much() {
     assert_eq!(
         cliff.message,
         "after 8.0 s and 8 MB of a repeat the rate fell from 1.0 MB/s to 401 kB/s (60 % less) and stayed there, in 3 of 3 \
-         repeats: a fast cache of the device (SLC) or a volume's burst credit was used up"
+         repeats, as when a fast cache of the device (SLC) or a volume's burst credit is used up"
     );
     let rounds = of("write-cliff", writes(), |r| each_round(r, &[25.0, 25.1, 24.9, 10.0, 10.1, 10.0]));
     assert!(
