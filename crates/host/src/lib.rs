@@ -19,6 +19,7 @@ mod mounts;
 mod object;
 mod occupants;
 mod programs;
+mod routes;
 mod signatures;
 mod smart;
 mod stack;

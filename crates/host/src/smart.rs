@@ -109,7 +109,7 @@ fn parse(json: &str) -> Result<BTreeMap<String, String>, Unknown> {
     put(fact::ROTATION_RATE, rotation.map(|rpm| if rpm == 0 { "none".to_owned() } else { rpm.to_string() }));
     put(fact::FIRMWARE, json["firmware_version"].as_str().map(str::to_owned));
     put("model behind the bridge", json["model_name"].as_str().map(str::to_owned));
-    for (name, which) in [("disk link speed", "current"), ("disk highest link speed", "max")] {
+    for (name, which) in [(fact::DISK_LINK_SPEED, "current"), (fact::DISK_HIGHEST_LINK_SPEED, "max")] {
         let speed = &json["interface_speed"][which];
         let bits = speed["units_per_second"].as_u64().zip(speed["bits_per_unit"].as_u64());
         put(name, bits.map(|(units, bits)| units.saturating_mul(bits).to_string()));

@@ -95,6 +95,10 @@ pub const SERIAL: &str = "serial";
 pub const FIRMWARE: &str = "firmware";
 /// The most that the disk could do, for SATA also its port, in bits per second, as [`LINK_SPEED`].
 pub const HIGHEST_LINK_SPEED: &str = "highest link speed";
+/// What a SATA disk itself says of its link's rate (SMART), in bits per second: [`LINK_SPEED`] is the port's.
+pub const DISK_LINK_SPEED: &str = "disk link speed";
+/// The highest of which it says that it is capable, in bits per second.
+pub const DISK_HIGHEST_LINK_SPEED: &str = "disk highest link speed";
 /// Lanes in use.
 pub const LANES: &str = "lanes";
 /// Lanes that the disk has.

@@ -84,7 +84,9 @@ impl Words<'_> {
             let version = self.get(fact::PROTOCOL).map_or_else(String::new, |version| format!(" {version}"));
             let server = self.get(fact::SERVER).map_or_else(String::new, |server| format!(" from {server}"));
             let how = self.get(fact::TRANSPORT).map_or_else(String::new, |how| format!(" over {how}"));
-            self.say(format!("{link}{version}{server}{how}"));
+            let speed = self.number(fact::LINK_SPEED);
+            let speed = speed.map_or_else(String::new, |bits| format!(" at {}", bits_words(bits)));
+            self.say(format!("{link}{version}{server}{how}{speed}"));
             self.say(self.get(fact::SOURCE).map(|source| format!("mounted from {source}")));
         }
         self.pool();
@@ -247,7 +249,7 @@ impl Words<'_> {
         let hint =
             short.then(|| "USB 2 speed, though its version 2.1 suggests that it can do USB 3".to_owned());
         self.toned(hint, Tone::Open);
-        let behind = self.number("disk link speed").zip(self.number("disk highest link speed"));
+        let behind = self.number(fact::DISK_LINK_SPEED).zip(self.number(fact::DISK_HIGHEST_LINK_SPEED));
         self.say(
             behind
                 .filter(|_| speed.is_none())

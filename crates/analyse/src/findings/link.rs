@@ -6,16 +6,11 @@ use super::seen::Pair;
 use super::words::{percent, rate, short_list};
 use super::{Rule, Seen, evidence, subject};
 
-/// Bits per second that the link could have negotiated, as [`fact::LINK_SPEED`]; not all machines tell.
-const HIGHEST_LINK_SPEED: &str = "highest link speed";
-/// What a SATA disk says of itself (SMART): the fact above is only the port's there.
-const DISKS_HIGHEST_LINK_SPEED: &str = "disk highest link speed";
-
 /// The fastest that both ends of a layer's link are known to be capable of.
 fn capability(layer: &Layer) -> Option<f64> {
-    let told = bits(layer, HIGHEST_LINK_SPEED)?;
+    let told = bits(layer, fact::HIGHEST_LINK_SPEED)?;
     match layer.facts.get(fact::LINK).map(String::as_str) {
-        Some("ata") => Some(bits(layer, DISKS_HIGHEST_LINK_SPEED)?.min(told)),
+        Some("ata") => Some(bits(layer, fact::DISK_HIGHEST_LINK_SPEED)?.min(told)),
         _ => Some(told),
     }
 }

@@ -9,6 +9,7 @@ use model::{Layer, LayerKind};
 
 use super::book::{Book, Counter, Look};
 use super::{KernelFile, Pace, Probe, Reader, Scene};
+use crate::routes::Routes;
 use crate::stack::entries;
 use crate::{Roots, read_line};
 
@@ -165,49 +166,6 @@ fn addresses(roots: &Roots, layer: &Layer) -> Option<Vec<IpAddr>> {
     let options = layer.facts.get("options").map_or("", String::as_str);
     let address = options.split(',').find_map(|option| option.strip_prefix("addr="));
     Some(address.and_then(|address| address.parse().ok()).into_iter().collect())
-}
-
-/// The kernel's routes: destination, bits of its prefix, interface.
-struct Routes(Vec<(IpAddr, u32, String)>);
-
-impl Routes {
-    fn read(roots: &Roots) -> Self {
-        let text = |name: &str| fs::read_to_string(roots.proc.join("net").join(name)).unwrap_or_default();
-        let mut routes: Vec<_> = text("route").lines().filter_map(route_v4).collect();
-        routes.extend(text("ipv6_route").lines().filter_map(route_v6));
-        Self(routes)
-    }
-
-    /// The interface of the longest prefix that fits.
-    fn interface(&self, to: IpAddr) -> Option<String> {
-        let fits = |(destination, bits, _): &&(IpAddr, u32, String)| match (destination, to) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= *bits,
-            (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= *bits,
-            _ => false,
-        };
-        let best = self.0.iter().filter(fits).max_by_key(|(_, bits, _)| *bits)?;
-        Some(best.2.clone())
-    }
-}
-
-/// `eth0 0002A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0`; the figures are as in memory, in network order.
-fn route_v4(line: &str) -> Option<(IpAddr, u32, String)> {
-    let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let bits = |word: &&str| Some(u32::from_be_bytes(u32::from_str_radix(word, 16).ok()?.to_ne_bytes()));
-    let (destination, mask) = (bits(words.get(1)?)?, bits(words.get(7)?)?);
-    Some((IpAddr::V4(destination.into()), mask.count_ones(), (*words.first()?).to_owned()))
-}
-
-/// Destination, prefix length and more in hexadecimal digits; the interface comes last.
-fn route_v6(line: &str) -> Option<(IpAddr, u32, String)> {
-    let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let destination = u128::from_str_radix(words.first()?, 16).ok()?;
-    let interface = words.get(9).filter(|name| **name != "lo")?;
-    Some((
-        IpAddr::V6(destination.into()),
-        u32::from_str_radix(words.get(1)?, 16).ok()?,
-        (*interface).to_owned(),
-    ))
 }
 
 #[cfg(test)]

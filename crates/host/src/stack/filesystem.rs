@@ -8,6 +8,7 @@ use model::{LayerKind, fact};
 
 use super::{Facts, device_named, entries, number, zpool};
 use crate::mounts::{Mount, device_number};
+use crate::routes::speed_to;
 use crate::{Roots, read_line};
 
 /// Filesystems whose data are on another machine, or another side of a virtual one, with the name of the link.
@@ -58,7 +59,9 @@ pub(super) fn facts(roots: &Roots, mount: &Mount, beneath: &Beneath) -> Facts {
     facts.put(fact::SOURCE, Some(mount.source.clone()).filter(|s| !s.is_empty() && s != "none"));
     if let Some(link) = link(&mount.kind) {
         facts.put(fact::LINK, link.to_owned());
-        facts.put(fact::SERVER, server(mount));
+        let server = server(mount);
+        facts.number(fact::LINK_SPEED, server.as_deref().and_then(|server| speed_to(roots, server)));
+        facts.put(fact::SERVER, server);
         facts.put(fact::PROTOCOL, option(mount, "vers=").map(str::to_owned));
         facts.put(fact::TRANSPORT, option(mount, "proto=").or(option(mount, "trans=")).map(str::to_owned));
     }

@@ -572,6 +572,16 @@ fn shares_of_other_machines_tell_server_version_and_way() {
         assert_eq!(told(&layers, name, &names), expected);
     }
     let share = stack_of_path(&tree.roots(), Path::new("/smb"));
+    assert_eq!(told(&share, "cifs", &["link speed"]), "-");
+    tree.file(
+        "proc/net/route",
+        "Iface Destination\neth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n",
+    );
+    for (speed, expected) in [("2500\n", "2500000000"), ("-1\n", "-")] {
+        tree.file("sys/class/net/eth0/speed", speed);
+        let share = stack_of_path(&tree.roots(), Path::new("/smb"));
+        assert_eq!(told(&share, "cifs", &["link speed"]), expected);
+    }
     assert_eq!(told(&share, "cifs", &["options"]), "rw,vers=3.1.1,addr=192.0.2.8", "nobody's name is kept");
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use model::fact;
 
 use super::{Facts, above};
+use crate::routes::speed_to;
 use crate::{Roots, read_line};
 
 pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
@@ -19,7 +20,9 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
     facts.file(fact::ISCSI_TARGET, session.join("targetname"));
     facts.file(fact::SESSION, session.join("state"));
     facts.file("recovery time-out", session.join("recovery_tmo"));
-    facts.put(fact::SERVER, told("address", "persistent_address"));
+    let server = told("address", "persistent_address");
+    facts.number(fact::LINK_SPEED, server.as_deref().and_then(|server| speed_to(roots, server)));
+    facts.put(fact::SERVER, server);
     facts.put("port", told("port", "persistent_port"));
     facts.put(fact::TRANSPORT, "tcp".to_owned());
 }
