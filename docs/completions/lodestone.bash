@@ -589,7 +589,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --rounds --precision --margin --summary --budget --baseline --overwrite --seed --telemetry --dry-run --json --quiet --rw --rwmixread --bs --iodepth --jobs --size --files --runtime --ramp --io-size --ops --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --file-size --store --color --units --help"
+            opts="-s -q -h --suite --rounds --precision --margin --summary --budget --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --quiet --rw --rwmixread --bs --iodepth --jobs --size --files --runtime --ramp --io-size --ops --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --file-size --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -851,7 +851,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__show)
-            opts="-h --telemetry --summary --baseline --store --color --units --help"
+            opts="-h --telemetry --all-findings --summary --baseline --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
