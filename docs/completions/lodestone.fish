@@ -38,6 +38,7 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "list" -d 'List 
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "show" -d 'Show what a run came to'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "compare" -d 'Compare runs with each other, also of different machines'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "export" -d 'Write a run as JSON, CSV or Markdown'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "import" -d 'Make a run of what other storage benchmarks printed'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "reindex" -d 'Make the index of runs anew from their logs'
@@ -178,6 +179,17 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l units -d 
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l telemetry -d 'What the machine did meanwhile instead of the result, step by step'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l label -d 'Something true of all of them, such as host=node1' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l path-labels -d 'What the directories below PATH stand for, from the top down, such as device/machine; `-` for nothing [default: device, level2, level3, …]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 'Import even what an earlier run was made of'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l dry-run -d 'Show what would be imported, and keep nothing'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -221,18 +233,19 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "suites" -d 'Show what can be run'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "list" -d 'List the runs that are kept'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "show" -d 'Show what a run came to'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "compare" -d 'Compare runs with each other, also of different machines'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "export" -d 'Write a run as JSON, CSV or Markdown'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "reindex" -d 'Make the index of runs anew from their logs'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "completions" -d 'Write a shell\'s completions to the standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "man" -d 'Write the manual page to the standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export clean selftest reindex completions man schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "suites" -d 'Show what can be run'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "list" -d 'List the runs that are kept'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "show" -d 'Show what a run came to'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "compare" -d 'Compare runs with each other, also of different machines'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "export" -d 'Write a run as JSON, CSV or Markdown'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "import" -d 'Make a run of what other storage benchmarks printed'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "reindex" -d 'Make the index of runs anew from their logs'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "completions" -d 'Write a shell\'s completions to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "man" -d 'Write the manual page to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run suites list show compare export import clean selftest reindex completions man schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "show" -d 'The text of a suite, as a start for one of your own'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "options" -d 'Every option that a suite may set, with its meaning, default and allowed values'

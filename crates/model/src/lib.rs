@@ -17,6 +17,7 @@ mod event;
 pub mod fact;
 mod histogram;
 mod host;
+mod imported;
 mod measurement;
 mod operation;
 mod plan;
@@ -33,6 +34,7 @@ pub use event::{
 };
 pub use histogram::{BUCKETS, Histogram, HistogramError, LatencyRecorder, bucket_bounds, bucket_of};
 pub use host::Host;
+pub use imported::{Figure, Imported, Printed, Recomputed, Remark, Source};
 pub use measurement::{
     Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Place, Subject, Verdict,
 };

@@ -11,6 +11,7 @@ mod csv;
 mod document;
 mod figures;
 mod grid;
+mod imported;
 pub mod json;
 mod markdown;
 mod remarks;
