@@ -52,7 +52,7 @@ struct Header {
     at_end: bool,
     validates: bool,
     replayed: bool,
-    ended_by_time: bool,
+    checkpoints: bool,
     /// What the output was of, other than a run.
     other: Option<&'static str>,
     failures: Vec<(u32, String)>,
@@ -179,8 +179,8 @@ impl Header {
             self.replayed = true;
         } else if text.starts_with("Initializing random number generator from timer") {
             self.replayed = false;
-        } else if text.starts_with("Time limit exceeded") {
-            self.ended_by_time = true;
+        } else if text.starts_with("Report checkpoint(s)") {
+            self.checkpoints = true;
         } else if text.starts_with("Removing test files") {
             self.other = Some("cleanup, which has none");
         } else if text.starts_with("Creating files for the test") {
@@ -402,6 +402,11 @@ fn report(header: &Header, lines: &[Line], at_end: bool, parsed: &mut Parsed) {
     let numbers = Numbers::of(lines);
     let mut report = header.report(first.number);
     report.last_line = last;
+    if header.checkpoints {
+        let message =
+            "the reports at checkpoints are windows of one run, each from the one before, and no repeats";
+        report.remark("checkpoint-windows", first.number, message);
+    }
     let is_old = first.text.trim().starts_with("Operations performed:");
     let whole = if is_old {
         old_figures(&header, lines, &numbers, &mut report)
