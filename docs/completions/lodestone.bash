@@ -31,6 +31,9 @@ _lodestone() {
             lodestone,help)
                 cmd="lodestone__subcmd__help"
                 ;;
+            lodestone,import)
+                cmd="lodestone__subcmd__import"
+                ;;
             lodestone,list)
                 cmd="lodestone__subcmd__list"
                 ;;
@@ -72,6 +75,9 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,help)
                 cmd="lodestone__subcmd__help__subcmd__help"
+                ;;
+            lodestone__subcmd__help,import)
+                cmd="lodestone__subcmd__help__subcmd__import"
                 ;;
             lodestone__subcmd__help,list)
                 cmd="lodestone__subcmd__help__subcmd__list"
@@ -131,7 +137,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-h -V --store --color --units --help --version run targets suites list show compare export clean selftest reindex completions man schema help"
+            opts="-h -V --store --color --units --help --version run targets suites list show compare export import clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -293,7 +299,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run targets suites list show compare export clean selftest reindex completions man schema help"
+            opts="run targets suites list show compare export import clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -363,6 +369,20 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -523,6 +543,40 @@ _lodestone() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__import)
+            opts="-h --label --path-labels --again --dry-run --store --color --units --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --path-labels)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

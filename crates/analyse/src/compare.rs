@@ -93,6 +93,9 @@ impl Series {
 /// given. `None` for operations that are part of another (syncs, and writes that are judged as durable
 /// writes).
 pub fn headline(step: &Step, operation: Operation) -> Option<Metric> {
+    if !step.foreign.is_empty() {
+        return step.foreign.iter().find(|(o, _)| *o == operation).map(|(_, metric)| *metric);
+    }
     let w = &step.workload;
     let part = match operation {
         Operation::Sync => true,
@@ -569,6 +572,7 @@ mod tests {
                     ramp_ns: 0,
                     interval_ns: 1,
                     max_errors: 1,
+                    foreign: Vec::new(),
                 })
                 .to_vec(),
             rounds: Rounds::Fixed(3),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Estimate, Measurement, Metric, Operation, OperationStats, Phase, Repeat, RepeatFinished, Run, Step,
+    Estimate, Imported, Measurement, Metric, Operation, OperationStats, Phase, Repeat, RepeatFinished, Run,
+    Step,
 };
 
 use crate::stats::{Estimator, METHOD_LARGEST};
@@ -85,6 +86,9 @@ impl Counts {
 
 fn values_of(step: &Step, repeat: &Repeat, counts: &RepeatCounts) -> Vec<(Operation, Metric, f64)> {
     let Some(finished) = &repeat.finished else { return Vec::new() };
+    if let Some(imported) = &repeat.imported {
+        return imported_values(imported, &counts.measured);
+    }
     let window_s = finished.window_ns as f64 / 1e9;
     if window_s <= 0.0 {
         return Vec::new();
@@ -110,9 +114,24 @@ fn values_of(step: &Step, repeat: &Repeat, counts: &RepeatCounts) -> Vec<(Operat
     values
 }
 
+/// The figures of another program, and of the histograms that it gave what it did not say itself.
+fn imported_values(imported: &Imported, measured: &Totals) -> Vec<(Operation, Metric, f64)> {
+    let mut values: Vec<_> = imported.figures.iter().map(|f| (f.operation, f.metric, f.value)).collect();
+    let mut own = Vec::new();
+    for (operation, stats) in measured.iter().filter(|(_, stats)| stats.lat.count() > 0) {
+        latencies(*operation, stats, &mut own);
+    }
+    for value in own {
+        if !values.iter().any(|(operation, metric, _)| (*operation, *metric) == (value.0, value.1)) {
+            values.push(value);
+        }
+    }
+    values
+}
+
 /// The operation that a step's circumstances are told with: the first that it counts.
 fn primary(step: &Step) -> Option<Operation> {
-    step.workload.operations().first().copied()
+    step.operations().first().copied()
 }
 
 fn latencies(operation: Operation, stats: &OperationStats, values: &mut Vec<(Operation, Metric, f64)>) {
@@ -198,9 +217,9 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
                     values.entry((operation, metric)).or_default().push((repeat.started.round, value));
                 }
             }
-            let mut operations = step.workload.operations();
+            let mut operations = step.operations();
             // What a log of another version counts besides is shown all the same.
-            operations.extend(Operation::ALL.into_iter().filter(|o| !step.workload.operations().contains(o)));
+            operations.extend(Operation::ALL.into_iter().filter(|o| !step.operations().contains(o)));
             for operation in operations {
                 for metric in Metric::ALL {
                     if let Some(values) = values.remove(&(operation, metric)) {
@@ -255,6 +274,7 @@ pub(crate) mod tests {
             ramp_ns: 0,
             interval_ns: 1_000_000_000,
             max_errors: 1,
+            foreign: Vec::new(),
             workload,
         };
         let operation = step.workload.operations()[0];
@@ -293,6 +313,7 @@ pub(crate) mod tests {
                 layout_limit_ns: 0,
             },
             seed: 0,
+            sources: Vec::new(),
         });
         run.repeats = (0..3).map(|round| repeat(operation, round)).collect();
         run
@@ -335,6 +356,7 @@ pub(crate) mod tests {
                 operations: BTreeMap::from([(operation, stats)]),
                 in_flight_ns: 1_000_000_000,
             }],
+            imported: None,
             finished: Some(Box::new(RepeatFinished {
                 repeat: round,
                 at_ns: 1,

@@ -65,6 +65,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write a run as JSON, CSV or Markdown
     Export(ExportArgs),
+    /// Make a run of what other storage benchmarks printed
+    Import(ImportArgs),
     /// Find and remove what killed runs had to leave behind
     Clean(CleanArgs),
     /// Measure the generator itself: clock, timers, and the most that can be driven here
@@ -327,6 +329,44 @@ pub struct ExportArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+#[command(after_long_help = IMPORT_HELP)]
+pub struct ImportArgs {
+    /// Files with what sysbench, fio, dd, hdparm, iozone, bonnie++, ioping, PiBenchmarks or GNOME Disks printed or saved, or
+    /// directories with such files
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Something true of all of them, such as host=node1
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+
+    /// What the directories below PATH stand for, from the top down, such as device/machine; `-` for nothing
+    /// [default: device, level2, level3, …]
+    #[arg(long, value_name = "KEY/KEY…")]
+    pub path_labels: Option<String>,
+
+    /// Import even what an earlier run was made of
+    #[arg(long)]
+    pub again: bool,
+
+    /// Show what would be imported, and keep nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+const IMPORT_HELP: &str = "\
+Results with equal labels and equal work are repeats of each other; labels that differ make targets. A directory or
+the start of a file's name that is a block size (4M) or names a filesystem (ext4Luks) is labelled bs or filesystem.
+
+Examples:
+  lodestone import sysbench.txt
+  lodestone import results/ --path-labels device/machine
+  dd if=/dev/zero of=f bs=1M count=1024 conv=fsync 2>&1 | tee dd.txt; lodestone import dd.txt --label device=ssd
+
+Exit codes: 0 everything was imported, 1 something was not, 2 wrong usage, 3 nothing could be.";
 
 /// How repeats are put into one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

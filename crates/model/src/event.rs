@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineKind, Host, Operation, OperationStats, Plan, Target};
+use crate::{EngineKind, Host, Imported, Operation, OperationStats, Plan, Source, Target};
 
 /// Version of the log format that these types write.
 pub const LOG_FORMAT: u32 = 1;
@@ -23,6 +23,8 @@ pub enum Event {
     RepeatStarted(RepeatStarted),
     /// What was completed within a span of a repeat.
     Interval(Interval),
+    /// What another program measured in a repeat.
+    Imported(Box<Imported>),
     /// A telemetry value.
     Reading(Reading),
     /// A repeat has ended, well or not.
@@ -56,6 +58,9 @@ pub struct RunStarted {
     pub plan: Plan,
     /// Seed of everything random in the run.
     pub seed: u64,
+    /// The files that an imported run comes from; none if Lodestone measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
 }
 
 /// A laid-out data set.

@@ -17,6 +17,7 @@ mod event;
 pub mod fact;
 mod histogram;
 mod host;
+mod imported;
 mod inventory;
 mod measurement;
 mod operation;
@@ -34,6 +35,7 @@ pub use event::{
 };
 pub use histogram::{BUCKETS, Histogram, HistogramError, LatencyRecorder, bucket_bounds, bucket_of};
 pub use host::Host;
+pub use imported::{Figure, Imported, Printed, Recomputed, Remark, Source};
 pub use inventory::{Candidate, Inventory};
 pub use measurement::{
     Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Place, Subject, Verdict,

@@ -54,6 +54,9 @@ pub enum Metric {
     /// Bytes at the uppermost block device divided by bytes that the workload moved.
     #[serde(rename = "device_ratio")]
     DeviceRatio,
+    /// The points that a suite with a score gives.
+    #[serde(rename = "score")]
+    Score,
 }
 
 /// Which way a metric is better.
@@ -69,7 +72,7 @@ pub enum Better {
 
 impl Metric {
     /// All metrics, in the order in which they are exported.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Bandwidth,
         Self::Iops,
         Self::LatMean,
@@ -85,6 +88,7 @@ impl Metric {
         Self::CpuUserPerIo,
         Self::QueueDepth,
         Self::DeviceRatio,
+        Self::Score,
     ];
 
     /// The metric's name in exports.
@@ -105,6 +109,7 @@ impl Metric {
             Self::CpuUserPerIo => "cpu_user_per_io",
             Self::QueueDepth => "queue_depth",
             Self::DeviceRatio => "device_ratio",
+            Self::Score => "score",
         }
     }
 
@@ -122,14 +127,14 @@ impl Metric {
             | Self::SlatMean
             | Self::ClatMean
             | Self::CpuUserPerIo => "ns",
-            Self::SyncShare | Self::Cpu | Self::QueueDepth | Self::DeviceRatio => "1",
+            Self::SyncShare | Self::Cpu | Self::QueueDepth | Self::DeviceRatio | Self::Score => "1",
         }
     }
 
     /// Which way it is better.
     pub fn better(self) -> Better {
         match self {
-            Self::Bandwidth | Self::Iops => Better::Higher,
+            Self::Bandwidth | Self::Iops | Self::Score => Better::Higher,
             Self::LatMean | Self::LatP50 | Self::LatP95 | Self::LatP99 | Self::LatP999 | Self::LatMax => {
                 Better::Lower
             }

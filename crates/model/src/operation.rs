@@ -30,11 +30,13 @@ pub enum Operation {
     Stat,
     /// A file removed.
     Unlink,
+    /// Several operations that another program counted as one; only in what was imported.
+    Mixed,
 }
 
 impl Operation {
     /// All operations, in the order in which they are shown.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Read,
         Self::Write,
         Self::DurableWrite,
@@ -44,6 +46,7 @@ impl Operation {
         Self::Open,
         Self::Stat,
         Self::Unlink,
+        Self::Mixed,
     ];
 
     /// The operation's name in logs, exports and tables.
@@ -58,6 +61,7 @@ impl Operation {
             Self::Open => "open",
             Self::Stat => "stat",
             Self::Unlink => "unlink",
+            Self::Mixed => "mixed",
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineChoice, Mix, Workload};
+use crate::{EngineChoice, Metric, Mix, Operation, Workload};
 
 /// A run, decided in every detail but the places and the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,9 +78,21 @@ pub struct Step {
     pub interval_ns: u64,
     /// Errors after which a repeat is given up. The first one by default.
     pub max_errors: u64,
+    /// Where another program did the work: the operations it tells of, each with the metric in which it is judged.
+    /// Empty where Lodestone did it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign: Vec<(Operation, Metric)>,
 }
 
 impl Step {
+    /// The operations that have figures, in the order in which they are shown.
+    pub fn operations(&self) -> Vec<Operation> {
+        if self.foreign.is_empty() {
+            return self.workload.operations();
+        }
+        self.foreign.iter().map(|(operation, _)| *operation).collect()
+    }
+
     /// True if each block of the data can be worked on only once: the first write to a new file allocates,
     /// the first trim gives back. Then a repeat ends, at the latest, when all data are used up.
     pub fn uses_data_up(&self) -> bool {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Event, Interval, LaidOut, Note, Operation, OperationStats, Phase, Reading, RepeatFinished, RepeatOutcome,
-    RepeatStarted, RunFinished, RunStarted,
+    Event, Imported, Interval, LaidOut, Note, Operation, OperationStats, Phase, Reading, RepeatFinished,
+    RepeatOutcome, RepeatStarted, RunFinished, RunStarted,
 };
 
 /// All that is known of a run. A run that was killed has no `finished` and a last repeat without one.
@@ -31,6 +31,8 @@ pub struct Repeat {
     pub started: RepeatStarted,
     /// Its time series, the ramp included.
     pub intervals: Vec<Interval>,
+    /// What another program measured, if one did.
+    pub imported: Option<Box<Imported>>,
     /// How it ended, unless the run was killed meanwhile.
     pub finished: Option<Box<RepeatFinished>>,
 }
@@ -64,11 +66,16 @@ impl Run {
             Event::RunStarted(_) => {}
             Event::LaidOut(laid_out) => self.layouts.push(laid_out),
             Event::RepeatStarted(started) => {
-                self.repeats.push(Repeat { started, intervals: Vec::new(), finished: None });
+                self.repeats.push(Repeat { started, intervals: Vec::new(), imported: None, finished: None });
             }
             Event::Interval(interval) => {
                 if let Some(repeat) = self.repeat_mut(interval.repeat) {
                     repeat.intervals.push(interval);
+                }
+            }
+            Event::Imported(imported) => {
+                if let Some(repeat) = self.repeat_mut(imported.repeat) {
+                    repeat.imported = Some(imported);
                 }
             }
             Event::Reading(reading) => self.readings.push(reading),
@@ -80,6 +87,11 @@ impl Run {
             Event::Note(note) => self.notes.push(note),
             Event::RunFinished(finished) => self.finished = Some(finished),
         }
+    }
+
+    /// True if other programs measured.
+    pub fn is_imported(&self) -> bool {
+        !self.started.sources.is_empty()
     }
 
     fn repeat_mut(&mut self, number: u32) -> Option<&mut Repeat> {
@@ -126,8 +138,11 @@ impl Repeat {
     }
 
     /// Achieved queue depth in the measured window, over all jobs: the mean number of operations
-    /// that the kernel had in hand. `None` if nothing was measured.
+    /// that the kernel had in hand. `None` if nothing was measured, or by another program.
     pub fn queue_depth(&self) -> Option<f64> {
+        if self.imported.is_some() {
+            return None;
+        }
         let window_ns = self.finished.as_ref()?.window_ns;
         let measured = self.intervals.iter().filter(|i| i.phase == Phase::Measure);
         let in_flight = measured.fold(0u64, |sum, i| sum.saturating_add(i.in_flight_ns));

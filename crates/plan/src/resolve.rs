@@ -360,6 +360,7 @@ fn finish(draft: Draft, id: String) -> Step {
         ramp_ns: draft.ramp_ns,
         interval_ns: draft.interval_ns,
         max_errors: draft.max_errors,
+        foreign: Vec::new(),
     };
     if step.uses_data_up() {
         // A ramp would use up what is to be measured.

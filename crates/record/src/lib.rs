@@ -7,6 +7,7 @@
 //!   up to date by itself.
 //! * Every log format ever released stays readable: [`read_log`] upgrades old ones line by line.
 
+pub mod import;
 mod index;
 mod log;
 mod store;

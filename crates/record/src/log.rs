@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use model::{Event, LOG_FORMAT, Run};
+use model::{Event, LOG_FORMAT, Run, RunStarted};
 use serde_json::Value;
 
 /// A line longer than this is not from Lodestone; reading it would only take memory.
@@ -138,6 +138,16 @@ pub enum LogError {
 pub fn read_log(path: &Path) -> Result<Log, LogError> {
     let file = File::open(path).map_err(|source| LogError::Unreadable { path: path.to_owned(), source })?;
     parse_log(BufReader::new(file), path)
+}
+
+/// Reads only how a run was begun.
+pub(crate) fn read_start(path: &Path) -> Result<RunStarted, LogError> {
+    let unreadable = |source| LogError::Unreadable { path: path.to_owned(), source };
+    let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
+    let mut line = Vec::new();
+    next_line(&mut reader, &mut line).map_err(unreadable)?;
+    let run = parse_log(line.as_slice(), path)?.run;
+    Ok(run.started)
 }
 
 /// Reads a log from anywhere; `path` is only for messages.

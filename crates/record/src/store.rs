@@ -1,5 +1,6 @@
 //! A directory of runs: their logs and the index over them.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use model::{Event, Run, RunOutcome, RunStarted};
 
 use crate::index::Index;
-use crate::log::{Log, LogError, LogWriter, read_log};
+use crate::log::{Log, LogError, LogWriter, read_log, read_start};
 
 const SUFFIX: &str = ".jsonl";
 
@@ -191,6 +192,18 @@ impl Store {
     pub fn reindex(&self) -> Result<usize, StoreError> {
         self.index()?.clear().map_err(|e| self.index_error(e))?;
         self.runs().map(|runs| runs.len())
+    }
+
+    /// Digests of all files that kept runs were imported from, with the ids of these runs.
+    pub fn imported(&self) -> BTreeMap<String, String> {
+        let mut known = BTreeMap::new();
+        for (file, _) in self.log_files() {
+            let Ok(started) = read_start(&self.logs().join(file)) else { continue };
+            for source in started.sources {
+                known.insert(source.digest, started.id.clone());
+            }
+        }
+        known
     }
 
     fn update(&self, index: &Index) -> rusqlite::Result<()> {

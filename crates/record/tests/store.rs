@@ -36,6 +36,7 @@ fn started(id: &str, at: i64) -> RunStarted {
             layout_limit_ns: 0,
         },
         seed: 1,
+        sources: Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ mod csv;
 mod document;
 mod figures;
 mod grid;
+mod imported;
 pub mod json;
 mod layer_words;
 mod markdown;

@@ -13,6 +13,7 @@ use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table,
 use crate::figures::{
     Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
 };
+use crate::imported;
 use crate::remarks::remarks;
 use crate::targets::bearings;
 
@@ -37,7 +38,9 @@ pub fn when(unix_ns: i64, time_zone: &TimeZone) -> String {
 
 /// The document of one run.
 pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document {
-    let mut sections = vec![Section::Facts(circumstances(run, analysis, view))];
+    let facts =
+        if run.is_imported() { imported::facts(run, analysis) } else { circumstances(run, analysis, view) };
+    let mut sections = vec![Section::Facts(facts)];
     for step in &run.started.plan.steps {
         sections.extend(step_table(run, analysis, step, view).map(Section::Table));
     }
@@ -149,7 +152,7 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
 
 /// The operations of a step that have rows of their own.
 fn rows_of(step: &Step) -> Vec<Operation> {
-    step.workload.operations().into_iter().filter(|o| headline(step, *o).is_some()).collect()
+    step.operations().into_iter().filter(|o| headline(step, *o).is_some()).collect()
 }
 
 /// What one table is made from.
@@ -160,7 +163,8 @@ struct StepTable<'a> {
     view: &'a RunView,
 }
 
-const FIGURES: [&str; 10] = ["bandwidth", "IOPS", "±", "p50", "p99", "p99.9", "max", "sync", "CPU", "device"];
+const FIGURES: [&str; 13] =
+    ["score", "bandwidth", "IOPS", "±", "mean", "p50", "p95", "p99", "p99.9", "max", "sync", "CPU", "device"];
 
 /// The headings over [`comparison_cells`], which are about this metric.
 fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
@@ -273,7 +277,12 @@ impl StepTable<'_> {
         };
         let mut bandwidth = cell(Metric::Bandwidth, &|v| display_rate(v, units));
         let iops = cell(Metric::Iops, &display_iops);
-        if iops.text.is_empty() {
+        // Other programs may tell of operations by nothing but their latency.
+        let is_foreign = !self.step.foreign.is_empty();
+        let foreign = |metric, show: &dyn Fn(f64) -> String| {
+            if is_foreign { self.cell(target, operation, metric, show) } else { Cell::default() }
+        };
+        if iops.text.is_empty() && !is_foreign {
             bandwidth = self.no_result(target);
         }
         let two_modes = self.modes(target, operation).map(|_| Cell::text("2 modes").tone(Tone::Open));
@@ -282,13 +291,16 @@ impl StepTable<'_> {
             .and_then(|m| m.estimate.relative_half_width())
             .map_or_else(Cell::default, |share| Cell::text(display_percent(share)).tone(Tone::Dim));
         let spread = two_modes.unwrap_or(spread);
-        let primary = self.step.workload.operations().first().copied().unwrap_or(operation);
+        let primary = self.step.operations().first().copied().unwrap_or(operation);
         let moved = if operation == Operation::DurableWrite { Operation::Write } else { operation };
         vec![
+            foreign(Metric::Score, &|v| format!("{v:.0}")),
             bandwidth,
             iops,
             spread,
+            foreign(Metric::LatMean, &display_ns),
             cell(Metric::LatP50, &display_ns),
+            foreign(Metric::LatP95, &display_ns),
             cell(Metric::LatP99, &display_ns),
             cell(Metric::LatP999, &display_ns),
             cell(Metric::LatMax, &display_ns),

@@ -10,6 +10,7 @@ mod cases;
 mod cliff;
 mod failures;
 mod heat;
+mod imported;
 mod kind;
 mod layers;
 mod link;

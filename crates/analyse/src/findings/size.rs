@@ -36,7 +36,8 @@ pub(super) fn fits_into_device_cache(rule: &Rule, seen: &Seen<'_>) -> Vec<Findin
         |target: &Target| target.stack.iter().all(|l| matches!(l.name.as_str(), "tmpfs" | "ramfs"));
     for target in seen.targets().filter(|target| !in_memory(target)) {
         let sizes = seen.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
-        let Some(size) = sizes.min().filter(|size| *size < LIMIT) else { continue };
+        // An imported output may not say how much there was.
+        let Some(size) = sizes.filter(|size| *size > 0).min().filter(|size| *size < LIMIT) else { continue };
         let message =
             format!("the test data are only {}: a cache inside the device may hold them", amount(size));
         let figures = vec![evidence("test data", size as f64, "B")];
@@ -52,8 +53,8 @@ const FEWEST_FOR_P999: u64 = 1000;
 
 /// Seconds of the typical repeat and operations of the slowest kind in it.
 fn extent(pair: &Pair<'_>) -> Option<(f64, u64)> {
-    let seconds = pair.median(|r| Some(r.seconds()))?;
-    let shown = pair.step.workload.operations().into_iter().filter(|o| *o != model::Operation::Sync);
+    let seconds = pair.median(|r| Some(r.seconds())).filter(|seconds| *seconds > 0.0)?;
+    let shown = pair.step.operations().into_iter().filter(|o| *o != model::Operation::Sync);
     let counts = shown.filter_map(|o| pair.median(|r| Some(r.measured(o)?.count as f64)));
     Some((seconds, counts.fold(f64::INFINITY, f64::min) as u64))
 }

@@ -2,6 +2,7 @@
 
 pub mod clean;
 pub mod generated;
+pub mod import;
 mod problems;
 pub mod results;
 pub mod run;

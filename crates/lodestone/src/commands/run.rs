@@ -326,11 +326,10 @@ fn clean_leftovers(targets: &[Target]) -> Vec<String> {
 }
 
 fn started(args: &RunArgs, host: Host, targets: Vec<Target>, baseline: String, plan: Plan) -> RunStarted {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     RunStarted {
         format: LOG_FORMAT,
         id: new_id(),
-        started_unix_ns: now.as_nanos() as i64,
+        started_unix_ns: now_unix_ns(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: std::env::args().collect(),
         host,
@@ -338,7 +337,13 @@ fn started(args: &RunArgs, host: Host, targets: Vec<Target>, baseline: String, p
         baseline,
         plan,
         seed: u64::from(args.seed.unwrap_or_else(|| random() as u32)),
+        sources: Vec::new(),
     }
+}
+
+/// Nanoseconds since 1970.
+pub(crate) fn now_unix_ns() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64
 }
 
 /// Something that differs from process to process, from the standard library's own source.
@@ -347,7 +352,7 @@ fn random() -> u64 {
 }
 
 /// Eight letters and digits that are not easily mistaken for each other.
-fn new_id() -> String {
+pub(crate) fn new_id() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let bits = random();
     (0..8).map(|i| char::from(ALPHABET[(bits >> (5 * i)) as usize % 32])).collect()

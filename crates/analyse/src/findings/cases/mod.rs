@@ -2,6 +2,7 @@
 
 mod cache;
 mod failures;
+mod imported;
 mod machine;
 mod meanwhile;
 mod processor;
@@ -26,6 +27,7 @@ fn cases() -> Vec<Case> {
     [
         cache::cases(),
         failures::cases(),
+        imported::cases(),
         machine::cases(),
         meanwhile::cases(),
         processor::cases(),

@@ -1,0 +1,131 @@
+//! Cases of what other programs printed.
+
+use super::*;
+
+/// An imported result with one figure, and what was remarked.
+fn imported(remarks: &[&str], unsaid: &[&str]) -> Imported {
+    let remark = |topic: &&str| Remark { topic: (*topic).into(), message: "odd".into(), line: 3 };
+    Imported {
+        repeat: 0,
+        tool: "dd".into(),
+        version: None,
+        file: "dd.txt".into(),
+        line: 1,
+        labels: Default::default(),
+        facts: Default::default(),
+        unsaid: unsaid.iter().map(|name| (*name).to_owned()).collect(),
+        figures: vec![Figure {
+            operation: Operation::Read,
+            metric: Metric::Bandwidth,
+            value: 1e6,
+            printed: None,
+            recomputed: None,
+        }],
+        remarks: remarks.iter().map(remark).collect(),
+    }
+}
+
+/// Makes all repeats imported ones.
+fn import(run: &mut Run, of: &Imported) {
+    for repeat in &mut run.repeats {
+        repeat.imported = Some(Box::new(of.clone()));
+    }
+    each_finished(run, |f| f.window_ns = 20_000_000_000);
+}
+
+fn buffered() -> Workload {
+    Workload { direct: false, ..workload() }
+}
+
+fn buffered_writes() -> Workload {
+    Workload { direct: false, ..writes() }
+}
+
+/// A printed and a recomputed bandwidth, both within 1 %.
+fn told(run: &mut Run, printed: f64, recomputed: f64) {
+    let mut of = imported(&[], &[]);
+    let figure = &mut of.figures[0];
+    figure.printed = Some(Printed { text: "?".into(), value: printed, error: printed / 100.0, line: 7 });
+    figure.recomputed = Some(Recomputed { value: recomputed, error: 0.0, from: "bytes / seconds".into() });
+    import(run, &of);
+}
+
+/// A case with a remark under the name, and one with another.
+macro_rules! remarks {
+    ($($name:literal),* $(,)?) => {
+        vec![$(
+            ($name, true, workload(), (|r| import(r, &imported(&[$name], &[]))) as fn(&mut Run)),
+            ($name, false, workload(), (|r| import(r, &imported(&["another"], &[]))) as fn(&mut Run)),
+        )*]
+    };
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let remarked: Vec<Case> = remarks![
+        "worker-died",
+        "syncs-do-not-add-up",
+        "percentile-missing",
+        "replayed-offsets",
+        "measures-memory",
+        "measures-calls",
+        "from-page-cache",
+        "ended-early",
+        "stopped-early",
+        "clock-too-coarse",
+        "processes-not-together",
+        "no-rate",
+        "wrong-print",
+        "cpu-counted-twice",
+        "inverse-latency",
+        "no-latencies",
+        "fdatasync-as-short",
+        "checkpoint-windows",
+    ];
+    let judged: Vec<Case> = vec![
+        ("printed-contradicts-raw", true, workload(), |r| told(r, 1e6, 1.2e6)),
+        ("printed-contradicts-raw", false, workload(), |r| told(r, 1e6, 1.005e6)),
+        ("imported-short", true, workload(), |r| {
+            import(r, &imported(&[], &[]));
+            each_finished(r, |f| f.window_ns = 3_000_000_000);
+        }),
+        ("imported-short", false, workload(), |r| import(r, &imported(&[], &[]))),
+        ("imported-short", false, workload(), |r| {
+            // An output that says no time says nothing of it being short.
+            import(r, &imported(&[], &[]));
+            each_finished(r, |f| f.window_ns = 0);
+        }),
+        ("cache-likely", true, buffered(), |r| {
+            import(r, &imported(&[], &[]));
+            each_started(r, |s| s.size_bytes = 2 << 30);
+        }),
+        ("cache-likely", false, buffered(), |r| {
+            import(r, &imported(&[], &["direct"]));
+            each_started(r, |s| s.size_bytes = 2 << 30);
+        }),
+        ("cache-likely", false, buffered(), |r| {
+            import(r, &imported(&[], &[]));
+            each_started(r, |s| s.size_bytes = 64 << 30);
+        }),
+        ("never-synced", true, buffered_writes(), |r| import(r, &imported(&[], &[]))),
+        ("never-synced", false, buffered_writes(), |r| import(r, &imported(&[], &["sync"]))),
+        ("never-synced", false, writes(), |r| import(r, &imported(&[], &[]))),
+        ("never-synced", false, buffered_writes(), |_| {}),
+    ];
+    [remarked, judged].concat()
+}
+
+#[test]
+fn time_that_an_old_sysbench_does_not_count_is_that_of_its_syncs() {
+    let mut run = run(writes());
+    let mut of = imported(&[], &[]);
+    of.figures[0] = Figure {
+        operation: Operation::Sync,
+        metric: Metric::SyncShare,
+        value: 0.9722,
+        printed: None,
+        recomputed: None,
+    };
+    import(&mut run, &of);
+    let found = found_in(&run).into_iter().find(|f| f.rule == "sync-cost").unwrap();
+    assert_eq!(found.message, "syncs took 97 % of the time");
+}

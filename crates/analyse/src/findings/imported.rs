@@ -1,0 +1,179 @@
+//! What other programs printed: figures that their own raw numbers contradict, and the traps of each tool.
+//!
+//! The importer sees what is odd about an output and leaves a remark under the name of the rule that tells it; what
+//! follows from figures is judged here.
+
+use std::collections::BTreeMap;
+
+use model::{Figure, Finding, Imported, Severity};
+
+use super::seen::{Ended, Pair};
+use super::words::{amount, percent};
+use super::{Rule, Seen, evidence};
+
+/// Of this many seconds a figure says little of what lasts.
+const SHORT_S: f64 = 10.0;
+/// Data of fewer bytes fit into the memory of nearly any machine.
+const SMALL: u64 = 4 << 30;
+
+fn imported<'a>(ended: &Ended<'a>) -> Option<&'a Imported> {
+    ended.repeat.imported.as_deref()
+}
+
+/// How much a remark of this name matters, and by what share it changes the answer.
+fn weight(topic: &str) -> (Severity, f64) {
+    match topic {
+        "printed-contradicts-raw" => (Severity::Warning, 0.5),
+        "worker-died" => (Severity::Error, 0.5),
+        "syncs-do-not-add-up" | "processes-not-together" => (Severity::Warning, 0.4),
+        "from-page-cache" | "measures-memory" | "measures-calls" => (Severity::Warning, 0.5),
+        "ended-early" | "clock-too-coarse" | "replayed-offsets" => (Severity::Warning, 0.2),
+        "stopped-early" => (Severity::Warning, 0.1),
+        _ => (Severity::Info, 0.02),
+    }
+}
+
+/// What the importer remarked under the rule's name, once for each step on each target.
+pub(super) fn remarked(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let (severity, effect) = weight(rule.name);
+    let finding = |pair: &Pair<'_>| {
+        let mut found: BTreeMap<&str, Vec<(&Imported, u32, u32)>> = BTreeMap::new();
+        for ended in &pair.repeats {
+            let Some(imported) = imported(ended) else { continue };
+            for remark in imported.remarks.iter().filter(|r| r.topic == rule.name) {
+                found.entry(&remark.message).or_default().push((imported, remark.line, ended.round()));
+            }
+        }
+        let (message, _) = found.first_key_value()?;
+        let more = found.len() - 1;
+        let and = if more > 0 {
+            format!(" (and {more} more of that kind in other repeats)")
+        } else {
+            String::new()
+        };
+        let figures = found.values().flatten().map(|(imported, line, round)| {
+            evidence(format!("line of {}", imported.file), f64::from(*line), "1").in_rounds([*round])
+        });
+        let message = format!("{message}{and}");
+        Some(rule.finding(severity, pair.subject(), message, figures.collect()).changing(effect))
+    };
+    seen.completed().filter_map(finding).collect()
+}
+
+/// A figure that the raw numbers of the same output do not make, and what was remarked of the same kind.
+pub(super) fn printed_contradicts_raw(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let mut found = remarked(rule, seen);
+    for pair in seen.completed() {
+        let mut worst: Option<(&Imported, &Figure, f64, u32)> = None;
+        let mut count = 0;
+        for ended in &pair.repeats {
+            let Some(imported) = imported(ended) else { continue };
+            for figure in &imported.figures {
+                let Some(share) = figure.contradiction() else { continue };
+                count += 1;
+                if worst.is_none_or(|(.., most, _)| share > most) {
+                    worst = Some((imported, figure, share, ended.round()));
+                }
+            }
+        }
+        let Some((imported, figure, share, round)) = worst else { continue };
+        let (Some(printed), Some(raw)) = (&figure.printed, &figure.recomputed) else { continue };
+        let more = if count > 1 { format!("; so have {} more figures", count - 1) } else { String::new() };
+        let message = format!(
+            "{} prints {} as its {} ({}), and its own raw numbers ({}) make {}: {} apart, which no rounding explains{more}",
+            imported.tool,
+            printed.text,
+            words(figure),
+            figure.operation.name().replace('_', " "),
+            raw.from,
+            shown(figure, raw.value),
+            percent(share),
+        );
+        let unit = figure.metric.unit();
+        let figures = vec![
+            evidence(format!("printed, line {} of {}", printed.line, imported.file), printed.value, unit)
+                .in_rounds([round]),
+            evidence("recomputed", raw.value, unit).in_rounds([round]),
+        ];
+        found.push(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(share));
+    }
+    found
+}
+
+fn words(figure: &Figure) -> String {
+    figure.metric.name().replace('_', " ")
+}
+
+/// A value in the unit of its metric, for people.
+fn shown(figure: &Figure, value: f64) -> String {
+    match figure.metric.unit() {
+        "B/s" => format!("{:.2} MB/s", value / 1e6),
+        "ns" => super::words::time(value),
+        "1/s" => format!("{value:.1} per second"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// Repeats of an imported step that were over soon.
+pub(super) fn imported_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        imported(pair.repeats.first()?)?;
+        let seconds = pair.median(|r| Some(r.seconds())).filter(|s| *s > 0.0 && *s < SHORT_S)?;
+        let message = format!(
+            "measured for {seconds:.1} s: caches of the device and of the machine may have taken it all"
+        );
+        let figures = vec![evidence("measured time", seconds, "s")];
+        Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(0.05))
+    };
+    seen.completed().filter_map(finding).collect()
+}
+
+/// Imported transfers through the page cache that are small enough to stay there, as far as the output says so.
+pub(super) fn cache_likely(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let first = imported(pair.repeats.first()?)?;
+        let told = |name: &str| !first.unsaid.iter().any(|unsaid| unsaid == name);
+        let size = pair.repeats.iter().map(|r| r.repeat.started.size_bytes).max().filter(|size| *size > 0)?;
+        let w = &pair.step.workload;
+        if w.direct || w.is_metadata() || !told("direct") || size >= SMALL {
+            return None;
+        }
+        let from = if w.reads_data() { "reads may come from" } else { "writes may stay in" };
+        let message = format!(
+            "{} through the page cache fit into the memory of nearly any machine, and the output does not say how much there was: {from} memory",
+            amount(size)
+        );
+        let figures = vec![evidence("data", size as f64, "B")];
+        Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(0.3))
+    };
+    seen.completed().filter_map(finding).collect()
+}
+
+/// Imported writes of which the output says that nothing made them durable.
+pub(super) fn never_synced(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let first = imported(pair.repeats.first()?)?;
+        let w = &pair.step.workload;
+        let unsaid =
+            ["direct", "sync", "direction"].iter().any(|name| first.unsaid.iter().any(|u| u == name));
+        let syncs = w.sync.every > 0
+            || w.sync.at_end
+            || w.open_sync != model::OpenSync::None
+            || first.figures.iter().any(|f| f.operation == model::Operation::Sync)
+            || first.facts.keys().any(|key| key.starts_with("fsync"));
+        if unsaid || syncs || w.direct || !w.writes_data() || w.is_metadata() {
+            return None;
+        }
+        let message = "written through the page cache and never synced: the figure is that of memory until the kernel makes writers wait";
+        Some(
+            rule.finding(
+                Severity::Warning,
+                pair.subject(),
+                message.into(),
+                vec![evidence("syncs", 0.0, "1")],
+            )
+            .changing(0.5),
+        )
+    };
+    seen.completed().filter_map(finding).collect()
+}

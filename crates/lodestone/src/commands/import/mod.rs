@@ -1,0 +1,189 @@
+//! `lodestone import`: find the files, read them, make one run of them, say what became of each.
+
+mod files;
+mod labels;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use model::{Event, Host, LOG_FORMAT, Plan, Rounds, RunFinished, RunOutcome, RunStarted, Source};
+use record::Store;
+use record::import::{Assembled, Gathered, Problem, ProblemKind, assemble, import as read};
+use twox_hash::XxHash3_128;
+
+use super::run::{new_id, now_unix_ns};
+use super::store;
+use crate::cli::{Cli, ImportArgs};
+use crate::failure::{FAILED, Failure};
+use crate::output;
+use files::Input;
+
+/// The suite of runs that were imported.
+const SUITE: &str = "imported";
+/// Exit code where something was left out and the rest imported.
+const LEFT_OUT: u8 = 1;
+
+/// Imports what other tools printed.
+///
+/// # Errors
+/// Wrong usage, or the run cannot be kept.
+pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
+    let given = labels::given(&args.labels)?;
+    let levels = labels::levels(args.path_labels.as_deref())?;
+    let store = store(cli)?;
+    let inputs = files::find(&args.paths)?;
+    let mut harvest = Harvest::new(if args.again { BTreeMap::new() } else { store.imported() });
+    for input in &inputs {
+        let labels = labels::of(&input.relative, &levels, &given);
+        harvest.take(input, labels);
+    }
+    let mut text = harvest.summary();
+    let assembled = assemble(std::mem::take(&mut harvest.gathered));
+    if assembled.events.is_empty() {
+        output::print(&text)?;
+        output::say(&format!("lodestone: nothing to import in {} file(s)", inputs.len()));
+        return Ok(ExitCode::from(if harvest.only_known() { 0 } else { FAILED }));
+    }
+    text.push_str(&shape(&assembled));
+    if !args.dry_run {
+        let id = keep(&store, &given, harvest.sources.clone(), assembled)?;
+        text.push_str(&format!("kept as run {id}; `lodestone show {id}` shows it\n"));
+    }
+    output::print(&text)?;
+    Ok(ExitCode::from(if harvest.left_out > 0 { LEFT_OUT } else { 0 }))
+}
+
+/// What came of the files so far.
+struct Harvest {
+    gathered: Vec<Gathered>,
+    sources: Vec<Source>,
+    /// Digests that are known, with the run or file that they are in.
+    known: BTreeMap<String, String>,
+    lines: Vec<String>,
+    left_out: usize,
+    repeated: usize,
+    bare: usize,
+}
+
+impl Harvest {
+    fn new(known: BTreeMap<String, String>) -> Self {
+        let known = known.into_iter().map(|(digest, run)| (digest, format!("run {run}"))).collect();
+        let (gathered, sources, lines) = (Vec::new(), Vec::new(), Vec::new());
+        Self { gathered, sources, known, lines, left_out: 0, repeated: 0, bare: 0 }
+    }
+
+    fn take(&mut self, input: &Input, labels: BTreeMap<String, String>) {
+        let file = input.path.display().to_string();
+        let content = match input.read() {
+            Ok(content) => content,
+            Err(message) => {
+                self.left_out += 1;
+                self.lines.push(format!("{file}: left out: {message}"));
+                return;
+            }
+        };
+        let digest = format!("{:032x}", XxHash3_128::oneshot(&content.bytes));
+        if let Some(place) = self.known.get(&digest) {
+            self.repeated += 1;
+            self.lines.push(format!("{file}: left out: its content is in {place} already"));
+            return;
+        }
+        let parsed = read(&content.bytes);
+        for problem in &parsed.problems {
+            self.tell(&content.place(input, problem.line), problem);
+        }
+        if parsed.reports.is_empty() {
+            return;
+        }
+        self.known.insert(digest.clone(), file.clone());
+        let mut tools: BTreeMap<String, usize> = BTreeMap::new();
+        for report in &parsed.reports {
+            let version = report.version.as_ref().map_or_else(String::new, |v| format!(" {v}"));
+            *tools.entry(format!("{}{version}", report.tool)).or_default() += 1;
+        }
+        let tools: Vec<String> = tools.iter().map(|(tool, n)| format!("{tool}, {n} result(s)")).collect();
+        self.lines.push(format!("{file}: {}", tools.join("; ")));
+        self.sources.push(Source { file: file.clone(), digest, bytes: content.bytes.len() as u64 });
+        self.gathered.push(Gathered { file, labels, reports: parsed.reports });
+    }
+
+    fn tell(&mut self, place: &str, problem: &Problem) {
+        if problem.kind == ProblemKind::NoFigures {
+            self.bare += 1;
+            self.lines.push(format!("{place}: no figures: {}", problem.message));
+        } else {
+            self.left_out += 1;
+            self.lines.push(format!("{place}: left out, {}: {}", problem.kind.name(), problem.message));
+        }
+    }
+
+    /// Nothing is wrong; all of it is in a run already, or has no figures.
+    fn only_known(&self) -> bool {
+        self.left_out == 0 && self.repeated + self.bare > 0
+    }
+
+    fn summary(&self) -> String {
+        let mut text = self.lines.join("\n");
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let results: usize = self.gathered.iter().map(|g| g.reports.len()).sum();
+        text.push_str(&format!("{results} result(s) of {} file(s)", self.gathered.len()));
+        let others =
+            [(self.left_out, "left out"), (self.repeated, "known already"), (self.bare, "without figures")];
+        for (count, words) in others.iter().filter(|(count, _)| *count > 0) {
+            text.push_str(&format!(", {count} {words}"));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+/// Targets, steps and repeats in a sentence.
+fn shape(assembled: &Assembled) -> String {
+    let names: Vec<&str> = assembled.targets.iter().map(|t| t.name.as_str()).collect();
+    let shown = if names.len() > 12 { format!("{}, …", names[..12].join(", ")) } else { names.join(", ") };
+    format!(
+        "{} target(s) ({shown}), {} step(s), up to {} repeat(s) of each\n",
+        names.len(),
+        assembled.steps.len(),
+        assembled.rounds
+    )
+}
+
+/// Writes the run's log and returns the run's id.
+fn keep(
+    store: &Store,
+    given: &BTreeMap<String, String>,
+    sources: Vec<Source>,
+    assembled: Assembled,
+) -> Result<String, Failure> {
+    let Assembled { targets, steps, events, rounds } = assembled;
+    let plan = serde_json::to_vec(&steps).map_err(Failure::failed)?;
+    let started = RunStarted {
+        format: LOG_FORMAT,
+        id: new_id(),
+        started_unix_ns: now_unix_ns(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args().collect(),
+        host: Host { name: given.get("host").cloned().unwrap_or_default(), ..Host::default() },
+        baseline: targets.first().map(|t| t.name.clone()).unwrap_or_default(),
+        targets,
+        plan: Plan {
+            id: format!("{:016x}", XxHash3_128::oneshot(&plan) as u64),
+            suite: SUITE.to_owned(),
+            steps,
+            rounds: Rounds::Fixed(rounds),
+            margin_ppm: 30_000,
+            layout_limit_ns: 0,
+        },
+        seed: 0,
+        sources,
+    };
+    let id = started.id.clone();
+    let mut log = store.begin(started).map_err(Failure::failed)?;
+    let end = Event::RunFinished(RunFinished { at_ns: 0, outcome: RunOutcome::Completed });
+    let written = log.append_all(&[events, vec![end]].concat()).and_then(|()| log.sync());
+    written.map_err(|e| Failure::failed(format!("cannot keep the run in {}: {e}", log.path().display())))?;
+    Ok(id)
+}

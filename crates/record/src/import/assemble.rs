@@ -1,0 +1,276 @@
+//! From the reports of many files to one run: which are repeats of each other, which are other targets or steps.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use model::{
+    CpuTime, EngineChoice, Event, Imported, Interval, Phase, Preparation, RepeatFinished, RepeatOutcome,
+    RepeatStarted, Step, Stop, Target, TargetKind,
+};
+
+use super::Report;
+
+/// The label that the name of a file gives: it tells targets apart only where nothing else does.
+pub const NAME_LABEL: &str = "name";
+
+/// The reports of one file.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    /// The file.
+    pub file: String,
+    /// What its path and the user say.
+    pub labels: BTreeMap<String, String>,
+    /// What is in it.
+    pub reports: Vec<Report>,
+}
+
+/// What a run is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assembled {
+    /// One for each combination of labels that differ.
+    pub targets: Vec<Target>,
+    /// One for each kind of work.
+    pub steps: Vec<Step>,
+    /// Everything but the start and the end of the run.
+    pub events: Vec<Event>,
+    /// The most repeats of one step on one target.
+    pub rounds: u32,
+}
+
+/// One report with where it belongs.
+struct Placed {
+    file: String,
+    labels: BTreeMap<String, String>,
+    step: usize,
+    report: Report,
+}
+
+/// Puts reports together. Those with equal labels and equal work are repeats of each other, in the order given.
+pub fn assemble(gathered: Vec<Gathered>) -> Assembled {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut placed = Vec::new();
+    for file in gathered {
+        for report in file.reports {
+            let mut labels = report.labels.clone();
+            labels.extend(file.labels.clone());
+            let step = step_of(&report, &mut steps);
+            placed.push(Placed { file: file.file.clone(), labels, step, report });
+        }
+    }
+    if !needs_names(&placed) {
+        placed.iter_mut().for_each(|p| drop(p.labels.remove(NAME_LABEL)));
+    }
+    let keys = differing(&placed);
+    let mut targets: Vec<Target> = Vec::new();
+    let mut rounds: BTreeMap<(usize, String), u32> = BTreeMap::new();
+    let mut events = Vec::new();
+    for (repeat, placed) in (0..).zip(placed) {
+        let name = target_name(&placed, &keys);
+        if !targets.iter().any(|t| t.name == name) {
+            targets.push(target(&name));
+        }
+        let round = rounds.entry((placed.step, name.clone())).or_default();
+        events.extend(events_of(repeat, *round, &steps[placed.step].id, name, placed));
+        *round += 1;
+    }
+    Assembled { targets, steps, events, rounds: rounds.into_values().max().unwrap_or(0) }
+}
+
+/// The place of a report's step among the steps, which gets it if it is new.
+fn step_of(report: &Report, steps: &mut Vec<Step>) -> usize {
+    if let Some(at) = steps.iter().position(|s| s.title == report.title && s.workload == report.workload) {
+        for headline in &report.headlines {
+            if !steps[at].foreign.iter().any(|(operation, _)| *operation == headline.0) {
+                steps[at].foreign.push(*headline);
+            }
+        }
+        return at;
+    }
+    let plain = slug(&report.title);
+    let taken = |id: &String| steps.iter().any(|s| s.id == *id);
+    let id = (1..).map(|n| if n == 1 { plain.clone() } else { format!("{plain}-{n}") }).find(|id| !taken(id));
+    steps.push(Step {
+        id: id.unwrap_or(plain),
+        title: report.title.clone(),
+        prepare: Preparation::Written,
+        workload: report.workload.clone(),
+        engine: EngineChoice::Only(report.engine),
+        stop: Stop::default(),
+        ramp_ns: 0,
+        interval_ns: 0,
+        max_errors: 1,
+        foreign: report.headlines.clone(),
+    });
+    steps.len() - 1
+}
+
+/// A title as an id: lower-case letters, digits and hyphens.
+fn slug(title: &str) -> String {
+    let mut id = String::new();
+    for c in title.chars() {
+        if c.is_ascii_alphanumeric() || c == '.' {
+            id.push(c.to_ascii_lowercase());
+        } else if !id.ends_with('-') && !id.is_empty() {
+            id.push('-');
+        }
+    }
+    id.trim_end_matches(['-', '.']).replace("-kib", "k").replace("-mib", "m")
+}
+
+/// True if without the names of files results of different ones would pass for repeats.
+fn needs_names(placed: &[Placed]) -> bool {
+    let mut names: BTreeMap<(usize, BTreeMap<&str, &str>), Option<&String>> = BTreeMap::new();
+    placed.iter().any(|p| {
+        let others = p.labels.iter().filter(|(key, _)| *key != NAME_LABEL);
+        let key = (p.step, others.map(|(k, v)| (k.as_str(), v.as_str())).collect());
+        let name = p.labels.get(NAME_LABEL);
+        *names.entry(key).or_insert(name) != name
+    })
+}
+
+/// The labels that do not have one value throughout.
+fn differing(placed: &[Placed]) -> Vec<String> {
+    let keys: BTreeSet<&String> = placed.iter().flat_map(|p| p.labels.keys()).collect();
+    let differs = |key: &&&String| {
+        let values: BTreeSet<Option<&String>> = placed.iter().map(|p| p.labels.get(**key)).collect();
+        values.len() > 1
+    };
+    keys.iter().filter(differs).map(|key| (*key).clone()).collect()
+}
+
+/// The combination of the labels that differ; without any, all there are.
+fn target_name(placed: &Placed, keys: &[String]) -> String {
+    let of = |keys: &mut dyn Iterator<Item = &String>| {
+        keys.filter_map(|key| placed.labels.get(key)).map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    let differing = of(&mut keys.iter());
+    let all = of(&mut placed.labels.keys());
+    match (keys.is_empty(), all.is_empty()) {
+        (false, _) if !differing.is_empty() => differing,
+        (false, _) => "unnamed".to_owned(),
+        (true, false) => all,
+        (true, true) => "imported".to_owned(),
+    }
+}
+
+/// A target of which only the name is known.
+fn target(name: &str) -> Target {
+    Target {
+        name: name.to_owned(),
+        path: PathBuf::new(),
+        kind: TargetKind::Directory,
+        size_bytes: 0,
+        free_bytes: 0,
+        block_bytes: 512,
+        direct: true,
+        writable: false,
+        stack: Vec::new(),
+    }
+}
+
+fn events_of(repeat: u32, round: u32, step: &str, target: String, placed: Placed) -> Vec<Event> {
+    let Placed { file, labels, report, .. } = placed;
+    let mut events = vec![Event::RepeatStarted(RepeatStarted {
+        repeat,
+        at_ns: 0,
+        round,
+        step: step.to_owned(),
+        target,
+        engine: report.engine,
+        direct: report.workload.direct,
+        size_bytes: report.size_bytes,
+        seed: 0,
+    })];
+    if !report.stats.is_empty() {
+        events.push(Event::Interval(Interval {
+            repeat,
+            phase: Phase::Measure,
+            start_ns: 0,
+            len_ns: report.window_ns,
+            operations: report.stats,
+            in_flight_ns: 0,
+        }));
+    }
+    events.push(Event::Imported(Box::new(Imported {
+        repeat,
+        tool: report.tool.to_owned(),
+        version: report.version,
+        file,
+        line: report.line,
+        labels,
+        facts: report.facts,
+        unsaid: report.unsaid,
+        figures: report.figures,
+        remarks: report.remarks,
+    })));
+    events.push(Event::RepeatFinished(Box::new(RepeatFinished {
+        repeat,
+        at_ns: 0,
+        outcome: RepeatOutcome::Completed,
+        window_ns: report.window_ns,
+        counted_ns: report.window_ns,
+        unserved: 0,
+        workers: CpuTime::default(),
+        busiest_worker: 0.0,
+        process: CpuTime::default(),
+        machine: None,
+        process_io: None,
+        devices: Vec::new(),
+        cache: None,
+        integrity: None,
+    })));
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Metric, Operation, Workload};
+
+    use super::super::text::Num;
+    use super::*;
+
+    fn gathered(file: &str, labels: &[(&str, &str)], titles: &[&str]) -> Gathered {
+        let report = |title: &&str| {
+            let mut report = Report::new("dd", 1, *title, Workload::random_reads());
+            report.headlines = vec![(Operation::Read, Metric::Bandwidth)];
+            report.figure(report.headlines[0], Some((String::new(), Num::exact(1.0), 1)), None);
+            report
+        };
+        Gathered {
+            file: file.into(),
+            labels: labels.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
+            reports: titles.iter().map(report).collect(),
+        }
+    }
+
+    fn rounds(assembled: &Assembled) -> Vec<(String, String, u32)> {
+        let started = |event: &Event| match event {
+            Event::RepeatStarted(s) => Some((s.target.clone(), s.step.clone(), s.round)),
+            _ => None,
+        };
+        assembled.events.iter().filter_map(started).collect()
+    }
+
+    #[test]
+    fn equal_labels_are_repeats_and_labels_that_differ_are_targets() {
+        let files = vec![
+            gathered("a/1", &[("device", "a"), ("host", "pi"), (NAME_LABEL, "run")], &["x"]),
+            gathered("a/2", &[("device", "a"), ("host", "pi"), (NAME_LABEL, "run")], &["x", "y"]),
+            gathered("b/1", &[("device", "b"), ("host", "pi"), (NAME_LABEL, "run")], &["x"]),
+        ];
+        let assembled = assemble(files);
+        let expected = [("a", "x", 0), ("a", "x", 1), ("a", "y", 0), ("b", "x", 0)];
+        let expected: Vec<_> =
+            expected.into_iter().map(|(t, s, r)| (t.to_owned(), s.to_owned(), r)).collect();
+        assert_eq!(rounds(&assembled), expected);
+        assert_eq!(assembled.rounds, 2);
+    }
+
+    #[test]
+    fn names_of_files_tell_targets_apart_only_where_nothing_else_does() {
+        let named = |name| gathered(name, &[(NAME_LABEL, name)], &["x"]);
+        assert_eq!(assemble(vec![named("hdd"), named("ssd")]).targets.len(), 2);
+        let other_work = Gathered { reports: gathered("", &[], &["y"]).reports, ..named("writes") };
+        assert_eq!(assemble(vec![named("reads"), other_work]).targets.len(), 1);
+    }
+}

@@ -1,0 +1,45 @@
+//! Tables whose cells may be blank: a value belongs to the heading under which it ends.
+
+/// Where each word of a line ends, in characters, with the word.
+pub(crate) fn ends(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for word in text.split(' ') {
+        at += word.chars().count();
+        if !word.is_empty() {
+            found.push((at, word));
+        }
+        at += 1;
+    }
+    found
+}
+
+/// The words of a line, each at the place of the heading that it stands under; what stands under none is left out.
+/// A word may end a few characters off, because long values push what follows to the right.
+pub(crate) fn under<'a>(headings: &[usize], line: &'a str, off: usize) -> Vec<Option<&'a str>> {
+    let mut cells = vec![None; headings.len()];
+    let mut shift = 0isize;
+    for (end, word) in ends(line) {
+        let seen = end as isize - shift;
+        let near = (0..headings.len()).min_by_key(|i| (headings[*i] as isize - seen).abs());
+        if let Some(i) =
+            near.filter(|i| (headings[*i] as isize - seen).unsigned_abs() <= off && cells[*i].is_none())
+        {
+            cells[i] = Some(word);
+            shift = (end as isize - headings[i] as isize).max(0);
+        }
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_stay_blank() {
+        let headings: Vec<usize> = ends("  a    b    c").into_iter().map(|(end, _)| end).collect();
+        assert_eq!(under(&headings, "  1         3", 2), [Some("1"), None, Some("3")]);
+        assert_eq!(under(&headings, "      12", 2), [None, Some("12"), None]);
+    }
+}

@@ -1,0 +1,181 @@
+//! fio: normal text of 2.x and 3.x, terse 2 to 5, JSON and JSON+; several of them and several jobs in one text.
+//!
+//! Up to 2.x its `KB/s` are 1024 bytes per second; from 3.x the units mean what they say.
+
+mod json;
+mod normal;
+mod terse;
+
+use model::{EngineKind, Metric, Mix, Operation, Pattern, Workload};
+
+use super::report::{Parsed, Report, random, transfers};
+use super::text::{Text, block_words};
+
+const TOOL: &str = "fio";
+const KIB: f64 = 1024.0;
+
+pub(super) fn recognises(text: &Text<'_>) -> bool {
+    normal::recognises(text) || json::recognises(text) || terse::recognises(text)
+}
+
+/// All jobs. The same job in another form is told once, in the most exact one.
+pub(super) fn parse(text: &Text<'_>) -> Parsed {
+    let mut parsed = json::parse(text);
+    for other in [normal::parse(text), terse::parse(text)] {
+        let known = parsed.reports.len();
+        let mut matched = vec![false; known];
+        for report in other.reports {
+            let same = (0..known).find(|i| !matched[*i] && is_same(&parsed.reports[*i], &report));
+            match same {
+                Some(i) => matched[i] = true,
+                None => parsed.reports.push(report),
+            }
+        }
+        parsed.problems.extend(other.problems);
+    }
+    parsed
+}
+
+/// True if both tell of one job: its name and all rates that both have agree.
+fn is_same(exact: &Report, other: &Report) -> bool {
+    let rate = |report: &Report, operation| {
+        let is_it = |f: &&model::Figure| (f.operation, f.metric) == (operation, Metric::Iops);
+        report.figures.iter().find(is_it).map(|f| f.value)
+    };
+    let agree = |operation| match (rate(exact, operation), rate(other, operation)) {
+        (Some(a), Some(b)) => (a - b).abs() <= (a.abs() * 0.002).max(1.0),
+        (None, None) => true,
+        _ => false,
+    };
+    exact.facts.get("job") == other.facts.get("job")
+        && [Operation::Read, Operation::Write, Operation::Trim].into_iter().all(agree)
+}
+
+/// What a job did, as far as an output says it.
+#[derive(Clone, Debug, Default)]
+struct Job {
+    name: String,
+    rw: Option<String>,
+    block: Option<u32>,
+    engine: Option<String>,
+    iodepth: Option<u32>,
+    jobs: Option<u32>,
+    direct: Option<bool>,
+    read_percent: Option<u8>,
+}
+
+impl Job {
+    /// A report without figures.
+    fn report(&self, line: u32) -> Report {
+        let rw = self.rw.as_deref().unwrap_or("");
+        let pattern = if rw.starts_with("rand") { random(false) } else { Pattern::Sequential };
+        let mixed = self.read_percent.unwrap_or(50).clamp(1, 99);
+        let (read_percent, words) = match rw.trim_start_matches("rand") {
+            "read" => (100, "read"),
+            "write" => (0, "write"),
+            "rw" | "readwrite" => (mixed, "read and write"),
+            "trim" => (0, "trim"),
+            "trimwrite" => (0, "trim and write"),
+            _ => (mixed, ""),
+        };
+        let mut workload = transfers(read_percent, pattern.clone(), self.block.unwrap_or(4096));
+        if words == "trim" {
+            workload.mix = Mix::Trim;
+        }
+        workload.iodepth = self.iodepth.unwrap_or(1).max(1);
+        workload.jobs = self.jobs.unwrap_or(1).max(1);
+        workload.direct = self.direct.unwrap_or(false);
+        let title = self.title(words, &pattern, &workload);
+        let mut report = Report::new(TOOL, line, title, workload);
+        report.engine = match self.engine.as_deref() {
+            Some("libaio") => EngineKind::Libaio,
+            Some("io_uring" | "io_uring_cmd") => EngineKind::IoUring,
+            Some("mmap") => EngineKind::Mmap,
+            _ => EngineKind::Psync,
+        };
+        if let Some(engine) = &self.engine {
+            report.fact("ioengine", engine.clone());
+        }
+        report.fact("job", self.name.clone());
+        let missing = [
+            ("rw", self.rw.is_none()),
+            ("block", self.block.is_none()),
+            ("engine", self.engine.is_none()),
+            ("iodepth", self.iodepth.is_none()),
+            ("direct", self.direct.is_none()),
+            ("read_percent", words == "read and write" && self.read_percent.is_none()),
+        ];
+        let names: Vec<&str> =
+            missing.iter().filter(|(_, missing)| *missing).map(|(name, _)| *name).collect();
+        report.unsaid(&names);
+        report.unsaid(&["size_bytes", "machine", "memory"]);
+        report
+    }
+
+    fn title(&self, words: &str, pattern: &Pattern, workload: &Workload) -> String {
+        if words.is_empty() {
+            return format!("fio: job {}", self.name);
+        }
+        let order = if *pattern == Pattern::Sequential { "sequential" } else { "random" };
+        let mut title = format!("fio: {order} {words}");
+        if let Some(block) = self.block {
+            title.push_str(&format!(", {}", block_words(block)));
+        }
+        if self.iodepth.is_some() {
+            title.push_str(&format!(", depth {}", workload.iodepth));
+        }
+        if workload.jobs > 1 {
+            title.push_str(&format!(", {} jobs", workload.jobs));
+        }
+        if self.direct == Some(true) {
+            title.push_str(", direct");
+        }
+        title
+    }
+}
+
+/// Jobs that ran at the same time are steps of their own, and not repeats of each other.
+fn tell_apart(reports: &mut [Report]) {
+    let groups: Vec<Option<String>> = reports.iter().map(|r| r.facts.get("group").cloned()).collect();
+    let names: Vec<Option<String>> = reports.iter().map(|r| r.facts.get("job").cloned()).collect();
+    for (i, report) in reports.iter_mut().enumerate() {
+        let together = groups.iter().filter(|group| group.is_some() && **group == groups[i]).count();
+        if together < 2 {
+            continue;
+        }
+        let before = (0..i).filter(|k| groups[*k] == groups[i] && names[*k] == names[i]).count();
+        let name = names[i].clone().unwrap_or_default();
+        let number = if before > 0 { format!(" {}", before + 1) } else { String::new() };
+        report.title.push_str(&format!(", job {name}{number} of {together} at once"));
+    }
+}
+
+/// Rates come first; an operation without one is judged by its mean latency.
+fn headlines(report: &mut Report) {
+    let has =
+        |operation, metric| report.figures.iter().any(|f| (f.operation, f.metric) == (operation, metric));
+    let order = [Metric::Bandwidth, Metric::Iops, Metric::LatMean];
+    let mut found = Vec::new();
+    for operation in [Operation::Read, Operation::Write, Operation::Trim] {
+        found.extend(order.into_iter().find(|m| has(operation, *m)).map(|metric| (operation, metric)));
+    }
+    if found.is_empty() && has(Operation::Sync, Metric::LatMean) {
+        found.push((Operation::Sync, Metric::LatMean));
+    }
+    report.headlines = found;
+}
+
+/// A version such as `fio-3.33`, without the name.
+fn version(text: &str) -> Option<String> {
+    let version = text.trim().strip_prefix("fio-")?;
+    version
+        .starts_with(|c: char| c.is_ascii_digit())
+        .then(|| version.split_whitespace().next().unwrap_or("").to_owned())
+}
+
+/// The metric of a percentile that is kept.
+fn percentile_metric(percent: f64) -> Option<Metric> {
+    let kept =
+        [(50.0, Metric::LatP50), (95.0, Metric::LatP95), (99.0, Metric::LatP99), (99.9, Metric::LatP999)];
+    kept.into_iter().find(|(p, _)| (p - percent).abs() < 1e-6).map(|(_, metric)| metric)
+}

@@ -1,0 +1,174 @@
+//! `--minimal`: one line of fields between semicolons, versions 2 to 5.
+
+use model::{Metric, Operation};
+
+use super::{Job, KIB, headlines, percentile_metric, tell_apart};
+use crate::import::report::{Parsed, ProblemKind, Report};
+use crate::import::text::{Line, Num, Text, number};
+
+/// Fields of one direction up to version 4; version 5 has seven more.
+const FIELDS: usize = 41;
+const FIELDS_V5: usize = 48;
+
+/// The version and the fields of a line of this format.
+fn fields(line: &Line) -> Option<(u32, Vec<&str>)> {
+    let text = line.text.trim();
+    let version = text.split(';').next()?.parse().ok().filter(|v| (2..=5).contains(v))?;
+    let fields: Vec<&str> = text.split(';').collect();
+    // Version 2 names no version of fio; the others do, which tells the line from any other list.
+    let is_it = if version == 2 { fields.len() > 8 } else { fields.get(1)?.starts_with("fio-") };
+    is_it.then_some((version, fields))
+}
+
+pub(super) fn recognises(text: &Text<'_>) -> bool {
+    text.lines.iter().any(|line| fields(line).is_some())
+}
+
+/// One report for each line.
+pub(super) fn parse(text: &Text<'_>) -> Parsed {
+    let mut parsed = Parsed::default();
+    for line in &text.lines {
+        if let Some((version, fields)) = fields(line) {
+            one(line.number, version, &fields, &mut parsed);
+        }
+    }
+    tell_apart(&mut parsed.reports);
+    parsed
+}
+
+fn one(line: u32, version: u32, fields: &[&str], parsed: &mut Parsed) {
+    let start = if version == 2 { 1 } else { 2 };
+    let width = if version == 5 { FIELDS_V5 } else { FIELDS };
+    let directions: &[Operation] = if version == 3 {
+        &[Operation::Read, Operation::Write]
+    } else {
+        &[Operation::Read, Operation::Write, Operation::Trim]
+    };
+    let first = start + 3;
+    let needed = first + width * directions.len() + 5;
+    if fields.len() < needed {
+        let message =
+            format!("a terse line of version {version} has {} of at least {needed} fields", fields.len());
+        parsed.problem(line, ProblemKind::CutOff, message);
+        return;
+    }
+    let job = Job { name: fields[start].to_owned(), ..Job::default() };
+    if fields[start + 2] != "0" {
+        parsed.problem(
+            line,
+            ProblemKind::Failed,
+            format!("job {} ended with error {}", job.name, fields[start + 2]),
+        );
+        return;
+    }
+    let mut report = job.report(line);
+    report.version = (version > 2).then(|| fields[1].trim_start_matches("fio-").to_owned());
+    report.fact("group", fields[start + 1]);
+    report.fact("format", format!("terse version {version}"));
+    let mut blocks = Vec::new();
+    for (i, operation) in directions.iter().enumerate() {
+        let of = &fields[first + i * width..first + (i + 1) * width];
+        blocks.extend(direction(*operation, of, line, &mut report));
+    }
+    report.unsaid(&["sync latency"]);
+    if report.figures.is_empty() {
+        parsed.problem(
+            line,
+            ProblemKind::NoFigures,
+            format!("job {} did no reads, writes or trims", job.name),
+        );
+        return;
+    }
+    name_what_was_done(&job, &blocks, &mut report);
+    headlines(&mut report);
+    parsed.reports.push(report);
+}
+
+/// The line says only which directions there were and how much one operation moved on average.
+fn name_what_was_done(job: &Job, blocks: &[(Operation, u32)], report: &mut Report) {
+    let has = |operation| report.figures.iter().any(|f| f.operation == operation);
+    let (reads, writes) = (has(Operation::Read), has(Operation::Write));
+    let (percent, words) = match (reads, writes) {
+        (true, false) => (100, "reads"),
+        (false, true) => (0, "writes"),
+        (true, true) => (50, "reads and writes"),
+        (false, false) => (50, "trims"),
+    };
+    report.workload.mix = match words {
+        "trims" => model::Mix::Trim,
+        _ => model::Mix::Transfer { read_percent: percent },
+    };
+    report.title = format!("fio: job {}, {words}", job.name);
+    if let Some((_, block)) = blocks.first() {
+        report.workload.block = model::BlockSizes::uniform(*block);
+        report.title.push_str(&format!(", {}", crate::import::text::block_words(*block)));
+        report.fact("block size", "computed from bytes and operations");
+    }
+}
+
+/// Takes the fields of one direction and gives its block size.
+fn direction(
+    operation: Operation,
+    fields: &[&str],
+    line: u32,
+    report: &mut Report,
+) -> Option<(Operation, u32)> {
+    let num = |i: usize| number(fields[i].trim()).map(|(n, _)| n);
+    let (io, rate, iops, time) = (num(0)?, num(1)?, num(2)?, num(3)?);
+    if io.value <= 0.0 {
+        return None;
+    }
+    let seconds = time.truncated().times(1e-3);
+    let raw = io.truncated().times(KIB).over(seconds);
+    let told = (format!("{} KiB/s", fields[1]), rate.truncated().times(KIB), line);
+    report.figure((operation, Metric::Bandwidth), Some(told), raw.map(|n| (n, "KiB / run time")));
+    report.figure(
+        (operation, Metric::Iops),
+        Some((format!("{} IOPS", fields[2]), iops.truncated(), line)),
+        None,
+    );
+    let longest = (report.window_ns as f64 / 1e9).max(seconds.value);
+    report.lasted(longest);
+    if num(15).is_some_and(|max| max.value > 0.0) || num(34).is_some_and(|max| max.value > 0.0) {
+        latencies(operation, fields, line, report);
+    } else {
+        report.remark(
+            "no-latencies",
+            line,
+            "no latency was measured (gtod_reduce or disabled): the zeros stand for none",
+        );
+    }
+    block_size(rate.times(KIB), iops).map(|block| (operation, block))
+}
+
+/// The size of one operation, if it is a whole number of sectors within what rounding allows.
+fn block_size(rate: Num, iops: Num) -> Option<u32> {
+    let mean = rate.value / iops.value;
+    let near = (mean / 512.0).round() * 512.0;
+    let allowed = mean * (1.0 / iops.value + rate.error * 2.0 / rate.value);
+    let power = 2f64.powf(mean.log2().round());
+    let best = if (power - mean).abs() <= allowed { power } else { near };
+    (iops.value > 0.0 && (best - mean).abs() <= allowed && (512.0..4e9).contains(&best))
+        .then_some(best as u32)
+}
+
+/// Microseconds at fixed places of a direction: slat, clat, 20 percentiles, lat.
+fn latencies(operation: Operation, fields: &[&str], line: u32, report: &mut Report) {
+    let micros = |i: usize| {
+        let (num, _) = number(fields[i].trim())?;
+        (num.value > 0.0).then(|| (format!("{} us", fields[i]), num.truncated().times(1e3), line))
+    };
+    report.figure((operation, Metric::SlatMean), micros(6), None);
+    report.figure((operation, Metric::ClatMean), micros(10), None);
+    report.figure((operation, Metric::LatMean), micros(34), None);
+    report.figure((operation, Metric::LatMax), micros(33), None);
+    for field in &fields[12..32] {
+        let Some((percent, value)) = field.split_once("%=") else { continue };
+        let (Some((percent, _)), Some((num, _))) = (number(percent), number(value)) else { continue };
+        if let Some(metric) = percentile_metric(percent.value) {
+            let told = (format!("{value} us"), num.truncated().times(1e3), line);
+            report.figure((operation, metric), Some(told), None);
+        }
+    }
+    report.fact("percentiles of", "clat, unless the job asked for lat");
+}

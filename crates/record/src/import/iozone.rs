@@ -1,0 +1,480 @@
+//! iozone: the table of automatic mode in KiB/s, operations per second or microseconds, the part for Excel, and
+//! throughput mode. Its `kB` and `KB` are 1024 bytes.
+
+use std::collections::BTreeMap;
+
+use model::{FileSet, Metric, Operation, Pattern};
+
+use super::columns;
+use super::report::{Parsed, ProblemKind, Report, ZEROS, random, transfers};
+use super::text::{Line, Num, Text, after, binary_size, block_words, count, number};
+
+const TOOL: &str = "iozone";
+const KIB: f64 = 1024.0;
+
+/// A pass: its name, whether it reads, whether at random places, the test number that asks for it, and its title in the
+/// part for Excel.
+type Pass = (&'static str, bool, bool, u32, &'static str);
+
+/// In the order of the table.
+const PASSES: [Pass; 13] = [
+    ("write, new file", false, false, 0, "Writer report"),
+    ("rewrite", false, false, 0, "Re-writer report"),
+    ("read", true, false, 1, "Reader report"),
+    ("reread", true, false, 1, "Re-Reader report"),
+    ("random read", true, true, 2, "Random read report"),
+    ("random write", false, true, 2, "Random write report"),
+    ("backward read", true, false, 3, "Backward read report"),
+    ("record rewrite", false, false, 4, "Record rewrite report"),
+    ("stride read", true, false, 5, "Stride read report"),
+    ("fwrite", false, false, 6, "Fwrite report"),
+    ("frewrite", false, false, 6, "Re-Fwrite report"),
+    ("fread", true, false, 7, "Fread report"),
+    ("freread", true, false, 7, "Re-Fread report"),
+];
+
+pub(super) fn recognises(text: &Text<'_>) -> bool {
+    text.lines.iter().any(|line| {
+        let line = line.text.trim();
+        line.starts_with("Iozone: Performance Test of File I/O")
+            || is_heading(line)
+            || excel_pass(line).is_some()
+            || is_children(line)
+    })
+}
+
+/// The line with `reclen` over the rows.
+fn is_heading(text: &str) -> bool {
+    text.contains("reclen") && text.contains("rewrite") && text.contains("reread")
+}
+
+fn excel_pass(text: &str) -> Option<usize> {
+    let title = text.trim().strip_prefix('"')?.strip_suffix('"')?;
+    PASSES.iter().position(|pass| pass.4.eq_ignore_ascii_case(title))
+}
+
+fn is_children(text: &str) -> bool {
+    text.contains("Children see throughput for")
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Unit {
+    #[default]
+    KibPerSecond,
+    OpsPerSecond,
+    MicrosecondsPerOp,
+}
+
+/// What stands before a table.
+#[derive(Clone, Debug, Default)]
+struct Header {
+    line: u32,
+    version: Option<String>,
+    unit: Unit,
+    direct: bool,
+    synced: bool,
+    open_sync: bool,
+    unmounts: bool,
+    command: Option<String>,
+    file_kib: Option<u64>,
+    record_kib: Option<u64>,
+    is_complete: bool,
+    clock_is_poor: bool,
+}
+
+/// All tables.
+pub(super) fn parse(text: &Text<'_>) -> Parsed {
+    let mut parsed = Parsed::default();
+    let lines = &text.lines;
+    let starts: Vec<usize> =
+        (0..lines.len()).filter(|i| lines[*i].text.trim().starts_with("Iozone: Performance Test")).collect();
+    let mut edges = vec![0];
+    edges.extend(starts.iter().skip(usize::from(starts.first() == Some(&0))));
+    edges.push(lines.len());
+    for edge in edges.windows(2) {
+        session(&lines[edge[0]..edge[1]], !starts.is_empty(), &mut parsed);
+    }
+    parsed
+}
+
+fn session(lines: &[Line], has_banner: bool, parsed: &mut Parsed) {
+    let mut header = Header { line: lines.first().map_or(1, |l| l.number), ..Header::default() };
+    lines.iter().for_each(|line| header.take(line));
+    let mut found = Vec::new();
+    if let Some(at) = lines.iter().position(|line| is_heading(&line.text)) {
+        table(&header, &lines[at], &lines[at + 1..], &mut found, parsed);
+    }
+    excel(&header, lines, &mut found, parsed);
+    throughput(&header, lines, &mut found);
+    let first = lines.iter().find(|line| is_heading(&line.text) || is_children(&line.text));
+    let ends = |found: &[Report]| found.last().map_or(header.line, |r| r.last_line);
+    if has_banner && !header.is_complete && (first.is_some() || !found.is_empty()) {
+        let message = "iozone's output ends without `iozone test complete.`: the last row is left out";
+        parsed.problem(lines.last().map_or(1, |l| l.number), ProblemKind::CutOff, message);
+        let last = ends(&found);
+        found.retain(|report| report.last_line != last);
+    } else if has_banner
+        && found.is_empty()
+        && lines.iter().any(|l| l.text.contains("Iozone: Performance Test"))
+    {
+        let why = lines.iter().rev().map(|l| l.text.trim()).find(|t| !t.is_empty()).unwrap_or("");
+        parsed.problem(
+            header.line,
+            ProblemKind::Failed,
+            format!("iozone printed no figures; its last line is `{why}`"),
+        );
+    }
+    parsed.reports.extend(found);
+}
+
+impl Header {
+    fn take(&mut self, line: &Line) {
+        let text = line.text.trim();
+        let kib = |text: &str| count(text).map(|(n, _)| n);
+        if let Some(rest) = after(text, "Version $Revision:") {
+            self.version = Some(rest.trim_end_matches('$').trim().to_owned());
+        } else if text.starts_with("OPS Mode") {
+            self.unit = Unit::OpsPerSecond;
+        } else if text.starts_with("Microseconds/op Mode") {
+            self.unit = Unit::MicrosecondsPerOp;
+        } else if text.starts_with("O_DIRECT feature enabled") {
+            self.direct = true;
+        } else if text.starts_with("Include fsync") {
+            self.synced = true;
+        } else if text.starts_with("SYNC Mode") || text.contains("O_DSYNC") {
+            self.open_sync = true;
+        } else if let Some(command) = after(text, "Command line used:") {
+            self.command = Some(command.to_owned());
+            self.take_command(command);
+        } else if let Some(rest) = after(text, "File size set to") {
+            self.file_kib = kib(rest);
+        } else if let Some(rest) = after(text, "Record Size") {
+            self.record_kib = kib(rest);
+        } else if text.starts_with("iozone test complete") {
+            self.is_complete = true;
+        } else if text.contains("Timer resolution is poor") {
+            self.clock_is_poor = true;
+        }
+    }
+
+    /// The options say the same as the lines above, in versions that print one of them only.
+    fn take_command(&mut self, command: &str) {
+        for word in command.split_whitespace().skip(1) {
+            match word {
+                "-O" => self.unit = Unit::OpsPerSecond,
+                "-N" => self.unit = Unit::MicrosecondsPerOp,
+                "-I" => self.direct = true,
+                "-e" => self.synced = true,
+                "-o" | "-+D" => self.open_sync = true,
+                "-U" => self.unmounts = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// The passes that were asked for, if the command line says it.
+    fn passes(&self) -> Option<Vec<usize>> {
+        let words: Vec<&str> = self.command.as_ref()?.split_whitespace().collect();
+        let tests: Vec<u32> = words
+            .windows(2)
+            .filter(|pair| pair[0] == "-i")
+            .filter_map(|pair| pair[1].parse().ok())
+            .chain(words.iter().filter_map(|w| w.strip_prefix("-i")?.parse().ok()))
+            .collect();
+        let wanted = |i: &usize| tests.is_empty() || tests.contains(&PASSES[*i].3);
+        Some((0..PASSES.len()).filter(wanted).collect())
+    }
+
+    fn report(&self, line: u32, pass: usize, file_kib: u64, record_kib: u64) -> Report {
+        let (name, reads, is_random, ..) = PASSES[pass];
+        let bytes = u32::try_from(record_kib.saturating_mul(1024)).unwrap_or(u32::MAX).max(1);
+        let pattern = if is_random { random(false) } else { Pattern::Sequential };
+        let mut workload = transfers(if reads { 100 } else { 0 }, pattern, bytes);
+        workload.direct = self.direct;
+        workload.data = ZEROS;
+        workload.sync.at_end = self.synced && !reads;
+        if self.open_sync {
+            workload.open_sync = model::OpenSync::Sync;
+        }
+        let size = file_kib.saturating_mul(1024);
+        workload.files = FileSet { count: 1, size_bytes: Some(size) };
+        let mut title = format!("iozone: {name}, {} records", block_words(bytes));
+        title.push_str(&format!(", file of {}", size_words(file_kib)));
+        for (is_so, words) in [
+            (self.direct, ", direct"),
+            (self.open_sync, ", each write synced"),
+            (self.synced && !reads, ", synced at the end"),
+        ] {
+            if is_so {
+                title.push_str(words);
+            }
+        }
+        let mut report = Report::new(TOOL, line, title, workload);
+        report.version.clone_from(&self.version);
+        report.size_bytes = size;
+        if let Some(command) = &self.command {
+            report.fact("command", command.clone());
+        }
+        report.unsaid(&["window", "machine", "memory"]);
+        if reads && !self.direct && !self.unmounts {
+            report.remark(
+                "from-page-cache",
+                line,
+                "the file was read just after it was written, without -I and -U: what was measured is memory",
+            );
+        }
+        if self.clock_is_poor {
+            report.remark(
+                "clock-too-coarse",
+                line,
+                "iozone says that its clock is too coarse for passes as short as some of these",
+            );
+        }
+        report
+    }
+}
+
+fn size_words(kib: u64) -> String {
+    match kib {
+        n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{} GiB", n >> 20),
+        n if n >= 1 << 10 && n % (1 << 10) == 0 => format!("{} MiB", n >> 10),
+        n => format!("{n} KiB"),
+    }
+}
+
+/// Adds the figure of a pass in the mode's unit, and what follows from it.
+fn fill(
+    header: &Header,
+    report: &mut Report,
+    pass: usize,
+    record_kib: u64,
+    word: &str,
+    line: u32,
+) -> Option<()> {
+    let (num, rest) = number(word)?;
+    if !rest.is_empty() {
+        return None;
+    }
+    let operation = if PASSES[pass].1 { Operation::Read } else { Operation::Write };
+    let record = record_kib as f64 * KIB;
+    let (rate, iops) = ((operation, Metric::Bandwidth), (operation, Metric::Iops));
+    match header.unit {
+        Unit::KibPerSecond => {
+            let told = num.truncated().times(KIB);
+            report.figure(rate, Some((format!("{word} kB/sec"), told, line)), None);
+            report.figure(iops, None, Some((told.times(1.0 / record), "KiB/s / record size")));
+            report.lasted(report.size_bytes as f64 / told.value);
+        }
+        Unit::OpsPerSecond => {
+            let told = num.truncated();
+            report.figure(rate, None, Some((told.times(record), "operations per second × record size")));
+            report.figure(iops, Some((format!("{word} ops/sec"), told, line)), None);
+            report.lasted(report.size_bytes as f64 / (told.value * record));
+        }
+        Unit::MicrosecondsPerOp => {
+            let told = num.truncated().times(1e3);
+            report.figure((operation, Metric::LatMean), Some((format!("{word} us/op"), told, line)), None);
+            let raw = Num::exact(record * 1e9).over(told).map(|n| (n, "record size / time per operation"));
+            report.figure(rate, None, raw);
+            report.lasted(report.size_bytes as f64 / record * told.value / 1e9);
+        }
+    }
+    let is_latency = header.unit == Unit::MicrosecondsPerOp;
+    report.headlines = vec![if is_latency { (operation, Metric::LatMean) } else { rate }];
+    if report.window_ns > 0 {
+        report.fact("measured time", "computed from the size and the rate");
+    }
+    Some(())
+}
+
+/// The rows below the heading, up to a line that is none.
+fn table(header: &Header, heading: &Line, lines: &[Line], found: &mut Vec<Report>, parsed: &mut Parsed) {
+    let ends: Vec<usize> = columns::ends(&heading.text).into_iter().map(|(end, _)| end).collect();
+    if ends.len() < 2 {
+        return;
+    }
+    for line in lines {
+        let words: Vec<&str> = line.text.split_whitespace().collect();
+        if words.is_empty() {
+            if found.is_empty() { continue } else { break }
+        }
+        if !words.iter().all(|word| word.bytes().all(|b| b.is_ascii_digit() || b == b'.')) {
+            break;
+        }
+        let (Some(kib), Some(record)) = (words[0].parse().ok(), words.get(1).and_then(|w| w.parse().ok()))
+        else {
+            continue;
+        };
+        let values = &words[2..];
+        let cells: Vec<(usize, &str)> = match header.passes() {
+            // As many as were asked for stand in their order, whatever became of the blanks.
+            Some(passes) if passes.len() == values.len() => {
+                passes.into_iter().zip(values.iter().copied()).collect()
+            }
+            _ => {
+                let cells = columns::under(&ends, &line.text, 3);
+                let cells =
+                    cells.into_iter().enumerate().skip(2).filter_map(|(i, cell)| Some((i - 2, cell?)));
+                cells.filter(|(i, _)| *i < PASSES.len()).collect()
+            }
+        };
+        if cells.len() != values.len() {
+            let message = format!(
+                "{} values in a row of iozone, of which {} stand under a heading",
+                values.len(),
+                cells.len()
+            );
+            parsed.problem(line.number, ProblemKind::Contradictory, message);
+            continue;
+        }
+        for (pass, word) in cells {
+            let mut report = header.report(line.number, pass, kib, record);
+            if number(word).is_some_and(|(n, _)| n.value == 0.0) {
+                let message =
+                    format!("a rate of 0 for {} of {kib} kB: no pass can end with it", PASSES[pass].0);
+                parsed.problem(line.number, ProblemKind::Contradictory, message);
+                continue;
+            }
+            if fill(header, &mut report, pass, record, word, line.number).is_some() {
+                found.push(report);
+            }
+        }
+    }
+}
+
+/// The tables for a spreadsheet: they repeat the first one, or stand alone.
+fn excel(header: &Header, lines: &[Line], found: &mut Vec<Report>, parsed: &mut Parsed) {
+    let known: BTreeMap<String, String> = found
+        .iter()
+        .filter_map(|r| {
+            Some((r.title.clone(), r.figures.iter().find_map(|f| f.printed.as_ref())?.text.clone()))
+        })
+        .collect();
+    let mut pass = None;
+    let mut records: Vec<u64> = Vec::new();
+    for line in lines {
+        if let Some(found) = excel_pass(&line.text) {
+            (pass, records) = (Some(found), Vec::new());
+            continue;
+        }
+        let Some(pass) = pass else { continue };
+        let words: Vec<&str> = line.text.split_whitespace().collect();
+        let quoted = |word: &&str| word.strip_prefix('"')?.strip_suffix('"')?.parse::<u64>().ok();
+        let quotes: Vec<u64> = words.iter().map_while(quoted).collect();
+        if records.is_empty() && quotes.len() == words.len() && !quotes.is_empty() {
+            records = quotes;
+        } else if let [kib] = quotes[..] {
+            for (record, word) in records.iter().zip(&words[1..]) {
+                let mut report = header.report(line.number, pass, kib, *record);
+                if fill(header, &mut report, pass, *record, word, line.number).is_none() {
+                    continue;
+                }
+                let own = report.figures.iter().find_map(|f| f.printed.as_ref()).map(|p| p.text.clone());
+                match known.get(&report.title) {
+                    None => found.push(report),
+                    Some(told) if own.as_ref() == Some(told) || word.parse() == Ok(0u64) => {}
+                    Some(told) => {
+                        let message = format!(
+                            "the part for Excel says {word} for {}, and the table {told}",
+                            report.title
+                        );
+                        parsed.problem(line.number, ProblemKind::Contradictory, message);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `Children see throughput for  2 initial writers = 1739.33 kB/sec` and what follows.
+fn throughput(header: &Header, lines: &[Line], found: &mut Vec<Report>) {
+    for (i, line) in lines.iter().enumerate() {
+        let Some(rest) = after(&line.text, "Children see throughput for") else { continue };
+        let Some((processes, rest)) = count(rest) else { continue };
+        let Some((who, rate)) = rest.split_once('=') else { continue };
+        let Some((num, unit)) = number(rate.trim()) else { continue };
+        let who = who.trim();
+        let reads = who.contains("read");
+        let is_random = who.contains("random");
+        let record = header.record_kib.unwrap_or(4);
+        let at = PASSES.iter().position(|p| p.1 == reads && p.2 == is_random).unwrap_or(0);
+        let mut report = header.report(line.number, at, header.file_kib.unwrap_or(0), record);
+        report.title = format!(
+            "iozone: {who}, {processes} processes, {} records",
+            block_words(report.workload.block.read)
+        );
+        if header.direct {
+            report.title.push_str(", direct");
+        }
+        report.workload.jobs = u32::try_from(processes).unwrap_or(1).max(1);
+        let operation = if reads { Operation::Read } else { Operation::Write };
+        let is_ops = unit.trim_start().starts_with("ops");
+        let key = (operation, if is_ops { Metric::Iops } else { Metric::Bandwidth });
+        let told = num.times(if is_ops { 1.0 } else { KIB });
+        report.figure(key, Some((rate.trim().to_owned(), told, line.number)), None);
+        report.headlines = vec![key];
+        report.unsaid.push("files".to_owned());
+        for below in lines[i + 1..].iter().take_while(|l| !is_children(&l.text)).take(8) {
+            report.last_line = below.number;
+            below_children(header, below, &mut report);
+        }
+        found.push(report);
+    }
+}
+
+fn below_children(header: &Header, line: &Line, report: &mut Report) {
+    let Some((label, value)) = line.text.split_once('=') else { return };
+    let (label, value) = (label.trim(), value.trim());
+    report.fact(label, value);
+    if label != "Min xfer" {
+        return;
+    }
+    let (Some((least, _)), Some(file)) = (binary_size(value), header.file_kib) else { return };
+    let whole = file as f64 * KIB;
+    if least.value < whole * 0.9 {
+        let message = format!(
+            "the slowest process had moved {value} of {file} kB when the first ended: the sum adds rates of different times"
+        );
+        report.remark("processes-not-together", line.number, message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "\tIozone: Performance Test of File I/O\n\t        Version $Revision: 3.489 $\n";
+    const HEADINGS: &str = "                                                              random    random     bkwd    record    stride                                    \n              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread\n";
+
+    #[test]
+    fn blank_columns_in_the_middle_stay_blank() {
+        let row = format!(
+            "{:16}{:8}{:10}{:9}{:18}{:9}{:9}\n\niozone test complete.\n",
+            81920, 4, 2251, 2288, "", 7353, 3432
+        );
+        let parsed = parse(&Text::new(format!("{HEAD}{HEADINGS}{row}").as_bytes()));
+        assert_eq!(parsed.problems, []);
+        let told: Vec<&str> = parsed.reports.iter().map(|r| r.title.split(", 4").next().unwrap()).collect();
+        assert_eq!(
+            told,
+            ["iozone: write, new file", "iozone: rewrite", "iozone: random read", "iozone: random write"]
+        );
+        assert_eq!(parsed.reports[3].figures[0].value, 3432.0 * 1024.0);
+    }
+
+    #[test]
+    fn the_mode_is_in_the_banner_or_the_command_and_not_in_the_headings() {
+        let row = "           81920       4     1000     2000\n\niozone test complete.\n";
+        let command = "\tCommand line used: iozone -a -N -i 0 -s 80M -r 4k\n";
+        let parsed = parse(&Text::new(format!("{HEAD}{command}{HEADINGS}{row}").as_bytes()));
+        let figure = &parsed.reports[0].figures[0];
+        assert_eq!((figure.metric, figure.value), (Metric::LatMean, 1_000_000.0));
+    }
+
+    #[test]
+    fn a_cut_off_table_loses_its_last_row_only() {
+        let rows = "           81920       4     1000     2000\n           81920       8     1000\n";
+        let parsed = parse(&Text::new(format!("{HEAD}{HEADINGS}{rows}").as_bytes()));
+        assert_eq!((parsed.reports.len(), parsed.problems[0].kind), (2, ProblemKind::CutOff));
+    }
+}

@@ -1,0 +1,86 @@
+//! Outputs of other programs, read by what they mean: labels, units and structure, never the columns of one version.
+//!
+//! Importers are pure functions over text. Each looks for its reports anywhere in it, so that a file may hold notes
+//! and several formats. A new one is a file here and an entry in [`IMPORTERS`]; the tests and the fuzz target loop
+//! over that table.
+
+mod assemble;
+mod bonnie;
+mod columns;
+mod dd;
+mod fio;
+mod gnome_disks;
+mod hdparm;
+mod ioping;
+mod iozone;
+mod pibenchmarks;
+mod report;
+mod sysbench;
+mod text;
+
+pub use assemble::{Assembled, Gathered, NAME_LABEL, assemble};
+pub use report::{Parsed, Problem, ProblemKind, Report};
+pub use text::Text;
+
+/// What reads the output of one tool.
+pub struct Importer {
+    /// The tool.
+    pub tool: &'static str,
+    /// Whether the text has something of this tool.
+    pub recognises: fn(&Text<'_>) -> bool,
+    /// All of its reports in the text, and what is wrong with others.
+    pub parse: fn(&Text<'_>) -> Parsed,
+    /// It reads what other tools printed too, so that they need not look at the text.
+    pub takes_all: bool,
+}
+
+/// All importers. One that takes all stands before those whose outputs it contains.
+pub static IMPORTERS: &[Importer] = &[
+    Importer {
+        tool: "PiBenchmarks",
+        recognises: pibenchmarks::recognises,
+        parse: pibenchmarks::parse,
+        takes_all: true,
+    },
+    Importer { tool: "sysbench", recognises: sysbench::recognises, parse: sysbench::parse, takes_all: false },
+    Importer { tool: "fio", recognises: fio::recognises, parse: fio::parse, takes_all: false },
+    Importer { tool: "dd", recognises: dd::recognises, parse: dd::parse, takes_all: false },
+    Importer { tool: "hdparm", recognises: hdparm::recognises, parse: hdparm::parse, takes_all: false },
+    Importer { tool: "iozone", recognises: iozone::recognises, parse: iozone::parse, takes_all: false },
+    Importer { tool: "bonnie++", recognises: bonnie::recognises, parse: bonnie::parse, takes_all: false },
+    Importer { tool: "ioping", recognises: ioping::recognises, parse: ioping::parse, takes_all: false },
+    Importer {
+        tool: "GNOME Disks",
+        recognises: gnome_disks::recognises,
+        parse: gnome_disks::parse,
+        takes_all: true,
+    },
+];
+
+/// Reads everything that any importer finds in a file's content, in the order of its lines.
+pub fn import(content: &[u8]) -> Parsed {
+    let text = Text::new(content);
+    let mut parsed = Parsed::default();
+    let mut recognised = false;
+    for importer in IMPORTERS {
+        if (importer.recognises)(&text) {
+            recognised = true;
+            parsed.merge((importer.parse)(&text));
+            if importer.takes_all {
+                break;
+            }
+        }
+    }
+    if text.lines.iter().all(|line| line.text.trim().is_empty()) {
+        parsed.problems.push(Problem::new(1, ProblemKind::Unrecognised, "the file is empty"));
+    } else if !recognised {
+        let first = text.lines.iter().find(|line| !line.text.trim().is_empty());
+        let (line, words) = first.map_or((1, ""), |line| (line.number, line.text.trim()));
+        let start: String = words.chars().take(60).collect();
+        let tools: Vec<&str> = IMPORTERS.iter().map(|i| i.tool).collect();
+        let message = format!("not the output of {}: it begins with `{start}`", tools.join(", "));
+        parsed.problems.push(Problem::new(line, ProblemKind::Unrecognised, message));
+    }
+    parsed.finish();
+    parsed
+}

@@ -1,0 +1,234 @@
+//! What an importer gives: reports with their figures, and problems.
+
+use std::collections::BTreeMap;
+
+use model::{
+    BlockSizes, Data, DataClass, EngineKind, Figure, Metric, Mix, Operation, OperationStats, Pattern,
+    Printed, Recomputed, Remark, SyncRule, Workload,
+};
+
+use super::text::Num;
+
+/// One result of a tool: one repeat of one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The tool.
+    pub tool: &'static str,
+    /// Its version, if the output says it.
+    pub version: Option<String>,
+    /// Line at which the result begins, from 1.
+    pub line: u32,
+    /// Line at which it ends.
+    pub last_line: u32,
+    /// What was done, in words; the tool stands first.
+    pub title: String,
+    /// What was done. What the output does not say is in `unsaid`.
+    pub workload: Workload,
+    /// How I/O was handed over.
+    pub engine: EngineKind,
+    /// Bytes of the data set; 0 if it is not known.
+    pub size_bytes: u64,
+    /// Measured time in nanoseconds; 0 if it is not known.
+    pub window_ns: u64,
+    /// The operations with figures, in the order in which they are shown, and the metric in which each is judged.
+    pub headlines: Vec<(Operation, Metric)>,
+    /// Labels that the output itself gives, such as a job's name.
+    pub labels: BTreeMap<String, String>,
+    /// What the output says of the circumstances.
+    pub facts: BTreeMap<String, String>,
+    /// What it does not say.
+    pub unsaid: Vec<String>,
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// What is odd about it.
+    pub remarks: Vec<Remark>,
+    /// Counts and histograms, where the output has whole histograms.
+    pub stats: BTreeMap<Operation, OperationStats>,
+}
+
+/// Everything found in a text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parsed {
+    /// Whole reports, in the order of the text.
+    pub reports: Vec<Report>,
+    /// What could not be imported.
+    pub problems: Vec<Problem>,
+}
+
+/// Why something was not imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, from 1.
+    pub line: u32,
+    /// Of which kind.
+    pub kind: ProblemKind,
+    /// What is wrong, as a sentence without its full stop.
+    pub message: String,
+}
+
+/// Kinds of problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// No importer knows it.
+    Unrecognised,
+    /// A report begins and does not end.
+    CutOff,
+    /// The tool failed.
+    Failed,
+    /// It says two things that cannot both be true.
+    Contradictory,
+    /// It is a whole output that has no figures, such as of a preparation: nothing is missing.
+    NoFigures,
+}
+
+impl ProblemKind {
+    /// The words for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unrecognised => "not recognised",
+            Self::CutOff => "cut off",
+            Self::Failed => "a failed run",
+            Self::Contradictory => "contradictory",
+            Self::NoFigures => "no figures",
+        }
+    }
+}
+
+impl Problem {
+    pub(crate) fn new(line: u32, kind: ProblemKind, message: impl Into<String>) -> Self {
+        Self { line: line.max(1), kind, message: message.into() }
+    }
+}
+
+impl Parsed {
+    pub(crate) fn problem(&mut self, line: u32, kind: ProblemKind, message: impl Into<String>) {
+        self.problems.push(Problem::new(line, kind, message));
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.reports.extend(other.reports);
+        self.problems.extend(other.problems);
+    }
+
+    /// Puts everything into the order of the text, and leaves out figures that are no numbers.
+    pub(crate) fn finish(&mut self) {
+        self.reports.sort_by_key(|report| report.line);
+        self.problems.sort_by_key(|problem| problem.line);
+        for report in &mut self.reports {
+            report.figures.retain(is_finite);
+            let told = |operation: &Operation, metric: &Metric| {
+                report.figures.iter().any(|f| (f.operation, f.metric) == (*operation, *metric))
+            };
+            let headlines = report.headlines.iter().filter(|(o, m)| told(o, m)).copied().collect();
+            report.headlines = headlines;
+        }
+        let (good, bare): (Vec<Report>, Vec<Report>) =
+            std::mem::take(&mut self.reports).into_iter().partition(|r| !r.headlines.is_empty());
+        self.reports = good;
+        for report in bare {
+            let message = format!("a report of {} without a figure that is a number", report.tool);
+            self.problem(report.line, ProblemKind::CutOff, message);
+        }
+    }
+}
+
+fn is_finite(figure: &Figure) -> bool {
+    let printed = figure.printed.as_ref().is_none_or(|p| p.value.is_finite() && p.error.is_finite());
+    let recomputed = figure.recomputed.as_ref().is_none_or(|r| r.value.is_finite() && r.error.is_finite());
+    figure.value.is_finite() && figure.value >= 0.0 && printed && recomputed
+}
+
+impl Report {
+    /// A report with nothing in it but what was done.
+    pub(crate) fn new(tool: &'static str, line: u32, title: impl Into<String>, workload: Workload) -> Self {
+        Self {
+            tool,
+            version: None,
+            line,
+            last_line: line,
+            title: title.into(),
+            workload,
+            engine: EngineKind::Psync,
+            size_bytes: 0,
+            window_ns: 0,
+            headlines: Vec::new(),
+            labels: BTreeMap::new(),
+            facts: BTreeMap::new(),
+            unsaid: Vec::new(),
+            figures: Vec::new(),
+            remarks: Vec::new(),
+            stats: BTreeMap::new(),
+        }
+    }
+
+    /// Sets the measured time, in seconds.
+    pub(crate) fn lasted(&mut self, seconds: f64) {
+        let ns = seconds * 1e9;
+        self.window_ns = if ns.is_finite() && ns > 0.0 && ns < 9e18 { ns as u64 } else { 0 };
+    }
+
+    /// Adds a figure, of which at least one of both forms must be there. `printed` is its text, what it is in the
+    /// metric's unit, and its line.
+    pub(crate) fn figure(
+        &mut self,
+        (operation, metric): (Operation, Metric),
+        printed: Option<(String, Num, u32)>,
+        recomputed: Option<(Num, &str)>,
+    ) {
+        let value = match (&printed, recomputed) {
+            (Some((_, printed, _)), Some((raw, _))) if raw.error > printed.error => printed.value,
+            (_, Some((raw, _))) => raw.value,
+            (Some((_, printed, _)), None) => printed.value,
+            (None, None) => return,
+        };
+        self.figures.push(Figure {
+            operation,
+            metric,
+            value,
+            printed: printed.map(|(text, num, line)| Printed {
+                text,
+                value: num.value,
+                error: num.error,
+                line,
+            }),
+            recomputed: recomputed.map(|(num, from)| Recomputed {
+                value: num.value,
+                error: num.error,
+                from: from.to_owned(),
+            }),
+        });
+    }
+
+    pub(crate) fn remark(&mut self, topic: &str, line: u32, message: impl Into<String>) {
+        self.remarks.push(Remark { topic: topic.to_owned(), message: message.into(), line });
+    }
+
+    pub(crate) fn fact(&mut self, name: &str, value: impl Into<String>) {
+        self.facts.insert(name.to_owned(), value.into());
+    }
+
+    pub(crate) fn unsaid(&mut self, names: &[&str]) {
+        self.unsaid.extend(names.iter().map(|name| (*name).to_owned()));
+    }
+}
+
+/// Reads and writes of one block size through the page cache, one at a time.
+pub(crate) fn transfers(read_percent: u8, pattern: Pattern, block: u32) -> Workload {
+    Workload {
+        mix: Mix::Transfer { read_percent },
+        pattern,
+        block: BlockSizes::uniform(block.max(1)),
+        ..Workload::random_reads()
+    }
+}
+
+/// What is written where all of it is alike.
+pub(crate) const ZEROS: Data = Data { class: DataClass::Zero, compress_percent: 0, dedupe_percent: 0 };
+
+/// One sync after each write.
+pub(crate) const EACH_WRITE: SyncRule = SyncRule { every: 1, data_only: false, at_end: false };
+
+/// Random places, with or without the same one twice.
+pub(crate) fn random(repeats: bool) -> Pattern {
+    Pattern::Random { distribution: model::Distribution::Uniform, repeats }
+}
