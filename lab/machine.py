@@ -1,0 +1,259 @@
+"""A virtual machine with the disks that a test wants, and a shell in it.
+
+The machine is thrown away at its end. `virtual=True` gives it a clock that counts instructions, one for
+a nanosecond, instead of time: being idle costs nothing, and what the machine measures does not depend on how busy the
+host is. Disks that QEMU emulates are served in real time, so that only disks inside the guest (scsi_debug, null_blk)
+have a latency that means anything there.
+"""
+
+import functools
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).parent
+
+# Seconds after which something counts as hung. The machine may share its processors with compilers, so this is
+# many times what anything takes.
+WATCHDOG = 100
+
+MODULES = {
+    "virtio": "virtio_blk",
+    "hdd": "virtio_scsi sd_mod",
+    "ssd": "virtio_scsi sd_mod",
+    "sata": "ahci sd_mod",
+    "nvme": "nvme",
+    "usb": "xhci_pci usb_storage sd_mod",
+    "uas": "xhci_pci uas sd_mod",
+    "sd": "sdhci_pci mmc_block",
+}
+
+
+@functools.cache
+def hardware_virtualisation():
+    """Whether KVM works here: its device may be there and refuse what QEMU asks of it."""
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return False
+    machine = "qemu-system-x86_64 -M q35 -accel kvm -cpu max -nodefaults -display none -S -monitor stdio"
+    try:
+        probe = subprocess.run(machine.split(), input=b"quit\n", capture_output=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return False
+    return probe.returncode == 0
+
+
+class Hung(Exception):
+    """The machine or a command in it did not end."""
+
+
+class Failed(Exception):
+    """A command in the machine ended with an error that the test did not expect."""
+
+
+class Disk:
+    """An emulated disk: its kind (a key of MODULES), its size, QEMU's options of its drive such as
+    `throttling.iops-total=100`. Its name is its serial number."""
+
+    def __init__(self, kind, size="1G", **drive):
+        self.kind, self.size, self.drive = kind, size, drive
+
+    def arguments(self, name, index, image):
+        cache = self.drive.pop("cache", "unsafe")
+        drive = "".join(f",{key.replace('_', '.', 1).replace('_', '-')}={value}" for key, value in self.drive.items())
+        yield "-drive", f"if=none,id={name},format=raw,cache={cache},discard=unmap,file={image}{drive}"
+        serial = f"drive={name},serial={name}"
+        match self.kind:
+            case "virtio":
+                yield "-device", f"virtio-blk-pci,id=dev-{name},{serial}"
+            case "hdd" | "ssd":
+                rotation = {"hdd": 7200, "ssd": 1}[self.kind]
+                yield "-device", f"virtio-scsi-pci,id=bus-{name}"
+                yield "-device", f"scsi-hd,bus=bus-{name}.0,id=dev-{name},{serial},rotation_rate={rotation}"
+            case "sata":
+                yield "-device", f"ide-hd,bus=ide.{index % 6},id=dev-{name},{serial}"
+            case "nvme":
+                yield "-device", f"pcie-root-port,id=port-{name},chassis={index + 1}"
+                yield "-device", f"nvme,bus=port-{name},id=dev-{name},{serial}"
+            case "usb":
+                yield "-device", f"qemu-xhci,id=bus-{name}"
+                yield "-device", f"usb-storage,id=dev-{name},bus=bus-{name}.0,{serial},removable=on"
+            case "uas":
+                yield "-device", f"qemu-xhci,id=bus-{name}"
+                yield "-device", f"usb-uas,id=uas-{name},bus=bus-{name}.0"
+                yield "-device", f"scsi-hd,bus=uas-{name}.0,id=dev-{name},{serial}"
+            case "sd":
+                yield "-device", f"sdhci-pci,id=bus-{name}"
+                yield "-device", f"sd-card,id=dev-{name},drive={name}"
+
+
+class Result:
+    """What a command printed, and its exit code."""
+
+    def __init__(self, out, err, code):
+        self.out, self.err, self.code = out, err, code
+
+    def json(self):
+        return json.loads(self.out)
+
+
+class Machine:
+    """A running machine. Use it in a `with` statement."""
+
+    def __init__(self, image, program, disks=None, virtual=False, memory=1024):
+        self.disks = disks or {}
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="lodestone-lab-"))
+        self.share = self.home / "share"
+        self.share.mkdir()
+        for name in ("init", "disk", "iscsi"):
+            shutil.copy(HERE / "guest" / name, self.share / name)
+        shutil.copy(program, self.share / "lodestone")
+        self.number = 0
+        self.paths = {}
+        arguments = self._arguments(image, virtual, memory)
+        self.errors = open(self.home / "qemu.errors", "w+")
+        self.qemu = subprocess.Popen(
+            ["nice", "-n", "19", *arguments], stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors
+        )
+
+    def _arguments(self, image, virtual, memory):
+        accelerated = not virtual and hardware_virtualisation()
+        quiet = "quiet panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable cryptomgr.notests"
+        drive = f"if=none,id=root,format=raw,readonly=on,file={image}/root.img"
+        arguments = [
+            *("qemu-system-x86_64", "-M", "q35", "-accel", "kvm" if accelerated else "tcg", "-cpu", "max"),
+            *("-m", str(memory), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+            *("-kernel", f"{image}/vmlinux", "-initrd", f"{image}/initrd"),
+            *("-append", f"console=ttyS0 {quiet} random.trust_cpu=on reboot=t net.ifnames=0"),
+            *("-chardev", f"file,id=console,path={self.home}/console", "-serial", "chardev:console"),
+            *("-qmp", f"unix:{self.home}/qmp,server=on,wait=off"),
+            *("-drive", drive, "-device", "virtio-blk-pci,drive=root,serial=lodestone-lab"),
+            *("-fsdev", f"local,id=lab,path={self.share},security_model=none,multidevs=remap"),
+            *("-device", "virtio-9p-pci,fsdev=lab,mount_tag=lab", "-device", "virtio-rng-pci"),
+            *("-chardev", f"socket,id=port,path={self.home}/port,server=on,wait=off"),
+            *("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port,name=lab"),
+        ]
+        if virtual:
+            arguments += ["-icount", "shift=0,sleep=off"]
+        for index, (name, disk) in enumerate(self.disks.items()):
+            path = self.home / f"{name}.raw"
+            subprocess.run(["truncate", "-s", disk.size, path], check=True)
+            for pair in disk.arguments(name, index, path):
+                arguments += pair
+        return arguments
+
+    def __enter__(self):
+        try:
+            self.port = self._connect("port")
+            self.answers = self.port.makefile()
+            self._answer()
+            modules = {module for disk in self.disks.values() for module in MODULES[disk.kind].split()}
+            if modules:
+                self.sh(f"modprobe -a {' '.join(sorted(modules))}")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.port.sendall(b"end\n")
+            self.qemu.wait(30)
+        except (AttributeError, OSError, subprocess.TimeoutExpired):
+            self.qemu.kill()
+            self.qemu.wait()
+        self.errors.close()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def _connect(self, name):
+        end = time.monotonic() + WATCHDOG
+        while True:
+            client = socket.socket(socket.AF_UNIX)
+            try:
+                client.connect(str(self.home / name))
+                return client
+            except OSError:
+                client.close()
+                if self.qemu.poll() is not None or time.monotonic() > end:
+                    raise Hung(f"QEMU does not start: {(self.home / 'qemu.errors').read_text()}") from None
+                time.sleep(0.02)
+
+    def _answer(self):
+        """The next line that the machine sends."""
+        self.port.settimeout(WATCHDOG)
+        try:
+            line = self.answers.readline()
+        except OSError:
+            line = ""
+        if not line:
+            raise Hung(f"the machine does not answer; its last words:\n{self.last_words()}")
+        return line.split()
+
+    def last_words(self, lines=15):
+        """The end of the kernel's console, and what QEMU complains about."""
+        texts = [path.read_text(errors="replace") for path in (self.home / "console", self.home / "qemu.errors")]
+        return "\n".join("\n".join(texts).splitlines()[-lines:])
+
+    def _script(self, text):
+        self.number += 1
+        (self.share / f"{self.number}.sh").write_text(text + "\n")
+        return self.number
+
+    def _result(self, number, code):
+        out, err = ((self.share / f"{number}.{end}").read_text(errors="replace") for end in ("out", "err"))
+        return Result(out, err, int(code))
+
+    def run(self, text):
+        """Runs a script of bash and gives its result, whatever its exit code."""
+        number = self._script(text)
+        self.port.sendall(f"{number}\n".encode())
+        answered, code = self._answer()
+        assert int(answered) == number
+        return self._result(number, code)
+
+    def sh(self, text):
+        """Runs a script of bash, which must succeed line by line, and gives what it prints."""
+        result = self.run(f"set -eo pipefail\n{text}")
+        if result.code:
+            raise Failed(f"exit code {result.code} of:\n{text}\n{result.out[-2000:]}{result.err[-2000:]}")
+        return result.out.strip()
+
+    def start(self, text):
+        """Starts a script in the background; `wait` with the number given back waits for its end."""
+        number = self._script(text)
+        here = f"/lab/{number}"
+        self.run(f"(bash {here}.sh >{here}.out 2>{here}.err; echo $? >{here}.new; mv {here}.new {here}.code) &")
+        return number
+
+    def wait(self, number):
+        """Waits for the end of what `start` began."""
+        end = time.monotonic() + WATCHDOG
+        code = self.share / f"{number}.code"
+        while not code.exists():
+            if time.monotonic() > end or self.qemu.poll() is not None:
+                raise Hung(f"does not end: {(self.share / f'{number}.sh').read_text()}\n{self.last_words()}")
+            time.sleep(0.05)
+        return self._result(number, code.read_text())
+
+    def disk(self, name):
+        """The path of an emulated disk, known by its serial number: names differ between starts."""
+        if name not in self.paths:
+            kind = self.disks[name].kind
+            self.paths[name] = self.sh(f"bash /lab/disk {'-' if kind == 'sd' else name}")
+        return self.paths[name]
+
+    def qmp(self, command, **arguments):
+        """Has QEMU do something, such as unplugging a disk."""
+        with self._connect("qmp") as client, client.makefile("rw") as stream:
+            stream.readline()
+            for request in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
+                stream.write(json.dumps(request) + "\n")
+                stream.flush()
+                while not {"return", "error"} & (reply := json.loads(stream.readline())).keys():
+                    pass
+                if "error" in reply:
+                    raise Failed(f"QEMU refuses {command}: {reply['error']['desc']}")
