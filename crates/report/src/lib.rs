@@ -14,6 +14,7 @@ mod grid;
 mod imported;
 pub mod json;
 mod markdown;
+mod matrix;
 mod remarks;
 mod run_document;
 mod telemetry;
@@ -24,6 +25,7 @@ pub use csv::csv;
 pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 pub use figures::{Units, display_iops, display_ns, display_rate};
 pub use markdown::markdown;
+pub use matrix::{Layout, MatrixError, matrix_csv, matrix_table};
 pub use run_document::{RunView, comparison_document, run_document, when};
 pub use telemetry::{
     TELEMETRY_SCHEMA, TelemetryExport, TelemetryFacts, telemetry_csv, telemetry_document, telemetry_export,

@@ -150,6 +150,10 @@ impl Header {
             self.file_kib = kib(rest);
         } else if let Some(rest) = after(text, "Record Size") {
             self.record_kib = kib(rest);
+        } else if let Some(rest) = after(text, "Each process writes a ") {
+            // The mode with several processes says both in one line.
+            self.file_kib = kib(rest);
+            self.record_kib = after(rest, "file in ").and_then(kib);
         } else if text.starts_with("iozone test complete") {
             self.is_complete = true;
         } else if text.contains("Timer resolution is poor") {
@@ -330,15 +334,25 @@ fn table(header: &Header, heading: &Line, lines: &[Line], found: &mut Vec<Report
         for (pass, word) in cells {
             let mut report = header.report(line.number, pass, kib, record);
             if number(word).is_some_and(|(n, _)| n.value == 0.0) {
-                let message =
-                    format!("a rate of 0 for {} of {kib} kB: no pass can end with it", PASSES[pass].0);
-                parsed.problem(line.number, ProblemKind::Contradictory, message);
+                zero(header, line.number, PASSES[pass].0, kib, parsed);
                 continue;
             }
             if fill(header, &mut report, pass, record, word, line.number).is_some() {
                 found.push(report);
             }
         }
+    }
+}
+
+/// Says what a zero in the table means.
+fn zero(header: &Header, line: u32, pass: &str, kib: u64, parsed: &mut Parsed) {
+    if header.unit == Unit::MicrosecondsPerOp {
+        let message =
+            format!("0 microseconds per operation for {pass} of {kib} kB: less than this mode can show");
+        parsed.problem(line, ProblemKind::NoFigures, message);
+    } else {
+        let message = format!("a rate of 0 for {pass} of {kib} kB: no pass can end with it");
+        parsed.problem(line, ProblemKind::Contradictory, message);
     }
 }
 
