@@ -74,7 +74,7 @@ const MB: f64 = 1e6;
 /// * Network: a round trip of 0.1 to 0.5 ms and the server; cloud volumes promise below 1 ms (general purpose SSD) to
 ///   some ms, and scale with depth as far as they are paid for; 1 to 25 Gb/s.
 /// * Memory: a copy of 4 KiB and a system call, 0.5 to 10 µs; behind a loop device or a hypervisor with the host's
-///   page cache 10 to 30 µs; bandwidths that no single disk has.
+///   page cache 10 to 60 µs; bandwidths that few single disks have.
 #[rustfmt::skip]
 const KINDS: [(Kind, [Range; TRAITS]); 7] = [
     (Kind::SpinningDisk, [(4.5 * MS, 20.0 * MS), (1.4, 5.0), (80.0, 700.0), (1.2, 4.0), (4.0 * MS, 60.0 * MS), (0.6, 4.0), (70.0 * MB, 290.0 * MB)]),
@@ -83,7 +83,7 @@ const KINDS: [(Kind, [Range; TRAITS]); 7] = [
     (Kind::NvmeFlash, [(9.0 * US, 130.0 * US), (1.05, 5.0), (8.0, 200.0), (6.0, 32.0), (12.0 * US, 4.0 * MS), (1.0, 8.0), (800.0 * MB, 14.5e9)]),
     (Kind::UsbStick, [(250.0 * US, 2.0 * MS), (1.1, 20.0), (5.0, 150.0), (0.95, 1.4), (3.0 * MS, 500.0 * MS), (0.001, 0.25), (15.0 * MB, 420.0 * MB)]),
     (Kind::Network, [(150.0 * US, 3.0 * MS), (1.3, 20.0), (8.0, 200.0), (4.0, 32.0), (300.0 * US, 15.0 * MS), (0.3, 2.0), (20.0 * MB, 1.25e9)]),
-    (Kind::Memory, [(0.3 * US, 30.0 * US), (1.0, 10.0), (2.0, 20.0), (0.9, 6.0), (0.5 * US, 50.0 * US), (0.5, 1.5), (1000.0 * MB, 30e9)]),
+    (Kind::Memory, [(0.3 * US, 60.0 * US), (1.0, 10.0), (2.0, 40.0), (0.9, 8.0), (0.5 * US, 120.0 * US), (0.5, 1.5), (1000.0 * MB, 30e9)]),
 ];
 
 /// How fast a trait gets unlikely outside its range: the standard deviation of its logarithm.
@@ -135,7 +135,7 @@ impl Kind {
             Self::NvmeFlash => "NVMe flash",
             Self::UsbStick => "a USB flash stick",
             Self::Network => "storage over a network",
-            Self::Memory => "memory (or a disk in the cache of its host)",
+            Self::Memory => "memory, or a disk in the cache of its host",
         }
     }
 

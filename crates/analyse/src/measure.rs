@@ -424,6 +424,22 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_is_counted_once_is_what_each_repeat_adds_up_to() {
+        let mut run = run(workload());
+        let ramp = Interval { phase: Phase::Ramp, ..run.repeats[1].intervals[0].clone() };
+        run.repeats[1].intervals.insert(0, ramp);
+        let counts = Counts::of(&run);
+        let step = run.started.plan.steps[0].clone();
+        let all: Vec<(&Repeat, &RepeatCounts)> = counts.completed(&run, &step, "disk").collect();
+        assert_eq!(all.len(), 3);
+        for (repeat, counts) in all {
+            assert_eq!(counts.measured, repeat.measured());
+            assert_eq!(*counts.whole(), repeat.whole());
+        }
+        assert_eq!(run.repeats[1].whole()[&Operation::Read].count, 2000);
+    }
+
+    #[test]
     fn members_of_an_array_add_up_on_their_level() {
         let run = run(workload());
         let repeat = &run.repeats[0];

@@ -98,8 +98,17 @@ impl Group<'_> {
         }
         let message = match others.as_slice() {
             [] => first.message.clone(),
-            others => format!("{} (and likewise in {})", first.message, others.join(", ")),
+            others => format!("{} (and likewise in {})", first.message, named(others)),
         };
         Section::Remark { severity: first.severity, about, message, advice: first.advice.clone() }
+    }
+}
+
+/// Names in a row, of many only the first few.
+fn named(names: &[&str]) -> String {
+    const MOST: usize = 8;
+    match names.len().checked_sub(MOST) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
     }
 }

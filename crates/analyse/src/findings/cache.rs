@@ -32,6 +32,19 @@ fn read_shares(pair: &Pair<'_>) -> Vec<Delivered> {
 /// Less than this share of the bytes read from a device is a cache's doing.
 const TRUSTED: f64 = 0.9;
 
+/// True if no cache of this machine stood in for a device: on each level at least nine tenths of the bytes arrived that
+/// the workload moved, in each direction that it has.
+pub(super) fn reached_the_devices(pair: &Pair<'_>) -> bool {
+    let arrived = |operation| {
+        (0..)
+            .map_while(|below| {
+                pair.median(|r: &Ended<'_>| device_ratio(r.counts.whole(), r.finished, operation, below))
+            })
+            .all(|ratio| ratio >= TRUSTED)
+    };
+    arrived(Operation::Read) && arrived(Operation::Write)
+}
+
 pub(super) fn cache_served_reads(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let shares = read_shares(pair);

@@ -5,7 +5,7 @@ use model::{Finding, Operation, Severity};
 use super::repeats::series;
 use super::seen::Pair;
 use super::words::{amount, percent, rate, rounds};
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, total};
 use crate::change::{Cliff, common_cliff};
 use crate::repeats::threshold;
 use crate::transient::Work;
@@ -30,11 +30,11 @@ pub(super) fn read_cliff(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 /// What may have been used up.
 fn reason(pair: &Pair<'_>) -> &'static str {
     match (pair.step.workload.writes_data(), pair.repeats.iter().all(|r| r.repeat.started.direct)) {
-        (true, true) => "a fast cache of the device (SLC) or a volume's burst credit was used up",
+        (true, true) => "as when a fast cache of the device (SLC) or a volume's burst credit is used up",
         (true, false) => {
-            "memory for unwritten data, a fast cache of the device (SLC) or a volume's burst credit was used up"
+            "as when memory for unwritten data, a fast cache of the device (SLC) or a volume's burst credit is used up"
         }
-        (false, _) => "a volume's burst credit, or what a cache held, was used up",
+        (false, _) => "as when a volume's burst credit, or what a cache held, is used up",
     }
 }
 
@@ -54,7 +54,7 @@ fn within_repeats(rule: &Rule, seen: &Seen<'_>, wanted: &dyn Fn(&Pair<'_>) -> bo
         let (c, shown_in) = found.filter(|(c, _)| c.p <= threshold && wanted(pair))?;
         let fall = 1.0 - c.after / c.before;
         let message = format!(
-            "after {:.1} s and {} of a repeat the rate fell from {} to {} ({} less) and stayed there, in {shown_in} of {} repeats: {}",
+            "after {:.1} s and {} of a repeat the rate fell from {} to {} ({} less) and stayed there, in {shown_in} of {} repeats, {}",
             c.seconds,
             amount(c.amount as u64),
             rate(c.before),
@@ -90,12 +90,12 @@ fn between_rounds(rule: &Rule, seen: &Seen<'_>, operation: Operation) -> Vec<Fin
         let first = pair.repeats.iter().find(|r| r.round() == round)?.began_ns();
         // What all steps moved on this target in that direction before.
         let earlier = seen.completed().filter(|p| p.target.name == pair.target.name).flat_map(|p| &p.repeats);
-        let bytes: u64 = earlier
+        let earlier = earlier
             .filter(|r| r.began_ns() < first)
-            .map(|r| if operation == Operation::Write { r.moved().1 } else { r.moved().0 })
-            .sum();
+            .map(|r| if operation == Operation::Write { r.moved().1 } else { r.moved().0 });
+        let bytes = total(earlier);
         let message = format!(
-            "from {} on the rate was {} instead of {} ({} less) and stayed there; until then {} had gone this way on this target: {}",
+            "from {} on the rate was {} instead of {} ({} less) and stayed there; until then {} had gone this way on this target, {}",
             rounds(&[round]),
             rate(modes.low_mean),
             rate(modes.high_mean),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Evidence, Finding, RepeatOutcome, Severity};
 
 use super::seen::Pair;
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, total};
 
 pub(super) fn data_corrupted(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
@@ -14,8 +14,8 @@ pub(super) fn data_corrupted(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             checks.filter(|(_, check)| check.mismatched > 0)
         };
         let first = bad().flat_map(|(_, check)| &check.first).next()?;
-        let mismatched: u64 = bad().map(|(_, check)| check.mismatched).sum();
-        let checked: u64 = bad().map(|(_, check)| check.checked).sum();
+        let mismatched = total(bad().map(|(_, check)| check.mismatched));
+        let checked = total(bad().map(|(_, check)| check.checked));
         let message = format!(
             "{mismatched} of {checked} checked blocks were not what had been written; the first at byte {} of the test data: {}",
             first.offset, first.what
@@ -46,7 +46,7 @@ pub(super) fn storage_failed(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             n => format!("; {} more repeats of this step failed", n - 1),
         };
         let message = format!("{first}{others}; {}", what_became_of_the_data(pair));
-        let failed_ns = at.began_ns() + first.after_ns;
+        let failed_ns = at.began_ns().saturating_add(first.after_ns);
         let figures = vec![
             evidence("good operations before the failure", first.good_operations as f64, "1")
                 .in_rounds([at.round()])
@@ -63,8 +63,8 @@ pub(super) fn storage_failed(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 /// What is known of the data: only verification knows anything.
 fn what_became_of_the_data(pair: &Pair<'_>) -> String {
     let checks = || pair.repeats.iter().filter_map(|r| r.finished.integrity.as_ref());
-    let checked: u64 = checks().map(|check| check.checked).sum();
-    let lost: u64 = checks().map(|check| check.mismatched).sum();
+    let checked = total(checks().map(|check| check.checked));
+    let lost = total(checks().map(|check| check.mismatched));
     match (checked, lost) {
         (0, _) => "whether data were lost is not known (--verify true tells)".to_owned(),
         (checked, 0) => format!("all {checked} blocks that were checked are what had been written"),
@@ -87,11 +87,12 @@ struct Trouble {
 pub(super) fn operation_errors(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let troubles = troubles(pair);
-        let errors: u64 = troubles.values().map(|t| t.count).sum();
+        let errors = total(troubles.values().map(|t| t.count));
         if errors == 0 {
             return None;
         }
-        let good: u64 = pair.repeats.iter().flat_map(|r| r.counts.whole().values()).map(|s| s.count).sum();
+        let good = total(pair.repeats.iter().flat_map(|r| r.counts.whole().values()).map(|s| s.count));
+        let all = good.saturating_add(errors);
         let kinds: Vec<String> = troubles
             .iter()
             .map(|(errno, t)| format!("{} × {}", t.count, std::io::Error::from_raw_os_error(*errno)))
@@ -99,7 +100,7 @@ pub(super) fn operation_errors(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let message = format!(
             "{} among {} operations, and the repeats went on; {}",
             super::words::list(&kinds),
-            good + errors,
+            all,
             what_became_of_the_data(pair)
         );
         let figure = |(errno, t): (&i32, &Trouble)| -> Evidence {
@@ -109,7 +110,7 @@ pub(super) fn operation_errors(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         };
         let figures = troubles.iter().map(figure).collect();
         let found = rule.finding(Severity::Error, pair.subject(), message, figures);
-        Some(found.changing(errors as f64 / (good + errors) as f64))
+        Some(found.changing(errors as f64 / all as f64))
     };
     seen.completed().filter_map(finding).collect()
 }
@@ -119,11 +120,11 @@ fn troubles(pair: &Pair<'_>) -> BTreeMap<i32, Trouble> {
     for ended in &pair.repeats {
         for interval in &ended.repeat.intervals {
             for (errno, count) in interval.operations.values().flat_map(|stats| &stats.errors) {
-                let from_ns = ended.began_ns() + interval.start_ns;
+                let from_ns = ended.began_ns().saturating_add(interval.start_ns);
                 let trouble =
                     troubles.entry(*errno).or_insert_with(|| Trouble { from_ns, ..Trouble::default() });
-                trouble.count += count;
-                trouble.to_ns = from_ns + interval.len_ns;
+                trouble.count = trouble.count.saturating_add(*count);
+                trouble.to_ns = from_ns.saturating_add(interval.len_ns);
                 if trouble.rounds.last() != Some(&ended.round()) {
                     trouble.rounds.push(ended.round());
                 }

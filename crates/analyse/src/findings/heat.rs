@@ -116,10 +116,7 @@ pub(super) fn temperature_rose(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 
 /// When the repeats that ended as planned ran, in nanoseconds of the run.
 fn spans(pair: &Pair<'_>) -> Vec<(u64, u64)> {
-    let span = |r: &super::seen::Ended<'_>| {
-        let begin = r.began_ns();
-        (begin, begin + pair.step.ramp_ns + r.finished.window_ns)
-    };
+    let span = |r: &super::seen::Ended<'_>| (r.began_ns(), r.ended_ns(pair.step));
     pair.repeats.iter().map(span).collect()
 }
 

@@ -7,11 +7,6 @@ use super::words::{list, percent, rate, time};
 use super::{Rule, Seen, evidence, subject};
 use crate::kinds::{Kind, TRAITS, Traits, Verdict, classify};
 
-/// True if the device served what was measured, or there is none that could.
-fn is_the_devices(seen: &Seen<'_>, pair: &Pair<'_>, operation: Operation) -> bool {
-    seen.value(pair, operation, Metric::DeviceRatio).is_none_or(|ratio| ratio >= 0.9)
-}
-
 /// A pair that reads or writes data of `least` to `most` bytes in the way wanted; of several the one with the most in flight.
 fn deepest<'a>(
     seen: &'a Seen<'_>,
@@ -19,7 +14,7 @@ fn deepest<'a>(
     operation: Operation,
     wanted: impl Fn(&model::Workload) -> bool,
 ) -> Option<&'a Pair<'a>> {
-    let in_flight = |p: &&Pair<'_>| p.step.workload.iodepth * p.step.workload.jobs;
+    let in_flight = |p: &&Pair<'_>| u64::from(p.step.workload.iodepth) * u64::from(p.step.workload.jobs);
     let fits = |p: &&Pair<'_>| {
         let w = &p.step.workload;
         let percent = if operation == Operation::Read { 100 } else { 0 };
@@ -27,7 +22,7 @@ fn deepest<'a>(
             && w.mix == Mix::Transfer { read_percent: percent }
             // Through the page cache it is not the device that answers, unless there is nothing else.
             && (p.repeats.iter().all(|r| r.repeat.started.direct) || w.direct)
-            && is_the_devices(seen, p, operation)
+            && super::cache::reached_the_devices(p)
             && p.step.prepare == model::Preparation::Written
             && wanted(w)
     };
@@ -163,28 +158,29 @@ fn told_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict) -> String {
 pub(super) fn behaves_like(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for target in seen.targets() {
+        let disturbed = seen.transfers_on(target).any(|pair| super::background::is_disturbed(pair, seen));
         let traits = traits(seen, target);
+        // How much latencies scatter is then the others' doing.
+        let traits = if disturbed { Traits { read_spread: None, ..traits } } else { traits };
         let Some(verdict) = classify(&traits) else { continue };
         let values = traits.values();
         let (best, p) = verdict.kinds[0];
-        let names: Vec<String> =
-            verdict.candidates().iter().map(|(kind, _)| kind.name().to_owned()).collect();
-        let mut message = format!(
-            "behaves {} like {} ({}): {}",
-            verdict.sureness(),
-            names.join(" or "),
-            percent(p.min(0.99)),
-            told_reasons(values, &verdict)
-        );
+        let sureness = if disturbed { "perhaps" } else { verdict.sureness() };
+        let named = |(kind, p): &(Kind, f64)| format!("{} ({})", kind.name(), percent(p.min(0.99)));
+        let names: Vec<String> = verdict.candidates().iter().map(named).collect();
+        let mut message =
+            format!("behaves {} like {}: {}", sureness, names.join(" or "), told_reasons(values, &verdict));
         let claim = claim(target);
         // A contradiction is claimed only if no candidate is allowed and it is more than perhaps.
         let contradicts = claim.as_ref().is_some_and(|claim| {
-            verdict.sureness() != "perhaps"
-                && !verdict.candidates().iter().any(|(kind, _)| claim.allows.contains(kind))
+            sureness != "perhaps" && !verdict.candidates().iter().any(|(kind, _)| claim.allows.contains(kind))
         });
         if let Some(claim) = &claim {
             let but = if contradicts { "but" } else { "and" };
             message.push_str(&format!("; {but} the kernel says: {}", claim.words));
+        }
+        if disturbed {
+            message.push_str("; others worked on the device meanwhile, so this is not sure");
         }
         let mut figures = vec![evidence(format!("probability of {}", best.name()), p, "1")];
         for ((value, (name, unit)), range) in values.into_iter().zip(NAMES).zip(best.ranges()) {

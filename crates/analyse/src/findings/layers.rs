@@ -6,7 +6,7 @@ use model::{Comparison, Finding, Layer, LayerKind, Severity, Subject, Target, Ve
 
 use super::seen::Ended;
 use super::words::list;
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, total};
 use crate::compare::{Pairing, Series, compare, headline};
 use crate::stats::{mean_and_deviation, t_quantile};
 
@@ -75,8 +75,9 @@ fn plainer<'a>(seen: &'a Seen<'_>, target: &Target) -> Option<(&'a Target, Strin
 fn work_per_byte(r: &Ended<'_>) -> Option<f64> {
     let machine = r.finished.machine?;
     let (read, written) = r.moved();
-    let busy = machine.user_ns + machine.system_ns + machine.irq_ns;
-    (read + written > 0 && busy > 0).then(|| busy as f64 / (read + written) as f64)
+    let busy = total([machine.user_ns, machine.system_ns, machine.irq_ns].into_iter());
+    let moved = read.saturating_add(written);
+    (moved > 0 && busy > 0).then(|| busy as f64 / moved as f64)
 }
 
 /// Processor time per byte with the layer ÷ without, over the paired rounds of all steps, with its 95 % interval.
@@ -108,9 +109,16 @@ pub(super) fn layer_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             let step = plan.step(&c.step);
             c.target == target.name && step.is_some_and(|s| headline(s, c.operation) == Some(c.metric))
         };
+        // What a cache did on either side is no cost of a layer.
+        let is_the_layers = |c: &&Comparison| {
+            let mut sides = seen.completed().filter(|p| {
+                p.step.id == c.step && (p.target.name == target.name || p.target.name == plain.name)
+            });
+            sides.all(super::cache::reached_the_devices)
+        };
         let decided: Vec<&Comparison> = all
             .iter()
-            .filter(is_headline)
+            .filter(|c| is_headline(c) && is_the_layers(c))
             .filter(|c| matches!(c.verdict, Verdict::Faster | Verdict::Slower))
             .collect();
         if decided.is_empty() {
@@ -150,7 +158,7 @@ fn cost(
         0..=4 => String::new(),
         n => format!(", and differs in {} more step(s)", n - 4),
     };
-    let mut message = format!("{layer} costs, against {}: {}{more}", plain.name, list(&told));
+    let mut message = format!("what {layer} changes against {}: {}{more}", plain.name, list(&told));
     let mut figures: Vec<model::Evidence> = Vec::new();
     for c in &largest {
         figures.push(

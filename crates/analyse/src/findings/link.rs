@@ -3,11 +3,22 @@
 use model::{Finding, Layer, LayerKind, Metric, Operation, Severity, Target, fact};
 
 use super::seen::Pair;
-use super::words::{list, percent, rate};
+use super::words::{percent, rate, short_list};
 use super::{Rule, Seen, evidence, subject};
 
-/// Bits per second that the device and the port could have negotiated, as [`fact::LINK_SPEED`]; not all machines tell.
-pub(super) const MAX_LINK_SPEED: &str = "max link speed";
+/// Bits per second that the link could have negotiated, as [`fact::LINK_SPEED`]; not all machines tell.
+const HIGHEST_LINK_SPEED: &str = "highest link speed";
+/// What a SATA disk says of itself (SMART): the fact above is only the port's there.
+const DISKS_HIGHEST_LINK_SPEED: &str = "disk highest link speed";
+
+/// The fastest that both ends of a layer's link are known to be capable of.
+fn capability(layer: &Layer) -> Option<f64> {
+    let told = bits(layer, HIGHEST_LINK_SPEED)?;
+    match layer.facts.get(fact::LINK).map(String::as_str) {
+        Some("ata") => Some(bits(layer, DISKS_HIGHEST_LINK_SPEED)?.min(told)),
+        _ => Some(told),
+    }
+}
 
 /// What a link can carry of user data in practice.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,14 +115,14 @@ pub(super) fn link_bound(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             percent(most / payload.rate),
             payload.name,
             rate(payload.rate),
-            list(&steps)
+            short_list(&steps)
         );
         let mut figures = vec![evidence(format!("what {} can carry", payload.name), payload.rate, "B/s")];
         figures.extend(near.iter().map(|(pair, rate)| {
             evidence(format!("rate in {}", pair.step.id), *rate, "B/s").in_step(&pair.step.id)
         }));
         let about = subject(target, None);
-        let faster = bits(layer, MAX_LINK_SPEED) > bits(layer, fact::LINK_SPEED);
+        let faster = capability(layer) > bits(layer, fact::LINK_SPEED);
         let finding = rule.finding(Severity::Warning, about, message, figures).changing(0.3);
         found.push(if faster {
             finding.advising("find out why the link runs below what both ends can: cable, port, hub or slot")
@@ -126,15 +137,14 @@ pub(super) fn link_below_capability(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding
     let mut found = Vec::new();
     for target in seen.targets() {
         for layer in &target.stack {
-            let (Some(now), Some(could)) = (bits(layer, fact::LINK_SPEED), bits(layer, MAX_LINK_SPEED))
-            else {
+            let (Some(now), Some(could)) = (bits(layer, fact::LINK_SPEED), capability(layer)) else {
                 continue;
             };
             if now >= could * 0.99 {
                 continue;
             }
             let message = format!(
-                "the link to {} runs at {} Gb/s, {} of the {} Gb/s that it could",
+                "the link to {} runs at {} Gb/s, {} of the {} Gb/s that the disk could; the slot, port or cable may not",
                 layer.name,
                 now / 1e9,
                 percent(now / could),

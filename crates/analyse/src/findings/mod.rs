@@ -28,7 +28,7 @@ use model::{Evidence, Finding, Severity, Subject};
 
 pub use rules::RULES;
 pub(crate) use seen::Seen;
-use seen::{evidence, subject};
+use seen::{evidence, subject, total};
 
 /// One rule.
 pub struct Rule {

@@ -5,7 +5,7 @@ use model::{Finding, Operation, Pattern, Severity};
 
 use super::seen::Pair;
 use super::words::percent;
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, total};
 
 /// A worker that was busy for this share of the time had no time left to keep the storage busy.
 const SATURATED_WORKER: f64 = 0.9;
@@ -26,9 +26,9 @@ fn saturated_worker(pair: &Pair<'_>) -> Option<f64> {
 pub(super) fn generator_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let busy = saturated_worker(pair)?;
-        let user: u64 = pair.repeats.iter().map(|r| r.finished.workers.user_ns).sum();
-        let system: u64 = pair.repeats.iter().map(|r| r.finished.workers.system_ns).sum();
-        let kernel = 1.0 - user as f64 / (user + system).max(1) as f64;
+        let user = total(pair.repeats.iter().map(|r| r.finished.workers.user_ns));
+        let system = total(pair.repeats.iter().map(|r| r.finished.workers.system_ns));
+        let kernel = 1.0 - user as f64 / user.saturating_add(system).max(1) as f64;
         let message = format!(
             "the processor, not the storage, may be the limit: a worker was busy {:.0} % of the time, {:.0} % of that in the kernel",
             busy * 100.0,
@@ -53,6 +53,8 @@ pub(super) fn core_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         }
         let part = |key: &str| telemetry.get("cpu", &format!("busiest.{key}")).map_or(0.0, |f| f.mean);
         let (user, kernel, interrupts) = (part("user"), part("system"), part("irq"));
+        // Ticks are counted here and there a moment late.
+        let worked = busiest.mean.min(1.0);
         let own = own_share(pair);
         let whose = match own {
             Some(own) if own < 0.5 => {
@@ -62,13 +64,13 @@ pub(super) fn core_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         };
         let message = format!(
             "a core was busy {} of the time ({} in programs, {} in the kernel, {} in interrupts): the processor, not the storage, may be the limit{whose}",
-            percent(busiest.mean),
+            percent(worked),
             percent(user),
             percent(kernel),
             percent(interrupts)
         );
         let mut figures = vec![
-            evidence("share of the time that the busiest core worked", busiest.mean, "1"),
+            evidence("share of the time that the busiest core worked", worked, "1"),
             evidence("of it in programs", user, "1"),
             evidence("of it in the kernel", kernel, "1"),
             evidence("of it in interrupts", interrupts, "1"),
@@ -85,8 +87,8 @@ pub(super) fn core_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 fn own_share(pair: &Pair<'_>) -> Option<f64> {
     pair.median(|r| {
         let (m, p) = (r.finished.machine?, r.finished.process);
-        let busy = m.user_ns + m.system_ns + m.irq_ns;
-        (busy > 0).then(|| ((p.user_ns + p.system_ns) as f64 / busy as f64).min(1.0))
+        let busy = total([m.user_ns, m.system_ns, m.irq_ns].into_iter());
+        (busy > 0).then(|| (p.user_ns.saturating_add(p.system_ns) as f64 / busy as f64).min(1.0))
     })
 }
 
@@ -161,18 +163,18 @@ pub(super) fn queue_not_filled(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 
 pub(super) fn load_not_met(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        let unserved: u64 = pair.repeats.iter().map(|r| r.finished.unserved).sum();
+        let unserved = total(pair.repeats.iter().map(|r| r.finished.unserved));
         if unserved == 0 {
             return None;
         }
-        let done: u64 = pair
+        let counts = pair
             .repeats
             .iter()
             .flat_map(|r| r.counts.whole())
             .filter(|(o, _)| matches!(o, Operation::Read | Operation::Write | Operation::Trim))
-            .map(|(_, s)| s.count)
-            .sum();
-        let share = unserved as f64 / (unserved + done) as f64;
+            .map(|(_, s)| s.count);
+        let done = total(counts);
+        let share = unserved as f64 / unserved.saturating_add(done) as f64;
         // The last arrivals before the end are always too late.
         if share < 0.01 {
             return None;

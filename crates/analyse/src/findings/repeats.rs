@@ -9,7 +9,7 @@ use model::{Evidence, Finding, Measurement, Operation, Pace, Phase, Repeat, Seve
 
 use super::seen::Pair;
 use super::words::{by, figure, rounds as rounds_in_words, what};
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, total};
 use crate::repeats::{Look, threshold};
 use crate::stats::median;
 use crate::steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, steady_state};
@@ -153,7 +153,7 @@ pub(super) fn series(repeat: &Repeat) -> Vec<Work> {
     for interval in repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
         let moved =
             |(o, _): &(&Operation, _)| matches!(o, Operation::Read | Operation::Write | Operation::Trim);
-        let bytes: u64 = interval.operations.iter().filter(moved).map(|(_, s)| s.bytes).sum();
+        let bytes = total(interval.operations.iter().filter(moved).map(|(_, s)| s.bytes));
         let work = by_start.entry(interval.start_ns).or_insert(Work { seconds: 0.0, amount: 0.0 });
         work.seconds = work.seconds.max(interval.len_ns as f64 / 1e9);
         work.amount += bytes as f64;

@@ -154,6 +154,11 @@ impl<'a> Ended<'a> {
         self.repeat.started.round
     }
 
+    /// When the measured window ended, in nanoseconds of the run.
+    pub fn ended_ns(&self, step: &Step) -> u64 {
+        self.began_ns().saturating_add(step.ramp_ns).saturating_add(self.finished.window_ns)
+    }
+
     /// Bytes that data operations moved in the whole repeat: read, written.
     pub fn moved(&self) -> (u64, u64) {
         let bytes = |operation| self.counts.whole().get(&operation).map_or(0, |s: &OperationStats| s.bytes);
@@ -177,6 +182,11 @@ fn headline_looks(run: &Run, measurements: &[Measurement]) -> Vec<Option<Look>> 
 
 fn is_headline(run: &Run, m: &Measurement) -> bool {
     run.started.plan.step(&m.step).is_some_and(|step| headline(step, m.operation) == Some(m.metric))
+}
+
+/// A sum that ends at the largest number: what a log claims may be anything.
+pub(super) fn total(values: impl Iterator<Item = u64>) -> u64 {
+    values.fold(0, u64::saturating_add)
 }
 
 pub(super) fn evidence(what: impl Into<String>, value: f64, unit: &str) -> Evidence {

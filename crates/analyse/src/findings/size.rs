@@ -1,9 +1,9 @@
 //! Too small, too short, too few.
 
-use model::{Finding, Severity, Step};
+use model::{Finding, Severity, Step, Target};
 
 use super::seen::Pair;
-use super::words::{amount, list};
+use super::words::{amount, short_list};
 use super::{Rule, Seen, evidence, subject};
 
 pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
@@ -31,7 +31,10 @@ pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 pub(super) fn fits_into_device_cache(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     const LIMIT: u64 = 1 << 30;
     let mut found = Vec::new();
-    for target in seen.targets() {
+    // Memory has no device.
+    let in_memory =
+        |target: &Target| target.stack.iter().all(|l| matches!(l.name.as_str(), "tmpfs" | "ramfs"));
+    for target in seen.targets().filter(|target| !in_memory(target)) {
         let sizes = seen.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
         // An imported output may not say how much there was.
         let Some(size) = sizes.filter(|size| *size > 0).min().filter(|size| *size < LIMIT) else { continue };
@@ -63,28 +66,38 @@ pub(super) fn too_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let all: Vec<(&Step, f64, u64)> =
             of_target.filter_map(|p| extent(p).map(|(seconds, count)| (p.step, seconds, count))).collect();
         let names = |short: &[&(&Step, f64, u64)]| {
-            list(&short.iter().map(|(step, ..)| step.id.clone()).collect::<Vec<_>>())
+            short_list(&short.iter().map(|(step, ..)| step.id.clone()).collect::<Vec<_>>())
         };
         // What was asked for is known to whoever asked.
         let is_asked = |step: &Step| step.stop.time_ns.is_some_and(|ns| (ns as f64) < SHORTEST_S * 1e9);
         let brief: Vec<_> =
             all.iter().filter(|(s, seconds, _)| *seconds < SHORTEST_S && !is_asked(s)).collect();
         if let Some((step, seconds, _)) = brief.iter().min_by(|a, b| a.1.total_cmp(&b.1)) {
-            let message = format!(
-                "all was done in less than a second in each repeat of {} (the shortest: {seconds:.2} s in {}), too short for caches and clocks to settle",
-                names(&brief),
-                step.id
-            );
+            let where_brief = match brief.len() {
+                1 => format!("the repeats of {} were over in {seconds:.2} s", step.id),
+                _ => format!(
+                    "the repeats of {} were over in less than a second ({seconds:.2} s in {})",
+                    names(&brief),
+                    step.id
+                ),
+            };
+            let message = format!("{where_brief}, too short for caches and clocks to settle");
             let figures = vec![evidence("shortest measured time", *seconds, "s").in_step(&step.id)];
             found
                 .push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.1));
         }
         let few: Vec<_> = all.iter().filter(|(.., count)| *count < FEWEST_FOR_P999).collect();
         if let Some((step, _, count)) = few.iter().min_by_key(|(.., count)| *count) {
+            let where_few = match few.len() {
+                1 => format!("only {count} operations in a repeat of {}", step.id),
+                _ => format!(
+                    "few operations in each repeat of {} (the fewest: {count} in {})",
+                    names(&few),
+                    step.id
+                ),
+            };
             let message = format!(
-                "fewer than {FEWEST_FOR_P999} operations in each repeat of {} (the fewest: {count} in {}): their p99.9 is the slowest operation of each repeat",
-                names(&few),
-                step.id
+                "{where_few}: below {FEWEST_FOR_P999} the p99.9 is the slowest operation of the repeat"
             );
             let figures =
                 vec![evidence("fewest operations in a repeat", *count as f64, "1").in_step(&step.id)];

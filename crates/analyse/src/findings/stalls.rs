@@ -4,7 +4,7 @@ use model::{Finding, Interval, Operation, Phase, Severity};
 
 use super::seen::{Ended, Pair};
 use super::words::time;
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, total};
 use crate::stats::median;
 
 /// An interval without a completion is a stall only where the usual one has at least so many.
@@ -24,71 +24,89 @@ struct Gap {
 
 impl Gap {
     fn len_ns(&self) -> u64 {
-        self.to_ns - self.from_ns
+        self.to_ns.saturating_sub(self.from_ns)
     }
 }
 
 /// Operations that ended in an interval; a durable write is counted as its write.
 fn completions(interval: &Interval) -> u64 {
-    interval.operations.iter().filter(|(o, _)| **o != Operation::DurableWrite).map(|(_, s)| s.count).sum()
+    total(interval.operations.iter().filter(|(o, _)| **o != Operation::DurableWrite).map(|(_, s)| s.count))
 }
 
-/// The gaps of one repeat. The time after the last completion of data, in which the final sync runs, is none.
-fn gaps(r: &Ended<'_>) -> Vec<Gap> {
-    let mut intervals: Vec<(u64, u64, u64)> = Vec::new();
-    for interval in r.repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
-        match intervals.iter_mut().find(|(start, ..)| *start == interval.start_ns) {
-            Some((_, len, count)) => {
-                *len = (*len).max(interval.len_ns);
-                *count += completions(interval);
-            }
-            None => intervals.push((interval.start_ns, interval.len_ns, completions(interval))),
-        }
-    }
-    intervals.sort_unstable();
-    let counts: Vec<f64> = intervals.iter().map(|(.., count)| *count as f64).collect();
-    if median(&counts).is_none_or(|usual| usual < USUAL_COUNT) {
+/// The gaps of one repeat. Where a final sync is due, the time after the last completion of data is none.
+fn gaps(pair: &Pair<'_>, r: &Ended<'_>) -> Vec<Gap> {
+    let intervals = counted(r);
+    let per_ns = |(_, len, count): &(u64, u64, u64)| *count as f64 / (*len).max(1) as f64;
+    let usual = median(&intervals.iter().map(per_ns).collect::<Vec<_>>()).unwrap_or_default();
+    if usual * (pair.step.interval_ns as f64) < USUAL_COUNT {
         return Vec::new();
     }
-    // The last that has more than the final sync.
-    let last = intervals.iter().rposition(|(.., count)| *count > 1).unwrap_or(0);
+    let sync = &pair.step.workload.sync;
+    let is_synced = pair.step.workload.writes_data() && (sync.at_end || sync.every > 0);
+    let last = match is_synced {
+        true => intervals.iter().rposition(|(.., count)| *count > 1).unwrap_or(0),
+        false => intervals.len(),
+    };
+    // A worker that was held up makes its interval longer, with the completion that ended the stall in it.
+    let is_dead = |interval: &&(u64, u64, u64)| interval.2 == 0 || per_ns(interval) * 1000.0 < usual;
     let mut gaps: Vec<Gap> = Vec::new();
-    for (start, len, _) in intervals[..last].iter().filter(|(.., count)| *count == 0) {
-        let (from_ns, to_ns) = (r.began_ns() + start, r.began_ns() + start + len);
+    for (start, len, _) in intervals[..last].iter().filter(is_dead) {
+        let (from_ns, to_ns) = {
+            let from_ns = r.began_ns().saturating_add(*start);
+            (from_ns, from_ns.saturating_add(*len))
+        };
         match gaps.last_mut().filter(|gap| gap.to_ns == from_ns) {
             Some(gap) => gap.to_ns = to_ns,
             None => gaps.push(Gap { from_ns, to_ns, round: r.round() }),
         }
     }
+    // What is left of the time when it is over may be too short for a completion.
+    gaps.retain(|gap| gap.len_ns().saturating_mul(2) > pair.step.interval_ns);
     gaps
+}
+
+/// Start, length and completions of each measured interval; those of the same start add up.
+fn counted(r: &Ended<'_>) -> Vec<(u64, u64, u64)> {
+    let mut intervals: Vec<(u64, u64, u64)> = Vec::new();
+    for interval in r.repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
+        match intervals.iter_mut().find(|(start, ..)| *start == interval.start_ns) {
+            Some((_, len, count)) => {
+                *len = (*len).max(interval.len_ns);
+                *count = count.saturating_add(completions(interval));
+            }
+            None => intervals.push((interval.start_ns, interval.len_ns, completions(interval))),
+        }
+    }
+    intervals.sort_unstable();
+    intervals
 }
 
 pub(super) fn stall(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        let gaps: Vec<Gap> = pair.repeats.iter().flat_map(gaps).collect();
+        let gaps: Vec<Gap> = pair.repeats.iter().flat_map(|r| gaps(pair, r)).collect();
         let longest = gaps.iter().max_by_key(|gap| gap.len_ns())?;
-        let total: u64 = gaps.iter().map(Gap::len_ns).sum();
+        let all_ns = total(gaps.iter().map(Gap::len_ns));
         let measured: f64 = pair.repeats.iter().map(Ended::seconds).sum();
         let began = pair.repeats.iter().find(|r| r.round() == longest.round)?.began_ns();
         let how_many = match gaps.len() {
             1 => "once".to_owned(),
-            n => format!("{n} times, {} altogether", time(total as f64)),
+            n => format!("{n} times, {} altogether", time(all_ns as f64)),
         };
         let message = format!(
-            "nothing at all was completed for {} at {:.1} s into round {} ({how_many})",
+            "nothing was completed for {} at {:.1} s into round {} ({how_many})",
             time(longest.len_ns() as f64),
-            (longest.from_ns - began) as f64 / 1e9,
+            longest.from_ns.saturating_sub(began) as f64 / 1e9,
             longest.round + 1
         );
         let figures = vec![
             evidence("longest time without a completion", longest.len_ns() as f64, "ns")
                 .in_rounds([longest.round])
                 .between(longest.from_ns, longest.to_ns),
-            evidence("all such times together", total as f64, "ns").in_rounds(rounds(&gaps)),
+            evidence("all such times together", all_ns as f64, "ns").in_rounds(rounds(&gaps)),
             evidence("how many", gaps.len() as f64, "1"),
         ];
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
-        Some(found.changing(total as f64 / 1e9 / measured.max(1e-9)))
+        Some(found.changing(all_ns as f64 / 1e9 / measured.max(1e-9)))
     };
     seen.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
 }
@@ -139,7 +157,7 @@ pub(super) fn slow_operation(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             pair.repeats.len()
         );
         let r = pair.repeats.iter().find(|r| r.round() == round)?;
-        let end_ns = r.began_ns() + pair.step.ramp_ns + r.finished.window_ns;
+        let end_ns = r.ended_ns(pair.step);
         let figures = vec![
             evidence(format!("longest latency of a {operation}"), ns as f64, "ns")
                 .in_rounds([round])

@@ -3,7 +3,7 @@
 use model::{BlockSizes, Finding, Metric, Operation, Severity, Step, Workload, units::ExactSize};
 
 use super::seen::Pair;
-use super::words::{percent, rate, time};
+use super::words::{in_order, percent, rate, time};
 use super::{Rule, Seen, evidence, subject};
 use crate::compare::headline;
 
@@ -77,8 +77,8 @@ pub(super) fn block_size(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         }
         let of = |p: &Point<'_>| ExactSize(p.x).to_string();
         let message = format!(
-            "{}s of {} get {} ({} of the {} with {}); from {} on larger blocks gain less than 10 %",
-            operation.name().replace('_', " "),
+            "{} of {} get {} ({} of the {} with {}); from {} on larger blocks gain less than 10 %",
+            in_order(&pair.step.workload, operation),
             of(small),
             rate(small.bandwidth),
             percent(small.bandwidth / large.bandwidth),
@@ -105,10 +105,10 @@ pub(super) fn queue_depth_knee(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let (first, last) = (points.first()?, points.last()?);
         let best = points.iter().map(|p| p.bandwidth).fold(0.0, f64::max);
         let knee = points.iter().find(|p| p.bandwidth >= NEARLY * best)?;
-        let what = format!("{}s", operation.name().replace('_', " "));
+        let what = in_order(&pair.step.workload, operation);
         let message = if knee.x == last.x {
             format!(
-                "{what}: depth {} still gains {} over depth {}; the knee lies beyond",
+                "{what}: depth {} still gains {} over depth {}; the knee lies there or beyond",
                 last.x,
                 percent(last.bandwidth / points[points.len() - 2].bandwidth - 1.0),
                 points[points.len() - 2].x
@@ -134,6 +134,7 @@ pub(super) fn queue_depth_knee(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
                 .push(evidence(format!("median latency at depth {}", p.x), p.p50, "ns").in_step(&p.step.id));
         }
         let found = rule.finding(Severity::Info, subject(pair.target, Some(pair.step)), message, figures);
+        let found = if knee.x == last.x { found.advising("try deeper queues") } else { found };
         Some(found.changing(1.0 - first.bandwidth / best))
     };
     groups.into_iter().filter_map(finding).collect()

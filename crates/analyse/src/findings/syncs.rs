@@ -4,7 +4,7 @@ use model::{Finding, LayerKind, Metric, Operation, Severity, fact};
 
 use super::seen::Pair;
 use super::words::{percent, time};
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, total};
 
 pub(super) fn sync_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     /// Less than this share of the time needs no word.
@@ -53,10 +53,11 @@ pub(super) fn sync_too_cheap(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             return None;
         }
         let lowest = pair.repeats.iter().flat_map(|r| &r.finished.devices).filter(|d| d.name == bottom.name);
-        let flushes: u64 = lowest.map(|d| d.flushes).sum();
-        let syncs: u64 =
-            pair.repeats.iter().filter_map(|r| r.counts.whole().get(&Operation::Sync)).map(|s| s.count).sum();
-        let why = match (flushes * 2 < syncs, is_virtual) {
+        let flushes = total(lowest.map(|d| d.flushes));
+        let syncs = total(
+            pair.repeats.iter().filter_map(|r| r.counts.whole().get(&Operation::Sync)).map(|s| s.count),
+        );
+        let why = match (flushes < syncs / 2, is_virtual) {
             (true, _) => format!(
                 "the kernel sent {} only {flushes} flushes for {syncs} syncs, so a loss of power may lose what was reported durable",
                 bottom.name

@@ -1,6 +1,6 @@
 //! Figures and lists in sentences.
 
-use model::{Measurement, Metric, Operation};
+use model::{Measurement, Metric, Operation, Pattern, Workload};
 
 /// An amount of bytes.
 pub(super) fn amount(bytes: u64) -> String {
@@ -59,6 +59,22 @@ pub(super) fn list(names: &[String]) -> String {
         [one] => one.clone(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
+}
+
+/// Things in a row of which only the first few are named.
+pub(super) fn short_list(names: &[String]) -> String {
+    /// More are not read.
+    const MOST: usize = 6;
+    if names.len() <= MOST {
+        return list(names);
+    }
+    format!("{} and {} more", names[..MOST - 1].join(", "), names.len() + 1 - MOST)
+}
+
+/// Data operations of a step with the order in which they come, such as `random reads`.
+pub(super) fn in_order(workload: &Workload, operation: Operation) -> String {
+    let order = if matches!(workload.pattern, Pattern::Sequential) { "sequential" } else { "random" };
+    format!("{order} {}", operations(operation))
 }
 
 /// Rounds, which are counted from 0 here: `round 1`, `rounds 1 and 3`.

@@ -49,20 +49,48 @@ pub(super) fn cases() -> Vec<Case> {
             each_finished(r, |f| f.devices[0].read_bytes = 9_000_000);
             r.started.targets[0].stack[0].kind = LayerKind::Raid;
         }),
-        ("background-traffic", true, workload(), |r| readings(r, "other_processes", "dd.write", &[45e6; 6])),
-        ("background-traffic", false, workload(), |r| {
-            readings(r, "other_processes", "cron.write", &[5e5; 6])
+        ("background-traffic", true, writes(), |r| {
+            each_finished(r, |f| f.devices[0].written_bytes *= 2);
+            readings(r, "other_processes", "dd.write", &[45e6; 6]);
         }),
         ("background-traffic", false, workload(), |r| {
+            // The device saw nothing of it.
+            readings(r, "other_processes", "dd.write", &[45e6; 6]);
+        }),
+        ("background-traffic", false, writes(), |r| {
+            each_finished(r, |f| f.devices[0].written_bytes *= 2);
+            readings(r, "other_processes", "cron.write", &[5e5; 6]);
+        }),
+        ("background-traffic", false, writes(), |r| {
             each_stats(r, |s| s.bytes = 4_096_000_000);
+            each_finished(r, |f| f.devices[0].written_bytes = 4_136_000_000);
             readings(r, "other_processes", "dd.write", &[45e6; 6]);
         }),
         ("background-between-repeats", true, workload(), |r| between(r, &[0.0, 20e6, 0.0, 20e6, 0.0])),
         ("background-between-repeats", false, workload(), |r| between(r, &[20e6, 0.0, 20e6, 0.0, 20e6])),
+        ("background-between-repeats", true, workload(), |r| {
+            elsewhere(r, (8, 16));
+            between(r, &[20e6; 5]);
+        }),
+        ("background-between-repeats", false, workload(), |r| {
+            // The other target is on the same disk.
+            elsewhere(r, (8, 0));
+            between(r, &[20e6; 5]);
+            r.repeats.iter_mut().for_each(|repeat| repeat.started.at_ns = 0);
+        }),
         ("background-before", true, workload(), |r| r.notes.push(note("device-not-quiet"))),
         ("background-before", true, workload(), |r| r.notes.push(note("background-work"))),
         ("background-before", false, workload(), |r| r.notes.push(note("governor"))),
     ]
+}
+
+/// All repeats are of a second target on this device.
+fn elsewhere(run: &mut Run, device: (u32, u32)) {
+    let mut other = run.started.targets[0].clone();
+    other.name = "other".into();
+    other.stack[0].device = Some(device);
+    run.started.targets.push(other);
+    each_started(run, |s| s.target = "other".into());
 }
 
 /// What the disk wrote in each second.
@@ -110,8 +138,8 @@ fn background_work_is_named_with_process_and_device() {
     let found = found_in(&run).into_iter().find(|f| f.rule == "background-traffic").unwrap();
     assert_eq!(
         found.message,
-        "others worked at 1099 % of this step's own rate: 9.0 MB per second were written on sda while the workload \
-         only read, in 3 of 3 repeats; other processes did I/O, on whichever device: dd (45.0 MB/s)"
+        "9.0 MB per second were written on sda while the workload only read, in 3 of 3 repeats; processes that did I/O \
+         meanwhile: dd"
     );
     assert_eq!(found.evidence[0].place.as_ref().unwrap().rounds, [1, 2, 3]);
 }

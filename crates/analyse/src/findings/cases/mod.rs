@@ -181,3 +181,63 @@ fn a_cache_is_placed_between_the_layers_where_the_bytes_went_missing() {
     assert!(found[0].message.contains("only 0 % of the bytes read came from vda"), "{}", found[0].message);
     assert!(found[0].message.contains("between sda and vda"), "{}", found[0].message);
 }
+
+#[test]
+fn what_matters_most_is_told_first() {
+    let mut run = run(Workload { iodepth: 32, ..workload() });
+    each_finished(&mut run, |f| f.devices[0].read_bytes /= 5);
+    each_started(&mut run, |s| s.size_bytes = 1 << 28);
+    run.repeats[2].finished.as_mut().unwrap().integrity = Some(IntegrityCheck {
+        checked: 1000,
+        mismatched: 1,
+        first: vec![Mismatch { offset: 0, what: "x".into() }],
+    });
+    let found = found_in(&run);
+    let told: Vec<&str> = found.iter().map(|f| f.rule.as_str()).collect();
+    // An error that changes little, then warnings by how much they change, then notes.
+    assert_eq!(told[..3], ["data-corrupted", "cache-served-reads", "queue-not-filled"]);
+    assert!(found.is_sorted_by(|a, b| (b.severity, b.effect) <= (a.severity, a.effect)), "{told:?}");
+    assert_eq!(found.last().unwrap().severity, Severity::Info);
+}
+
+#[test]
+fn every_finding_says_what_to_do_or_that_nothing_is_wrong() {
+    for rule in RULES {
+        let is_a_price = rule.name == "layer-cost";
+        assert_eq!(rule.advice.is_empty(), is_a_price, "{}", rule.name);
+    }
+}
+
+#[test]
+fn a_log_that_claims_the_impossible_is_judged_without_a_panic() {
+    const MOST: u64 = u64::MAX;
+    for workload in [workload(), writes(), Workload { iodepth: u32::MAX, jobs: u32::MAX, ..workload() }] {
+        let mut run = run(workload);
+        disk(
+            &mut run,
+            "sda",
+            &[(fact::LINK, "usb"), (fact::LINK_SPEED, "1e308"), (fact::ROTATION_RATE, "-1")],
+        );
+        for (probe, key) in
+            [("cpu", "0.user"), ("temperature", "x"), ("frequency", "max"), ("throttling", "core")]
+        {
+            readings(&mut run, probe, key, &[1e308, -1e308, 0.0, 1e308]);
+        }
+        run.started.plan.steps[0].ramp_ns = MOST;
+        each_started(&mut run, |s| (s.at_ns, s.size_bytes) = (MOST, MOST));
+        each_finished(&mut run, |f| {
+            (f.at_ns, f.window_ns, f.counted_ns, f.unserved) = (MOST, MOST, 0, MOST);
+            f.machine =
+                Some(MachineCpu { user_ns: MOST, system_ns: MOST, irq_ns: MOST, ..MachineCpu::default() });
+            f.devices.iter_mut().for_each(|d| (d.read_bytes, d.written_bytes) = (MOST, MOST));
+            f.integrity = Some(IntegrityCheck { checked: MOST, mismatched: MOST, first: Vec::new() });
+        });
+        each_stats(&mut run, |s| (s.count, s.bytes, s.errors) = (MOST, MOST, [(5, MOST)].into()));
+        run.repeats
+            .iter_mut()
+            .flat_map(|r| &mut r.intervals)
+            .for_each(|i| (i.start_ns, i.len_ns) = (MOST, MOST));
+        let found = found_in(&run);
+        assert!(found.iter().all(|f| f.effect.is_finite()), "{found:#?}");
+    }
+}

@@ -36,7 +36,9 @@ pub(super) fn cases() -> Vec<Case> {
             each_interval(r, &CLIFF);
         }),
         ("stall", true, workload(), |r| each_count(r, &[500, 500, 0, 0, 500, 500])),
-        ("stall", false, writes(), |r| each_count(r, &[500, 500, 500, 0, 0, 1])),
+        ("stall", true, workload(), |r| each_count(r, &[500, 500, 500, 500, 0, 0])),
+        ("stall", false, synced_at_end(), |r| each_count(r, &[500, 500, 500, 0, 0, 1])),
+        ("stall", true, synced_at_end(), |r| each_count(r, &[500, 0, 500, 500, 0, 1])),
         ("stall", false, workload(), |r| each_count(r, &[5, 5, 0, 5, 5, 5])),
         ("stall", false, workload(), |r| each_count(r, &[500, 500, 1, 2, 500, 500])),
         ("slow-operation", true, workload(), |r| slowest(r, 1_000_000, 2_000_000_000)),
@@ -47,6 +49,10 @@ pub(super) fn cases() -> Vec<Case> {
         ("slow-operation", false, workload(), |r| slowest(r, 1_000_000, 300_000_000)),
         ("slow-operation", false, workload(), |r| slowest(r, 400_000_000, 1_500_000_000)),
     ]
+}
+
+fn synced_at_end() -> Workload {
+    Workload { sync: SyncRule { every: 0, data_only: false, at_end: true }, ..writes() }
 }
 
 /// In every repeat intervals of a second in which so many operations ended.
@@ -84,7 +90,7 @@ fn a_cliff_and_a_stall_say_when_and_how_much() {
     assert_eq!(
         cliff.message,
         "after 8.0 s and 8 MB of a repeat the rate fell from 1.0 MB/s to 401 kB/s (60 % less) and stayed there, in 3 of 3 \
-         repeats: a fast cache of the device (SLC) or a volume's burst credit was used up"
+         repeats, as when a fast cache of the device (SLC) or a volume's burst credit is used up"
     );
     let rounds = of("write-cliff", writes(), |r| each_round(r, &[25.0, 25.1, 24.9, 10.0, 10.1, 10.0]));
     assert!(
@@ -95,7 +101,7 @@ fn a_cliff_and_a_stall_say_when_and_how_much() {
     let stall = of("stall", workload(), |r| each_count(r, &[500, 500, 0, 0, 500, 500]));
     assert_eq!(
         stall.message,
-        "nothing at all was completed for 2.0 s at 2.0 s into round 3 (3 times, 6.0 s altogether)"
+        "nothing was completed for 2.0 s at 2.0 s into round 3 (3 times, 6.0 s altogether)"
     );
     assert_eq!(stall.evidence[0].place.as_ref().unwrap().seconds, Some((2.0, 4.0)));
 }

@@ -12,6 +12,10 @@ pub(super) fn cases() -> Vec<Case> {
         ("fits-into-memory", false, workload(), NOTHING),
         ("fits-into-device-cache", true, workload(), |r| each_started(r, |s| s.size_bytes = 1 << 28)),
         ("fits-into-device-cache", false, workload(), NOTHING),
+        ("fits-into-device-cache", false, workload(), |r| {
+            each_started(r, |s| s.size_bytes = 1 << 28);
+            r.started.targets[0].stack[0].name = "tmpfs".into();
+        }),
         ("few-rounds", true, workload(), |r| r.repeats.truncate(2)),
         ("few-rounds", false, workload(), NOTHING),
         ("too-short", true, workload(), |r| {
