@@ -132,7 +132,7 @@ impl Header {
         let text = line.text.trim();
         let kib = |text: &str| count(text).map(|(n, _)| n);
         if let Some(rest) = after(text, "Version $Revision:") {
-            self.version = Some(rest.trim_end_matches('$').trim().to_owned());
+            self.version = Some(rest.trim_end_matches('$').trim().chars().take(40).collect());
         } else if text.starts_with("OPS Mode") {
             self.unit = Unit::OpsPerSecond;
         } else if text.starts_with("Microseconds/op Mode") {
@@ -144,7 +144,7 @@ impl Header {
         } else if text.starts_with("SYNC Mode") || text.contains("O_DSYNC") {
             self.open_sync = true;
         } else if let Some(command) = after(text, "Command line used:") {
-            self.command = Some(command.to_owned());
+            self.command = Some(command.chars().take(1000).collect());
             self.take_command(command);
         } else if let Some(rest) = after(text, "File size set to") {
             self.file_kib = kib(rest);
