@@ -153,6 +153,11 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l summary -d 
 median\t'Their median, with a bootstrap interval'
 trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l baseline -d 'Target that the others are compared with [default: as in the run]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l layout -d 'How the figures are laid out' -r -f -a "steps\t'A table for each step, with findings'
+matrix\t'One table over labels'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l rows -d 'With --layout matrix: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, and those of imported files)' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l columns -d 'With --layout matrix: labels that make the columns' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l cell -d 'With --layout matrix: headline, or operations between slashes, each with a metric behind a colon if it is not bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -180,6 +185,11 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l summary -
 median\t'Their median, with a bootstrap interval'
 trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l baseline -d 'Target that the others are compared with [default: as in the run]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l layout -d 'How the figures are laid out' -r -f -a "steps\t'A table for each step, with findings'
+matrix\t'One table over labels'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l rows -d 'With --layout matrix: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, and those of imported files)' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l columns -d 'With --layout matrix: labels that make the columns' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l cell -d 'With --layout matrix: headline, or operations between slashes, each with a metric behind a colon if it is not bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s o -l output -d 'File to write to [default: the standard output]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

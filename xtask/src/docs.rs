@@ -13,6 +13,7 @@ pub fn generated() -> Vec<(String, String)> {
         ("docs/schema/telemetry.v1.schema.json".to_owned(), report::telemetry_schema()),
         ("docs/schema/targets.v1.schema.json".to_owned(), report::targets_schema()),
     ];
+    files.extend(crate::imports::pages());
     files.extend(man_pages().into_iter().map(|(name, text)| (format!("docs/man/{name}"), text)));
     for (shell, name) in
         [(Shell::Bash, "lodestone.bash"), (Shell::Zsh, "_lodestone"), (Shell::Fish, "lodestone.fish")]

@@ -1,6 +1,7 @@
 //! Chores of the repository.
 
 pub mod docs;
+pub mod imports;
 pub mod tidy;
 
 use std::path::PathBuf;

@@ -15,7 +15,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("analyse", &["model"]),
     ("report", &["model", "analyse"]),
     ("lodestone", &["model", "plan", "engine", "host", "record", "analyse", "report"]),
-    ("xtask", &["analyse", "lodestone", "plan", "report"]),
+    ("xtask", &["analyse", "lodestone", "model", "plan", "record", "report"]),
 ];
 
 /// Crates that open no file, start no process and read no clock.

@@ -377,8 +377,10 @@ impl StepLogs {
 
 fn step_logs(series: &[Series], step: &str, target: &str, baseline: &str) -> Option<StepLogs> {
     let of = |target: &str| -> Option<Vec<(u32, f64)>> {
-        let all: Vec<&Series> =
-            series.iter().filter(|s| s.is_headline && s.step == step && s.target == target).collect();
+        let all: Vec<&Series> = series
+            .iter()
+            .filter(|s| s.is_headline && s.metric != Metric::Score && s.step == step && s.target == target)
+            .collect();
         let first = all.first()?;
         let mut logs = Vec::new();
         for (round, _) in &first.values {

@@ -276,6 +276,41 @@ pub struct ShowArgs {
     /// Target that the others are compared with [default: as in the run]
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
+
+    /// How the figures are laid out.
+    #[command(flatten)]
+    pub layout: LayoutArgs,
+}
+
+/// How figures are laid out.
+#[derive(Debug, Args)]
+pub struct LayoutArgs {
+    /// How the figures are laid out
+    #[arg(long, value_enum, value_name = "LAYOUT", default_value_t = LayoutWord::Steps)]
+    pub layout: LayoutWord,
+
+    /// With --layout matrix: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, and
+    /// those of imported files)
+    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', default_value = "step")]
+    pub rows: Vec<String>,
+
+    /// With --layout matrix: labels that make the columns
+    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', default_value = "target")]
+    pub columns: Vec<String>,
+
+    /// With --layout matrix: headline, or operations between slashes, each with a metric behind a colon if it is not
+    /// bandwidth, such as write/read or read:lat_p99
+    #[arg(long, value_name = "CELL", default_value = "headline")]
+    pub cell: String,
+}
+
+/// The layout of figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LayoutWord {
+    /// A table for each step, with findings.
+    Steps,
+    /// One table over labels.
+    Matrix,
 }
 
 /// Arguments of `compare`.
@@ -324,6 +359,10 @@ pub struct ExportArgs {
     /// Target that the others are compared with [default: as in the run]
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
+
+    /// How the figures are laid out.
+    #[command(flatten)]
+    pub layout: LayoutArgs,
 
     /// File to write to [default: the standard output]
     #[arg(long, short, value_name = "FILE")]

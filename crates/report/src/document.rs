@@ -1,5 +1,7 @@
 //! A report before it takes a form: sections with text and tables.
 
+use std::borrow::Cow;
+
 use model::{Metric, Operation, Severity};
 
 /// Where a figure comes from.
@@ -71,7 +73,7 @@ pub enum Align {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Its heading.
-    pub heading: &'static str,
+    pub heading: Cow<'static, str>,
     /// Its side.
     pub align: Align,
     /// It belongs to the column before it and is not parted from it.
@@ -80,13 +82,13 @@ pub struct Column {
 
 impl Column {
     /// A column that may stand anywhere.
-    pub fn new(heading: &'static str, align: Align) -> Self {
-        Self { heading, align, joined: false }
+    pub fn new(heading: impl Into<Cow<'static, str>>, align: Align) -> Self {
+        Self { heading: heading.into(), align, joined: false }
     }
 
     /// A column that stays with the one before it.
-    pub fn joined(heading: &'static str, align: Align) -> Self {
-        Self { heading, align, joined: true }
+    pub fn joined(heading: impl Into<Cow<'static, str>>, align: Align) -> Self {
+        Self { heading: heading.into(), align, joined: true }
     }
 }
 

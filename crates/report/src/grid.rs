@@ -23,7 +23,7 @@ pub(crate) fn width(text: &str) -> usize {
 pub(crate) fn parts(table: &Table, available: usize) -> Vec<Part> {
     let needed = |column: usize| {
         let cells = table.rows.iter().filter_map(|row| row.get(column)).map(|cell| width(&cell.text));
-        cells.chain([width(table.columns[column].heading)]).max().unwrap_or(0)
+        cells.chain([width(&table.columns[column].heading)]).max().unwrap_or(0)
     };
     let stub: Vec<usize> = (0..table.stub).collect();
     let stub_width: usize = stub.iter().map(|c| needed(*c) + GAP).sum();

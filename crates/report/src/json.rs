@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use analyse::{Analysis, Difference, HourFigure, HoursVerdict, Look, Summary, TargetByHour, differences};
-use model::{Comparison, Evidence, Finding, Host, Layer, Measurement, RepeatOutcome, Run, Target};
+use model::{Comparison, Evidence, Figure, Finding, Host, Imported, Layer, Measurement, RepeatOutcome, Run, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -153,6 +153,52 @@ pub struct RepeatFacts {
     pub outcome: String,
     /// What failed, when, and after how much good work.
     pub failure: Option<String>,
+    /// Where the figures come from, if another program measured.
+    pub imported: Option<ImportedFacts>,
+}
+
+/// A result of another program.
+#[derive(Serialize, JsonSchema)]
+pub struct ImportedFacts {
+    /// The program.
+    pub tool: String,
+    /// Its version, if its output says it.
+    pub version: Option<String>,
+    /// The file.
+    pub file: String,
+    /// The line at which the result begins.
+    pub line: u32,
+    /// What tells its target from others.
+    pub labels: std::collections::BTreeMap<String, String>,
+    /// What the output says of the circumstances.
+    pub facts: std::collections::BTreeMap<String, String>,
+    /// Fields of the step and the repeat that the output does not say: their values are only assumed.
+    pub unsaid: Vec<String>,
+    /// Its figures.
+    pub figures: Vec<FigureFacts>,
+}
+
+/// A figure of another program.
+#[derive(Serialize, JsonSchema)]
+pub struct FigureFacts {
+    /// The operation.
+    pub operation: String,
+    /// The metric.
+    pub metric: String,
+    /// The unit of the values.
+    pub unit: String,
+    /// The value that counts.
+    pub value: f64,
+    /// The text as it stands in the output; `null` if it does not.
+    pub printed: Option<String>,
+    /// What that is in the true unit.
+    pub printed_value: Option<f64>,
+    /// The line at which it stands.
+    pub line: Option<u32>,
+    /// The value that the output's own raw numbers make; `null` where it has none.
+    pub recomputed: Option<f64>,
+    /// How it is made.
+    pub recomputed_from: Option<String>,
 }
 
 /// A measurement.
@@ -162,7 +208,7 @@ pub struct MeasurementFacts {
     pub target: String,
     /// The step's id.
     pub step: String,
-    /// `read`, `write`, `durable_write`, `sync`, `trim`, `create`, `open`, `stat` or `unlink`.
+    /// `read`, `write`, `durable_write`, `sync`, `trim`, `create`, `open`, `stat` or `unlink`; `mixed` where another program counts several as one.
     pub operation: String,
     /// Such as `bandwidth`, `iops`, `lat_p50`, `lat_p99`, `lat_p99.9`, `lat_mean`, `lat_max`.
     pub metric: String,
@@ -495,6 +541,31 @@ fn repeat_facts(repeat: &model::Repeat) -> RepeatFacts {
         seed: s.seed,
         outcome: outcome.to_owned(),
         failure,
+        imported: repeat.imported.as_deref().map(imported_facts),
+    }
+}
+
+fn imported_facts(imported: &Imported) -> ImportedFacts {
+    let figure = |f: &Figure| FigureFacts {
+        operation: f.operation.name().to_owned(),
+        metric: f.metric.name().to_owned(),
+        unit: f.metric.unit().to_owned(),
+        value: f.value,
+        printed: f.printed.as_ref().map(|p| p.text.clone()),
+        printed_value: f.printed.as_ref().map(|p| p.value),
+        line: f.printed.as_ref().map(|p| p.line),
+        recomputed: f.recomputed.as_ref().map(|r| r.value),
+        recomputed_from: f.recomputed.as_ref().map(|r| r.from.clone()),
+    };
+    ImportedFacts {
+        tool: imported.tool.clone(),
+        version: imported.version.clone(),
+        file: imported.file.clone(),
+        line: imported.line,
+        labels: imported.labels.clone(),
+        facts: imported.facts.clone(),
+        unsaid: imported.unsaid.clone(),
+        figures: imported.figures.iter().map(figure).collect(),
     }
 }
 

@@ -16,6 +16,7 @@ mod imported;
 pub mod json;
 mod layer_words;
 mod markdown;
+mod matrix;
 mod remarks;
 mod run_document;
 mod targets;
@@ -27,6 +28,7 @@ pub use csv::csv;
 pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 pub use figures::{Units, display_iops, display_ns, display_rate};
 pub use markdown::markdown;
+pub use matrix::{Layout, MatrixError, matrix_csv, matrix_table};
 pub use run_document::{RunView, comparison_document, run_document, when};
 pub use targets::{
     CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,

@@ -31,7 +31,7 @@ pub fn markdown(document: &Document) -> String {
 fn push_table(out: &mut String, table: &Table) {
     out.push_str(&format!("\n### {}\n\n", escaped(&table.title)));
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    out.push_str(&line(table.columns.iter().map(|c| c.heading.to_owned()).collect()));
+    out.push_str(&line(table.columns.iter().map(|c| escaped(&c.heading)).collect()));
     let side = |align| if align == Align::Left { ":--" } else { "--:" };
     out.push_str(&line(table.columns.iter().map(|c| side(c.align).to_owned()).collect()));
     for row in &table.rows {

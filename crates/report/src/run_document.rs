@@ -294,7 +294,7 @@ impl StepTable<'_> {
         let primary = self.step.operations().first().copied().unwrap_or(operation);
         let moved = if operation == Operation::DurableWrite { Operation::Write } else { operation };
         vec![
-            foreign(Metric::Score, &|v| format!("{v:.0}")),
+            self.score(target, operation),
             bandwidth,
             iops,
             spread,
@@ -308,6 +308,15 @@ impl StepTable<'_> {
             step_wide(primary, Metric::Cpu, &display_percent),
             self.cell(target, moved, Metric::DeviceRatio, |v| format!("{}×", display_ratio(v))),
         ]
+    }
+
+    /// The score with that of each repeat.
+    fn score(&self, target: &str, operation: Operation) -> Cell {
+        let Some(m) = self.measurement(target, operation, Metric::Score) else { return Cell::default() };
+        Cell {
+            text: crate::matrix::score(m),
+            ..self.cell(target, operation, Metric::Score, |_| String::new())
+        }
     }
 
     /// Why there are no figures.

@@ -104,7 +104,7 @@ impl Writer {
             self.out.push_str(indent);
             for (column, width) in &columns {
                 let column = &table.columns[**column];
-                self.field(column.heading, **width, column.align, Style::new().dimmed());
+                self.field(&column.heading, **width, column.align, Style::new().dimmed());
                 self.out.push_str(&gap());
             }
             self.end_line();

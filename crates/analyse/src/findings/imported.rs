@@ -107,7 +107,7 @@ fn words(figure: &Figure) -> String {
 /// A value in the unit of its metric, for people.
 fn shown(figure: &Figure, value: f64) -> String {
     match figure.metric.unit() {
-        "B/s" => format!("{:.2} MB/s", value / 1e6),
+        "B/s" => super::words::rate(value),
         "ns" => super::words::time(value),
         "1/s" => format!("{value:.1} per second"),
         _ => format!("{value:.3}"),

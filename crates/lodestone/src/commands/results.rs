@@ -9,10 +9,10 @@ use analyse::{
 use jiff::tz::TimeZone;
 use model::{Run, Step};
 use record::{Log, RunSummary, Store};
-use report::{Document, RunView, json};
+use report::{Document, Layout, RunView, Section, Table, json};
 
 use super::{estimator, parts_per_million, store, view};
-use crate::cli::{Cli, CompareArgs, ExportArgs, Format, ListArgs, ShowArgs};
+use crate::cli::{Cli, CompareArgs, ExportArgs, Format, LayoutArgs, LayoutWord, ListArgs, ShowArgs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -90,8 +90,25 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
     }
     let baseline = baseline(&run, args.baseline.as_deref())?;
     let analysis = analyse(&run, &baseline, estimator(args.summary));
+    if let Some(layout) = layout(&args.layout) {
+        let table = matrix(cli, &run, &analysis, &layout)?;
+        output::print(&report::table_text(&table, output::style(cli.color)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     output::print(&shown(cli, &run, &analysis, &baseline, args.all_findings))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The matrix that was asked for, if one was.
+fn layout(args: &LayoutArgs) -> Option<Layout> {
+    let LayoutArgs { layout, rows, columns, cell } = args;
+    let (rows, columns, cell) = (rows.clone(), columns.clone(), cell.clone());
+    (*layout == LayoutWord::Matrix).then_some(Layout { rows, columns, cell })
+}
+
+fn matrix(cli: &Cli, run: &Run, analysis: &Analysis, layout: &Layout) -> Result<Table, Failure> {
+    let units = view(cli, "").units;
+    report::matrix_table(run, &analysis.measurements, layout, units).map_err(Failure::usage)
 }
 
 /// A run as text for the terminal, with all findings or only as many as a person reads.
@@ -145,10 +162,23 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     } else {
         let baseline = baseline(&run, args.baseline.as_deref())?;
         let analysis = analyse(&run, &baseline, estimator(args.summary));
-        match args.format {
-            Format::Json => json::pretty(&json::run_export(&run, &analysis)),
-            Format::Csv => report::csv(&run, &analysis.measurements),
-            Format::Md => {
+        match (args.format, layout(&args.layout)) {
+            (Format::Json, Some(_)) => {
+                return Err(Failure::usage(
+                    "--layout matrix is for --format md and csv; JSON has everything anyway",
+                ));
+            }
+            (Format::Csv, Some(layout)) => {
+                report::matrix_csv(&run, &analysis.measurements, &layout).map_err(Failure::usage)?
+            }
+            (Format::Md, Some(layout)) => {
+                let table = matrix(cli, &run, &analysis, &layout)?;
+                let title = format!("Run {}", run.started.id);
+                report::markdown(&Document { title, sections: vec![Section::Table(table)] })
+            }
+            (Format::Json, None) => json::pretty(&json::run_export(&run, &analysis)),
+            (Format::Csv, None) => report::csv(&run, &analysis.measurements),
+            (Format::Md, None) => {
                 let view = RunView { all_findings: true, ..view(cli, &baseline) };
                 report::markdown(&report::run_document(&run, &analysis, &view))
             }

@@ -47,13 +47,13 @@ struct Placed {
 
 /// Puts reports together. Those with equal labels and equal work are repeats of each other, in the order given.
 pub fn assemble(gathered: Vec<Gathered>) -> Assembled {
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps = Steps::default();
     let mut placed = Vec::new();
     for file in gathered {
         for report in file.reports {
             let mut labels = report.labels.clone();
             labels.extend(file.labels.clone());
-            let step = step_of(&report, &mut steps);
+            let step = steps.place(&report);
             placed.push(Placed { file: file.file.clone(), labels, step, report });
         }
     }
@@ -61,36 +61,65 @@ pub fn assemble(gathered: Vec<Gathered>) -> Assembled {
         placed.iter_mut().for_each(|p| drop(p.labels.remove(NAME_LABEL)));
     }
     let keys = differing(&placed);
-    let mut targets: Vec<Target> = Vec::new();
+    let (mut targets, mut known): (Vec<Target>, BTreeSet<String>) = Default::default();
     let mut rounds: BTreeMap<(usize, String), u32> = BTreeMap::new();
     let mut events = Vec::new();
     for (repeat, placed) in (0..).zip(placed) {
         let name = target_name(&placed, &keys);
-        if !targets.iter().any(|t| t.name == name) {
+        if known.insert(name.clone()) {
             targets.push(target(&name));
         }
         let round = rounds.entry((placed.step, name.clone())).or_default();
-        events.extend(events_of(repeat, *round, &steps[placed.step].id, name, placed));
+        events.extend(events_of(repeat, *round, &steps.all[placed.step].id, name, placed));
         *round += 1;
     }
-    Assembled { targets, steps, events, rounds: rounds.into_values().max().unwrap_or(0) }
+    Assembled { targets, steps: steps.all, events, rounds: rounds.into_values().max().unwrap_or(0) }
 }
 
-/// The place of a report's step among the steps, which gets it if it is new.
-fn step_of(report: &Report, steps: &mut Vec<Step>) -> usize {
-    if let Some(at) = steps.iter().position(|s| s.title == report.title && s.workload == report.workload) {
-        for headline in &report.headlines {
-            if !steps[at].foreign.iter().any(|(operation, _)| *operation == headline.0) {
-                steps[at].foreign.push(*headline);
+/// The steps so far, found by their titles and ids.
+#[derive(Default)]
+struct Steps {
+    all: Vec<Step>,
+    by_title: BTreeMap<String, Vec<usize>>,
+    /// How often each id was wanted.
+    ids: BTreeMap<String, u32>,
+}
+
+impl Steps {
+    /// The place of a report's step, which is added if it is new.
+    fn place(&mut self, report: &Report) -> usize {
+        let alike = self.by_title.entry(report.title.clone()).or_default();
+        if let Some(at) = alike.iter().copied().find(|at| self.all[*at].workload == report.workload) {
+            for headline in &report.headlines {
+                if !self.all[at].foreign.iter().any(|(operation, _)| *operation == headline.0) {
+                    self.all[at].foreign.push(*headline);
+                }
+            }
+            return at;
+        }
+        alike.push(self.all.len());
+        let id = self.id(&report.title);
+        self.all.push(step(report, id));
+        self.all.len() - 1
+    }
+
+    /// An id that no other step has.
+    fn id(&mut self, title: &str) -> String {
+        let plain = slug(title);
+        loop {
+            let wanted = self.ids.entry(plain.clone()).or_default();
+            *wanted += 1;
+            let id = if *wanted == 1 { plain.clone() } else { format!("{plain}-{wanted}") };
+            if *wanted == 1 || self.ids.insert(id.clone(), 1).is_none() {
+                return id;
             }
         }
-        return at;
     }
-    let plain = slug(&report.title);
-    let taken = |id: &String| steps.iter().any(|s| s.id == *id);
-    let id = (1..).map(|n| if n == 1 { plain.clone() } else { format!("{plain}-{n}") }).find(|id| !taken(id));
-    steps.push(Step {
-        id: id.unwrap_or(plain),
+}
+
+fn step(report: &Report, id: String) -> Step {
+    Step {
+        id,
         title: report.title.clone(),
         prepare: Preparation::Written,
         workload: report.workload.clone(),
@@ -100,8 +129,7 @@ fn step_of(report: &Report, steps: &mut Vec<Step>) -> usize {
         interval_ns: 0,
         max_errors: 1,
         foreign: report.headlines.clone(),
-    });
-    steps.len() - 1
+    }
 }
 
 /// A title as an id: lower-case letters, digits and hyphens.

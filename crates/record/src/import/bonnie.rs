@@ -11,6 +11,8 @@ use super::text::{Line, Num, Text, binary, binary_size, number};
 
 const TOOL: &str = "bonnie++";
 const KIB: f64 = 1024.0;
+/// Pairs of tables and lines with commas that are compared.
+const MOST_PAIRS: usize = 100_000;
 /// Printed instead of a rate where a phase took less than half a second.
 const TOO_SHORT: &str = "+++++";
 
@@ -91,6 +93,10 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     let exact: Vec<Outcome> = text.lines.iter().filter_map(csv).collect();
     let mut told = told(&text.lines);
+    // Each is compared with each: so many runs are in no file that a person kept.
+    if told.len().saturating_mul(exact.len()) > MOST_PAIRS {
+        told.clear();
+    }
     if !exact.is_empty() {
         let extra = told.len().saturating_sub(exact.len());
         for outcome in &exact {

@@ -1,5 +1,8 @@
 //! Tables whose cells may be blank: a value belongs to the heading under which it ends.
 
+/// No tool has more columns.
+const MOST_HEADINGS: usize = 32;
+
 /// Where each word of a line ends, in characters, with the word.
 pub(crate) fn ends(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
@@ -17,6 +20,7 @@ pub(crate) fn ends(text: &str) -> Vec<(usize, &str)> {
 /// The words of a line, each at the place of the heading that it stands under; what stands under none is left out.
 /// A word may end a few characters off, because long values push what follows to the right.
 pub(crate) fn under<'a>(headings: &[usize], line: &'a str, off: usize) -> Vec<Option<&'a str>> {
+    let headings = &headings[..headings.len().min(MOST_HEADINGS)];
     let mut cells = vec![None; headings.len()];
     let mut shift = 0isize;
     for (end, word) in ends(line) {

@@ -41,6 +41,10 @@ struct Statistics {
 fn statistics(line: &Line) -> Option<Statistics> {
     let text = line.text.trim().trim_end_matches(')');
     let (bytes, rest) = count(text)?;
+    // sysbench's prepare says `… bytes written in … seconds (… MiB/sec)`.
+    if rest.contains(" written in ") {
+        return None;
+    }
     if rest.starts_with(['+', '.', ',', ':', '-'])
         || !rest.starts_with(|c: char| c == ' ' || c.is_alphabetic())
     {

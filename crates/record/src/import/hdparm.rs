@@ -57,7 +57,7 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
 
 /// Says what stands where a result should.
 fn failed(line: &Line, label: &str, rest: &str, below: &[Line], parsed: &mut Parsed) {
-    let next = below.iter().map(|l| l.text.trim()).find(|t| !t.is_empty() && timing(t).is_none());
+    let next = below.iter().take(5).map(|l| l.text.trim()).find(|t| !t.is_empty() && timing(t).is_none());
     let why = if rest.is_empty() { next.unwrap_or("") } else { rest };
     if why.is_empty() {
         parsed.problem(line.number, ProblemKind::CutOff, format!("`Timing {label}` stands without a result"));

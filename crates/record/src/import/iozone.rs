@@ -132,7 +132,7 @@ impl Header {
         let text = line.text.trim();
         let kib = |text: &str| count(text).map(|(n, _)| n);
         if let Some(rest) = after(text, "Version $Revision:") {
-            self.version = Some(rest.trim_end_matches('$').trim().to_owned());
+            self.version = Some(rest.trim_end_matches('$').trim().chars().take(40).collect());
         } else if text.starts_with("OPS Mode") {
             self.unit = Unit::OpsPerSecond;
         } else if text.starts_with("Microseconds/op Mode") {
@@ -144,12 +144,16 @@ impl Header {
         } else if text.starts_with("SYNC Mode") || text.contains("O_DSYNC") {
             self.open_sync = true;
         } else if let Some(command) = after(text, "Command line used:") {
-            self.command = Some(command.to_owned());
+            self.command = Some(command.chars().take(1000).collect());
             self.take_command(command);
         } else if let Some(rest) = after(text, "File size set to") {
             self.file_kib = kib(rest);
         } else if let Some(rest) = after(text, "Record Size") {
             self.record_kib = kib(rest);
+        } else if let Some(rest) = after(text, "Each process writes a ") {
+            // The mode with several processes says both in one line.
+            self.file_kib = kib(rest);
+            self.record_kib = after(rest, "file in ").and_then(kib);
         } else if text.starts_with("iozone test complete") {
             self.is_complete = true;
         } else if text.contains("Timer resolution is poor") {
@@ -330,15 +334,25 @@ fn table(header: &Header, heading: &Line, lines: &[Line], found: &mut Vec<Report
         for (pass, word) in cells {
             let mut report = header.report(line.number, pass, kib, record);
             if number(word).is_some_and(|(n, _)| n.value == 0.0) {
-                let message =
-                    format!("a rate of 0 for {} of {kib} kB: no pass can end with it", PASSES[pass].0);
-                parsed.problem(line.number, ProblemKind::Contradictory, message);
+                zero(header, line.number, PASSES[pass].0, kib, parsed);
                 continue;
             }
             if fill(header, &mut report, pass, record, word, line.number).is_some() {
                 found.push(report);
             }
         }
+    }
+}
+
+/// Says what a zero in the table means.
+fn zero(header: &Header, line: u32, pass: &str, kib: u64, parsed: &mut Parsed) {
+    if header.unit == Unit::MicrosecondsPerOp {
+        let message =
+            format!("0 microseconds per operation for {pass} of {kib} kB: less than this mode can show");
+        parsed.problem(line, ProblemKind::NoFigures, message);
+    } else {
+        let message = format!("a rate of 0 for {pass} of {kib} kB: no pass can end with it");
+        parsed.problem(line, ProblemKind::Contradictory, message);
     }
 }
 

@@ -82,5 +82,9 @@ pub fn import(content: &[u8]) -> Parsed {
         parsed.problems.push(Problem::new(line, ProblemKind::Unrecognised, message));
     }
     parsed.finish();
+    if parsed.reports.is_empty() && parsed.problems.is_empty() {
+        let message = "it has something of a known tool, and no whole result";
+        parsed.problems.push(Problem::new(text.last_number(), ProblemKind::CutOff, message));
+    }
     parsed
 }

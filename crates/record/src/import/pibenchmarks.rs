@@ -12,6 +12,8 @@ use super::{dd, hdparm, iozone};
 const TOOL: &str = "PiBenchmarks";
 const MIB: f64 = 1_048_576.0;
 const KIB: f64 = 1024.0;
+/// The summary has nine rows.
+const MOST_ROWS: usize = 16;
 
 /// Both the rows of the summary and the score are this script's own.
 pub(super) fn recognises(text: &Text<'_>) -> bool {
@@ -19,8 +21,21 @@ pub(super) fn recognises(text: &Text<'_>) -> bool {
     has("4k random read") && (has("Score:") || has("Category")) && has("IOZone")
 }
 
-/// The raw outputs, what only the summary says, and the score.
+/// All outputs of the script; each ends with its score.
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
+    let mut parsed = Parsed::default();
+    for lines in text.lines.split_inclusive(|line| line.text.contains("Score:")) {
+        let part = Text { lines: lines.to_vec(), raw: text.raw };
+        // What follows the last score is no output of its own.
+        if recognises(&part) {
+            parsed.merge(one(&part));
+        }
+    }
+    parsed
+}
+
+/// The raw outputs, what only the summary says, and the score.
+fn one(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     for part in [hdparm::parse(text), dd::parse(text), iozone::parse(text)] {
         parsed.merge(part);
@@ -32,7 +47,7 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
         }
         tell_script(report);
     }
-    let rows: Vec<Row> = text.lines.iter().filter_map(row).collect();
+    let rows: Vec<Row> = text.lines.iter().filter_map(row).take(MOST_ROWS).collect();
     for row in &rows {
         summary_row(row, &mut parsed);
     }

@@ -116,6 +116,8 @@ impl Parsed {
         self.problems.sort_by_key(|problem| problem.line);
         for report in &mut self.reports {
             report.figures.retain(is_finite);
+            report.title = clipped(std::mem::take(&mut report.title));
+            report.version = report.version.take().map(clipped);
             let told = |operation: &Operation, metric: &Metric| {
                 report.figures.iter().any(|f| (f.operation, f.metric) == (*operation, *metric))
             };
@@ -186,7 +188,7 @@ impl Report {
             metric,
             value,
             printed: printed.map(|(text, num, line)| Printed {
-                text,
+                text: clipped(text),
                 value: num.value,
                 error: num.error,
                 line,
@@ -200,16 +202,26 @@ impl Report {
     }
 
     pub(crate) fn remark(&mut self, topic: &str, line: u32, message: impl Into<String>) {
-        self.remarks.push(Remark { topic: topic.to_owned(), message: message.into(), line });
+        self.remarks.push(Remark { topic: topic.to_owned(), message: clipped(message.into()), line });
     }
 
     pub(crate) fn fact(&mut self, name: &str, value: impl Into<String>) {
-        self.facts.insert(name.to_owned(), value.into());
+        self.facts.insert(clipped(name.to_owned()), clipped(value.into()));
     }
 
     pub(crate) fn unsaid(&mut self, names: &[&str]) {
         self.unsaid.extend(names.iter().map(|name| (*name).to_owned()));
     }
+}
+
+/// What is repeated in every report of a file must not be long: else memory is taken out of proportion.
+fn clipped(mut text: String) -> String {
+    const LONGEST: usize = 300;
+    if let Some((at, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(at);
+        text.push('…');
+    }
+    text
 }
 
 /// Reads and writes of one block size through the page cache, one at a time.

@@ -10,6 +10,7 @@ use super::text::{Line, Num, Text, after, binary, binary_size, block, block_word
 
 const TOOL: &str = "sysbench";
 const MIB: f64 = 1_048_576.0;
+const MOST_FAILURES: usize = 3;
 /// What 0.4.12 prints where its search for a percentile falls off the end of its table, in milliseconds.
 const NO_PERCENTILE_MS: f64 = 1e7;
 
@@ -90,7 +91,11 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
         let line = &lines[at];
         if let Some(version) = banner(&line.text) {
             close(&header, reports, line.number, &mut parsed);
-            header = Header { line: line.number, version: Some(version.to_owned()), ..Header::default() };
+            header = Header {
+                line: line.number,
+                version: Some(version.chars().take(40).collect()),
+                ..Header::default()
+            };
             reports = 0;
         } else if begins_report(&line.text) {
             let end = report_end(lines, at);
@@ -171,7 +176,10 @@ impl Header {
 
     fn take_rare(&mut self, number: u32, text: &str) {
         if text.starts_with("FATAL:") || text.starts_with("ALERT:") {
-            self.failures.push((number, text.to_owned()));
+            // Each report tells of them: a few are enough.
+            if self.failures.len() < MOST_FAILURES {
+                self.failures.push((number, text.chars().take(200).collect()));
+            }
         } else if text.starts_with("Validation checks: on") || text.starts_with("Using checksums validation")
         {
             self.validates = true;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{Job, KIB, headlines, percentile_metric, tell_apart};
 use crate::import::report::{Parsed, ProblemKind, Report};
-use crate::import::text::{Num, Text, binary_size, block};
+use crate::import::text::{Line, Num, Text, binary_size, block};
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
     text.lines.iter().any(|line| line.text.contains("\"fio version\""))
@@ -17,38 +17,45 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
     if !recognises(text) {
         return parsed;
     }
+    // One text with the place of each line in it, because text may stand around the documents.
+    let mut joined = String::new();
+    let mut starts = Vec::with_capacity(text.lines.len());
+    for line in &text.lines {
+        starts.push(joined.len());
+        joined.push_str(&line.text);
+        joined.push('\n');
+    }
     let mut at = 0;
     while at < text.lines.len() {
-        if text.lines[at].text.trim() != "{" {
+        if !begins(&text.lines[at..]) {
             at += 1;
             continue;
         }
-        let line = text.lines[at].number;
-        let rest: String = text.lines[at..].iter().map(|l| format!("{}\n", l.text)).collect();
-        let mut documents = serde_json::Deserializer::from_str(&rest).into_iter::<Value>();
-        match documents.next() {
+        let (line, rest) = (text.lines[at].number, &joined[starts[at]..]);
+        let mut documents = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        at += match documents.next() {
             Some(Ok(document)) => {
-                let used = documents.byte_offset().min(rest.len());
-                let lines = rest.as_bytes()[..used].iter().filter(|b| **b == b'\n').count();
-                if document.get("fio version").is_some() {
-                    whole(&document, &rest[..used], line, &mut parsed);
-                }
-                at += lines.max(1);
+                let used = &rest[..documents.byte_offset().min(rest.len())];
+                whole(&document, used, line, &mut parsed);
+                used.bytes().filter(|b| *b == b'\n').count().max(1)
             }
             Some(Err(error)) => {
                 let place = line + u32::try_from(error.line()).unwrap_or(0).saturating_sub(1);
                 let kind = if error.is_eof() { ProblemKind::CutOff } else { ProblemKind::Contradictory };
-                parsed.problem(
-                    place,
-                    kind,
-                    format!("the JSON that begins at line {line} cannot be read: {error}"),
-                );
-                break;
+                let message = format!("the JSON that begins at line {line} cannot be read: {error}");
+                parsed.problem(place, kind, message);
+                error.line().max(1)
             }
             None => break,
-        }
+        };
     }
     parsed
+}
+
+/// True if a document of fio begins here: a brace alone, and its version within a few lines.
+fn begins(lines: &[Line]) -> bool {
+    lines[0].text.trim_start().starts_with('{')
+        && lines.iter().take(4).any(|l| l.text.contains("\"fio version\""))
 }
 
 fn whole(document: &Value, text: &str, line: u32, parsed: &mut Parsed) {

@@ -6,6 +6,8 @@ mod json;
 mod normal;
 mod terse;
 
+use std::collections::BTreeMap;
+
 use model::{EngineKind, Metric, Mix, Operation, Pattern, Workload};
 
 use super::report::{Parsed, Report, random, transfers};
@@ -13,6 +15,8 @@ use super::text::{Text, block_words};
 
 const TOOL: &str = "fio";
 const KIB: f64 = 1024.0;
+/// Pairs of results in different forms that are compared.
+const MOST_PAIRS: usize = 100_000;
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
     normal::recognises(text) || json::recognises(text) || terse::recognises(text)
@@ -22,7 +26,11 @@ pub(super) fn recognises(text: &Text<'_>) -> bool {
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = json::parse(text);
     for other in [normal::parse(text), terse::parse(text)] {
-        let known = parsed.reports.len();
+        let mut known = parsed.reports.len();
+        if known.saturating_mul(other.reports.len()) > MOST_PAIRS {
+            // So many jobs are in no file that a person kept.
+            known = 0;
+        }
         let mut matched = vec![false; known];
         for report in other.reports {
             let same = (0..known).find(|i| !matched[*i] && is_same(&parsed.reports[*i], &report));
@@ -136,17 +144,21 @@ impl Job {
 
 /// Jobs that ran at the same time are steps of their own, and not repeats of each other.
 fn tell_apart(reports: &mut [Report]) {
-    let groups: Vec<Option<String>> = reports.iter().map(|r| r.facts.get("group").cloned()).collect();
-    let names: Vec<Option<String>> = reports.iter().map(|r| r.facts.get("job").cloned()).collect();
-    for (i, report) in reports.iter_mut().enumerate() {
-        let together = groups.iter().filter(|group| group.is_some() && **group == groups[i]).count();
-        if together < 2 {
-            continue;
+    let group = |report: &Report| report.facts.get("group").cloned().unwrap_or_default();
+    let mut together: BTreeMap<String, usize> = BTreeMap::new();
+    for report in reports.iter() {
+        *together.entry(group(report)).or_default() += 1;
+    }
+    let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for report in reports {
+        let (group, name) = (group(report), report.facts.get("job").cloned().unwrap_or_default());
+        let all = together[&group];
+        let before = seen.entry((group, name.clone())).or_default();
+        *before += 1;
+        if all > 1 {
+            let number = if *before > 1 { format!(" {before}") } else { String::new() };
+            report.title.push_str(&format!(", job {name}{number} of {all} at once"));
         }
-        let before = (0..i).filter(|k| groups[*k] == groups[i] && names[*k] == names[i]).count();
-        let name = names[i].clone().unwrap_or_default();
-        let number = if before > 0 { format!(" {}", before + 1) } else { String::new() };
-        report.title.push_str(&format!(", job {name}{number} of {together} at once"));
     }
 }
 

@@ -1,0 +1,365 @@
+//! Measurements as a matrix: labels of targets and steps down and across, figures in the cells.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use analyse::headline;
+use model::{Imported, Measurement, Metric, Mix, Operation, Pattern, Run, Step};
+
+use crate::csv::row;
+use crate::document::{Align, Cell, Column, Provenance, Table};
+use crate::figures::{Units, digits, display_iops, display_ns, display_percent, display_rate};
+
+/// How the matrix is laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Labels that make the rows.
+    pub rows: Vec<String>,
+    /// Labels that make the columns.
+    pub columns: Vec<String>,
+    /// What stands in a cell: `headline`, or operations between slashes, each with a metric behind a colon if it is not
+    /// bandwidth, such as `write/read`, `read:lat_p99` or `mixed:score`.
+    pub cell: String,
+}
+
+/// Why there is no such matrix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MatrixError {
+    /// A part of the cell is not an operation with a metric.
+    #[error(
+        "`{0}` is no cell; write headline, or operations between slashes such as write/read or read:lat_p99"
+    )]
+    Cell(String),
+    /// A label that nothing has.
+    #[error("nothing has the label `{label}`; there are {}", .known.join(", "))]
+    Label {
+        /// The label.
+        label: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// Several figures for one cell.
+    #[error("several figures fall into one cell, such as {first} and {second}; name what tells them apart (among {}) in the rows or columns", .labels.join(", "))]
+    Ambiguous {
+        /// One of them.
+        first: String,
+        /// Another.
+        second: String,
+        /// Labels in which they differ.
+        labels: Vec<String>,
+    },
+    /// Nothing to show.
+    #[error("no figure of this run is asked for by the cell `{0}`")]
+    Empty(String),
+}
+
+/// One part of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    /// Every operation's own headline.
+    Headline,
+    Of(Operation, Metric),
+}
+
+/// A value of a label, with what it is sorted by.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+struct Value {
+    order: f64,
+    text: String,
+}
+
+type Labels = BTreeMap<String, Value>;
+
+/// Figures by row and column.
+struct Matrix<'a> {
+    rows: Vec<Vec<Value>>,
+    columns: Vec<Vec<Value>>,
+    cells: BTreeMap<(usize, usize), Vec<&'a Measurement>>,
+    parts: Vec<Part>,
+}
+
+/// The matrix as a table. Bandwidths alone are plain numbers in MB/s or MiB/s, which the title says.
+///
+/// # Errors
+/// [`MatrixError`].
+pub fn matrix_table(
+    run: &Run,
+    measurements: &[Measurement],
+    layout: &Layout,
+    units: Units,
+) -> Result<Table, MatrixError> {
+    let matrix = Matrix::of(run, measurements, layout)?;
+    let bare = matrix.parts.iter().all(|p| matches!(p, Part::Of(_, Metric::Bandwidth)));
+    let show = |m: &Measurement| if bare { mega(m.estimate.value, units) } else { shown(m, units) };
+    let mut columns: Vec<Column> = layout.rows.iter().map(|r| Column::new(r.clone(), Align::Left)).collect();
+    columns.extend(matrix.columns.iter().map(|c| Column::new(joined(c), Align::Right)));
+    let rows = matrix.rows.iter().enumerate().map(|(r, keys)| {
+        let mut cells: Vec<Cell> = keys.iter().map(|key| Cell::text(key.text.clone())).collect();
+        cells.extend((0..matrix.columns.len()).map(|c| matrix.cell(run, r, c, &show)));
+        cells
+    });
+    let unit = match (bare, units) {
+        (true, Units::Decimal) => " in MB/s",
+        (true, Units::Binary) => " in MiB/s",
+        _ => "",
+    };
+    let method = matrix.cells.values().flatten().next().map_or("", |m| m.method);
+    let title = format!("{}{unit}: {method}", layout.cell);
+    Ok(Table { title, columns, stub: layout.rows.len(), rows: rows.collect() })
+}
+
+/// The matrix for a spreadsheet: a column for each column and part, in the metrics' own units.
+///
+/// # Errors
+/// [`MatrixError`].
+pub fn matrix_csv(run: &Run, measurements: &[Measurement], layout: &Layout) -> Result<String, MatrixError> {
+    let matrix = Matrix::of(run, measurements, layout)?;
+    let mut kinds: Vec<(usize, Operation, Metric)> = Vec::new();
+    for ((_, column), of) in &matrix.cells {
+        for m in of {
+            let kind = (*column, m.operation, m.metric);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+    }
+    kinds.sort_by_key(|kind| kind.0);
+    let mut heading = layout.rows.clone();
+    heading.extend(kinds.iter().map(|(column, operation, metric)| {
+        format!("{} {operation} {metric} {}", joined(&matrix.columns[*column]), metric.unit())
+    }));
+    let mut out = row(&heading.iter().map(String::as_str).collect::<Vec<_>>());
+    for (r, keys) in matrix.rows.iter().enumerate() {
+        let mut fields: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
+        for (column, operation, metric) in &kinds {
+            let of = matrix.cells.get(&(r, *column)).into_iter().flatten();
+            let found = of.into_iter().find(|m| (m.operation, m.metric) == (*operation, *metric));
+            fields.push(found.map_or_else(String::new, |m| m.estimate.value.to_string()));
+        }
+        out.push_str(&row(&fields.iter().map(String::as_str).collect::<Vec<_>>()));
+    }
+    Ok(out)
+}
+
+impl<'a> Matrix<'a> {
+    fn of(run: &Run, measurements: &'a [Measurement], layout: &Layout) -> Result<Self, MatrixError> {
+        let parts = parts(&layout.cell)?;
+        let wanted: Vec<(&Measurement, Labels)> = measurements
+            .iter()
+            .filter_map(|m| Some((m, run.started.plan.step(&m.step)?)))
+            .filter(|(m, step)| parts.iter().any(|part| part.asks_for(m, step)))
+            .map(|(m, step)| (m, labels(run, m, step)))
+            .collect();
+        if wanted.is_empty() {
+            return Err(MatrixError::Empty(layout.cell.clone()));
+        }
+        check_labels(&wanted, layout)?;
+        let key = |labels: &Labels, names: &[String]| -> Vec<Value> {
+            names
+                .iter()
+                .map(|n| labels.get(n).cloned().unwrap_or(Value { order: 0.0, text: String::new() }))
+                .collect()
+        };
+        let sorted = |names: &[String]| {
+            let mut keys: Vec<Vec<Value>> = Vec::new();
+            for (_, labels) in &wanted {
+                let key = key(labels, names);
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
+            keys.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+            keys
+        };
+        let (rows, columns) = (sorted(&layout.rows), sorted(&layout.columns));
+        let mut cells: BTreeMap<(usize, usize), Vec<&Measurement>> = BTreeMap::new();
+        for (m, labels) in &wanted {
+            let at =
+                |keys: &[Vec<Value>], names: &[String]| keys.iter().position(|k| *k == key(labels, names));
+            let (Some(r), Some(c)) = (at(&rows, &layout.rows), at(&columns, &layout.columns)) else {
+                continue;
+            };
+            let cell = cells.entry((r, c)).or_default();
+            if let Some(other) = cell.iter().find(|o| (o.operation, o.metric) == (m.operation, m.metric)) {
+                return Err(ambiguous(&wanted, other, m));
+            }
+            cell.push(*m);
+        }
+        Ok(Self { rows, columns, cells, parts })
+    }
+
+    /// The figures of one cell in the order of the parts.
+    fn cell(&self, run: &Run, r: usize, c: usize, show: &dyn Fn(&Measurement) -> String) -> Cell {
+        let none = Vec::new();
+        let of = self.cells.get(&(r, c)).unwrap_or(&none);
+        if of.is_empty() {
+            return Cell::default();
+        }
+        let texts: Vec<String> = self
+            .parts
+            .iter()
+            .flat_map(|part| match part {
+                Part::Headline => of.iter().map(|m| show(m)).collect::<Vec<_>>(),
+                Part::Of(operation, metric) => {
+                    let found = of.iter().find(|m| (m.operation, m.metric) == (*operation, *metric));
+                    vec![found.map_or_else(|| "–".to_owned(), |m| show(m))]
+                }
+            })
+            .collect();
+        let only = match of.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        };
+        Cell {
+            value: only.map(|m| m.estimate.value),
+            provenance: only.map(|m| Provenance {
+                run: run.started.id.clone(),
+                target: m.target.clone(),
+                step: m.step.clone(),
+                operation: m.operation,
+                metric: m.metric,
+            }),
+            ..Cell::text(texts.join("/"))
+        }
+    }
+}
+
+impl Part {
+    fn asks_for(self, m: &Measurement, step: &Step) -> bool {
+        match self {
+            Self::Headline => headline(step, m.operation) == Some(m.metric),
+            Self::Of(operation, metric) => (operation, metric) == (m.operation, m.metric),
+        }
+    }
+}
+
+/// The parts of `write/read`, `read:lat_p99` or `headline`.
+fn parts(text: &str) -> Result<Vec<Part>, MatrixError> {
+    if text == "headline" {
+        return Ok(vec![Part::Headline]);
+    }
+    let part = |text: &str| {
+        let (operation, metric) = text.split_once(':').unwrap_or((text, "bandwidth"));
+        let operation = Operation::ALL.into_iter().find(|o| o.name() == operation)?;
+        let metric = Metric::ALL.into_iter().find(|m| m.name() == metric)?;
+        Some(Part::Of(operation, metric))
+    };
+    text.split('/').map(|text| part(text.trim()).ok_or_else(|| MatrixError::Cell(text.to_owned()))).collect()
+}
+
+/// Everything by which a measurement can be told from others.
+fn labels(run: &Run, m: &Measurement, step: &Step) -> Labels {
+    let plain = |text: String| Value { order: 0.0, text };
+    let imported: Option<&Imported> = run.completed(&m.step, &m.target).find_map(|r| r.imported.as_deref());
+    let mut labels: Labels = BTreeMap::new();
+    for (key, value) in imported.iter().flat_map(|i| &i.labels) {
+        labels.insert(key.clone(), plain(value.clone()));
+    }
+    if let Some(imported) = imported {
+        labels.insert("tool".into(), plain(imported.tool.clone()));
+    }
+    let w = &step.workload;
+    // Steps stay in the order of the plan.
+    let place = run.started.plan.steps.iter().position(|s| s.id == step.id).unwrap_or(0);
+    labels.insert("step".into(), Value { order: place as f64, text: step.title.clone() });
+    labels.insert("target".into(), plain(m.target.clone()));
+    labels.insert("operation".into(), plain(m.operation.name().replace('_', " ")));
+    labels.insert("metric".into(), plain(m.metric.name().replace('_', " ")));
+    if let Some(bytes) = w.used_blocks().first() {
+        labels.insert("bs".into(), Value { order: f64::from(*bytes), text: block(*bytes) });
+    }
+    let number = |n: u32| Value { order: f64::from(n), text: n.to_string() };
+    labels.insert("iodepth".into(), number(w.iodepth));
+    labels.insert("jobs".into(), number(w.jobs));
+    labels.insert("direct".into(), plain(if w.direct { "direct" } else { "buffered" }.into()));
+    labels.insert("rw".into(), plain(direction(step)));
+    labels
+}
+
+fn direction(step: &Step) -> String {
+    let random = if step.workload.pattern == Pattern::Sequential { "" } else { "rand" };
+    match step.workload.mix {
+        Mix::Transfer { read_percent: 100 } => format!("{random}read"),
+        Mix::Transfer { read_percent: 0 } => format!("{random}write"),
+        Mix::Transfer { .. } => format!("{random}rw"),
+        Mix::Trim => format!("{random}trim"),
+        Mix::Metadata(_) => "metadata".to_owned(),
+    }
+}
+
+fn block(bytes: u32) -> String {
+    match bytes {
+        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
+        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),
+        b => format!("{b} B"),
+    }
+}
+
+/// A score with that of each repeat.
+pub(crate) fn score(m: &Measurement) -> String {
+    let each: Vec<String> = m.values.iter().map(|(_, value)| format!("{value:.0}")).collect();
+    let all = if each.len() > 1 { format!(" ({})", each.join(", ")) } else { String::new() };
+    format!("{:.0}{all}", m.estimate.value)
+}
+
+fn check_labels(wanted: &[(&Measurement, Labels)], layout: &Layout) -> Result<(), MatrixError> {
+    let known: BTreeSet<&String> = wanted.iter().flat_map(|(_, labels)| labels.keys()).collect();
+    for label in layout.rows.iter().chain(&layout.columns) {
+        if !known.contains(label) {
+            let known = known.into_iter().cloned().collect();
+            return Err(MatrixError::Label { label: label.clone(), known });
+        }
+    }
+    Ok(())
+}
+
+fn ambiguous(wanted: &[(&Measurement, Labels)], first: &Measurement, second: &Measurement) -> MatrixError {
+    let of =
+        |m: &Measurement| wanted.iter().find(|(other, _)| std::ptr::eq(*other, m)).map(|(_, labels)| labels);
+    let mut differing = Vec::new();
+    if let (Some(a), Some(b)) = (of(first), of(second)) {
+        let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+        differing = keys.into_iter().filter(|key| a.get(*key) != b.get(*key)).cloned().collect();
+    }
+    let name = |m: &Measurement| format!("{} of {} on {}", m.operation, m.step, m.target);
+    MatrixError::Ambiguous { first: name(first), second: name(second), labels: differing }
+}
+
+fn joined(key: &[Value]) -> Cow<'static, str> {
+    let words: Vec<&str> = key.iter().map(|value| value.text.as_str()).filter(|t| !t.is_empty()).collect();
+    Cow::Owned(words.join(" "))
+}
+
+/// A rate as a plain number of millions or mebibytes per second.
+fn mega(value: f64, units: Units) -> String {
+    match units {
+        Units::Decimal => digits(value / 1e6),
+        Units::Binary => digits(value / 1_048_576.0),
+    }
+}
+
+fn shown(m: &Measurement, units: Units) -> String {
+    let value = m.estimate.value;
+    match (m.metric, m.metric.unit()) {
+        (Metric::Score, _) => score(m),
+        (_, "B/s") => display_rate(value, units),
+        (_, "1/s") => display_iops(value),
+        (_, "ns") => display_ns(value),
+        (Metric::SyncShare | Metric::Cpu, _) => display_percent(value),
+        _ => digits(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_operations_with_metrics() {
+        let write = Part::Of(Operation::Write, Metric::Bandwidth);
+        let read = Part::Of(Operation::Read, Metric::LatP99);
+        assert_eq!(parts("write/read:lat_p99"), Ok(vec![write, read]));
+        assert_eq!(parts("headline"), Ok(vec![Part::Headline]));
+        assert_eq!(parts("write/speed"), Err(MatrixError::Cell("speed".into())));
+    }
+}
