@@ -569,9 +569,11 @@ mod tests {
                     ramp_ns: 0,
                     interval_ns: 1,
                     max_errors: 1,
+                    beside: Vec::new(),
                 })
                 .to_vec(),
             rounds: Rounds::Fixed(3),
+            in_order: false,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         };

@@ -39,7 +39,7 @@ pub fn repeat_values(step: &Step, repeat: &Repeat) -> Vec<(Operation, Metric, f6
 
 /// The operation that a step's circumstances are told with: the first that it counts.
 fn primary(step: &Step) -> Option<Operation> {
-    step.workload.operations().first().copied()
+    step.operations().first().copied()
 }
 
 fn latencies(operation: Operation, stats: &OperationStats, values: &mut Vec<(Operation, Metric, f64)>) {
@@ -120,9 +120,9 @@ pub fn measurements(run: &Run, rule: Estimator) -> Vec<Measurement> {
                     values.entry((operation, metric)).or_default().push((repeat.started.round, value));
                 }
             }
-            let mut operations = step.workload.operations();
+            let mut operations = step.operations();
             // What a log of another version counts besides is shown all the same.
-            operations.extend(Operation::ALL.into_iter().filter(|o| !step.workload.operations().contains(o)));
+            operations.extend(Operation::ALL.into_iter().filter(|o| !step.operations().contains(o)));
             for operation in operations {
                 for metric in Metric::ALL {
                     if let Some(values) = values.remove(&(operation, metric)) {
@@ -177,6 +177,7 @@ pub(crate) mod tests {
             ramp_ns: 0,
             interval_ns: 1_000_000_000,
             max_errors: 1,
+            beside: Vec::new(),
             workload,
         };
         let operation = step.workload.operations()[0];
@@ -211,6 +212,7 @@ pub(crate) mod tests {
                 suite: String::new(),
                 steps: vec![step],
                 rounds: Rounds::Fixed(3),
+                in_order: false,
                 margin_ppm: 30_000,
                 layout_limit_ns: 0,
             },
@@ -347,6 +349,7 @@ pub(crate) mod tests {
             files: 1,
             directories: 1,
             file_bytes: 0,
+            names: Names::Files,
         };
         let mut run = run(Workload { mix: Mix::Metadata(work), jobs: 2, ..workload() });
         for repeat in &mut run.repeats {

@@ -24,6 +24,7 @@ mod run;
 pub mod selftest;
 mod slots;
 mod stamps;
+mod steady;
 mod verify;
 mod worker;
 

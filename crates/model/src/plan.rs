@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineChoice, Mix, Workload};
+use crate::{EngineChoice, Mix, Operation, Workload};
 
 /// A run, decided in every detail but the places and the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,10 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// How often each step is repeated.
     pub rounds: Rounds,
+    /// The steps of a round follow each other in their order, because one prepares what the next finds. Otherwise
+    /// their order is drawn anew for each round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_order: bool,
     /// Targets whose ratio lies from 1/(1 + margin) to 1 + margin are the same; in parts per million.
     #[serde(default = "usual_margin")]
     pub margin_ppm: u32,
@@ -78,9 +82,27 @@ pub struct Step {
     pub interval_ns: u64,
     /// Errors after which a repeat is given up. The first one by default.
     pub max_errors: u64,
+    /// What runs at the same time, each with its own engine, data and end. The figures of the step are those of all
+    /// together, and so are its title, ramp and intervals; `beside` is empty in these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Step>,
 }
 
 impl Step {
+    /// The step itself and what runs beside it.
+    pub fn parts(&self) -> impl Iterator<Item = &Step> {
+        std::iter::once(self).chain(&self.beside)
+    }
+
+    /// The operations that the step counts, those beside it included, in the order in which they are shown.
+    pub fn operations(&self) -> Vec<Operation> {
+        let own = self.workload.operations();
+        let others = self.beside.iter().flat_map(|step| step.workload.operations());
+        let more: Vec<Operation> = others.filter(|o| !own.contains(o)).collect();
+        let more = Operation::ALL.into_iter().filter(|o| more.contains(o));
+        own.iter().copied().chain(more).collect()
+    }
+
     /// True if each block of the data can be worked on only once: the first write to a new file allocates,
     /// the first trim gives back. Then a repeat ends, at the latest, when all data are used up.
     pub fn uses_data_up(&self) -> bool {
@@ -96,6 +118,8 @@ pub enum Preparation {
     Written,
     /// New, empty files for each repeat, so that writes allocate.
     Fresh,
+    /// New files for each repeat whose space is reserved, so that the first write of each block only takes it over.
+    Reserved,
 }
 
 /// When a repeat ends: at whichever is reached first.

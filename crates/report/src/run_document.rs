@@ -133,18 +133,19 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
         }
         None => "no end: the run was killed or is under way".to_owned(),
     };
+    let order = if run.started.plan.in_order { "the order of the suite" } else { "random order" };
     let method = analysis.measurements.first().map_or("no figures", |m| m.method);
     let verdicts =
         if run.started.targets.len() > 1 { "; undecided, +n: about n more rounds would decide" } else { "" };
     format!(
-        "{from}{rounds}{planned} round{plural} in random order, {ended}; {method}{verdicts}; seed {}; Lodestone {}",
+        "{from}{rounds}{planned} round{plural} in {order}, {ended}; {method}{verdicts}; seed {}; Lodestone {}",
         run.started.seed, run.started.version
     )
 }
 
 /// The operations of a step that have rows of their own.
 fn rows_of(step: &Step) -> Vec<Operation> {
-    step.workload.operations().into_iter().filter(|o| headline(step, *o).is_some()).collect()
+    step.operations().into_iter().filter(|o| headline(step, *o).is_some()).collect()
 }
 
 /// What one table is made from.
@@ -277,7 +278,7 @@ impl StepTable<'_> {
             .and_then(|m| m.estimate.relative_half_width())
             .map_or_else(Cell::default, |share| Cell::text(display_percent(share)).tone(Tone::Dim));
         let spread = two_modes.unwrap_or(spread);
-        let primary = self.step.workload.operations().first().copied().unwrap_or(operation);
+        let primary = self.step.operations().first().copied().unwrap_or(operation);
         let moved = if operation == Operation::DurableWrite { Operation::Write } else { operation };
         vec![
             bandwidth,

@@ -403,6 +403,9 @@ fn dry_step(plan: &Plan, step: &Step, settings: &[Setting]) -> String {
         Place::Nowhere => None,
     });
     text.push_str(&format!("    {}\n", set.collect::<Vec<_>>().join(", ")));
+    for other in &step.beside {
+        text.push_str(&format!("    beside it: {}  {}\n", other.id, other.title));
+    }
     if !step.workload.is_metadata() {
         let size = step.workload.files.size_bytes.map_or_else(
             || format!("up to 1 GiB, as much as can be written in {}", ShortDuration(plan.layout_limit_ns)),

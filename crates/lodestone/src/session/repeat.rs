@@ -52,8 +52,15 @@ fn on_place(
     let target = &state.target;
     let direct = step.workload.direct && target.direct;
     let workload = effective(&step.workload, direct);
-    let opened = open(session, step, state, &workload, direct);
-    let size_bytes = opened.as_ref().ok().and_then(|o| o.set.get()).map_or(0, |s| s.bytes);
+    let opened = open(session, step, state, &workload, direct).and_then(|opened| {
+        let others = step.beside.iter().map(|other| {
+            let direct = other.workload.direct && target.direct;
+            let workload = effective(&other.workload, direct);
+            open(session, other, state, &workload, direct).map(|opened| (other, workload, opened))
+        });
+        Ok((opened, others.collect::<std::io::Result<Vec<_>>>()?))
+    });
+    let size_bytes = opened.as_ref().ok().and_then(|(o, _)| o.set.get()).map_or(0, |s| s.bytes);
     let repeat = session.recorder.run().repeats.len() as u32;
     let numbers = [session.seed.to_le_bytes(), u64::from(repeat).to_le_bytes()].concat();
     let seed = XxHash3_64::oneshot(&numbers) & SEED_MASK;
@@ -70,12 +77,28 @@ fn on_place(
         seed,
     }));
     let (finished, hung) = match opened {
-        Ok(opened) => {
+        Ok((opened, others)) => {
+            let (mut beside, mut kept) = (Vec::new(), Vec::new());
+            for (number, (other, workload, opened)) in others.into_iter().enumerate() {
+                let Opened { set, place, private, unsettled } = opened;
+                let bytes = set.get().map_or(0, |s| s.bytes);
+                let _ = cache_state(&place, &workload, workload.direct, set.get());
+                let seed = (seed + 1 + number as u64) & SEED_MASK;
+                let engine = engine_for(session, other);
+                let task = task(other, &workload, engine, repeat, seed, place);
+                beside.push(Task { stop: stop(other, bytes), ..task });
+                kept.push((set, private, unsettled));
+            }
             let task = |place| Task {
                 stop: stop(step, size_bytes),
+                beside,
                 ..task(step, &workload, engine, repeat, seed, place)
             };
-            measured(session, step, state, opened, task)?
+            let measured = measured(session, step, state, opened, task)?;
+            if measured.1 {
+                std::mem::forget(kept);
+            }
+            measured
         }
         Err(source) => {
             let errno = storage_errno(&target.name, source)?;
@@ -252,6 +275,7 @@ fn task(step: &Step, workload: &Workload, engine: EngineKind, repeat: u32, seed:
         place,
         compare_stamps: false,
         sim: None,
+        beside: Vec::new(),
     }
 }
 
