@@ -134,4 +134,7 @@ pub struct Stop {
     /// Operations started by all jobs together, the ramp included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
+    /// Times that each job has moved as many bytes as its part of the data has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u32>,
 }

@@ -36,11 +36,12 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
     if draft.rate_iops.is_some() && draft.rate_bytes.is_some() {
         found.push(fatal(&["rate_iops", "rate"], "both rate_iops and rate are set", "keep one of them"));
     }
-    if draft.runtime_ns.is_none() && draft.io_size.is_none() && draft.operations.is_none() {
+    let ends = draft.io_size.is_some() || draft.operations.is_some() || draft.loops.is_some();
+    if draft.runtime_ns.is_none() && !ends {
         found.push(fatal(
-            &["runtime", "io_size", "ops"],
+            &["runtime", "io_size", "ops", "loops"],
             "nothing ends a repeat",
-            "set runtime, io_size or ops",
+            "set runtime, io_size, ops or loops",
         ));
     }
     if draft.runtime_ns == Some(0) {
@@ -303,13 +304,22 @@ fn verify_misfits(step: &Step, found: &mut Vec<Contradiction>) {
         ),
         (
             &["regions", "jobs", "verify"],
-            w.jobs > 1 && w.regions == Regions::Shared,
+            w.jobs > 1 && regions_overlap(w.regions),
             "verify needs jobs with regions of their own",
         ),
         (&["prepare", "verify"], step.prepare != Preparation::Written, "verify needs written files"),
     ];
     let wrong = checks.into_iter().filter(|(_, wrong, _)| *wrong);
     found.extend(wrong.map(|(keys, _, what)| fatal(keys, what, HELP)));
+}
+
+/// True if two jobs may work on the same blocks.
+fn regions_overlap(regions: Regions) -> bool {
+    match regions {
+        Regions::Shared => true,
+        Regions::Disjoint => false,
+        Regions::Spaced { increment_bytes, len_bytes, .. } => len_bytes == 0 || len_bytes > increment_bytes,
+    }
 }
 
 /// Why a step by itself cannot be run on a target; `None` if it can.

@@ -98,6 +98,7 @@ pub(crate) struct Draft {
     pub steady: Option<SteadyRule>,
     pub latency_target: Option<LatencyTarget>,
     pub sync_all_files: bool,
+    pub loops: Option<u32>,
 }
 
 impl Default for Draft {
@@ -153,6 +154,7 @@ impl Default for Draft {
             steady: None,
             latency_target: None,
             sync_all_files: false,
+            loops: None,
         }
     }
 }

@@ -144,7 +144,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "TIME",
         default: "5s",
         help: "Measured time of one repeat, after the ramp",
-        allowed: "a duration such as 1.5s or 2m, or none if io_size or ops ends the repeat",
+        allowed: "a duration such as 1.5s or 2m, or none if io_size, ops or loops ends the repeat",
         set: |d, v| put(&mut d.runtime_ns, or_word("none", v, parse_duration_ns)),
     },
     OptionSpec {
@@ -170,6 +170,14 @@ pub static OPTIONS: &[OptionSpec] = &[
         help: "Operations after which a repeat ends, all jobs together",
         allowed: "a count, or none",
         set: |d, v| put(&mut d.operations, or_word("none", v, |v| number(v, 1, u64::MAX))),
+    },
+    OptionSpec {
+        key: "loops",
+        value: "N",
+        default: "none",
+        help: "Passes over its part of the data after which a job ends",
+        allowed: "1 to 1000000, or none",
+        set: |d, v| put(&mut d.loops, or_word("none", v, |v| number(v, 1, 1_000_000))),
     },
     OptionSpec {
         key: "start_delay",

@@ -27,6 +27,8 @@ pub struct StepSpec {
     pub id: String,
     /// Its title, if it has one of its own.
     pub title: Option<String>,
+    /// What stands before the title that says what it does, if it has none of its own.
+    pub label: Option<String>,
     /// What it sets.
     pub settings: Vec<Setting>,
     /// What it sweeps: for each option the values that it takes in turn.
@@ -206,7 +208,7 @@ fn step(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Option<Ste
     let sweep = table.get("sweep").map(|value| sweep(value, problems)).unwrap_or_default();
     let beside = table.get("beside").map(|value| beside(value, problems)).unwrap_or_default();
     let settings = settings(table, &["id", "title", "sweep", "beside"], problems);
-    Some(StepSpec { id, title, settings, sweep, beside, place })
+    Some(StepSpec { id, title, label: None, settings, sweep, beside, place })
 }
 
 /// What a step names as running at the same time.

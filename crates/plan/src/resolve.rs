@@ -263,7 +263,10 @@ fn step(
     let mut found = contradictions(&draft);
     let mut step = finish(draft, id.clone());
     step.beside = others;
-    step.title = own_title.unwrap_or_else(|| title(&step));
+    step.title = own_title.unwrap_or_else(|| match &spec.label {
+        Some(label) => format!("{label}: {}", title(&step)),
+        None => title(&step),
+    });
     let engine = match step.engine {
         EngineChoice::Auto => facts.engines.first(),
         EngineChoice::Only(kind) => facts.engines.iter().find(|e| e.kind == kind),
@@ -422,7 +425,12 @@ fn finish(draft: Draft, id: String) -> Step {
         prepare: draft.prepare,
         workload,
         engine: draft.engine,
-        stop: Stop { time_ns: draft.runtime_ns, bytes: draft.io_size, operations: draft.operations },
+        stop: Stop {
+            time_ns: draft.runtime_ns,
+            bytes: draft.io_size,
+            operations: draft.operations,
+            passes: draft.loops,
+        },
         ramp_ns: draft.ramp_ns,
         interval_ns: draft.interval_ns,
         max_errors: draft.max_errors,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-use model::Capabilities;
+use model::{Capabilities, EngineKind};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -119,6 +119,16 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry { capabilities: psync::CAPABILITIES, probe: psync::probe },
     EngineEntry { capabilities: mmap::CAPABILITIES, probe: mmap::probe },
 ];
+
+/// The engine that touches no storage; it works where io_uring does.
+pub static NOOP: Capabilities = Capabilities {
+    kind: EngineKind::Noop,
+    synchronous: false,
+    buffered_only: false,
+    trim: false,
+    max_iodepth: 32_768,
+    summary: "io_uring requests that do nothing: what the generator itself costs",
+};
 
 fn raw_fds(files: &[File]) -> Vec<RawFd> {
     files.iter().map(AsRawFd::as_raw_fd).collect()

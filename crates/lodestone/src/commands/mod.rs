@@ -1,6 +1,7 @@
 //! The commands, each in a module: resolve what the arguments name, act, print.
 
 pub mod clean;
+mod fio;
 pub mod generated;
 mod problems;
 pub mod results;

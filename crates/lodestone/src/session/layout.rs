@@ -198,7 +198,7 @@ impl Session<'_> {
         };
         let task = Task {
             repeat: 0,
-            stop: Stop { time_ns: limit_ns, bytes: Some(bytes), operations: None },
+            stop: Stop { time_ns: limit_ns, bytes: Some(bytes), ..Stop::default() },
             workload,
             engine: self.best_engine,
             ramp_ns: 0,

@@ -9,8 +9,8 @@ use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{difference, snapshot};
 use model::{
     BlockSizes, CacheState, CacheUse, CpuTime, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck,
-    Mix, Operation, Pace, Pattern, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Severity,
-    Step, Stop, SyncRule, Target, Workload,
+    Mix, Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted,
+    Severity, Step, Stop, SyncRule, Target, Workload,
 };
 use twox_hash::XxHash3_64;
 
@@ -203,7 +203,24 @@ fn measured(
 /// When a repeat ends; where the data are used up, at the latest when they are.
 fn stop(step: &Step, size_bytes: u64) -> Stop {
     let all = step.uses_data_up().then_some(size_bytes);
-    Stop { bytes: step.stop.bytes.into_iter().chain(all).min(), ..step.stop }
+    let pass = pass_bytes(&step.workload, size_bytes);
+    let passes = step.stop.passes.map(|passes| pass.saturating_mul(u64::from(passes)));
+    Stop { bytes: step.stop.bytes.into_iter().chain(all).chain(passes).min(), ..step.stop }
+}
+
+/// Bytes of the parts of all jobs together.
+fn pass_bytes(workload: &Workload, size_bytes: u64) -> u64 {
+    let jobs = u64::from(workload.jobs);
+    match workload.regions {
+        Regions::Disjoint => size_bytes,
+        Regions::Shared => size_bytes * jobs,
+        Regions::Spaced { offset_bytes, increment_bytes, len_bytes } => (0..jobs)
+            .map(|job| {
+                let rest = size_bytes.saturating_sub(offset_bytes + job * increment_bytes);
+                if len_bytes == 0 { rest } else { rest.min(len_bytes) }
+            })
+            .sum(),
+    }
 }
 
 /// Waits until nothing more is to be written, so that one repeat's leftovers do not fall into the next;
@@ -393,5 +410,9 @@ mod tests {
         assert_eq!(bytes("rw = \"trim\"\nio_size = 5000"), Some(1000));
         assert_eq!(bytes("rw = \"write\""), None);
         assert_eq!(bytes("rw = \"write\"\nio_size = 5000"), Some(5000));
+        assert_eq!(bytes("loops = 2\njobs = 3"), Some(2000));
+        assert_eq!(bytes("loops = 2\njobs = 3\nregions = \"shared\""), Some(6000));
+        assert_eq!(bytes("loops = 1\njobs = 3\nregions = \"100:400\""), Some(900 + 500 + 100));
+        assert_eq!(bytes("loops = 1\njobs = 2\nregions = \"0:400:300\""), Some(600));
     }
 }
