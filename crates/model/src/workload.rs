@@ -72,6 +72,8 @@ impl Workload {
             Mix::Transfer { read_percent: 0 } => vec![Operation::Write],
             Mix::Transfer { .. } => vec![Operation::Read, Operation::Write],
             Mix::Trim => vec![Operation::Trim],
+            Mix::Allocate => vec![Operation::Allocate],
+            Mix::Truncate => vec![Operation::Truncate],
             Mix::Metadata(work) => work.operations.iter().map(|o| o.operation()).collect(),
         };
         if self.writes_data() {
@@ -89,7 +91,7 @@ impl Workload {
     pub fn used_blocks(&self) -> Vec<u32> {
         let directions = [
             (self.reads_data(), self.block.read),
-            (self.writes_data(), self.block.write),
+            (self.writes_data() || matches!(self.mix, Mix::Allocate | Mix::Truncate), self.block.write),
             (matches!(self.mix, Mix::Trim), self.block.trim),
         ];
         // Of a block that is drawn, only the grain of its places says where blocks begin.
@@ -114,7 +116,7 @@ impl Workload {
 
     /// True if the workload changes what is stored.
     pub fn modifies(&self) -> bool {
-        self.writes_data() || matches!(self.mix, Mix::Trim | Mix::Metadata(_))
+        self.writes_data() || matches!(self.mix, Mix::Trim | Mix::Allocate | Mix::Truncate | Mix::Metadata(_))
     }
 
     /// True if the workload works on names rather than on a data set.
@@ -134,6 +136,10 @@ pub enum Mix {
     },
     /// Discards (block device) or punched holes (file).
     Trim,
+    /// Space of a file reserved (`fallocate`), in blocks of the size of writes.
+    Allocate,
+    /// A file's length set (`ftruncate`) to where blocks of the size of writes begin.
+    Truncate,
     /// Work on many small files.
     Metadata(MetadataWork),
 }

@@ -81,7 +81,7 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
 
 /// What the rarer options contradict.
 fn special_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
-    let sequential = matches!(draft.rw, Rw::Read | Rw::Write | Rw::Mixed | Rw::Trim);
+    let sequential = !draft.rw.is_random() && draft.rw != Rw::Metadata;
     let odd_stride = draft.stride.is_some_and(|(run, skip)| {
         let fits = |bytes: u64| draft.bs.iter().all(|bs| bytes.is_multiple_of(u64::from(*bs)));
         !(fits(run) && fits(skip.unsigned_abs()))
@@ -217,6 +217,16 @@ fn engine_misfits(step: &Step, engine: &Capabilities, found: &mut Vec<Contradict
     if matches!(w.mix, Mix::Trim) && !engine.trim {
         found.push(fatal(&["engine", "rw"], format!("{} cannot trim", engine.kind), "use another engine"));
     }
+    if matches!(w.mix, Mix::Allocate | Mix::Truncate) && engine.kind == EngineKind::Mmap {
+        found.push(fatal(&["engine", "rw"], "mmap cannot change a file's space", "use another engine"));
+    }
+    if matches!(w.mix, Mix::Truncate) && step.prepare == Preparation::Written {
+        found.push(fatal(
+            &["rw", "prepare"],
+            "a truncated file would be missing what other steps read",
+            "use prepare = \"reserved\"",
+        ));
+    }
     if w.iodepth > engine.max_iodepth && engine.synchronous {
         found.push(warning(
             &["iodepth", "engine"],
@@ -338,6 +348,9 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
     }
     if w.verify && !target.writable {
         return Some("verification needs data that Lodestone itself has written".into());
+    }
+    if matches!(w.mix, Mix::Allocate | Mix::Truncate) && target.kind != TargetKind::Directory {
+        return Some("it changes the space of files of its own, which needs a directory".into());
     }
     if target.kind != TargetKind::Directory {
         if w.is_metadata() {

@@ -18,6 +18,10 @@ pub(crate) enum Rw {
     RandMixed,
     Trim,
     RandTrim,
+    Allocate,
+    RandAllocate,
+    Truncate,
+    RandTruncate,
     Metadata,
 }
 
@@ -31,11 +35,23 @@ impl Rw {
         ("randrw", Self::RandMixed),
         ("trim", Self::Trim),
         ("randtrim", Self::RandTrim),
+        ("allocate", Self::Allocate),
+        ("randallocate", Self::RandAllocate),
+        ("truncate", Self::Truncate),
+        ("randtruncate", Self::RandTruncate),
         ("metadata", Self::Metadata),
     ];
 
     pub fn is_random(self) -> bool {
-        matches!(self, Self::RandRead | Self::RandWrite | Self::RandMixed | Self::RandTrim)
+        matches!(
+            self,
+            Self::RandRead
+                | Self::RandWrite
+                | Self::RandMixed
+                | Self::RandTrim
+                | Self::RandAllocate
+                | Self::RandTruncate
+        )
     }
 }
 

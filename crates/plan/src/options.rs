@@ -48,7 +48,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "PATTERN",
         default: "randread",
         help: "What is done, and in which order over the data",
-        allowed: "read, write, rw (sequential); randread, randwrite, randrw (random); trim, randtrim; metadata",
+        allowed: "read, write, rw (sequential); randread, randwrite, randrw (random); trim, randtrim; allocate, randallocate \
+                  (fallocate), truncate, randtruncate (ftruncate); metadata",
         set: |d, v| put(&mut d.rw, word(v, Rw::WORDS)),
     },
     OptionSpec {

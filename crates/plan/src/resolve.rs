@@ -314,7 +314,9 @@ fn split(draft: &Draft) -> Option<BlockSplit> {
     let [read, write, trim] = draft.bs_split.as_ref()?;
     let (reads, writes, trims) = match draft.rw {
         Rw::Read | Rw::RandRead => (true, false, false),
-        Rw::Write | Rw::RandWrite => (false, true, false),
+        Rw::Write | Rw::RandWrite | Rw::Allocate | Rw::RandAllocate | Rw::Truncate | Rw::RandTruncate => {
+            (false, true, false)
+        }
         Rw::Mixed | Rw::RandMixed => (true, true, false),
         Rw::Trim | Rw::RandTrim => (false, false, true),
         Rw::Metadata => return None,
@@ -345,6 +347,8 @@ fn finish(draft: Draft, id: String) -> Step {
         Rw::Write | Rw::RandWrite => Mix::Transfer { read_percent: 0 },
         Rw::Mixed | Rw::RandMixed => Mix::Transfer { read_percent: draft.rwmixread },
         Rw::Trim | Rw::RandTrim => Mix::Trim,
+        Rw::Allocate | Rw::RandAllocate => Mix::Allocate,
+        Rw::Truncate | Rw::RandTruncate => Mix::Truncate,
         Rw::Metadata => Mix::Metadata(MetadataWork {
             operations: draft.metadata_ops,
             files: draft.metadata_files,

@@ -61,6 +61,8 @@ fn subject(w: &Workload, prepare: Preparation) -> String {
         Mix::Transfer { read_percent: 0 } => format!("{order} {writing}"),
         Mix::Transfer { read_percent } => format!("{order} mix {read_percent}/{}", 100 - read_percent),
         Mix::Trim => format!("{order} trim"),
+        Mix::Allocate => format!("{order} allocation"),
+        Mix::Truncate => format!("{order} truncation"),
         Mix::Metadata(work) if work.names == Names::Directories => "Many directories".into(),
         Mix::Metadata(_) => "Many small files".into(),
     }
@@ -74,6 +76,7 @@ fn block(w: &Workload) -> String {
     }
     match (&w.mix, w.block) {
         (Mix::Trim, b) => ExactSize(u64::from(b.trim)).to_string(),
+        (Mix::Allocate | Mix::Truncate, b) => ExactSize(u64::from(b.write)).to_string(),
         (Mix::Transfer { read_percent: 100 }, b) => ExactSize(u64::from(b.read)).to_string(),
         (Mix::Transfer { read_percent: 0 }, b) => ExactSize(u64::from(b.write)).to_string(),
         (_, b) if b.read == b.write => ExactSize(u64::from(b.read)).to_string(),

@@ -23,7 +23,7 @@ fn facts() -> Facts {
 
 fn around() -> fio::Surroundings {
     fio::Surroundings {
-        environment: vec![("FIO_BS".into(), "4k".into())],
+        environment: vec![("FIO_BS".into(), "4k".into()), ("SECONDS_EACH".into(), "1s".into())],
         page_bytes: 4096,
         memory_bytes: 64 << 30,
         processors: 4,
@@ -223,6 +223,92 @@ fn jobs_say_where_they_want_to_work() {
     assert_eq!(places("[a]\nfilename=/dev/sdb\n"), ["/dev/sdb"]);
     assert_eq!(places("[a]\nfilename=/tmp/x/file\n[b]\ndirectory=/data\n"), ["/tmp/x", "/data"]);
     assert_eq!(places("[a]\nsize=1m\n[b]\nsize=2m\n"), ["."]);
+}
+
+/// What becomes of each of fio's own example files, as it stands in the fixture: file, what it needs that a machine
+/// does not have of itself (or -), and `runs` or the first reason why not.
+const EXAMPLES: &str = include_str!("../../../fixtures/fio/examples.tsv");
+
+fn example_rows() -> Vec<[&'static str; 3]> {
+    let rows = EXAMPLES.lines().filter(|line| !line.starts_with('#'));
+    rows.map(|line| {
+        let mut cells = line.split('\t');
+        std::array::from_fn(|_| cells.next().unwrap_or_else(|| panic!("three columns: {line}")))
+    })
+    .collect()
+}
+
+/// What becomes of an example whose text is given.
+fn verdict(text: &str) -> String {
+    let (told, plan) = read(text, &around());
+    if plan.is_some() {
+        return "runs".into();
+    }
+    let first = told.iter().find(|line| line.contains("Error"));
+    first.and_then(|line| line.split_once("Error: ")).map_or("refused".into(), |(_, why)| why.to_owned())
+}
+
+#[test]
+fn four_of_five_examples_of_fio_that_need_nothing_special_run() {
+    let ordinary: Vec<[&str; 3]> = example_rows().into_iter().filter(|[_, needs, _]| *needs == "-").collect();
+    let run = ordinary.iter().filter(|[.., verdict]| *verdict == "runs").count();
+    assert!(run * 5 >= ordinary.len() * 4, "{run} of {}", ordinary.len());
+}
+
+/// Needs fio's own examples, which are not part of this project: LODESTONE_FIO_EXAMPLES names their directory.
+/// With LODESTONE_FIO_UPDATE set as well, the fixture is written anew.
+#[test]
+fn what_becomes_of_fios_examples_is_what_the_documentation_says() {
+    let Some(directory) = std::env::var_os("LODESTONE_FIO_EXAMPLES").map(std::path::PathBuf::from) else {
+        eprintln!("NOT TESTED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples");
+        return;
+    };
+    let mut found = Vec::new();
+    for [file, needs, _] in example_rows() {
+        let text = std::fs::read_to_string(directory.join(file)).unwrap();
+        found.push([file.to_owned(), needs.to_owned(), verdict(&text)].join("\t"));
+    }
+    let listed =
+        std::fs::read_dir(&directory).unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    for file in listed.filter(|file| file.ends_with(".fio")) {
+        assert!(example_rows().iter().any(|[known, ..]| *known == file), "{file} is not in the fixture");
+    }
+    if std::env::var_os("LODESTONE_FIO_UPDATE").is_some() {
+        let comment = EXAMPLES.lines().filter(|line| line.starts_with('#')).map(str::to_owned);
+        let text: Vec<String> = comment.chain(found).collect();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/examples.tsv");
+        std::fs::write(path, text.join("\n") + "\n").unwrap();
+        return;
+    }
+    let expected: Vec<String> = example_rows().iter().map(|row| row.join("\t")).collect();
+    assert_eq!(found, expected);
+}
+
+/// Small job files of our own, each with what it becomes.
+#[test]
+fn the_job_files_of_the_fixtures_become_what_they_say() {
+    let files = [
+        ("four-corners", include_str!("../../../fixtures/fio/four-corners.fio")),
+        ("mixed-group", include_str!("../../../fixtures/fio/mixed-group.fio")),
+        ("verify", include_str!("../../../fixtures/fio/verify.fio")),
+    ];
+    for (name, text) in files {
+        let plan = plan_of(text);
+        let lines = plan.steps.iter().flat_map(|step| {
+            step.parts().enumerate().map(|(n, part)| {
+                format!("{}{} | {}", if n > 0 { "  beside: " } else { "" }, part.id, part.title)
+            })
+        });
+        insta::assert_snapshot!(name, lines.collect::<Vec<_>>().join("\n"));
+    }
+}
+
+proptest::proptest! {
+    /// Whatever stands in a file, reading it ends, and without a panic.
+    #[test]
+    fn no_text_is_too_much(text in "(\\[[a-z]{0,6}\\]|[a-z_]{1,10}=[-0-9a-z:/,%.$({})]{0,12}|[ -~]{0,20}|\n){0,24}") {
+        let _ = read(&text, &around());
+    }
 }
 
 #[test]

@@ -111,6 +111,8 @@ impl Draws {
             }
             Mix::Transfer { .. } => direction(Verb::Read, workload.block.read, |split| &split.read),
             Mix::Trim => direction(Verb::Trim, workload.block.trim, |split| &split.trim),
+            Mix::Allocate => direction(Verb::Allocate, workload.block.write, |split| &split.write),
+            Mix::Truncate => direction(Verb::Truncate, workload.block.write, |split| &split.write),
             Mix::Metadata(_) => unreachable!("metadata work has a driver of its own"),
         };
         let mixed_with = match workload.mix {

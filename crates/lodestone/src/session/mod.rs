@@ -237,7 +237,7 @@ impl Session<'_> {
             self.seen.record(&self.plan.steps[step], last);
         }
         let state = &mut self.places[place];
-        for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim)) {
+        for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
             let key = kept(part);
             for set in state.sets.iter_mut().filter(|set| Some(set.wanted.key) == key) {
                 set.has_holes = true;

@@ -143,6 +143,18 @@ fn direction(writer: &mut Writer<'_>) {
             "read"
         }
     };
+    let word = match (writer.job.engine(), word) {
+        ("falloc", "write") => "allocate",
+        ("falloc", "randwrite") => "randallocate",
+        ("falloc", "trim" | "randtrim") => word,
+        ("ftruncate", "write") => "truncate",
+        ("ftruncate", "randwrite") => "randtruncate",
+        ("falloc" | "ftruncate", other) => {
+            writer.refuse("ioengine", format!("what {other} does there is not done here"));
+            word
+        }
+        _ => word,
+    };
     writer.set("rw", word, "rw");
     let leap = writer.job.value("rw").and_then(|text| text.split_once(':')).map(|(_, leap)| leap.to_owned());
     if let Some(leap) = leap {
@@ -232,12 +244,13 @@ fn engine(writer: &mut Writer<'_>) {
         "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => "psync",
         "mmap" => "mmap",
         "null" => "noop",
+        "falloc" | "ftruncate" => "psync",
         other => {
             let why = match other {
                 "posixaio" | "solarisaio" | "windowsaio" => "use io_uring or libaio",
                 "net" | "netsplice" | "rdma" => "a network is no storage",
                 "cpuio" | "exec" => "it does not touch storage",
-                "falloc" | "ftruncate" | "e4defrag" => "it moves no data",
+                "e4defrag" => "it moves no data of the user's",
                 "page_fault" | "guasi" | "splice" => "Lodestone does not have that engine",
                 "sg" | "io_uring_cmd" => "commands that bypass the block layer are not there",
                 _ => "Lodestone does not have that engine, or it needs a library of its own",
@@ -420,6 +433,10 @@ fn preparation(writer: &mut Writer<'_>, group: &[Job], made: bool, around: &Surr
         || overwrites
         || around.target_bytes.is_some()
         || matches!(job.engine(), "mmap" | "null");
+    if job.engine() == "ftruncate" && around.target_bytes.is_none() {
+        writer.set("prepare", "reserved", "ioengine");
+        return;
+    }
     if must_be_written {
         writer.set("prepare", "written", "overwrite");
         return;

@@ -189,7 +189,7 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     .or("fill_fs"),
     honoured(
         "ioengine",
-        "io_uring, libaio, mmap; sync, psync, vsync, pvsync, pvsync2 are `psync`; null is `noop`; the engines for files and directories are `rw = metadata`",
+        "io_uring, libaio, mmap; sync, psync, vsync, pvsync, pvsync2 are `psync`; null is `noop`; falloc and ftruncate are `rw = allocate` and `rw = truncate`; the engines for files and directories are `rw = metadata`",
     ),
     honoured("iodepth", "`iodepth`"),
     ignored("iodepth_batch", "how requests are handed over is the driver's concern")
