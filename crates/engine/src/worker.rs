@@ -8,6 +8,7 @@ mod alike;
 mod draws;
 mod one_by_one;
 mod pauses;
+mod syncs;
 
 use std::fs::File;
 use std::io;
@@ -469,28 +470,6 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
     }
 
-    fn sync_at_end(
-        &mut self,
-        mut now: u64,
-        timeline: &mut Timeline,
-        sink: &mut impl IntervalSink,
-    ) -> io::Result<u64> {
-        self.sync = SyncState::Draining;
-        while self.sync != SyncState::Idle && self.failure.is_none() && !self.gives_up(now, timeline) {
-            if self.in_flight == 0 {
-                self.push_syncs();
-            }
-            self.submit(timeline)?;
-            if self.in_flight > 0 {
-                self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
-            }
-            now = self.clock.now();
-            timeline.roll(now, self.in_flight, sink);
-            self.complete(now, timeline);
-        }
-        Ok(now)
-    }
-
     #[inline]
     fn limits_left(&self) -> bool {
         self.operations_left > 0 && self.bytes_left > 0
@@ -565,27 +544,6 @@ impl<'a, E: Engine> Worker<'a, E> {
         true
     }
 
-    /// Begins a sync if it is due after an operation.
-    #[inline]
-    fn note_due_sync(&mut self, verb: Verb, every: u32) {
-        let all_files = self.spec.workload.special.sync_all_files;
-        if verb != Verb::Write && !all_files {
-            return;
-        }
-        self.writes_since_sync += 1;
-        if self.writes_since_sync < every {
-            return;
-        }
-        if !all_files {
-            self.sync = SyncState::Draining;
-        } else if self.dirty.contains(&true) {
-            self.dirty.fill(true);
-            self.sync = SyncState::Draining;
-        } else {
-            self.writes_since_sync = 0;
-        }
-    }
-
     /// File and offset in it of a byte of the data set.
     #[inline]
     fn place(&self, offset: u64) -> (u32, u64) {
@@ -620,27 +578,6 @@ impl<'a, E: Engine> Worker<'a, E> {
                 buffer
             }
             _ => std::ptr::null_mut(),
-        }
-    }
-
-    /// Puts a sync of every written file into the batch, as far as there are slots.
-    fn push_syncs(&mut self) {
-        let verb = if self.spec.workload.sync.data_only { Verb::Fdatasync } else { Verb::Fsync };
-        let mut count = 0;
-        for file in 0..self.dirty.len() {
-            if !self.slots.any_free() {
-                break;
-            }
-            if std::mem::take(&mut self.dirty[file]) {
-                let slot = self.slots.take(verb, 0, 0, 0);
-                let buffer = std::ptr::null_mut();
-                self.batch.push(Request { slot, verb, file: file as u32, offset: 0, len: 0, buffer });
-                count += 1;
-            }
-        }
-        self.sync = if count == 0 { SyncState::Idle } else { SyncState::Syncing(count) };
-        if count == 0 {
-            self.writes_since_sync = 0;
         }
     }
 
@@ -877,30 +814,6 @@ impl<'a, E: Engine> Worker<'a, E> {
         // SAFETY: the kernel has filled the slot's read buffer with `bytes` bytes.
         let block = unsafe { std::slice::from_raw_parts(self.buffers.read(slot as usize), bytes as usize) };
         self.integrity.record(offset, generations.check(block, offset, generation));
-    }
-
-    /// A sync has ended; with the last one, all writes before it are durable.
-    fn synced(&mut self, now: u64, timeline: &mut Timeline) {
-        if let SyncState::Syncing(count) = self.sync {
-            self.sync = SyncState::Syncing(count - 1);
-        }
-        if self.sync != SyncState::Syncing(0) {
-            return;
-        }
-        if self.dirty.iter().any(|dirty| *dirty) {
-            self.sync = SyncState::Draining;
-            return;
-        }
-        if self.spec.workload.sync.every > 0 {
-            let recorder = timeline.current.of(Kind::DurableWrite);
-            for (intended, bytes) in self.uncovered.drain(..) {
-                recorder.count += 1;
-                recorder.bytes += bytes;
-                recorder.lat.record(now - intended);
-            }
-        }
-        self.sync = SyncState::Idle;
-        self.writes_since_sync = 0;
     }
 
     #[cold]

@@ -338,11 +338,9 @@ fn mean_size(shares: Option<&Vec<SizeShare>>, bytes: u32) -> f64 {
     }
 }
 
-/// Puts a draft's options together.
-fn finish(draft: Draft, id: String) -> Step {
-    let direct = draft.direct.unwrap_or(draft.engine != EngineChoice::Only(EngineKind::Mmap));
-    let split = split(&draft);
-    let mix = match draft.rw {
+/// Which operations a draft asks for.
+fn mix(draft: &Draft) -> Mix {
+    match draft.rw {
         Rw::Read | Rw::RandRead => Mix::Transfer { read_percent: 100 },
         Rw::Write | Rw::RandWrite => Mix::Transfer { read_percent: 0 },
         Rw::Mixed | Rw::RandMixed => Mix::Transfer { read_percent: draft.rwmixread },
@@ -350,15 +348,45 @@ fn finish(draft: Draft, id: String) -> Step {
         Rw::Allocate | Rw::RandAllocate => Mix::Allocate,
         Rw::Truncate | Rw::RandTruncate => Mix::Truncate,
         Rw::Metadata => Mix::Metadata(MetadataWork {
-            operations: draft.metadata_ops,
+            operations: draft.metadata_ops.clone(),
             files: draft.metadata_files,
             directories: draft.metadata_dirs,
             file_bytes: draft.file_size,
             names: draft.names,
         }),
+    }
+}
+
+/// When operations start. A rate in bytes becomes one of operations by the mean block.
+fn pace(draft: &Draft, [read, write, trim]: [u32; 3], split: Option<&BlockSplit>) -> Pace {
+    let reads = match draft.rw {
+        Rw::Read | Rw::RandRead => 1.0,
+        Rw::Mixed | Rw::RandMixed => f64::from(draft.rwmixread) / 100.0,
+        _ => 0.0,
     };
+    let mean_block = match draft.rw {
+        Rw::Trim | Rw::RandTrim => mean_size(split.map(|s| &s.trim), trim),
+        _ => {
+            let read = mean_size(split.map(|s| &s.read), read);
+            let write = mean_size(split.map(|s| &s.write), write);
+            reads * read + (1.0 - reads) * write
+        }
+    };
+    let per_second = draft.rate_iops.or(draft.rate_bytes.map(|rate| rate / mean_block));
+    match (per_second, draft.rate_process) {
+        (None, _) => Pace::Closed,
+        (Some(per_second), RateProcess::Fixed) => Pace::Fixed { per_second },
+        (Some(per_second), RateProcess::Poisson) => Pace::Poisson { per_second },
+    }
+}
+
+/// Puts a draft's options together.
+fn finish(draft: Draft, id: String) -> Step {
+    let direct = draft.direct.unwrap_or(draft.engine != EngineChoice::Only(EngineKind::Mmap));
+    let split = split(&draft);
+    let mix = mix(&draft);
     let pattern = if draft.rw.is_random() {
-        Pattern::Random { distribution: draft.distribution, repeats: draft.norandommap }
+        Pattern::Random { distribution: draft.distribution.clone(), repeats: draft.norandommap }
     } else if let Some((run_bytes, skip_bytes)) = draft.stride {
         Pattern::Strided { run_bytes, skip_bytes }
     } else {
@@ -373,25 +401,7 @@ fn finish(draft: Draft, id: String) -> Step {
             largest(&split.trim, draft.bs[2]),
         ],
     };
-    let reads = match draft.rw {
-        Rw::Read | Rw::RandRead => 1.0,
-        Rw::Mixed | Rw::RandMixed => f64::from(draft.rwmixread) / 100.0,
-        _ => 0.0,
-    };
-    let mean_block = match draft.rw {
-        Rw::Trim | Rw::RandTrim => mean_size(split.as_ref().map(|s| &s.trim), trim),
-        _ => {
-            let read = mean_size(split.as_ref().map(|s| &s.read), read);
-            let write = mean_size(split.as_ref().map(|s| &s.write), write);
-            reads * read + (1.0 - reads) * write
-        }
-    };
-    let per_second = draft.rate_iops.or(draft.rate_bytes.map(|rate| rate / mean_block));
-    let pace = match (per_second, draft.rate_process) {
-        (None, _) => Pace::Closed,
-        (Some(per_second), RateProcess::Fixed) => Pace::Fixed { per_second },
-        (Some(per_second), RateProcess::Poisson) => Pace::Poisson { per_second },
-    };
+    let pace = pace(&draft, [read, write, trim], split.as_ref());
     let workload = Workload {
         mix,
         pattern,
