@@ -115,6 +115,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l units -d 'Po
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Write the result as JSON to the standard output, and nothing else'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l all-findings -d 'Show all findings, not only those of most weight'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s q -l quiet -d 'No progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -163,6 +164,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l telemetry -d 'Show what the machine did meanwhile instead of the result, step by step'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l all-findings -d 'Show all findings, not only those of most weight'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l margin -d 'Targets that are less apart than this count as the same [default: as in the first run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l baseline -d 'What the others are compared with, as RUN:TARGET [default: the first target of the first run]' -r

@@ -104,11 +104,12 @@ fn fio_jobs() -> String {
 fn findings() -> String {
     let mut text = format!("# Findings\n\n{NOTICE}");
     text.push_str(
-        "Each rule is a pure function over the run log (`crates/analyse/src/findings.rs`), with a table of cases in \
-         which it must speak and must not. The most important come first.\n\n| rule | speaks when |\n| :-- | :-- |\n",
+        "Each rule is a pure function over the run log (`crates/analyse/src/findings/`), with a table of cases in \
+         which it must speak and must not. They are told by severity, then by how much they change the answer, then in \
+         this order.\n\n| rule | speaks when | what to do |\n| :-- | :-- | :-- |\n",
     );
     for rule in analyse::RULES {
-        text.push_str(&format!("| `{}` | {} |\n", rule.name, rule.speaks_when));
+        text.push_str(&format!("| `{}` | {} | {} |\n", rule.name, rule.speaks_when, rule.advice));
     }
     text
 }

@@ -83,7 +83,7 @@ pub fn by_hour(runs: &[RunAt]) -> ByHour {
 }
 
 /// The hours of several steps of the same runs, judged together by Holm's procedure.
-pub fn by_hour_of_steps(steps: &[Vec<RunAt>]) -> Vec<ByHour> {
+fn by_hour_of_steps(steps: &[Vec<RunAt>]) -> Vec<ByHour> {
     let designs: Vec<Design> = steps.iter().map(|runs| Design::new(runs)).collect();
     let mut found: Vec<ByHour> = designs.iter().map(Design::unjudged).collect();
     let mut order: Vec<usize> = (0..found.len()).collect();

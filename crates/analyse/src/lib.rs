@@ -6,9 +6,11 @@
 //! * One value per repeat: operations within a repeat depend on each other and are never the basis of
 //!   an interval.
 
+mod change;
 mod compare;
 mod findings;
 mod hours;
+mod kinds;
 mod measure;
 mod repeats;
 mod sequential;
@@ -19,18 +21,18 @@ mod telemetry;
 mod transient;
 
 pub use compare::{Pairing, Series, Summary, compare, headline, summarise};
-pub use findings::{RULES, Rule, findings, headline_looks};
-pub use hours::{
-    ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, by_hour_of_steps, runs_by_hour,
-};
-pub use measure::{device_ratio, measurements, repeat_values};
-pub use repeats::{CHANCE, Look, Modes, RELEVANT, Trend, look, looks, modes, outlier_p, trend};
-pub use stats::{Estimator, METHOD_LARGEST, mean_with_t_interval};
-pub use steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, SteadyState, steady_state};
+pub use findings::{RULES, Rule};
+pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
+pub use measure::{measurements, repeat_values};
+pub use repeats::{CHANCE, Look, Modes, Trend, look, looks};
+pub use stats::{Estimator, mean_with_t_interval};
+pub use steady::{SteadyState, steady_state};
 pub use stopping::{Aims, settled};
 pub use telemetry::{StepTelemetry, TelemetryFigure, telemetry};
 pub use transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
+use findings::{Seen, findings};
+use measure::{Counts, measurements_of};
 use model::{Comparison, Finding, Measurement, Run};
 
 /// Everything that can be said about one run.
@@ -50,15 +52,17 @@ pub struct Analysis {
 
 /// Analyses a run, with its targets compared to the one called `baseline` and the repeats put together by `rule`.
 pub fn analyse(run: &Run, baseline: &str, rule: Estimator) -> Analysis {
-    let measurements = measurements(run, rule);
+    let counts = Counts::of(run);
+    let measurements = measurements_of(run, rule, &counts);
     let series = Series::of_run(run, &measurements);
     let plan = &run.started.plan;
     let pairing = Pairing::within(plan);
+    let seen = Seen::new(run, &measurements, &counts);
     Analysis {
         comparisons: compare(&series, baseline, pairing, plan.margin()),
         summaries: summarise(plan, &series, baseline, pairing),
-        looks: headline_looks(run, &measurements),
-        findings: findings(run),
+        findings: findings(&seen),
+        looks: seen.looks,
         measurements,
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Estimate, Measurement, Metric, Operation, OperationStats, Repeat, RepeatFinished, Run, Step};
+use model::{
+    Estimate, Measurement, Metric, Operation, OperationStats, Phase, Repeat, RepeatFinished, Run, Step,
+};
 
 use crate::stats::{Estimator, METHOD_LARGEST};
 
@@ -11,13 +13,84 @@ use crate::stats::{Estimator, METHOD_LARGEST};
 /// Rates are all operations or bytes over all the measured wall time, a final sync included; for
 /// metadata operations, which take turns, over the time spent in their own passes.
 pub fn repeat_values(step: &Step, repeat: &Repeat) -> Vec<(Operation, Metric, f64)> {
+    values_of(step, repeat, &RepeatCounts::of(repeat))
+}
+
+/// Everything that was counted, by operation.
+pub(crate) type Totals = BTreeMap<Operation, OperationStats>;
+
+/// What a repeat counted in all its intervals together. Merging their histograms costs more than anything else here,
+/// so it is done once.
+#[derive(Debug)]
+pub(crate) struct RepeatCounts {
+    /// In the measured window.
+    pub measured: Totals,
+    /// The ramp included; `None` where there is none.
+    with_ramp: Option<Totals>,
+}
+
+impl RepeatCounts {
+    fn of(repeat: &Repeat) -> Self {
+        let measured = repeat.measured();
+        let has_ramp = repeat.intervals.iter().any(|i| i.phase == Phase::Ramp);
+        let with_ramp = has_ramp.then(|| {
+            let mut whole = measured.clone();
+            for (operation, stats) in repeat.ramp() {
+                whole.entry(operation).or_default().merge(&stats);
+            }
+            whole
+        });
+        Self { measured, with_ramp }
+    }
+
+    /// In the whole repeat, the ramp included.
+    pub fn whole(&self) -> &Totals {
+        self.with_ramp.as_ref().unwrap_or(&self.measured)
+    }
+}
+
+/// What each repeat of a run counted, in the order of the run.
+#[derive(Debug)]
+pub(crate) struct Counts(Vec<RepeatCounts>);
+
+impl Counts {
+    /// Adds up the intervals of all repeats.
+    pub fn of(run: &Run) -> Self {
+        Self(run.repeats.iter().map(RepeatCounts::of).collect())
+    }
+
+    /// The repeats of one step on one target that ended as planned, with their counts.
+    pub fn completed<'a>(
+        &'a self,
+        run: &'a Run,
+        step: &Step,
+        target: &str,
+    ) -> impl Iterator<Item = (&'a Repeat, &'a RepeatCounts)> {
+        self.finished(run, step, target).filter(|(repeat, _)| repeat.is_complete())
+    }
+
+    /// The same with those that ended otherwise, as far as they ended.
+    pub fn finished<'a>(
+        &'a self,
+        run: &'a Run,
+        step: &Step,
+        target: &str,
+    ) -> impl Iterator<Item = (&'a Repeat, &'a RepeatCounts)> {
+        run.repeats.iter().zip(&self.0).filter(move |(repeat, _)| {
+            let started = &repeat.started;
+            repeat.finished.is_some() && started.step == step.id && started.target == target
+        })
+    }
+}
+
+fn values_of(step: &Step, repeat: &Repeat, counts: &RepeatCounts) -> Vec<(Operation, Metric, f64)> {
     let Some(finished) = &repeat.finished else { return Vec::new() };
     let window_s = finished.window_ns as f64 / 1e9;
     if window_s <= 0.0 {
         return Vec::new();
     }
     let jobs = f64::from(step.workload.jobs);
-    let measured = repeat.measured();
+    let measured = &counts.measured;
     let mut values = Vec::new();
     for (operation, stats) in measured.iter().filter(|(_, stats)| stats.count > 0) {
         let seconds = if stats.active_ns > 0 { stats.active_ns as f64 / 1e9 / jobs } else { window_s };
@@ -32,7 +105,7 @@ pub fn repeat_values(step: &Step, repeat: &Repeat) -> Vec<(Operation, Metric, f6
         values.push((Operation::Sync, Metric::SyncShare, share));
     }
     if let Some(first) = primary(step).filter(|o| measured.contains_key(o)) {
-        circumstances(first, repeat, finished, &mut values);
+        circumstances(first, repeat, finished, counts.whole(), &mut values);
     }
     values
 }
@@ -63,9 +136,9 @@ fn circumstances(
     operation: Operation,
     repeat: &Repeat,
     finished: &RepeatFinished,
+    whole: &Totals,
     values: &mut Vec<(Operation, Metric, f64)>,
 ) {
-    let whole = repeat.whole();
     let all = whole.iter().filter(|(o, _)| **o != Operation::DurableWrite);
     let operations: u64 = all.map(|(_, s)| s.count).sum();
     if let Some(share) = finished.machine.and_then(|m| m.busy_share()) {
@@ -79,7 +152,7 @@ fn circumstances(
         values.push((operation, Metric::QueueDepth, depth));
     }
     for direction in [Operation::Read, Operation::Write] {
-        if let Some(ratio) = device_ratio(&whole, finished, direction, 0) {
+        if let Some(ratio) = device_ratio(whole, finished, direction, 0) {
             values.push((direction, Metric::DeviceRatio, ratio));
         }
     }
@@ -88,8 +161,8 @@ fn circumstances(
 /// Bytes that the block devices counted in one direction, divided by the bytes that the workload moved,
 /// both over the whole repeat. `below` counts levels of block devices from the uppermost, 0; devices
 /// side by side (an array's members) add up. `None` without such a level or such operations.
-pub fn device_ratio(
-    whole: &BTreeMap<Operation, OperationStats>,
+pub(crate) fn device_ratio(
+    whole: &Totals,
     finished: &RepeatFinished,
     direction: Operation,
     below: usize,
@@ -111,12 +184,17 @@ pub fn device_ratio(
 /// Every metric of every operation of every step on every target, over the repeats that ended as
 /// planned, put together by `rule`; in the order of the plan.
 pub fn measurements(run: &Run, rule: Estimator) -> Vec<Measurement> {
+    measurements_of(run, rule, &Counts::of(run))
+}
+
+/// [`measurements`] from what was counted.
+pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Vec<Measurement> {
     let mut measurements = Vec::new();
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
             let mut values: BTreeMap<(Operation, Metric), Vec<(u32, f64)>> = BTreeMap::new();
-            for repeat in run.completed(&step.id, &target.name) {
-                for (operation, metric, value) in repeat_values(step, repeat) {
+            for (repeat, counts) in counts.completed(run, step, &target.name) {
+                for (operation, metric, value) in values_of(step, repeat, counts) {
                     values.entry((operation, metric)).or_default().push((repeat.started.round, value));
                 }
             }
@@ -323,6 +401,22 @@ pub(crate) mod tests {
         let iops =
             measurements(&run, Estimator::Mean).into_iter().find(|m| m.metric == Metric::Iops).unwrap();
         assert_eq!(iops.values, [(2, 1000.0)]);
+    }
+
+    #[test]
+    fn what_is_counted_once_is_what_each_repeat_adds_up_to() {
+        let mut run = run(workload());
+        let ramp = Interval { phase: Phase::Ramp, ..run.repeats[1].intervals[0].clone() };
+        run.repeats[1].intervals.insert(0, ramp);
+        let counts = Counts::of(&run);
+        let step = run.started.plan.steps[0].clone();
+        let all: Vec<(&Repeat, &RepeatCounts)> = counts.completed(&run, &step, "disk").collect();
+        assert_eq!(all.len(), 3);
+        for (repeat, counts) in all {
+            assert_eq!(counts.measured, repeat.measured());
+            assert_eq!(*counts.whole(), repeat.whole());
+        }
+        assert_eq!(run.repeats[1].whole()[&Operation::Read].count, 2000);
     }
 
     #[test]

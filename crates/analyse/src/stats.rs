@@ -5,7 +5,7 @@ use model::Estimate;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
 /// The rule behind a maximum.
-pub const METHOD_LARGEST: &str = "largest over repeats, no interval";
+pub(crate) const METHOD_LARGEST: &str = "largest over repeats, no interval";
 
 /// How the repeats of a measurement are put into one figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +73,20 @@ pub fn mean_with_t_interval(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: mean, interval: Some((mean - half, mean + half)) })
 }
 
+/// The middle value, or the mean of the two; `None` for none.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    middle(&sorted(values))
+}
+
+/// The same of values in order.
+fn middle(sorted: &[f64]) -> Option<f64> {
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[n / 2]),
+        n => Some(f64::midpoint(sorted[n / 2 - 1], sorted[n / 2])),
+    }
+}
+
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -88,11 +102,7 @@ fn median_with_bootstrap_interval(values: &[f64]) -> Option<Estimate> {
     const FEWEST: usize = 6;
     let sorted = sorted(values);
     let n = sorted.len();
-    let value = match n {
-        0 => return None,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
-    };
+    let value = middle(&sorted)?;
     if n < FEWEST {
         return Some(Estimate { value, interval: None });
     }
@@ -153,6 +163,14 @@ mod tests {
             assert!(rule.estimate(&[]).is_none());
         }
         assert_eq!(mean_with_t_interval(&[5.0, 5.0]).unwrap().interval, Some((5.0, 5.0)));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_between_the_two_in_the_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[7.0]), Some(7.0));
+        assert_eq!(median(&[9.0, 1.0, 4.0]), Some(4.0));
+        assert_eq!(median(&[9.0, 1.0, 4.0, 5.0]), Some(4.5));
     }
 
     #[test]

@@ -7,11 +7,11 @@
 //! not whether they could differ so much by chance.
 
 /// Rounds in the measurement window.
-pub const STEADY_WINDOW: usize = 5;
+pub(crate) const STEADY_WINDOW: usize = 5;
 /// Largest range within the window, as a share of its mean.
-pub const STEADY_RANGE: f64 = 0.20;
+pub(crate) const STEADY_RANGE: f64 = 0.20;
 /// Largest rise or fall of the fitted line over the window, as a share of its mean.
-pub const STEADY_SLOPE: f64 = 0.10;
+pub(crate) const STEADY_SLOPE: f64 = 0.10;
 /// Sums of floating point are not exact; a range of exactly 20 % is within the limit.
 const ROUNDING: f64 = 1e-9;
 

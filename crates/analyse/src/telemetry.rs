@@ -48,7 +48,12 @@ const WORK: usize = 3;
 /// The telemetry of every step on every target, in the plan's order. A repeat lasts from its start to its last
 /// completion, the ramp included. Empty if none was read.
 pub fn telemetry(run: &Run) -> Vec<StepTelemetry> {
-    let all = series(&run.readings);
+    telemetry_of(run, &Readings::new(run))
+}
+
+/// [`telemetry`] from readings that are in order already.
+pub(crate) fn telemetry_of(run: &Run, readings: &Readings<'_>) -> Vec<StepTelemetry> {
+    let all = &readings.0;
     let mut found = Vec::new();
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
@@ -61,7 +66,7 @@ pub fn telemetry(run: &Run) -> Vec<StepTelemetry> {
                 })
                 .collect();
             let is_below = |device: &str| target.stack.iter().any(|layer| layer.name == device);
-            let figures = figures(&all, &spans, is_below);
+            let figures = figures(all, &spans, is_below);
             if !figures.is_empty() {
                 let (step, target) = (step.id.clone(), target.name.clone());
                 found.push(StepTelemetry { step, target, repeats: spans.len(), figures });
@@ -71,12 +76,46 @@ pub fn telemetry(run: &Run) -> Vec<StepTelemetry> {
     found
 }
 
+/// All readings of a run, by series.
+pub(crate) struct Readings<'a>(Vec<Series<'a>>);
+
+impl<'a> Readings<'a> {
+    /// Sorts a run's readings.
+    pub fn new(run: &'a Run) -> Self {
+        Self(series(&run.readings))
+    }
+
+    /// The series of one probe, in the order in which they first appear.
+    pub fn of<'b>(&'b self, probe: &'b str) -> impl Iterator<Item = &'b Series<'a>> {
+        self.0.iter().filter(move |series| series.probe == probe)
+    }
+
+    /// One series.
+    pub fn get(&self, probe: &str, key: &str) -> Option<&Series<'a>> {
+        self.0.iter().find(|series| series.probe == probe && series.key == key)
+    }
+}
+
+impl StepTelemetry {
+    /// One series over the repeats of the step.
+    pub fn get(&self, probe: &str, key: &str) -> Option<&TelemetryFigure> {
+        self.figures.iter().find(|figure| figure.probe == probe && figure.key == key)
+    }
+
+    /// All series of one probe.
+    pub fn of<'a>(&'a self, probe: &'a str) -> impl Iterator<Item = &'a TelemetryFigure> {
+        self.figures.iter().filter(move |figure| figure.probe == probe)
+    }
+}
+
 /// The values of one series. Each covers the time since the one before it; the first covers nothing.
-struct Series<'a> {
+pub(crate) struct Series<'a> {
     probe: &'a str,
-    key: &'a str,
+    /// Its name within the probe.
+    pub key: &'a str,
     unit: &'a str,
-    values: Vec<(u64, f64)>,
+    /// When, in nanoseconds of the run, and what, in the order of time.
+    pub values: Vec<(u64, f64)>,
 }
 
 fn series(readings: &[Reading]) -> Vec<Series<'_>> {
@@ -98,6 +137,26 @@ fn series(readings: &[Reading]) -> Vec<Series<'_>> {
 type Piece = (u64, u64, f64);
 
 impl Series<'_> {
+    /// Mean over the covered part of some spans of the run, in nanoseconds, with how much of them is covered. `None` if
+    /// nothing is.
+    pub fn mean_over(&self, spans: &[(u64, u64)]) -> Option<(f64, u64)> {
+        let mut summary = Summary::default();
+        for span in spans {
+            self.pieces(*span).for_each(|piece| summary.record(piece, *span, 1.0));
+        }
+        (summary.covered_ns > 0).then(|| (summary.mean(), summary.covered_ns))
+    }
+
+    /// The same of those readings only that cover nothing but these spans.
+    pub fn mean_inside(&self, spans: &[(u64, u64)]) -> Option<(f64, u64)> {
+        let mut summary = Summary::default();
+        for span in spans {
+            let inside = self.pieces(*span).filter(|(from, to, _)| *from >= span.0 && *to <= span.1);
+            inside.for_each(|piece| summary.record(piece, *span, 1.0));
+        }
+        (summary.covered_ns > 0).then(|| (summary.mean(), summary.covered_ns))
+    }
+
     /// The pieces that overlap a span, whole.
     fn pieces(&self, (begin, end): (u64, u64)) -> impl Iterator<Item = Piece> {
         let first = self.values.partition_point(|(at_ns, _)| *at_ns <= begin).max(1);

@@ -12,7 +12,7 @@
 //! marginal standard error, as in White's MSER ("An Effective Truncation Heuristic for Bias Reduction in
 //! Simulation Output", Simulation 69, 1997). MSER alone always names an end, also where there is nothing.
 
-use crate::stats::{mean_and_deviation, t_above};
+use crate::stats::{mean_and_deviation, median, t_above};
 
 /// Fewer repeats than this tell nothing in common.
 const FEWEST_REPEATS: usize = 3;
@@ -98,12 +98,10 @@ fn at_end(repeats: &[&[Work]], end: usize, tried: usize) -> Option<Transient> {
     let error = deviation.max(0.001) / n.sqrt();
     let p = (2.0 * t_above(mean.abs() / error, n - 1.0) * tried as f64).min(1.0);
     let effect = pairs.iter().map(|(_, effect)| effect).sum::<f64>() / n;
-    let mut seconds: Vec<f64> =
-        repeats.iter().map(|r| r[..end].iter().map(|work| work.seconds).sum()).collect();
-    seconds.sort_by(f64::total_cmp);
+    let seconds: Vec<f64> = repeats.iter().map(|r| r[..end].iter().map(|work| work.seconds).sum()).collect();
     Some(Transient {
         intervals: end,
-        seconds: seconds[seconds.len() / 2],
+        seconds: median(&seconds)?,
         difference: mean.exp_m1(),
         effect: effect.exp_m1(),
         shows_in: contrasts.iter().filter(|c| **c * mean.signum() >= mean.abs() / 2.0).count(),

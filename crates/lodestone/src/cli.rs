@@ -144,6 +144,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Show all findings, not only those of most weight
+    #[arg(long)]
+    pub all_findings: bool,
+
     /// No progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -245,6 +249,10 @@ pub struct ShowArgs {
     /// Show what the machine did meanwhile instead of the result, step by step
     #[arg(long, conflicts_with = "baseline")]
     pub telemetry: bool,
+
+    /// Show all findings, not only those of most weight
+    #[arg(long)]
+    pub all_findings: bool,
 
     /// How repeats are put into one figure
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]

@@ -34,7 +34,7 @@ pub use event::{
 pub use histogram::{BUCKETS, Histogram, HistogramError, LatencyRecorder, bucket_bounds, bucket_of};
 pub use host::Host;
 pub use measurement::{
-    Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Subject, Verdict,
+    Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Place, Subject, Verdict,
 };
 pub use operation::{Operation, OperationStats};
 pub use plan::{Plan, Preparation, Rounds, Step, Stop};

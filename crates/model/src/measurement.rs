@@ -241,6 +241,20 @@ pub struct Subject {
     pub step: Option<String>,
 }
 
+/// Where in a run a figure stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// Step's id, where it is not the finding's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Rounds of the repeats that it is from, counted from 1 as people do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<u32>,
+    /// From when to when, in seconds from the start of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<(f64, f64)>,
+}
+
 /// A figure that carries a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -250,6 +264,29 @@ pub struct Evidence {
     pub value: f64,
     /// Its unit.
     pub unit: String,
+    /// Where it stands, if not in all repeats of what the finding is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+impl Evidence {
+    /// The same figure, with the step that it is from.
+    pub fn in_step(mut self, step: &str) -> Self {
+        self.place.get_or_insert_default().step = Some(step.to_owned());
+        self
+    }
+
+    /// The same figure, with the rounds that it is from, which are counted from 0 here.
+    pub fn in_rounds(mut self, rounds: impl IntoIterator<Item = u32>) -> Self {
+        self.place.get_or_insert_default().rounds = rounds.into_iter().map(|round| round + 1).collect();
+        self
+    }
+
+    /// The same figure, with when it was so, in nanoseconds from the start of the run.
+    pub fn between(mut self, from_ns: u64, to_ns: u64) -> Self {
+        self.place.get_or_insert_default().seconds = Some((from_ns as f64 / 1e9, to_ns as f64 / 1e9));
+        self
+    }
 }
 
 /// Something that the figures mean, with the figures that say so.
@@ -263,8 +300,28 @@ pub struct Finding {
     pub subject: Subject,
     /// A sentence.
     pub message: String,
+    /// What to do about it, where something can be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+    /// By what share it changes the answer: 0.5 stands for half of a figure or of the time. 0 where that cannot be told.
+    #[serde(default)]
+    pub effect: f64,
     /// The figures.
     pub evidence: Vec<Evidence>,
+}
+
+impl Finding {
+    /// The same finding with another advice.
+    pub fn advising(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    /// The same finding with how much it changes the answer, as in [`Finding::effect`]; what is no number counts as 0.
+    pub fn changing(mut self, effect: f64) -> Self {
+        self.effect = if effect.is_finite() { effect.abs() } else { 0.0 };
+        self
+    }
 }
 
 #[cfg(test)]

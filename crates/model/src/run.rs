@@ -105,6 +105,11 @@ impl Repeat {
         self.totals(|phase| phase == Phase::Measure)
     }
 
+    /// What was completed before the measured window, by operation.
+    pub fn ramp(&self) -> BTreeMap<Operation, OperationStats> {
+        self.totals(|phase| phase == Phase::Ramp)
+    }
+
     /// What was completed in the whole repeat, the ramp included, by operation.
     pub fn whole(&self) -> BTreeMap<Operation, OperationStats> {
         self.totals(|_| true)

@@ -122,6 +122,8 @@ pub enum Section {
         about: String,
         /// What it says.
         message: String,
+        /// What to do about it.
+        advice: Option<String>,
     },
 }
 

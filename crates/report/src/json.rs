@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use analyse::{Analysis, HourFigure, HoursVerdict, Look, Summary, TargetByHour};
-use model::{Comparison, Finding, Measurement, RepeatOutcome, Run, Target};
+use model::{Comparison, Evidence, Finding, Measurement, RepeatOutcome, Run, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -237,6 +237,10 @@ pub struct FindingFacts {
     pub subject: SubjectFacts,
     /// What it says.
     pub message: String,
+    /// What to do about it; `null` where nothing can be done.
+    pub advice: Option<String>,
+    /// By what share it changes the answer; 0 where that cannot be told.
+    pub effect: f64,
     /// The figures that carry it.
     pub evidence: Vec<EvidenceFacts>,
 }
@@ -259,6 +263,14 @@ pub struct EvidenceFacts {
     pub value: f64,
     /// Its unit.
     pub unit: String,
+    /// The step that it is from; `null` if it is the finding's own.
+    pub step: Option<String>,
+    /// The rounds that it is from, counted from 1; empty if it is from all.
+    pub rounds: Vec<u32>,
+    /// From when it was so, in seconds from the start of the run; `null` if from all of it.
+    pub from_seconds: Option<f64>,
+    /// Until when.
+    pub to_seconds: Option<f64>,
 }
 
 /// Something that the program noticed.
@@ -509,11 +521,22 @@ fn finding_facts(f: &Finding) -> FindingFacts {
         severity: word(&f.severity),
         subject: SubjectFacts { target: f.subject.target.clone(), step: f.subject.step.clone() },
         message: f.message.clone(),
-        evidence: f
-            .evidence
-            .iter()
-            .map(|e| EvidenceFacts { what: e.what.clone(), value: e.value, unit: e.unit.clone() })
-            .collect(),
+        advice: f.advice.clone(),
+        effect: f.effect,
+        evidence: f.evidence.iter().map(evidence_facts).collect(),
+    }
+}
+
+fn evidence_facts(e: &Evidence) -> EvidenceFacts {
+    let place = e.place.clone().unwrap_or_default();
+    EvidenceFacts {
+        what: e.what.clone(),
+        value: e.value,
+        unit: e.unit.clone(),
+        step: place.step,
+        rounds: place.rounds,
+        from_seconds: place.seconds.map(|(from, _)| from),
+        to_seconds: place.seconds.map(|(_, to)| to),
     }
 }
 

@@ -13,6 +13,7 @@ mod figures;
 mod grid;
 pub mod json;
 mod markdown;
+mod remarks;
 mod run_document;
 mod telemetry;
 mod text;

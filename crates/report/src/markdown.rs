@@ -16,9 +16,12 @@ pub fn markdown(document: &Document) -> String {
                 }
             }
             Section::Table(table) => push_table(&mut out, table),
-            Section::Remark { severity, about, message } => {
+            Section::Remark { severity, about, message, advice } => {
                 let (about, message) = (escaped(about), escaped(message));
                 out.push_str(&format!("\n- **{}** {about}: {message}\n", severity.name()));
+                if let Some(advice) = advice {
+                    out.push_str(&format!("  → {}\n", escaped(advice)));
+                }
             }
         }
     }

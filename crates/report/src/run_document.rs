@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use analyse::{Analysis, Modes, Series, Summary, headline};
 use jiff::tz::TimeZone;
 use model::{
-    Comparison, Finding, Measurement, Metric, Operation, RepeatOutcome, Rounds, Run, RunOutcome, Severity,
-    Step, Target, Verdict,
+    Comparison, Measurement, Metric, Operation, RepeatOutcome, Rounds, Run, RunOutcome, Step, Target, Verdict,
 };
 
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 use crate::figures::{
     Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
 };
+use crate::remarks::remarks;
 
 /// How a run is looked at.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct RunView {
     pub baseline: String,
     /// Where the reader's clock stands.
     pub time_zone: TimeZone,
+    /// Show all findings, not only as many as a person reads.
+    pub all_findings: bool,
 }
 
 /// A moment as people write it, to the minute.
@@ -43,7 +45,7 @@ pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document 
         sections.push(Section::Heading("Overall".into()));
         sections.extend(answers);
     }
-    let remarks = remarks(run, &analysis.findings);
+    let remarks = remarks(run, &analysis.findings, view.all_findings);
     if !remarks.is_empty() {
         sections.push(Section::Heading("Findings".into()));
         sections.extend(remarks);
@@ -355,72 +357,6 @@ fn summary_sentence(summary: &Summary) -> String {
         display_ratio(summary.speed.value),
         summary.baseline
     )
-}
-
-/// Findings, those of one rule put together as far as they say the same, and what the program noticed.
-fn remarks(run: &Run, findings: &[Finding]) -> Vec<Section> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for finding in findings {
-        let (target, step) = (finding.subject.target.as_deref(), finding.subject.step.as_deref());
-        let group = groups.iter_mut().find(|g| g.takes(finding));
-        let group = match group {
-            Some(group) => group,
-            None => {
-                groups.push(Group { first: finding, targets: Vec::new(), steps: Vec::new() });
-                groups.last_mut().expect("a group was just made")
-            }
-        };
-        group.targets.extend(target.filter(|t| !group.targets.contains(t)));
-        group.steps.extend(step.filter(|s| !group.steps.contains(s)));
-    }
-    let mut remarks: Vec<(Severity, Section)> =
-        groups.into_iter().map(|g| (g.first.severity, g.section())).collect();
-    for note in &run.notes {
-        let about = match &note.target {
-            Some(target) => format!("{target} · {}", note.topic),
-            None => note.topic.clone(),
-        };
-        let remark = Section::Remark { severity: note.severity, about, message: note.message.clone() };
-        if !remarks.iter().any(|(_, known)| *known == remark) {
-            remarks.push((note.severity, remark));
-        }
-    }
-    remarks.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
-    remarks.into_iter().map(|(_, section)| section).collect()
-}
-
-/// Rules whose sentence lists the repeats of one step, which are not those of another.
-const TOLD_ONE_BY_ONE: [&str; 4] = ["two-modes", "outliers", "trend", "start-up-transient"];
-
-/// Findings of one rule that are shown as one: about one target in several steps, or word for word the
-/// same about several targets.
-struct Group<'a> {
-    first: &'a Finding,
-    targets: Vec<&'a str>,
-    steps: Vec<&'a str>,
-}
-
-impl Group<'_> {
-    fn takes(&self, finding: &Finding) -> bool {
-        let same_words =
-            finding.message == self.first.message && finding.subject.step == self.first.subject.step;
-        let alike = finding.subject.target == self.first.subject.target
-            && !TOLD_ONE_BY_ONE.contains(&finding.rule.as_str());
-        finding.rule == self.first.rule && (alike || same_words)
-    }
-
-    fn section(self) -> Section {
-        let target = if self.targets.is_empty() { "all".to_owned() } else { self.targets.join(", ") };
-        let mut about = format!("{target} · {}", self.first.rule);
-        if let Some(step) = self.steps.first() {
-            about.push_str(&format!(" · {step}"));
-        }
-        let message = match self.steps.len() {
-            0 | 1 => self.first.message.clone(),
-            _ => format!("{} (and likewise in {})", self.first.message, self.steps[1..].join(", ")),
-        };
-        Section::Remark { severity: self.first.severity, about, message }
-    }
 }
 
 /// The document of several runs compared. `series` are named `run:target`, as are the comparisons.

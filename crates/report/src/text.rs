@@ -79,7 +79,9 @@ impl Writer {
             }
             Section::Facts(facts) => self.facts(facts),
             Section::Table(table) => self.table(table),
-            Section::Remark { severity, about, message } => self.remark(*severity, about, message),
+            Section::Remark { severity, about, message, advice } => {
+                self.remark(*severity, about, message, advice.as_deref());
+            }
         }
     }
 
@@ -122,7 +124,7 @@ impl Writer {
         }
     }
 
-    fn remark(&mut self, severity: Severity, about: &str, message: &str) {
+    fn remark(&mut self, severity: Severity, about: &str, message: &str, advice: Option<&str>) {
         let style = match severity {
             Severity::Error => Style::new().fg_color(Some(AnsiColor::Red.into())).bold(),
             Severity::Warning => Style::new().fg_color(Some(AnsiColor::Yellow.into())),
@@ -131,9 +133,15 @@ impl Writer {
         let indent = 9;
         self.field(severity.name(), indent, Align::Left, style);
         self.line(about, Style::new().bold());
-        for line in wrapped(message, self.style.width.saturating_sub(indent).max(20)) {
+        let width = self.style.width.saturating_sub(indent).max(20);
+        for line in wrapped(message, width) {
             self.out.push_str(&" ".repeat(indent));
             self.line(&line, Style::new());
+        }
+        let advice = advice.map_or_else(String::new, |advice| format!("→ {advice}"));
+        for line in wrapped(&advice, width).iter().filter(|line| !line.is_empty()) {
+            self.out.push_str(&" ".repeat(indent));
+            self.line(line, Style::new().dimmed());
         }
     }
 }

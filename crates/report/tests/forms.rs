@@ -11,7 +11,7 @@ fn fixture() -> Run {
 }
 
 fn view() -> RunView {
-    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC }
+    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, all_findings: false }
 }
 
 fn document(run: &Run) -> Document {
@@ -200,6 +200,8 @@ fn modes_of_each_step_are_told_with_their_own_rounds() {
         severity: model::Severity::Warning,
         subject: model::Subject { target: Some("one".into()), step: Some(step.into()) },
         message: message.into(),
+        advice: None,
+        effect: 0.5,
         evidence: Vec::new(),
     };
     analysis.findings = vec![finding("read", "rounds 1 and 3"), finding("mixed", "rounds 2 and 4")];
@@ -222,4 +224,55 @@ fn figures_with_two_modes_show_both_and_not_the_middle() {
     let shown = markdown(&run_document(&run, &analysis, &view()));
     assert!(shown.contains("16.0 MB/s or 25.0 MB/s") && shown.contains("2 modes"), "{shown}");
     assert!(!shown.contains("20.5 MB/s"), "{shown}");
+}
+
+#[test]
+fn no_more_findings_are_shown_than_a_person_reads_but_all_errors() {
+    let run = fixture();
+    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let finding = |i: usize, severity| model::Finding {
+        rule: format!("rule-{i}"),
+        severity,
+        subject: model::Subject { target: Some("one".into()), step: Some("read".into()) },
+        message: format!("finding number {i}"),
+        advice: Some(format!("do number {i}")),
+        effect: 0.0,
+        evidence: Vec::new(),
+    };
+    let shown = |severity, all_findings| {
+        analysis.findings = (0..20).map(|i| finding(i, severity)).collect();
+        let view = RunView { all_findings, ..view() };
+        text(&run_document(&run, &analysis, &view), TextStyle { width: 100, color: false })
+    };
+    let mut shown = shown;
+    let count = |text: &str| {
+        (0..20).filter(|i| text.lines().any(|l| l.trim() == format!("finding number {i}"))).count()
+    };
+    let few = shown(model::Severity::Warning, false);
+    assert_eq!(count(&few), 8);
+    assert!(few.contains("more of less weight: lodestone show") && few.contains("→ do number 7"), "{few}");
+    let all = shown(model::Severity::Warning, true);
+    assert_eq!((count(&all), all.contains("of less weight")), (20, false));
+    assert_eq!(count(&shown(model::Severity::Error, false)), 20);
+}
+
+#[test]
+fn findings_about_many_steps_of_a_target_are_one_sentence_that_names_them() {
+    let run = fixture();
+    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let finding = |step: &str| model::Finding {
+        rule: "stall".into(),
+        severity: model::Severity::Warning,
+        subject: model::Subject { target: Some("one".into()), step: Some(step.into()) },
+        message: format!("nothing moved in {step}"),
+        advice: None,
+        effect: 0.0,
+        evidence: Vec::new(),
+    };
+    analysis.findings = ["a", "b", "c"].map(finding).into();
+    let text = markdown(&run_document(&run, &analysis, &view()));
+    assert!(
+        text.contains("nothing moved in a (and likewise in b, c)") && !text.contains("nothing moved in b"),
+        "{text}"
+    );
 }

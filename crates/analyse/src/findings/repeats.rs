@@ -5,113 +5,43 @@
 
 use std::collections::BTreeMap;
 
-use model::{
-    Evidence, Finding, Measurement, Metric, Operation, Pace, Phase, Repeat, Run, Severity, Step, Target,
-};
+use model::{Evidence, Finding, Measurement, Operation, Pace, Phase, Repeat, Severity, Step};
 
-use super::{Rule, completed, evidence, subject};
-use crate::compare::headline;
-use crate::measure::measurements;
-use crate::repeats::{Look, looks, threshold};
+use super::seen::Pair;
+use super::words::{by, figure, rounds as rounds_in_words, what};
+use super::{Rule, Seen, evidence, total};
+use crate::repeats::{Look, threshold};
+use crate::stats::median;
 use crate::steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, steady_state};
 use crate::transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
-/// Looks at the repeats behind each measurement that is a headline; `None` for the others. All headlines
-/// are one family, see [`crate::looks`].
-pub fn headline_looks(run: &Run, measurements: &[Measurement]) -> Vec<Option<Look>> {
-    let is_headline: Vec<bool> = measurements.iter().map(|m| step_of(run, m).is_some()).collect();
-    let values: Vec<Vec<f64>> = measurements
-        .iter()
-        .zip(&is_headline)
-        .filter(|(_, headline)| **headline)
-        .map(|(m, _)| m.values.iter().map(|(_, v)| *v).collect())
-        .collect();
-    let mut looks = looks(&values.iter().map(Vec::as_slice).collect::<Vec<_>>()).into_iter();
-    is_headline.into_iter().map(|headline| if headline { looks.next() } else { None }).collect()
-}
-
-/// The step, if the measurement is its headline.
-fn step_of<'a>(run: &'a Run, m: &Measurement) -> Option<&'a Step> {
-    run.started.plan.step(&m.step).filter(|step| headline(step, m.operation) == Some(m.metric))
-}
-
-/// The headline measurements with their steps and targets.
-fn headlines(run: &Run) -> Vec<(&Step, &Target, Measurement)> {
-    let of = |m: Measurement| {
-        let target = run.started.targets.iter().find(|t| t.name == m.target)?;
-        Some((step_of(run, &m)?, target, m))
-    };
-    measurements(run, crate::Estimator::Mean).into_iter().filter_map(of).collect()
-}
+/// What a look has to say: how much it matters, in words, by what share it changes the answer, and its figures.
+type Said = (Severity, String, f64, Vec<Evidence>);
 
 /// What each look finds in the headline measurements that it says something about.
-fn said(
-    run: &Run,
-    say: impl Fn(&Measurement, &Look) -> Option<(Severity, String, Vec<Evidence>)>,
-    rule: &Rule,
-) -> Vec<Finding> {
-    let headlines = headlines(run);
-    let measured: Vec<Measurement> = headlines.iter().map(|(.., m)| m.clone()).collect();
-    let looks = headline_looks(run, &measured);
-    let finding = |((step, target, m), look): (&(&Step, &Target, Measurement), Option<Look>)| {
-        let (severity, message, mut evidence) = say(m, &look?)?;
+fn said(seen: &Seen<'_>, say: impl Fn(&Measurement, &Look) -> Option<Said>, rule: &Rule) -> Vec<Finding> {
+    let finding = |(pair, m, look): (&Pair<'_>, &Measurement, &Look)| {
+        let (severity, message, effect, mut evidence) = say(m, look)?;
         evidence.extend(rounds_of(m));
-        Some(rule.finding(severity, subject(target, Some(step)), message, evidence))
+        Some(rule.finding(severity, pair.subject(), message, evidence).changing(effect))
     };
-    headlines.iter().zip(looks).filter_map(finding).collect()
+    seen.headlines().filter_map(finding).collect()
 }
 
-/// Every repeat's value, named by its round as the progress display counts, from 1.
+/// Every repeat's value with its round.
 fn rounds_of(m: &Measurement) -> impl Iterator<Item = Evidence> {
-    m.values.iter().map(|(round, v)| evidence(&format!("round {}", round + 1), *v, m.metric.unit()))
+    let named = |(round, v): &(u32, f64)| {
+        evidence(format!("round {}", round + 1), *v, m.metric.unit()).in_rounds([*round])
+    };
+    m.values.iter().map(named)
 }
 
 /// The rounds at these places, in words.
 fn rounds(m: &Measurement, places: &[usize]) -> String {
-    let names: Vec<String> = places.iter().map(|i| (m.values[*i].0 + 1).to_string()).collect();
-    match names.as_slice() {
-        [one] => format!("round {one}"),
-        [others @ .., last] => format!("rounds {} and {last}", others.join(", ")),
-        [] => String::new(),
-    }
+    rounds_in_words(&places.iter().map(|i| m.values[*i].0).collect::<Vec<_>>())
 }
 
-/// What was measured, in words.
-fn what(m: &Measurement) -> String {
-    let metric = match m.metric {
-        Metric::Bandwidth => "bandwidth",
-        Metric::Iops => "operations per second",
-        _ => "p99",
-    };
-    format!("{metric} of {}s", m.operation.name().replace('_', " "))
-}
-
-/// A value in a sentence.
-fn figure(metric: Metric, value: f64) -> String {
-    let scaled = |value: f64, units: [&str; 4]| {
-        let (value, unit) = match value {
-            v if v >= 1e9 => (v / 1e9, units[3]),
-            v if v >= 1e6 => (v / 1e6, units[2]),
-            v if v >= 1e3 => (v / 1e3, units[1]),
-            v => (v, units[0]),
-        };
-        let places = if value >= 100.0 { 0 } else { 1 };
-        format!("{value:.places$} {unit}")
-    };
-    match metric.unit() {
-        "B/s" => scaled(value, ["B/s", "kB/s", "MB/s", "GB/s"]),
-        "ns" => scaled(value, ["ns", "µs", "ms", "s"]),
-        _ => scaled(value, ["/s", "k/s", "M/s", "G/s"]),
-    }
-}
-
-/// A rise or fall in words, such as `20 % faster`.
-fn by(share: f64, more: &str, less: &str) -> String {
-    let digits = if share.abs() < 0.0995 { 1 } else { 0 };
-    format!("{:.digits$} % {}", share.abs() * 100.0, if share > 0.0 { more } else { less })
-}
-
-pub(super) fn two_modes(rule: &Rule, run: &Run) -> Vec<Finding> {
+pub(super) fn two_modes(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let say = |m: &Measurement, look: &Look| {
         let modes = look.modes.as_ref()?;
         let changed = modes.changed_at().map_or_else(String::new, |at| {
@@ -130,19 +60,19 @@ pub(super) fn two_modes(rule: &Rule, run: &Run) -> Vec<Finding> {
             evidence("mean of the higher mode", modes.high_mean, m.metric.unit()),
             evidence("probability with one mode", modes.p, "1"),
         ];
-        Some((Severity::Warning, message, means))
+        let effect = modes.high_mean / modes.low_mean - 1.0;
+        Some((Severity::Warning, message, effect, means))
     };
-    said(run, say, rule)
+    said(seen, say, rule)
 }
 
-pub(super) fn outliers(rule: &Rule, run: &Run) -> Vec<Finding> {
+pub(super) fn outliers(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let say = |m: &Measurement, look: &Look| {
         let (first, rest) = look.outliers.split_first()?;
-        let mut values: Vec<f64> = m.values.iter().map(|(_, v)| *v).collect();
+        let values: Vec<f64> = m.values.iter().map(|(_, v)| *v).collect();
         let odd: Vec<String> =
             std::iter::once(first).chain(rest).map(|i| figure(m.metric, values[*i])).collect();
-        values.sort_by(f64::total_cmp);
-        let median = values[values.len() / 2];
+        let median = median(&values)?;
         let message = format!(
             "{}: {} ({}) far from the others, whose median is {}; they are in the mean all the same",
             what(m),
@@ -151,12 +81,13 @@ pub(super) fn outliers(rule: &Rule, run: &Run) -> Vec<Finding> {
             figure(m.metric, median),
         );
         let middle = vec![evidence("median of all repeats", median, m.metric.unit())];
-        Some((Severity::Info, message, middle))
+        let effect = (values.iter().sum::<f64>() / values.len() as f64 / median - 1.0).abs();
+        Some((Severity::Info, message, effect, middle))
     };
-    said(run, say, rule)
+    said(seen, say, rule)
 }
 
-pub(super) fn trend(rule: &Rule, run: &Run) -> Vec<Finding> {
+pub(super) fn trend(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let say = |m: &Measurement, look: &Look| {
         let trend = look.trend?;
         let message = format!(
@@ -171,13 +102,13 @@ pub(super) fn trend(rule: &Rule, run: &Run) -> Vec<Finding> {
             evidence("change over the run (Theil-Sen)", trend.change, "1"),
             evidence("probability without a trend", trend.p, "1"),
         ];
-        Some((Severity::Warning, message, change))
+        Some((Severity::Warning, message, trend.change, change))
     };
-    said(run, say, rule)
+    said(seen, say, rule)
 }
 
-pub(super) fn not_steady(rule: &Rule, run: &Run) -> Vec<Finding> {
-    let finding = |(step, target, m): (&Step, &Target, Measurement)| {
+pub(super) fn not_steady(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |(pair, m, _): (&Pair<'_>, &Measurement, &Look)| {
         let from = m.values.len().checked_sub(STEADY_WINDOW)?;
         let last: Vec<f64> = m.values[from..].iter().map(|(_, v)| *v).collect();
         let state = steady_state(&last);
@@ -202,26 +133,27 @@ pub(super) fn not_steady(rule: &Rule, run: &Run) -> Vec<Finding> {
         }
         let message = format!(
             "{}: the last five rounds are no steady state by SNIA's rule: {}",
-            what(&m),
+            what(m),
             why.join(", and ")
         );
         let mut figures = vec![
             evidence("range ÷ mean of the last five rounds", state.range_share, "1"),
             evidence("rise of the fitted line ÷ mean", state.slope_share, "1"),
         ];
-        figures.extend(rounds_of(&m).skip(from));
-        Some(rule.finding(Severity::Info, subject(target, Some(step)), message, figures))
+        figures.extend(rounds_of(m).skip(from));
+        let found = rule.finding(Severity::Info, pair.subject(), message, figures);
+        Some(found.changing(state.slope_share.abs().max(state.range_share / 4.0)))
     };
-    headlines(run).into_iter().filter_map(finding).collect()
+    seen.headlines().filter_map(finding).collect()
 }
 
 /// The bytes moved in each measured interval of a repeat. Intervals of the same start add up.
-fn series(repeat: &Repeat) -> Vec<Work> {
+pub(super) fn series(repeat: &Repeat) -> Vec<Work> {
     let mut by_start: BTreeMap<u64, Work> = BTreeMap::new();
     for interval in repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
         let moved =
             |(o, _): &(&Operation, _)| matches!(o, Operation::Read | Operation::Write | Operation::Trim);
-        let bytes: u64 = interval.operations.iter().filter(moved).map(|(_, s)| s.bytes).sum();
+        let bytes = total(interval.operations.iter().filter(moved).map(|(_, s)| s.bytes));
         let work = by_start.entry(interval.start_ns).or_insert(Work { seconds: 0.0, amount: 0.0 });
         work.seconds = work.seconds.max(interval.len_ns as f64 / 1e9);
         work.amount += bytes as f64;
@@ -229,28 +161,27 @@ fn series(repeat: &Repeat) -> Vec<Work> {
     by_start.into_values().collect()
 }
 
-pub(super) fn start_up_transient(rule: &Rule, run: &Run) -> Vec<Finding> {
+pub(super) fn start_up_transient(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     // The rate of a given load is the load's; operations on names take turns.
-    let judged = completed(run)
-        .filter(|(step, ..)| !step.workload.is_metadata() && step.workload.pace == Pace::Closed);
-    let found: Vec<(&Step, &Target, Option<Transient>)> = judged
-        .map(|(step, target, repeats)| {
-            let series: Vec<Vec<Work>> = repeats.iter().map(|(repeat, _)| series(repeat)).collect();
-            (step, target, transient(&series))
+    let judged =
+        seen.completed().filter(|p| !p.step.workload.is_metadata() && p.step.workload.pace == Pace::Closed);
+    let found: Vec<(&Pair<'_>, Option<Transient>)> = judged
+        .map(|pair| {
+            let series: Vec<Vec<Work>> = pair.repeats.iter().map(|r| series(r.repeat)).collect();
+            (pair, transient(&series))
         })
         .collect();
-    let ps: Vec<f64> = found.iter().map(|(.., t)| t.map_or(1.0, |t| t.p)).collect();
+    let ps: Vec<f64> = found.iter().map(|(_, t)| t.map_or(1.0, |t| t.p)).collect();
     let threshold = threshold(&ps, TRANSIENT_CHANCE);
-    let finding = |(step, target, found): (&Step, &Target, Option<Transient>)| {
+    let finding = |(pair, found): (&Pair<'_>, Option<Transient>)| {
         let t = found.filter(|t| t.p <= threshold)?;
         let message = format!(
-            "the first {:.1} s of a repeat ran {} than the rest, in {} of {} repeats, which makes its figure {}; {}",
+            "the first {:.1} s of a repeat ran {} than the rest, in {} of {} repeats, which makes its figure {}",
             t.seconds,
             by(t.difference, "faster", "slower"),
             t.shows_in,
             t.repeats,
             by(t.effect, "higher", "lower"),
-            advice(step, t.seconds),
         );
         let figures = vec![
             evidence("length", t.seconds, "s"),
@@ -260,7 +191,8 @@ pub(super) fn start_up_transient(rule: &Rule, run: &Run) -> Vec<Finding> {
             evidence("repeats", t.repeats as f64, "1"),
             evidence("probability without a transient", t.p, "1"),
         ];
-        Some(rule.finding(Severity::Warning, subject(target, Some(step)), message, figures))
+        let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
+        Some(found.changing(t.effect).advising(advice(pair.step, t.seconds)))
     };
     found.into_iter().filter_map(finding).collect()
 }

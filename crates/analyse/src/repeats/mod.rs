@@ -1,7 +1,7 @@
 //! Before averaging, look: what the repeats of one measurement say beside their mean.
 //!
 //! Three looks at the values in the order in which they were measured, on their logarithms, because
-//! storage differs by factors: two modes ([`modes`]), outliers, and a trend over the run. Each look gives
+//! storage differs by factors: two modes, outliers, and a trend over the run. Each look gives
 //! the probability that independent, normally spread repeats look like that by chance. A run has tens of
 //! measurements, so that a fixed level for each would find something in every second clean run: the
 //! probabilities of one look over all headline measurements are one family for Benjamini and Hochberg's
@@ -15,18 +15,17 @@ mod modes;
 mod outliers;
 mod trend;
 
-pub use modes::{Modes, modes};
-pub use outliers::outlier_p;
-pub use trend::{Trend, trend};
+pub use modes::Modes;
+pub use trend::Trend;
 
-use outliers::distances;
+use outliers::{distances, outlier_p};
 
 /// The chance, over all looks at a clean run, that any speaks.
 pub const CHANCE: f64 = 0.05;
 /// The share of it that each of the three looks has.
 const LEVEL: f64 = CHANCE / 3.0;
 /// Repeats that differ by less, as a share, are the same for all practical purposes.
-pub const RELEVANT: f64 = 0.03;
+pub(crate) const RELEVANT: f64 = 0.03;
 /// Exact probabilities may equal the level, as 2/120 does; they are not rounded past it.
 const ROUNDING: f64 = 1e-12;
 /// Logarithms this close to each other count as equal: a repeat of a thousand operations is not counted
@@ -101,17 +100,6 @@ pub(crate) fn threshold(ps: &[f64], level: f64) -> f64 {
 fn logarithms(values: &[f64]) -> Vec<f64> {
     let logs: Option<Vec<f64>> = values.iter().map(|v| (v.is_finite() && *v > 0.0).then(|| v.ln())).collect();
     logs.unwrap_or_default()
-}
-
-/// The middle value, or the mean of the two; 0 for none.
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
-    }
 }
 
 #[cfg(test)]

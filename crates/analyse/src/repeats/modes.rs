@@ -47,11 +47,6 @@ impl Modes {
     }
 }
 
-/// The two modes of one measurement looked at on its own, as in [`super::look`].
-pub fn modes(values: &[f64]) -> Option<Modes> {
-    super::look(values).modes
-}
-
 /// The best division of the values, however likely by chance. `None` for fewer than four values; a
 /// division that does not matter has the probability 1.
 pub(super) fn candidate(values: &[f64]) -> Option<Modes> {
@@ -111,6 +106,11 @@ fn mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Those of one measurement looked at on its own.
+    fn modes(values: &[f64]) -> Option<Modes> {
+        super::super::look(values).modes
+    }
 
     #[test]
     fn a_drive_that_runs_in_two_modes_shows_both_and_not_the_middle() {

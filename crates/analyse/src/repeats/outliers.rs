@@ -7,7 +7,8 @@
 //! the farthest of n normal values exceeds with a given probability, found by simulation:
 //! `lodestone-benches repeats --limits` prints [`LIMITS`].
 
-use super::{RELEVANT, RESOLUTION, median};
+use super::{RELEVANT, RESOLUTION};
+use crate::stats::median;
 
 /// Fewer repeats than this have no outliers: their deviations do not tell what is usual.
 const FEWEST: usize = 5;
@@ -54,16 +55,16 @@ pub(super) fn distances(logs: &[f64]) -> Vec<f64> {
     if logs.len() < FEWEST {
         return Vec::new();
     }
-    let middle = median(logs);
+    let middle = median(logs).unwrap_or_default();
     let deviations: Vec<f64> = logs.iter().map(|v| (v - middle).abs()).collect();
-    let usual = median(&deviations).max(RESOLUTION);
+    let usual = median(&deviations).unwrap_or_default().max(RESOLUTION);
     deviations.iter().map(|d| if *d < RELEVANT.ln_1p() { 0.0 } else { 0.6745 * d / usual }).collect()
 }
 
 /// Probability that the farthest of `n` normal values lies at least so far out, as a modified z-score.
 /// Between the limits of the table both logarithms are interpolated, beyond the last the line goes on:
 /// a power law, which is the true form for few values and cautious for many.
-pub fn outlier_p(score: f64, n: usize) -> f64 {
+pub(super) fn outlier_p(score: f64, n: usize) -> f64 {
     if score <= 0.0 || n < FEWEST {
         return 1.0;
     }

@@ -8,7 +8,8 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::{RELEVANT, RESOLUTION, logarithms, median};
+use super::{RELEVANT, RESOLUTION};
+use crate::stats::median;
 
 /// A steady change from the first repeat to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,11 +18,6 @@ pub struct Trend {
     pub change: f64,
     /// Probability that repeats without a trend look like this.
     pub p: f64,
-}
-
-/// The trend of one measurement looked at on its own, as in [`super::look`]; also where it has two modes.
-pub fn trend(values: &[f64]) -> Option<Trend> {
-    super::surviving(vec![candidate(&logarithms(values))], |t| t.p).pop()?
 }
 
 /// The trend, however likely by chance. `None` for fewer than five values: with four, no order is rare
@@ -41,7 +37,7 @@ pub(super) fn candidate(logs: &[f64]) -> Option<Trend> {
             score += if rise.abs() < RESOLUTION { 0 } else { rise.signum() as i64 };
         }
     }
-    let rise = median(&slopes) * (n - 1) as f64;
+    let rise = median(&slopes).unwrap_or_default() * (n - 1) as f64;
     let p = if rise.abs() < RELEVANT.ln_1p() { 1.0 } else { chance(score.unsigned_abs() as usize, n) };
     Some(Trend { change: rise.exp_m1(), p })
 }
@@ -73,7 +69,13 @@ fn chance(score: usize, n: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{logarithms, surviving};
     use super::*;
+
+    /// That of one measurement looked at on its own, also where it has two modes.
+    fn trend(values: &[f64]) -> Option<Trend> {
+        surviving(vec![candidate(&logarithms(values))], |t| t.p).pop()?
+    }
 
     #[test]
     fn the_chance_of_a_score_is_exact() {

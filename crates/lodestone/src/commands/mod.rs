@@ -61,5 +61,6 @@ fn view(cli: &Cli, baseline: &str) -> RunView {
         },
         baseline: baseline.to_owned(),
         time_zone: jiff::tz::TimeZone::system(),
+        all_findings: false,
     }
 }

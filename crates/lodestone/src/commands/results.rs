@@ -9,7 +9,7 @@ use analyse::{
 use jiff::tz::TimeZone;
 use model::{Run, Step};
 use record::{Log, RunSummary, Store};
-use report::{Document, json};
+use report::{Document, RunView, json};
 
 use super::{estimator, parts_per_million, store, view};
 use crate::cli::{Cli, CompareArgs, ExportArgs, Format, ListArgs, ShowArgs};
@@ -89,13 +89,15 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let baseline = baseline(&run, args.baseline.as_deref())?;
-    output::print(&shown(cli, &run, &analyse(&run, &baseline, estimator(args.summary)), &baseline))?;
+    let analysis = analyse(&run, &baseline, estimator(args.summary));
+    output::print(&shown(cli, &run, &analysis, &baseline, args.all_findings))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A run as text for the terminal.
-pub(crate) fn shown(cli: &Cli, run: &Run, analysis: &Analysis, baseline: &str) -> String {
-    let document = report::run_document(run, analysis, &view(cli, baseline));
+/// A run as text for the terminal, with all findings or only as many as a person reads.
+pub(crate) fn shown(cli: &Cli, run: &Run, analysis: &Analysis, baseline: &str, all_findings: bool) -> String {
+    let view = RunView { all_findings, ..view(cli, baseline) };
+    let document = report::run_document(run, analysis, &view);
     report::text(&document, output::style(cli.color))
 }
 
@@ -146,7 +148,10 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
         match args.format {
             Format::Json => json::pretty(&json::run_export(&run, &analysis)),
             Format::Csv => report::csv(&run, &analysis.measurements),
-            Format::Md => report::markdown(&report::run_document(&run, &analysis, &view(cli, &baseline))),
+            Format::Md => {
+                let view = RunView { all_findings: true, ..view(cli, &baseline) };
+                report::markdown(&report::run_document(&run, &analysis, &view))
+            }
         }
     };
     match &args.output {

@@ -121,7 +121,7 @@ fn finish(
     if args.json {
         output::print(&report::json::pretty(&report::json::run_export(run, &analysis)))?;
     } else {
-        output::print(&shown(cli, run, &analysis, baseline))?;
+        output::print(&shown(cli, run, &analysis, baseline, args.all_findings))?;
         output::print(&format!(
             "\nkept as run {}; `lodestone show {}` shows it again\n",
             run.started.id, run.started.id

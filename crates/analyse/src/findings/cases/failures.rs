@@ -1,0 +1,46 @@
+//! Storage that failed.
+
+use model::*;
+
+use super::*;
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        ("data-corrupted", true, workload(), |r| {
+            each_finished(r, |f| {
+                let first = vec![Mismatch { offset: 4096, what: "wrong checksum".into() }];
+                f.integrity = Some(IntegrityCheck { checked: 10, mismatched: 1, first });
+            });
+        }),
+        ("data-corrupted", false, workload(), |r| {
+            each_finished(r, |f| {
+                f.integrity = Some(IntegrityCheck { checked: 10, ..IntegrityCheck::default() })
+            });
+        }),
+        ("storage-failed", true, workload(), |r| {
+            each_finished(r, |f| {
+                f.outcome = RepeatOutcome::Failed(RepeatFailure {
+                    kind: FailureKind::Errno(5),
+                    operation: Operation::Read,
+                    offset: Some(0),
+                    after_ns: 1,
+                    good_operations: 1,
+                    good_bytes: 1,
+                });
+            });
+        }),
+        ("storage-failed", false, workload(), |r| {
+            each_finished(r, |f| f.outcome = RepeatOutcome::Interrupted)
+        }),
+        ("operation-errors", true, workload(), |r| each_stats(r, |s| s.errors = [(5, 2)].into())),
+        ("operation-errors", true, workload(), |r| {
+            r.repeats[1].intervals[0].operations.values_mut().for_each(|s| s.errors = [(61, 1)].into());
+        }),
+        ("operation-errors", false, workload(), NOTHING),
+        ("operation-errors", false, workload(), |r| {
+            // Those of a repeat that they ended are told with its failure.
+            each_stats(r, |s| s.errors = [(5, 1)].into());
+            each_finished(r, |f| f.outcome = RepeatOutcome::Interrupted);
+        }),
+    ]
+}

@@ -1,0 +1,48 @@
+//! Repeats that differ.
+
+use model::*;
+
+use super::*;
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        ("two-modes", true, workload(), |r| each_round(r, &[16.0, 25.1, 16.1, 25.0, 24.9])),
+        ("two-modes", true, writes(), |r| each_round(r, &[25.0, 24.9, 16.0, 16.1])),
+        ("two-modes", false, workload(), |r| each_round(r, &[16.0, 25.0, 25.0])),
+        ("two-modes", false, workload(), |r| each_round(r, &[100.0, 100.0, 102.0, 102.0, 102.0])),
+        ("two-modes", false, workload(), |r| each_round(r, &[16.0, 22.0, 19.0, 25.0, 17.0])),
+        ("two-modes", false, workload(), |r| each_round(r, &[25.0, 25.1, 24.9, 16.0, 25.0, 25.1])),
+        ("outliers", true, workload(), |r| each_round(r, &[25.0, 25.1, 24.9, 16.0, 25.2, 25.1, 24.8])),
+        ("outliers", false, workload(), |r| each_round(r, &[16.0, 25.1, 16.1, 25.0, 24.9])),
+        ("outliers", false, workload(), |r| each_round(r, &[25.0, 25.0, 25.0, 25.0, 25.0, 25.5])),
+        ("outliers", false, workload(), |r| each_round(r, &[25.0, 25.1, 16.0])),
+        ("trend", true, workload(), |r| each_round(r, &[30.0, 29.0, 28.2, 27.0, 26.5, 25.0, 24.3])),
+        ("trend", false, workload(), |r| each_round(r, &[30.0, 29.0, 28.2, 27.0])),
+        ("trend", false, workload(), |r| each_round(r, &[30.0, 29.9, 29.8, 29.7, 29.6, 29.5])),
+        ("trend", false, workload(), |r| each_round(r, &[28.0, 30.0, 27.0, 26.0, 29.0, 25.0, 31.0])),
+        ("not-steady", true, workload(), |r| each_round(r, &[20.0, 20.0, 25.0, 20.0, 20.0])),
+        ("not-steady", true, workload(), |r| each_round(r, &[20.0, 19.4, 18.8, 18.2, 17.6])),
+        ("not-steady", false, workload(), |r| each_round(r, &[99.0, 20.0, 21.0, 20.0, 21.0, 20.0])),
+        ("not-steady", false, workload(), |r| each_round(r, &[20.0, 30.0, 40.0, 50.0])),
+        ("start-up-transient", true, workload(), |r| each_interval(r, &[70, 71, 100, 101, 99, 100])),
+        ("start-up-transient", true, writes(), |r| each_interval(r, &[200, 100, 101, 99, 100])),
+        ("start-up-transient", false, workload(), |r| each_interval(r, &[101, 100, 99, 100, 100])),
+        ("start-up-transient", false, workload(), |r| each_interval(r, &[70, 100, 100])),
+        ("start-up-transient", false, workload(), |r| {
+            each_interval(r, &[70, 71, 100, 101, 99, 100]);
+            r.repeats.truncate(2);
+        }),
+        ("start-up-transient", false, workload(), |r| {
+            each_interval(r, &[70, 71, 100, 101, 99, 100]);
+            r.repeats.iter_mut().flat_map(|r| &mut r.intervals).for_each(|i| i.phase = Phase::Ramp);
+        }),
+        (
+            "start-up-transient",
+            false,
+            Workload { pace: Pace::Fixed { per_second: 10.0 }, ..workload() },
+            |r| {
+                each_interval(r, &[70, 71, 100, 101, 99, 100]);
+            },
+        ),
+    ]
+}

@@ -1,0 +1,32 @@
+//! Too small, too few.
+
+use super::*;
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        ("fits-into-memory", true, workload(), |r| each_started(r, |s| s.direct = false)),
+        ("fits-into-memory", false, workload(), |r| {
+            r.started.host.memory_bytes = 1 << 30;
+            each_started(r, |s| s.direct = false);
+        }),
+        ("fits-into-memory", false, workload(), NOTHING),
+        ("fits-into-device-cache", true, workload(), |r| each_started(r, |s| s.size_bytes = 1 << 28)),
+        ("fits-into-device-cache", false, workload(), NOTHING),
+        ("fits-into-device-cache", false, workload(), |r| {
+            each_started(r, |s| s.size_bytes = 1 << 28);
+            r.started.targets[0].stack[0].name = "tmpfs".into();
+        }),
+        ("few-rounds", true, workload(), |r| r.repeats.truncate(2)),
+        ("few-rounds", false, workload(), NOTHING),
+        ("too-short", true, workload(), |r| {
+            r.started.plan.steps[0].stop.time_ns = None;
+            each_finished(r, |f| f.window_ns = 500_000_000);
+        }),
+        ("too-short", true, workload(), |r| each_stats(r, |s| s.count = 999)),
+        ("too-short", false, workload(), |r| {
+            r.started.plan.steps[0].stop.time_ns = Some(500_000_000);
+            each_finished(r, |f| f.window_ns = 500_000_000);
+        }),
+        ("too-short", false, workload(), |r| r.repeats[0].finished.as_mut().unwrap().window_ns = 1),
+    ]
+}

@@ -1,0 +1,116 @@
+//! A cliff: the rate falls within a repeat, or after some rounds, and stays low. See [`crate::change`] for the test.
+
+use model::{Finding, Operation, Severity};
+
+use super::repeats::series;
+use super::seen::Pair;
+use super::words::{amount, percent, rate, rounds};
+use super::{Rule, Seen, evidence, total};
+use crate::change::{Cliff, common_cliff};
+use crate::repeats::threshold;
+use crate::transient::Work;
+
+/// The chance that a run without any cliff is said to have one.
+const CHANCE: f64 = 0.05;
+/// A lower mode that is not at least this much lower is no cliff.
+const FALL: f64 = 0.3;
+
+pub(super) fn write_cliff(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let mut found = within_repeats(rule, seen, &|pair| pair.step.workload.writes_data());
+    found.extend(between_rounds(rule, seen, Operation::Write));
+    found
+}
+
+pub(super) fn read_cliff(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let mut found = within_repeats(rule, seen, &|pair| !pair.step.workload.modifies());
+    found.extend(between_rounds(rule, seen, Operation::Read));
+    found
+}
+
+/// What may have been used up.
+fn reason(pair: &Pair<'_>) -> &'static str {
+    match (pair.step.workload.writes_data(), pair.repeats.iter().all(|r| r.repeat.started.direct)) {
+        (true, true) => "as when a fast cache of the device (SLC) or a volume's burst credit is used up",
+        (true, false) => {
+            "as when memory for unwritten data, a fast cache of the device (SLC) or a volume's burst credit is used up"
+        }
+        (false, _) => "as when a volume's burst credit, or what a cache held, is used up",
+    }
+}
+
+/// Changes within repeats. All that is searched for is one family for Benjamini and Hochberg's procedure.
+fn within_repeats(rule: &Rule, seen: &Seen<'_>, wanted: &dyn Fn(&Pair<'_>) -> bool) -> Vec<Finding> {
+    let judged: Vec<(&Pair<'_>, Option<(Cliff, usize)>)> = seen
+        .completed()
+        .filter(|pair| pair.is_closed_transfer())
+        .map(|pair| {
+            let series: Vec<Vec<Work>> = pair.repeats.iter().map(|r| series(r.repeat)).collect();
+            (pair, common_cliff(&series))
+        })
+        .collect();
+    let ps: Vec<f64> = judged.iter().map(|(_, found)| found.map_or(1.0, |(c, _)| c.p)).collect();
+    let threshold = threshold(&ps, CHANCE);
+    let finding = |(pair, found): (&Pair<'_>, Option<(Cliff, usize)>)| {
+        let (c, shown_in) = found.filter(|(c, _)| c.p <= threshold && wanted(pair))?;
+        let fall = 1.0 - c.after / c.before;
+        let message = format!(
+            "after {:.1} s and {} of a repeat the rate fell from {} to {} ({} less) and stayed there, in {shown_in} of {} repeats, {}",
+            c.seconds,
+            amount(c.amount as u64),
+            rate(c.before),
+            rate(c.after),
+            percent(fall),
+            pair.repeats.len(),
+            reason(pair)
+        );
+        let figures = vec![
+            evidence("rate before", c.before, "B/s"),
+            evidence("rate after", c.after, "B/s"),
+            evidence("bytes until then", c.amount, "B"),
+            evidence("seconds into the repeat until then", c.seconds, "s"),
+            evidence("repeats that show it", shown_in as f64, "1"),
+            evidence("probability without a change", c.p, "1"),
+        ];
+        Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(fall))
+    };
+    judged.into_iter().filter_map(finding).collect()
+}
+
+/// Repeats of two modes that changed once, from fast to slow: what was used up lasted longer than a repeat.
+fn between_rounds(rule: &Rule, seen: &Seen<'_>, operation: Operation) -> Vec<Finding> {
+    let finding = |(pair, m, look): (&Pair<'_>, &model::Measurement, &crate::Look)| {
+        let modes = look.modes.as_ref()?;
+        let at = modes.changed_at()?;
+        let fall = 1.0 - modes.low_mean / modes.high_mean;
+        let is_fall = modes.high.first() < modes.low.first() && fall >= FALL;
+        if m.operation != operation || m.metric != model::Metric::Bandwidth || !is_fall {
+            return None;
+        }
+        let round = m.values[at].0;
+        let first = pair.repeats.iter().find(|r| r.round() == round)?.began_ns();
+        // What all steps moved on this target in that direction before.
+        let earlier = seen.completed().filter(|p| p.target.name == pair.target.name).flat_map(|p| &p.repeats);
+        let earlier = earlier
+            .filter(|r| r.began_ns() < first)
+            .map(|r| if operation == Operation::Write { r.moved().1 } else { r.moved().0 });
+        let bytes = total(earlier);
+        let message = format!(
+            "from {} on the rate was {} instead of {} ({} less) and stayed there; until then {} had gone this way on this target, {}",
+            rounds(&[round]),
+            rate(modes.low_mean),
+            rate(modes.high_mean),
+            percent(fall),
+            amount(bytes),
+            reason(pair)
+        );
+        let figures = vec![
+            evidence("rate before", modes.high_mean, "B/s")
+                .in_rounds(modes.high.iter().map(|i| m.values[*i].0)),
+            evidence("rate after", modes.low_mean, "B/s").in_rounds(modes.low.iter().map(|i| m.values[*i].0)),
+            evidence("bytes until then", bytes as f64, "B").between(0, first),
+            evidence("probability with one mode", modes.p, "1"),
+        ];
+        Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(fall))
+    };
+    seen.headlines().filter_map(finding).collect()
+}

@@ -1,0 +1,197 @@
+//! Heat: temperatures that rose, clocks that dropped, processors that were slowed down.
+
+use model::{Evidence, Finding, Severity, Subject};
+
+use super::seen::Pair;
+use super::words::{by, list, percent};
+use super::{Rule, Seen, evidence};
+use crate::stats::median;
+use crate::telemetry::Series;
+
+/// A rise, in kelvin, that is worth a word.
+const RISE: f64 = 10.0;
+/// Disks slow themselves down from about this temperature on (°C): consumer NVMe drives give their warning limit as 70 to
+/// 85, SATA disks and flash are specified up to 60 or 70.
+const HOT_DISK: f64 = 70.0;
+/// Processors of boards slow down from 80 or 85 °C on (Raspberry Pi: soft limit 80).
+const HOT_PROCESSOR: f64 = 80.0;
+
+/// What one sensor said.
+struct Sensor<'a> {
+    name: &'a str,
+    first: (u64, f64),
+    highest: (u64, f64),
+    limit: f64,
+}
+
+/// All sensors whose temperature rose by much or came to where things slow down.
+fn warm<'a>(seen: &'a Seen<'_>) -> Vec<Sensor<'a>> {
+    let mut found = Vec::new();
+    for (probe, limit) in [("disk_temperature", HOT_DISK), ("temperature", HOT_PROCESSOR)] {
+        for series in seen.readings.of(probe) {
+            let Some(first) = series.values.first().copied() else { continue };
+            let highest =
+                series.values.iter().copied().fold(first, |high, v| if v.1 > high.1 { v } else { high });
+            let sensor = Sensor { name: series.key, first, highest, limit };
+            if sensor.rise() >= RISE || highest.1 >= limit {
+                found.push(sensor);
+            }
+        }
+    }
+    found
+}
+
+impl Sensor<'_> {
+    fn rise(&self) -> f64 {
+        self.highest.1 - self.first.1
+    }
+}
+
+/// Headline figures that got worse over the run, as a share, with the words for them; the trend is tested elsewhere.
+fn falling(seen: &Seen<'_>) -> Vec<(f64, String)> {
+    let fell = |(pair, m, look): (&Pair<'_>, &model::Measurement, &crate::Look)| {
+        let change = look.trend?.change;
+        let is_worse = match m.metric.better() {
+            model::Better::Higher => change < 0.0,
+            _ => change > 0.0,
+        };
+        let words = format!(
+            "{} of {} on {} {}",
+            super::words::what(m),
+            pair.step.id,
+            pair.target.name,
+            by(change, "higher", "lower")
+        );
+        is_worse.then_some((change.abs(), words))
+    };
+    seen.headlines().filter_map(fell).collect()
+}
+
+pub(super) fn temperature_rose(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let fallen = falling(seen);
+    let finding = |sensor: Sensor<'_>| {
+        let seconds = sensor.highest.0.saturating_sub(sensor.first.0) as f64 / 1e9;
+        let is_hot = sensor.highest.1 >= sensor.limit;
+        let mut message = match sensor.rise() >= 1.0 {
+            true => format!(
+                "{} rose by {:.0} °C to {:.0} °C within {seconds:.0} s",
+                sensor.name,
+                sensor.rise(),
+                sensor.highest.1
+            ),
+            false => format!("{} was at {:.0} °C all the time", sensor.name, sensor.highest.1),
+        };
+        if is_hot {
+            message.push_str(&format!(
+                ", and from about {:.0} °C on many such devices slow themselves down",
+                sensor.limit
+            ));
+        }
+        let (severity, effect) = match fallen.iter().map(|(share, _)| *share).reduce(f64::max) {
+            Some(share) => {
+                let words: Vec<String> = fallen.iter().take(3).map(|(_, words)| words.clone()).collect();
+                message.push_str(&format!("; meanwhile figures got worse: {}", list(&words)));
+                (Severity::Warning, share)
+            }
+            None if is_hot => {
+                message.push_str("; no headline figure shows a trend");
+                (Severity::Warning, 0.05)
+            }
+            None => {
+                message.push_str("; no headline figure shows a trend");
+                (Severity::Info, 0.0)
+            }
+        };
+        let figures = vec![
+            evidence(format!("{} at first", sensor.name), sensor.first.1, "°C")
+                .between(sensor.first.0, sensor.first.0),
+            evidence(format!("{} at its highest", sensor.name), sensor.highest.1, "°C")
+                .between(sensor.highest.0, sensor.highest.0),
+            evidence("limit that counts as hot here", sensor.limit, "°C"),
+        ];
+        rule.finding(severity, Subject::default(), message, figures).changing(effect)
+    };
+    warm(seen).into_iter().map(finding).collect()
+}
+
+/// When the repeats that ended as planned ran, in nanoseconds of the run.
+fn spans(pair: &Pair<'_>) -> Vec<(u64, u64)> {
+    let span = |r: &super::seen::Ended<'_>| (r.began_ns(), r.ended_ns(pair.step));
+    pair.repeats.iter().map(span).collect()
+}
+
+/// How the highest clock changed between the first and the last third of one step's repeats: before, after.
+fn clocks(pair: &Pair<'_>, clock: &Series<'_>) -> Option<(f64, f64)> {
+    let spans = spans(pair);
+    let third = spans.len() / 3;
+    let (first, last) = (spans.get(..third)?, spans.get(spans.len() - third..)?);
+    Some((clock.mean_over(first)?.0, clock.mean_over(last)?.0))
+}
+
+pub(super) fn clock_dropped(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    /// The same work at a clock lower by this share is slowed down, not merely idle in between.
+    const DROP: f64 = 0.1;
+    let Some(clock) = seen.readings.get("frequency", "max") else { return Vec::new() };
+    let pairs: Vec<(f64, f64)> = seen.completed().filter_map(|pair| clocks(pair, clock)).collect();
+    let ratios: Vec<f64> = pairs.iter().map(|(before, after)| after / before).collect();
+    let Some(ratio) = median(&ratios).filter(|ratio| *ratio <= 1.0 - DROP) else { return Vec::new() };
+    let of =
+        |pick: fn(&(f64, f64)) -> f64| median(&pairs.iter().map(pick).collect::<Vec<_>>()).unwrap_or(0.0);
+    let (before, after) = (of(|p| p.0), of(|p| p.1));
+    let message = format!(
+        "the fastest processor's clock was {} in the last third of the repeats of the same steps, from {:.2} GHz to {:.2} GHz: figures that need the processor are of two machines",
+        by(ratio - 1.0, "higher", "lower"),
+        before / 1e9,
+        after / 1e9
+    );
+    let figures = vec![
+        evidence("clock in the first third of the repeats of a step", before, "Hz"),
+        evidence("clock in the last third", after, "Hz"),
+    ];
+    vec![rule.finding(Severity::Warning, Subject::default(), message, figures).changing(1.0 - ratio)]
+}
+
+/// What a series of the probe `throttling` stands for.
+fn reason(key: &str) -> Option<String> {
+    Some(match key {
+        "core" | "package" => format!("the processor counted thermal throttling ({key})"),
+        "undervoltage" => "the power supply's voltage was too low".to_owned(),
+        "capped" => "the clock was capped".to_owned(),
+        "throttled" => "the processor was throttled".to_owned(),
+        "soft_limit" => "the processor was too warm for its full clock".to_owned(),
+        _ => format!("cooling by {} was on", key.strip_prefix("cooling.")?),
+    })
+}
+
+pub(super) fn throttled(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let spans: Vec<(u64, u64)> = seen.completed().flat_map(spans).collect();
+    let mut reasons: Vec<String> = Vec::new();
+    let mut figures: Vec<Evidence> = Vec::new();
+    let mut largest = 0.0f64;
+    for series in seen.readings.of("throttling") {
+        let Some(reason) = reason(series.key) else { continue };
+        // Events have a rate, flags and cooling are shares of the time; powerclamp reads below 0 where it is off.
+        let Some((mean, covered_ns)) = series.mean_over(&spans).filter(|(mean, _)| *mean > 0.0) else {
+            continue;
+        };
+        let seconds = covered_ns as f64 / 1e9;
+        let is_event = matches!(series.key, "core" | "package");
+        let (told, unit) = if is_event { (mean * seconds, "1") } else { (mean, "1") };
+        reasons.push(match is_event {
+            true => format!("{reason} {told:.0} times"),
+            false => format!("{reason} ({} of the time, or of its strength)", percent(mean)),
+        });
+        figures.push(evidence(format!("throttling.{}", series.key), told, unit));
+        largest = largest.max(if is_event { 0.1 } else { mean });
+    }
+    if reasons.is_empty() {
+        return Vec::new();
+    }
+    let fallen = falling(seen);
+    let mut message = format!("while it was measured {}", list(&reasons));
+    if let Some((_, words)) = fallen.first() {
+        message.push_str(&format!("; {words} at the end of the run"));
+    }
+    let effect = fallen.iter().map(|(share, _)| *share).fold(largest.min(1.0) * 0.3, f64::max);
+    vec![rule.finding(Severity::Warning, Subject::default(), message, figures).changing(effect)]
+}

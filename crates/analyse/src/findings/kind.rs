@@ -1,0 +1,202 @@
+//! What kind of storage a target behaves like, set against what the kernel says it is.
+
+use model::{Finding, Layer, LayerKind, Metric, Mix, Operation, Pattern, Severity, Target, fact};
+
+use super::seen::Pair;
+use super::words::{list, percent, rate, time};
+use super::{Rule, Seen, evidence, subject};
+use crate::kinds::{Kind, TRAITS, Traits, Verdict, classify};
+
+/// A pair that reads or writes data of `least` to `most` bytes in the way wanted; of several the one with the most in flight.
+fn deepest<'a>(
+    seen: &'a Seen<'_>,
+    target: &'a Target,
+    operation: Operation,
+    wanted: impl Fn(&model::Workload) -> bool,
+) -> Option<&'a Pair<'a>> {
+    let in_flight = |p: &&Pair<'_>| u64::from(p.step.workload.iodepth) * u64::from(p.step.workload.jobs);
+    let fits = |p: &&Pair<'_>| {
+        let w = &p.step.workload;
+        let percent = if operation == Operation::Read { 100 } else { 0 };
+        p.is_closed_transfer()
+            && w.mix == Mix::Transfer { read_percent: percent }
+            // Through the page cache it is not the device that answers, unless there is nothing else.
+            && (p.repeats.iter().all(|r| r.repeat.started.direct) || w.direct)
+            && super::cache::reached_the_devices(p)
+            && p.step.prepare == model::Preparation::Written
+            && wanted(w)
+    };
+    seen.transfers_on(target).filter(fits).max_by_key(in_flight)
+}
+
+fn traits(seen: &Seen<'_>, target: &Target) -> Traits {
+    let is_random = |w: &model::Workload| matches!(w.pattern, Pattern::Random { .. });
+    let is_small = |w: &model::Workload| (4096..=16384).contains(&w.largest_block());
+    let is_single = |w: &model::Workload| w.iodepth == 1 && w.jobs == 1;
+    let random = deepest(seen, target, Operation::Read, |w| is_random(w) && is_small(w) && is_single(w));
+    let Some(random) = random else { return Traits::default() };
+    let read = |pair, metric| seen.value(pair, Operation::Read, metric);
+    let block = random.step.workload.largest_block();
+    let same = |w: &model::Workload| is_random(w) && w.largest_block() == block;
+    let deep = deepest(seen, target, Operation::Read, |w| same(w) && w.iodepth >= 16 && w.jobs == 1);
+    let large = deepest(seen, target, Operation::Read, |w| !is_random(w) && w.largest_block() >= 128 << 10);
+    let plain = deepest(seen, target, Operation::Write, |w| {
+        same(w) && is_single(w) && w.sync.every == 0 && w.open_sync == model::OpenSync::None
+    });
+    let durable =
+        deepest(seen, target, Operation::Write, |w| is_small(w) && is_single(w) && w.sync.every == 1);
+    let (p50, p99) = (read(random, Metric::LatP50), read(random, Metric::LatP99));
+    let (rate, iops) = (read(random, Metric::Bandwidth), read(random, Metric::Iops));
+    let ratio = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
+    let sequential_rate = large.and_then(|p| read(p, Metric::Bandwidth));
+    Traits {
+        random_read_ns: p50,
+        read_spread: ratio(p99, p50),
+        sequential_gain: ratio(sequential_rate, rate),
+        depth_gain: ratio(deep.and_then(|p| read(p, Metric::Iops)), iops),
+        durable_ns: durable.and_then(|p| seen.value(p, Operation::DurableWrite, Metric::LatP50)),
+        write_gain: ratio(plain.and_then(|p| seen.value(p, Operation::Write, Metric::Iops)), iops),
+        sequential_rate,
+    }
+}
+
+/// Each trait in a sentence.
+fn reasons(values: [Option<f64>; TRAITS]) -> [Option<String>; TRAITS] {
+    let [random, spread, sequential, depth, durable, write, speed] = values;
+    [
+        random.map(|ns| format!("a random read takes {}", time(ns))),
+        spread.map(|x| format!("one in a hundred takes {x:.1} times as long")),
+        sequential.map(|x| format!("sequential reads have {x:.0} times the bandwidth of random ones")),
+        depth.map(|x| format!("a deep queue gains {x:.1} times")),
+        durable.map(|ns| format!("a durable write takes {}", time(ns))),
+        write.map(|x| format!("random writes come {x:.2} times as often as random reads")),
+        speed.map(|x| format!("sequential reads run at {}", rate(x))),
+    ]
+}
+
+const NAMES: [(&str, &str); TRAITS] = [
+    ("median of a random read, one at a time", "ns"),
+    ("p99 ÷ median of random reads", "1"),
+    ("sequential ÷ random bandwidth of reads", "1"),
+    ("random reads per second at depth 16 or more ÷ at depth 1", "1"),
+    ("median of a durable write", "ns"),
+    ("random writes ÷ random reads per second, one at a time", "1"),
+    ("bandwidth of sequential reads", "B/s"),
+];
+
+/// What the kernel says, in words, and which kinds that allows.
+struct Claim {
+    words: String,
+    allows: Vec<Kind>,
+}
+
+fn claim(target: &Target) -> Option<Claim> {
+    let bottom = target.stack.iter().max_by_key(|layer| layer.level)?;
+    let made = |words: String, allows: &[Kind]| Some(Claim { words, allows: allows.to_vec() });
+    if matches!(bottom.name.as_str(), "tmpfs" | "ramfs") {
+        return made(bottom.name.clone(), &[Kind::Memory]);
+    }
+    if bottom.kind == LayerKind::Network {
+        // Whatever the server has; only that it is not memory in this machine is claimed.
+        return made(format!("a network mount ({})", bottom.name), &EVERYTHING);
+    }
+    disk_claim(bottom)
+}
+
+const EVERYTHING: [Kind; 7] = [
+    Kind::SpinningDisk,
+    Kind::SdCard,
+    Kind::SataFlash,
+    Kind::NvmeFlash,
+    Kind::UsbStick,
+    Kind::Network,
+    Kind::Memory,
+];
+
+fn disk_claim(bottom: &Layer) -> Option<Claim> {
+    let told = |name: &str| bottom.facts.get(name).map_or("", String::as_str);
+    let link = told(fact::LINK);
+    let rotation = told(fact::ROTATION_RATE);
+    let name = format!("{} ({link})", bottom.name);
+    let made = |words: String, allows: &[Kind]| Some(Claim { words, allows: allows.to_vec() });
+    if rotation.parse::<u32>().is_ok_and(|rpm| rpm > 0) {
+        return made(format!("a disk of {rotation} rpm, {name}"), &[Kind::SpinningDisk]);
+    }
+    match link {
+        "nvme" => made(format!("an NVMe disk, {name}"), &[Kind::NvmeFlash]),
+        "mmc" if told("type") == "MMC" => {
+            made(format!("an eMMC, {name}"), &[Kind::SdCard, Kind::UsbStick, Kind::SataFlash])
+        }
+        "mmc" => made(format!("an SD card, {name}"), &[Kind::SdCard]),
+        // A bridge tells nothing of what is behind it.
+        "usb" => made(
+            format!("a USB disk, {name}"),
+            &[Kind::UsbStick, Kind::SdCard, Kind::SpinningDisk, Kind::SataFlash, Kind::NvmeFlash],
+        ),
+        "ata" if rotation == "none" => {
+            made(format!("a SATA disk without rotation, {name}"), &[Kind::SataFlash])
+        }
+        "ata" => made(format!("a SATA disk, {name}"), &[Kind::SataFlash, Kind::SpinningDisk]),
+        "iscsi" => made(format!("a disk over iSCSI, {name}"), &EVERYTHING),
+        "zram" => made(format!("compressed memory, {name}"), &[Kind::Memory]),
+        "virtio" | "xen" | "hyperv" | "scsi" | "" => made(
+            format!("{name}, a disk of which the kernel cannot say what is behind it"),
+            &[Kind::SataFlash, Kind::NvmeFlash, Kind::Network],
+        ),
+        _ => None,
+    }
+}
+
+/// The traits that speak most for the verdict, at most three, in words.
+fn told_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict) -> String {
+    let words = reasons(values);
+    let mut order: Vec<usize> = (0..TRAITS).filter(|i| words[*i].is_some()).collect();
+    order.sort_by(|a, b| verdict.weights[*b].total_cmp(&verdict.weights[*a]));
+    list(&order.iter().take(3).filter_map(|i| words[*i].clone()).collect::<Vec<_>>())
+}
+
+pub(super) fn behaves_like(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for target in seen.targets() {
+        let disturbed = seen.transfers_on(target).any(|pair| super::background::is_disturbed(pair, seen));
+        let traits = traits(seen, target);
+        // How much latencies scatter is then the others' doing.
+        let traits = if disturbed { Traits { read_spread: None, ..traits } } else { traits };
+        let Some(verdict) = classify(&traits) else { continue };
+        let values = traits.values();
+        let (best, p) = verdict.kinds[0];
+        let sureness = if disturbed { "perhaps" } else { verdict.sureness() };
+        let named = |(kind, p): &(Kind, f64)| format!("{} ({})", kind.name(), percent(p.min(0.99)));
+        let names: Vec<String> = verdict.candidates().iter().map(named).collect();
+        let mut message =
+            format!("behaves {} like {}: {}", sureness, names.join(" or "), told_reasons(values, &verdict));
+        let claim = claim(target);
+        // A contradiction is claimed only if no candidate is allowed and it is more than perhaps.
+        let contradicts = claim.as_ref().is_some_and(|claim| {
+            sureness != "perhaps" && !verdict.candidates().iter().any(|(kind, _)| claim.allows.contains(kind))
+        });
+        if let Some(claim) = &claim {
+            let but = if contradicts { "but" } else { "and" };
+            message.push_str(&format!("; {but} the kernel says: {}", claim.words));
+        }
+        if disturbed {
+            message.push_str("; others worked on the device meanwhile, so this is not sure");
+        }
+        let mut figures = vec![evidence(format!("probability of {}", best.name()), p, "1")];
+        for ((value, (name, unit)), range) in values.into_iter().zip(NAMES).zip(best.ranges()) {
+            let Some(value) = value else { continue };
+            figures.push(evidence(name, value, unit));
+            if value < range.0 || value > range.1 {
+                let nearest = if value < range.0 { range.0 } else { range.1 };
+                figures.push(evidence(format!("usual end of that for {}", best.name()), nearest, unit));
+            }
+        }
+        let severity = if contradicts { Severity::Warning } else { Severity::Info };
+        let finding = rule.finding(severity, subject(target, None), message, figures);
+        found.push(match contradicts {
+            true => finding.changing(0.5),
+            false => Finding { advice: None, ..finding }.changing(0.01),
+        });
+    }
+    found
+}

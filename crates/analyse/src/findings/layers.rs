@@ -1,0 +1,178 @@
+//! What a layer costs, where two targets of a run differ by one.
+
+use std::collections::BTreeMap;
+
+use model::{Comparison, Finding, Layer, LayerKind, Severity, Subject, Target, Verdict, fact};
+
+use super::seen::Ended;
+use super::words::list;
+use super::{Rule, Seen, evidence, total};
+use crate::compare::{Pairing, Series, compare, headline};
+use crate::stats::{mean_and_deviation, t_quantile};
+
+/// The stack as words from the top down, without what costs nothing. A loop device with the filesystem that its file
+/// lies in is one layer.
+fn words(target: &Target) -> Vec<String> {
+    let mut by_level: BTreeMap<u32, Vec<&Layer>> = BTreeMap::new();
+    for layer in target.stack.iter().filter(|layer| layer.kind != LayerKind::Partition) {
+        by_level.entry(layer.level).or_default().push(layer);
+    }
+    let mut words: Vec<String> = Vec::new();
+    for layers in by_level.into_values() {
+        let mut alike: Vec<String> = layers.into_iter().map(word).collect();
+        alike.dedup();
+        let below_loop = words.last().is_some_and(|word| word == "a loop device");
+        if !(below_loop && alike.iter().all(|word| FILESYSTEMS.contains(&word.as_str()))) {
+            words.push(alike.join("+"));
+        }
+    }
+    words
+}
+
+/// Filesystems that take each other's place.
+const FILESYSTEMS: [&str; 9] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "vfat", "exfat"];
+
+fn word(layer: &Layer) -> String {
+    let told = |name: &str| layer.facts.get(name).cloned();
+    match layer.kind {
+        LayerKind::Filesystem => layer.name.clone(),
+        LayerKind::Crypt => "encryption (dm-crypt)".to_owned(),
+        LayerKind::Raid => told(fact::LEVEL).unwrap_or_else(|| "an array".to_owned()),
+        LayerKind::Lvm => "a logical volume".to_owned(),
+        LayerKind::Loop => "a loop device".to_owned(),
+        LayerKind::Network => format!("the network ({})", layer.name),
+        // Disks of one model are alike; one without a model is only like itself.
+        LayerKind::Disk | LayerKind::Partition => told("model").unwrap_or_else(|| layer.name.clone()),
+    }
+}
+
+/// What `with` has that `without` has not, if that is one layer, or another filesystem in the same place.
+fn one_more(with: &[String], without: &[String]) -> Option<String> {
+    if with.len() == without.len() + 1 {
+        let at = (0..with.len()).find(|i| with.get(*i) != without.get(*i))?;
+        return (with[at + 1..] == without[at..]).then(|| with[at].clone());
+    }
+    let differ: Vec<usize> =
+        (0..with.len()).filter(|i| with.len() == without.len() && with[*i] != without[*i]).collect();
+    let [at] = differ.as_slice() else { return None };
+    let (this, that) = (with[*at].as_str(), without[*at].as_str());
+    // The plainer of two filesystems is the one to be compared with.
+    let plainness = |name: &str| FILESYSTEMS.iter().position(|known| *known == name);
+    let is_fancier = plainness(this)? > plainness(that)?;
+    is_fancier.then(|| format!("{this} instead of {that}"))
+}
+
+/// The other target of the run, if there is one, that lacks exactly one layer of this one.
+fn plainer<'a>(seen: &'a Seen<'_>, target: &Target) -> Option<(&'a Target, String)> {
+    let with = words(target);
+    seen.run.started.targets.iter().find_map(|other| {
+        let layer = one_more(&with, &words(other))?;
+        (other.name != target.name).then_some((other, layer))
+    })
+}
+
+/// Processor time of the whole machine for each byte moved, in nanoseconds.
+fn work_per_byte(r: &Ended<'_>) -> Option<f64> {
+    let machine = r.finished.machine?;
+    let (read, written) = r.moved();
+    let busy = total([machine.user_ns, machine.system_ns, machine.irq_ns].into_iter());
+    let moved = read.saturating_add(written);
+    (moved > 0 && busy > 0).then(|| busy as f64 / moved as f64)
+}
+
+/// Processor time per byte with the layer ÷ without, over the paired rounds of all steps, with its 95 % interval.
+fn work_ratio(seen: &Seen<'_>, target: &Target, plain: &Target) -> Option<(f64, f64, f64)> {
+    let mut logs = Vec::new();
+    for pair in seen.transfers_on(target) {
+        let Some(other) = seen.transfers_on(plain).find(|p| p.step.id == pair.step.id) else { continue };
+        let ratio = |r: &Ended<'_>| {
+            let base = other.repeats.iter().find(|o| o.round() == r.round())?;
+            Some((work_per_byte(r)? / work_per_byte(base)?).ln())
+        };
+        // One value for each step: its rounds are not independent of each other.
+        logs.extend(pair.median(ratio));
+    }
+    let (mean, deviation) = mean_and_deviation(&logs)?;
+    let n = logs.len() as f64;
+    let half = t_quantile(0.975, n - 1.0) * deviation / n.sqrt();
+    Some((mean.exp(), (mean - half).exp(), (mean + half).exp()))
+}
+
+pub(super) fn layer_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let plan = &seen.run.started.plan;
+    let series = Series::of_run(seen.run, seen.measurements);
+    let mut found = Vec::new();
+    for target in seen.targets() {
+        let Some((plain, layer)) = plainer(seen, target) else { continue };
+        let all = compare(&series, &plain.name, Pairing::within(plan), plan.margin());
+        let is_headline = |c: &&Comparison| {
+            let step = plan.step(&c.step);
+            c.target == target.name && step.is_some_and(|s| headline(s, c.operation) == Some(c.metric))
+        };
+        // What a cache did on either side is no cost of a layer.
+        let is_the_layers = |c: &&Comparison| {
+            let mut sides = seen.completed().filter(|p| {
+                p.step.id == c.step && (p.target.name == target.name || p.target.name == plain.name)
+            });
+            sides.all(super::cache::reached_the_devices)
+        };
+        let decided: Vec<&Comparison> = all
+            .iter()
+            .filter(|c| is_headline(c) && is_the_layers(c))
+            .filter(|c| matches!(c.verdict, Verdict::Faster | Verdict::Slower))
+            .collect();
+        if decided.is_empty() {
+            continue;
+        }
+        found.push(cost(rule, seen, (target, plain, &layer), &decided));
+    }
+    found
+}
+
+fn cost(
+    rule: &Rule,
+    seen: &Seen<'_>,
+    (target, plain, layer): (&Target, &Target, &str),
+    decided: &[&Comparison],
+) -> Finding {
+    let said = |c: &&Comparison| {
+        let (low, high) = c.ratio.interval.unwrap_or((c.ratio.value, c.ratio.value));
+        let change = |ratio: f64| (ratio - 1.0) * 100.0;
+        format!(
+            "{} {:+.0} % ({:+.0} to {:+.0}) of {}",
+            c.step,
+            change(c.ratio.value),
+            change(low),
+            change(high),
+            match c.metric {
+                model::Metric::Bandwidth => format!("{} bandwidth", c.operation.name().replace('_', " ")),
+                model::Metric::Iops => format!("{} operations", c.operation),
+                _ => format!("{} p99", c.operation),
+            }
+        )
+    };
+    let mut largest: Vec<&Comparison> = decided.to_vec();
+    largest.sort_by(|a, b| b.ratio.value.ln().abs().total_cmp(&a.ratio.value.ln().abs()));
+    let told: Vec<String> = largest.iter().take(4).map(said).collect();
+    let more = match largest.len() {
+        0..=4 => String::new(),
+        n => format!(", and differs in {} more step(s)", n - 4),
+    };
+    let mut message = format!("what {layer} changes against {}: {}{more}", plain.name, list(&told));
+    let mut figures: Vec<model::Evidence> = Vec::new();
+    for c in &largest {
+        figures.push(
+            evidence(format!("{} ÷ {}, {}", c.target, c.baseline, c.metric), c.ratio.value, "1")
+                .in_step(&c.step),
+        );
+    }
+    if let Some((ratio, low, high)) = work_ratio(seen, target, plain) {
+        figures.push(evidence("processor time per byte ÷ that without the layer", ratio, "1"));
+        if low > 1.0 || high < 1.0 {
+            message.push_str(&format!("; processor time per byte {ratio:.2} times ({low:.2} to {high:.2})"));
+        }
+    }
+    let effect = largest.first().map_or(0.0, |c| 1.0 - c.ratio.value.min(c.ratio.value.recip()));
+    let about = Subject { target: Some(target.name.clone()), step: None };
+    rule.finding(Severity::Info, about, message, figures).changing(effect)
+}

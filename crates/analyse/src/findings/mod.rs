@@ -1,0 +1,64 @@
+//! What the figures mean: rules that speak only when the evidence carries them.
+//!
+//! Each rule is a pure function over what is seen of the run ([`Seen`]). A new one is a function in the file of its
+//! theme, an entry in [`RULES`] (`rules.rs`) and rows in the table of cases (`cases/`).
+
+mod background;
+mod cache;
+#[cfg(test)]
+mod cases;
+mod cliff;
+mod failures;
+mod heat;
+mod kind;
+mod layers;
+mod link;
+mod processor;
+mod repeats;
+mod rules;
+mod seen;
+mod size;
+mod stalls;
+mod sweeps;
+mod syncs;
+mod words;
+
+use model::{Evidence, Finding, Severity, Subject};
+
+pub use rules::RULES;
+pub(crate) use seen::Seen;
+use seen::{evidence, subject, total};
+
+/// One rule.
+pub struct Rule {
+    /// Its short stable name.
+    pub name: &'static str,
+    /// When it speaks, for the documentation.
+    pub speaks_when: &'static str,
+    /// What to do about it, where the finding itself does not know better.
+    pub advice: &'static str,
+    /// Each of its findings is told by itself: what it lists is true of one step or target only.
+    pub is_told_apart: bool,
+    apply: fn(&Rule, &Seen<'_>) -> Vec<Finding>,
+}
+
+/// Everything the rules have to say about a run, what matters most first: by severity, then by how much it changes the
+/// answer, then in the order of the rules.
+pub(crate) fn findings(seen: &Seen<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.apply)(rule, seen)).collect();
+    found.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.effect.total_cmp(&a.effect)));
+    found
+}
+
+impl Rule {
+    fn finding(
+        &self,
+        severity: Severity,
+        subject: Subject,
+        message: String,
+        evidence: Vec<Evidence>,
+    ) -> Finding {
+        let advice = Some(self.advice).filter(|advice| !advice.is_empty()).map(str::to_owned);
+        Finding { rule: self.name.to_owned(), severity, subject, message, advice, effect: 0.0, evidence }
+    }
+}

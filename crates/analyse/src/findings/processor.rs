@@ -1,0 +1,193 @@
+//! The processor as the limit: the generator, a core, or the kernel's own threads; and a queue that is not what was
+//! asked for.
+
+use model::{Finding, Operation, Pattern, Severity};
+
+use super::seen::Pair;
+use super::words::percent;
+use super::{Rule, Seen, evidence, total};
+
+/// A worker that was busy for this share of the time had no time left to keep the storage busy.
+const SATURATED_WORKER: f64 = 0.9;
+/// A core is never busy for quite all of the time, because its time is counted in ticks.
+const SATURATED_CORE: f64 = 0.95;
+/// Threads that take turns with others do not get all of a core.
+const SATURATED_THREAD: f64 = 0.85;
+
+/// How busy the busiest worker was, where it may have been the limit.
+fn saturated_worker(pair: &Pair<'_>) -> Option<f64> {
+    let busy = pair.median(|r| Some(r.finished.busiest_worker))?;
+    // A worker that polls for the next arrival is busy without being the limit.
+    let keeps_up = pair.step.workload.pace != model::Pace::Closed
+        && pair.repeats.iter().all(|r| r.finished.unserved == 0);
+    (busy >= SATURATED_WORKER && !keeps_up).then_some(busy)
+}
+
+pub(super) fn generator_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let busy = saturated_worker(pair)?;
+        let user = total(pair.repeats.iter().map(|r| r.finished.workers.user_ns));
+        let system = total(pair.repeats.iter().map(|r| r.finished.workers.system_ns));
+        let kernel = 1.0 - user as f64 / user.saturating_add(system).max(1) as f64;
+        let message = format!(
+            "the processor, not the storage, may be the limit: a worker was busy {:.0} % of the time, {:.0} % of that in the kernel",
+            busy * 100.0,
+            kernel * 100.0
+        );
+        let figures = vec![
+            evidence("busiest worker", busy, "1"),
+            evidence("share of its time in the kernel", kernel, "1"),
+        ];
+        Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.3))
+    };
+    seen.completed().filter_map(finding).collect()
+}
+
+pub(super) fn core_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let telemetry = pair.telemetry(seen)?;
+        let busiest = telemetry.get("cpu", "busiest").filter(|f| f.mean >= SATURATED_CORE)?;
+        // Named with more precision by the other two rules.
+        if saturated_worker(pair).is_some() || saturated_threads(pair, seen).is_some() {
+            return None;
+        }
+        let part = |key: &str| telemetry.get("cpu", &format!("busiest.{key}")).map_or(0.0, |f| f.mean);
+        let (user, kernel, interrupts) = (part("user"), part("system"), part("irq"));
+        // Ticks are counted here and there a moment late.
+        let worked = busiest.mean.min(1.0);
+        let own = own_share(pair);
+        let whose = match own {
+            Some(own) if own < 0.5 => {
+                format!("; {} of all work on the processors was other programs'", percent(1.0 - own))
+            }
+            _ => String::new(),
+        };
+        let message = format!(
+            "a core was busy {} of the time ({} in programs, {} in the kernel, {} in interrupts): the processor, not the storage, may be the limit{whose}",
+            percent(worked),
+            percent(user),
+            percent(kernel),
+            percent(interrupts)
+        );
+        let mut figures = vec![
+            evidence("share of the time that the busiest core worked", worked, "1"),
+            evidence("of it in programs", user, "1"),
+            evidence("of it in the kernel", kernel, "1"),
+            evidence("of it in interrupts", interrupts, "1"),
+        ];
+        figures.extend(own.map(|own| evidence("Lodestone's share of the work of all processors", own, "1")));
+        let found = rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.3);
+        let advice = "stop what else runs on this machine, and run again";
+        Some(if whose.is_empty() { found } else { found.advising(advice) })
+    };
+    seen.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
+}
+
+/// Share of the work of all processors that was Lodestone's; the kernel's threads are nobody's.
+fn own_share(pair: &Pair<'_>) -> Option<f64> {
+    pair.median(|r| {
+        let (m, p) = (r.finished.machine?, r.finished.process);
+        let busy = total([m.user_ns, m.system_ns, m.irq_ns].into_iter());
+        (busy > 0).then(|| (p.user_ns.saturating_add(p.system_ns) as f64 / busy as f64).min(1.0))
+    })
+}
+
+/// The kind of kernel threads that took the most processor time, where that is a core's worth, and how many cores.
+fn saturated_threads<'a>(pair: &Pair<'_>, seen: &'a Seen<'_>) -> Option<(&'a str, f64)> {
+    let telemetry = pair.telemetry(seen)?;
+    // Memory that is reclaimed is no work on the storage.
+    let kinds = telemetry.of("kernel_threads").filter(|f| f.key != "reclaim");
+    let most = kinds.max_by(|a, b| a.mean.total_cmp(&b.mean))?;
+    (most.mean >= SATURATED_THREAD).then_some((most.key.as_str(), most.mean))
+}
+
+/// What a kind of kernel threads does, and whose it is.
+fn work_of(kind: &str) -> (&str, String) {
+    match kind {
+        "dm-crypt" => ("kcryptd (dm-crypt)", "encryption".to_owned()),
+        "md" => ("the threads of md", "the array's own work (parity, copies)".to_owned()),
+        "iscsi" => ("the threads of iSCSI", "the network protocol".to_owned()),
+        "writeback" => ("the threads of writeback", "writing the page cache back".to_owned()),
+        "btrfs" => ("the threads of btrfs", "the filesystem (checksums, copies, compression)".to_owned()),
+        "loop" => ("the threads of loop devices", "the loop device".to_owned()),
+        other => (other, format!("the kernel's work for {other}")),
+    }
+}
+
+pub(super) fn kernel_threads_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let (kind, cores) = saturated_threads(pair, seen)?;
+        let (threads, work) = work_of(kind);
+        let all = f64::from(seen.run.started.host.cpus.max(1));
+        let busiest = pair.telemetry(seen)?.get("cpu", "busiest").map_or(0.0, |f| f.mean);
+        // Threads on many cores are a limit for sure only if one core, or all, had no time left.
+        let is_sure = busiest >= SATURATED_WORKER || cores >= SATURATED_THREAD * all;
+        let message = format!(
+            "{threads} used {cores:.2} of a core's time, of {all:.0} {}: {work}, not the disk, {} the limit",
+            if all == 1.0 { "core" } else { "cores" },
+            if is_sure { "is" } else { "may be" }
+        );
+        let mut figures = vec![evidence(format!("time of {threads} ÷ time"), cores, "1")];
+        let others = pair.telemetry(seen)?.of("kernel_threads").filter(|f| f.key != kind && f.mean >= 0.01);
+        figures
+            .extend(others.map(|f| evidence(format!("time of {} ÷ time", work_of(&f.key).0), f.mean, "1")));
+        figures.push(evidence("share of the time that the busiest core worked", busiest, "1"));
+        Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.4))
+    };
+    seen.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
+}
+
+pub(super) fn queue_not_filled(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let w = &pair.step.workload;
+        let wanted = f64::from(w.iodepth) * f64::from(w.jobs);
+        // An open loop fills the queue only as far as its load asks for; periodic syncs empty it.
+        if !pair.is_closed_transfer() || w.iodepth == 1 || w.sync.every > 0 {
+            return None;
+        }
+        let reached = pair.median(|r| r.repeat.queue_depth()).filter(|depth| *depth < wanted / 2.0)?;
+        let message = format!(
+            "the kernel had {reached:.1} operations in hand at a time, not the {wanted:.0} that were configured: {} completes {} inside the submitting call here",
+            pair.repeats[0].repeat.started.engine,
+            if matches!(w.pattern, Pattern::Sequential) { "sequential I/O" } else { "I/O" }
+        );
+        let figures = vec![
+            evidence("achieved queue depth", reached, "1"),
+            evidence("configured queue depth", wanted, "1"),
+        ];
+        let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
+        Some(found.changing((1.0 - reached / wanted) / 2.0))
+    };
+    seen.completed().filter_map(finding).collect()
+}
+
+pub(super) fn load_not_met(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let unserved = total(pair.repeats.iter().map(|r| r.finished.unserved));
+        if unserved == 0 {
+            return None;
+        }
+        let counts = pair
+            .repeats
+            .iter()
+            .flat_map(|r| r.counts.whole())
+            .filter(|(o, _)| matches!(o, Operation::Read | Operation::Write | Operation::Trim))
+            .map(|(_, s)| s.count);
+        let done = total(counts);
+        let share = unserved as f64 / unserved.saturating_add(done) as f64;
+        // The last arrivals before the end are always too late.
+        if share < 0.01 {
+            return None;
+        }
+        let message = format!(
+            "the offered load was not met: {unserved} operations ({:.1} %) were due and never started, and the latencies of the others grew with the backlog",
+            share * 100.0
+        );
+        let figures = vec![
+            evidence("operations never started", unserved as f64, "1"),
+            evidence("share of the load", share, "1"),
+        ];
+        Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(share))
+    };
+    seen.completed().filter_map(finding).collect()
+}

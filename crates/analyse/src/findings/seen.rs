@@ -1,0 +1,198 @@
+//! What the rules look at: a run with everything that several of them need, computed once.
+
+use model::{
+    Evidence, Measurement, Metric, Operation, OperationStats, Repeat, RepeatFinished, Run, Step, Subject,
+    Target,
+};
+
+use crate::compare::headline;
+use crate::measure::{Counts, RepeatCounts};
+use crate::repeats::{Look, looks};
+use crate::stats::median;
+use crate::telemetry::{Readings, StepTelemetry, telemetry_of};
+
+/// A run as the rules see it.
+pub(crate) struct Seen<'a> {
+    pub run: &'a Run,
+    pub measurements: &'a [Measurement],
+    /// What the repeats behind each measurement look like, for those that are a headline.
+    pub looks: Vec<Option<Look>>,
+    /// What the machine did during each step on each target.
+    pub telemetry: Vec<StepTelemetry>,
+    /// The same over the whole run.
+    pub readings: Readings<'a>,
+    finished: Vec<Pair<'a>>,
+    completed: Vec<Pair<'a>>,
+}
+
+/// One step on one target, with its repeats in the order of the run.
+#[derive(Clone)]
+pub(super) struct Pair<'a> {
+    pub step: &'a Step,
+    pub target: &'a Target,
+    pub repeats: Vec<Ended<'a>>,
+}
+
+/// A repeat that has ended.
+#[derive(Clone, Copy)]
+pub(super) struct Ended<'a> {
+    pub repeat: &'a Repeat,
+    pub finished: &'a RepeatFinished,
+    pub counts: &'a RepeatCounts,
+}
+
+impl<'a> Seen<'a> {
+    /// Looks at a run that came to these measurements and counts.
+    pub fn new(run: &'a Run, measurements: &'a [Measurement], counts: &'a Counts) -> Self {
+        let mut finished = Vec::new();
+        for step in &run.started.plan.steps {
+            for target in &run.started.targets {
+                let ended = |(repeat, counts): (&'a Repeat, &'a RepeatCounts)| {
+                    Some(Ended { repeat, finished: repeat.finished.as_deref()?, counts })
+                };
+                let repeats: Vec<Ended<'a>> =
+                    counts.finished(run, step, &target.name).filter_map(ended).collect();
+                finished.push(Pair { step, target, repeats });
+            }
+        }
+        let good = |pair: &Pair<'a>| {
+            let repeats = pair.repeats.iter().copied().filter(|r| r.repeat.is_complete()).collect();
+            Pair { repeats, ..pair.clone() }
+        };
+        let completed: Vec<Pair<'a>> = finished.iter().map(good).collect();
+        let readings = Readings::new(run);
+        Self {
+            run,
+            measurements,
+            looks: headline_looks(run, measurements),
+            telemetry: telemetry_of(run, &readings),
+            readings,
+            finished: finished.into_iter().filter(|pair| !pair.repeats.is_empty()).collect(),
+            completed: completed.into_iter().filter(|pair| !pair.repeats.is_empty()).collect(),
+        }
+    }
+
+    /// Every step on every target with the repeats that ended, those that failed included.
+    pub(super) fn finished(&self) -> impl Iterator<Item = &Pair<'a>> {
+        self.finished.iter()
+    }
+
+    /// The same, with only the repeats that ended as planned.
+    pub(super) fn completed(&self) -> impl Iterator<Item = &Pair<'a>> {
+        self.completed.iter()
+    }
+
+    /// Those of one target that ended as planned and move data.
+    pub(super) fn transfers_on<'b>(&'b self, target: &'b Target) -> impl Iterator<Item = &'b Pair<'a>> {
+        self.completed().filter(move |p| p.target.name == target.name && !p.step.workload.is_metadata())
+    }
+
+    pub(super) fn targets(&self) -> impl Iterator<Item = &'a Target> {
+        self.run.started.targets.iter()
+    }
+
+    /// The headline measurements with their pairs and what their repeats look like.
+    pub(super) fn headlines(&self) -> impl Iterator<Item = (&Pair<'a>, &'a Measurement, &Look)> {
+        self.measurements.iter().zip(&self.looks).filter_map(|(m, look)| {
+            let pair = self.completed().find(|p| p.step.id == m.step && p.target.name == m.target)?;
+            Some((pair, m, look.as_ref()?))
+        })
+    }
+
+    /// The estimate of one metric of one pair.
+    pub(super) fn value(&self, pair: &Pair<'_>, operation: Operation, metric: Metric) -> Option<f64> {
+        let is_it = |m: &&Measurement| {
+            m.step == pair.step.id
+                && m.target == pair.target.name
+                && m.operation == operation
+                && m.metric == metric
+        };
+        self.measurements.iter().find(is_it).map(|m| m.estimate.value).filter(|v| v.is_finite())
+    }
+}
+
+impl<'a> Pair<'a> {
+    /// The median of what the repeats give; the rules judge by it so that one odd repeat makes no finding.
+    pub fn median(&self, value: impl Fn(&Ended<'a>) -> Option<f64>) -> Option<f64> {
+        median(&self.repeats.iter().filter_map(value).collect::<Vec<_>>())
+    }
+
+    /// This step on this target.
+    pub fn subject(&self) -> Subject {
+        subject(self.target, Some(self.step))
+    }
+
+    /// The telemetry of this step on this target.
+    pub fn telemetry<'b>(&self, seen: &'b Seen<'_>) -> Option<&'b StepTelemetry> {
+        seen.telemetry.iter().find(|t| t.step == self.step.id && t.target == self.target.name)
+    }
+
+    /// True if the only thing that ends an operation is the storage: no given load, no work on names.
+    pub fn is_closed_transfer(&self) -> bool {
+        self.step.workload.pace == model::Pace::Closed && !self.step.workload.is_metadata()
+    }
+}
+
+impl<'a> Ended<'a> {
+    /// What was counted of one operation in the measured window.
+    pub fn measured(&self, operation: Operation) -> Option<&'a OperationStats> {
+        self.counts.measured.get(&operation)
+    }
+
+    /// Seconds of the measured window.
+    pub fn seconds(&self) -> f64 {
+        self.finished.window_ns as f64 / 1e9
+    }
+
+    /// Nanoseconds of the run at which the repeat began.
+    pub fn began_ns(&self) -> u64 {
+        self.repeat.started.at_ns
+    }
+
+    /// Round, from 0.
+    pub fn round(&self) -> u32 {
+        self.repeat.started.round
+    }
+
+    /// When the measured window ended, in nanoseconds of the run.
+    pub fn ended_ns(&self, step: &Step) -> u64 {
+        self.began_ns().saturating_add(step.ramp_ns).saturating_add(self.finished.window_ns)
+    }
+
+    /// Bytes that data operations moved in the whole repeat: read, written.
+    pub fn moved(&self) -> (u64, u64) {
+        let bytes = |operation| self.counts.whole().get(&operation).map_or(0, |s: &OperationStats| s.bytes);
+        (bytes(Operation::Read), bytes(Operation::Write))
+    }
+}
+
+/// Looks at the repeats behind each measurement that is a headline; `None` for the others. All headlines
+/// are one family, see [`crate::looks`].
+fn headline_looks(run: &Run, measurements: &[Measurement]) -> Vec<Option<Look>> {
+    let is_headline: Vec<bool> = measurements.iter().map(|m| is_headline(run, m)).collect();
+    let values: Vec<Vec<f64>> = measurements
+        .iter()
+        .zip(&is_headline)
+        .filter(|(_, headline)| **headline)
+        .map(|(m, _)| m.values.iter().map(|(_, v)| *v).collect())
+        .collect();
+    let mut looks = looks(&values.iter().map(Vec::as_slice).collect::<Vec<_>>()).into_iter();
+    is_headline.into_iter().map(|headline| if headline { looks.next() } else { None }).collect()
+}
+
+fn is_headline(run: &Run, m: &Measurement) -> bool {
+    run.started.plan.step(&m.step).is_some_and(|step| headline(step, m.operation) == Some(m.metric))
+}
+
+/// A sum that ends at the largest number: what a log claims may be anything.
+pub(super) fn total(values: impl Iterator<Item = u64>) -> u64 {
+    values.fold(0, u64::saturating_add)
+}
+
+pub(super) fn evidence(what: impl Into<String>, value: f64, unit: &str) -> Evidence {
+    Evidence { what: what.into(), value, unit: unit.to_owned(), place: None }
+}
+
+pub(super) fn subject(target: &Target, step: Option<&Step>) -> Subject {
+    Subject { target: Some(target.name.clone()), step: step.map(|s| s.id.clone()) }
+}

@@ -1,0 +1,130 @@
+//! Too small, too short, too few.
+
+use model::{Finding, Severity, Step, Target};
+
+use super::seen::Pair;
+use super::words::{amount, short_list};
+use super::{Rule, Seen, evidence, subject};
+
+pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let memory = seen.run.started.host.memory_bytes;
+    let mut found = Vec::new();
+    for target in seen.targets() {
+        let sizes = seen
+            .transfers_on(target)
+            .flat_map(|p| &p.repeats)
+            .map(|r| &r.repeat.started)
+            .filter(|started| !started.direct && started.size_bytes < memory)
+            .map(|started| started.size_bytes);
+        let Some(size) = sizes.max() else { continue };
+        let message = format!(
+            "the test data ({}) went through the page cache and fit into this machine's memory ({}): what was measured is partly memory",
+            amount(size),
+            amount(memory)
+        );
+        let figures = vec![evidence("test data", size as f64, "B"), evidence("memory", memory as f64, "B")];
+        found.push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.3));
+    }
+    found
+}
+
+pub(super) fn fits_into_device_cache(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    const LIMIT: u64 = 1 << 30;
+    let mut found = Vec::new();
+    // Memory has no device.
+    let in_memory =
+        |target: &Target| target.stack.iter().all(|l| matches!(l.name.as_str(), "tmpfs" | "ramfs"));
+    for target in seen.targets().filter(|target| !in_memory(target)) {
+        let sizes = seen.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
+        let Some(size) = sizes.min().filter(|size| *size < LIMIT) else { continue };
+        let message =
+            format!("the test data are only {}: a cache inside the device may hold them", amount(size));
+        let figures = vec![evidence("test data", size as f64, "B")];
+        found.push(rule.finding(Severity::Info, subject(target, None), message, figures));
+    }
+    found
+}
+
+/// A repeat that was measured for less than this says little of what lasts: caches and clocks need longer to settle.
+const SHORTEST_S: f64 = 0.9;
+/// Of fewer operations than this, the 99.9th percentile is the slowest one.
+const FEWEST_FOR_P999: u64 = 1000;
+
+/// Seconds of the typical repeat and operations of the slowest kind in it.
+fn extent(pair: &Pair<'_>) -> Option<(f64, u64)> {
+    let seconds = pair.median(|r| Some(r.seconds()))?;
+    let shown = pair.step.workload.operations().into_iter().filter(|o| *o != model::Operation::Sync);
+    let counts = shown.filter_map(|o| pair.median(|r| Some(r.measured(o)?.count as f64)));
+    Some((seconds, counts.fold(f64::INFINITY, f64::min) as u64))
+}
+
+pub(super) fn too_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for target in seen.targets() {
+        let of_target = seen.completed().filter(|p| p.target.name == target.name);
+        let all: Vec<(&Step, f64, u64)> =
+            of_target.filter_map(|p| extent(p).map(|(seconds, count)| (p.step, seconds, count))).collect();
+        let names = |short: &[&(&Step, f64, u64)]| {
+            short_list(&short.iter().map(|(step, ..)| step.id.clone()).collect::<Vec<_>>())
+        };
+        // What was asked for is known to whoever asked.
+        let is_asked = |step: &Step| step.stop.time_ns.is_some_and(|ns| (ns as f64) < SHORTEST_S * 1e9);
+        let brief: Vec<_> =
+            all.iter().filter(|(s, seconds, _)| *seconds < SHORTEST_S && !is_asked(s)).collect();
+        if let Some((step, seconds, _)) = brief.iter().min_by(|a, b| a.1.total_cmp(&b.1)) {
+            let where_brief = match brief.len() {
+                1 => format!("the repeats of {} were over in {seconds:.2} s", step.id),
+                _ => format!(
+                    "the repeats of {} were over in less than a second ({seconds:.2} s in {})",
+                    names(&brief),
+                    step.id
+                ),
+            };
+            let message = format!("{where_brief}, too short for caches and clocks to settle");
+            let figures = vec![evidence("shortest measured time", *seconds, "s").in_step(&step.id)];
+            found
+                .push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.1));
+        }
+        let few: Vec<_> = all.iter().filter(|(.., count)| *count < FEWEST_FOR_P999).collect();
+        if let Some((step, _, count)) = few.iter().min_by_key(|(.., count)| *count) {
+            let where_few = match few.len() {
+                1 => format!("only {count} operations in a repeat of {}", step.id),
+                _ => format!(
+                    "few operations in each repeat of {} (the fewest: {count} in {})",
+                    names(&few),
+                    step.id
+                ),
+            };
+            let message = format!(
+                "{where_few}: below {FEWEST_FOR_P999} the p99.9 is the slowest operation of the repeat"
+            );
+            let figures =
+                vec![evidence("fewest operations in a repeat", *count as f64, "1").in_step(&step.id)];
+            let advice = "use a longer --runtime where the tail matters";
+            found
+                .push(rule.finding(Severity::Info, subject(target, None), message, figures).advising(advice));
+        }
+    }
+    found
+}
+
+pub(super) fn few_rounds(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let run = seen.run;
+    let mut found = Vec::new();
+    for target in seen.targets() {
+        let begun = |step: &&Step| {
+            run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == target.name)
+        };
+        let good = |step: &Step| run.completed(&step.id, &target.name).count();
+        let counts = run.started.plan.steps.iter().filter(begun).map(good);
+        let counts: Vec<usize> = counts.filter(|n| *n < 3).collect();
+        let Some(fewest) = counts.iter().min() else { continue };
+        let message = format!(
+            "{} step(s) have fewer than three good repeats: their intervals are wide or missing",
+            counts.len()
+        );
+        let figures = vec![evidence("fewest good repeats of a step", *fewest as f64, "1")];
+        found.push(rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.05));
+    }
+    found
+}

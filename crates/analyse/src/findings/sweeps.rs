@@ -1,0 +1,141 @@
+//! Steps that differ only in block size, or only in queue depth.
+
+use model::{BlockSizes, Finding, Metric, Operation, Severity, Step, Workload, units::ExactSize};
+
+use super::seen::Pair;
+use super::words::{in_order, percent, rate, time};
+use super::{Rule, Seen, evidence, subject};
+use crate::compare::headline;
+
+/// One step of a series with the value that was varied and its figures.
+struct Point<'a> {
+    step: &'a Step,
+    x: u64,
+    bandwidth: f64,
+    p50: f64,
+}
+
+/// Groups the steps of each target that are equal but for what `without` takes out; each group in the order of `x`.
+fn groups<'a>(
+    seen: &'a Seen<'_>,
+    x: fn(&Workload) -> u64,
+    without: fn(&Workload) -> Workload,
+) -> Vec<(&'a Pair<'a>, Operation, Vec<Point<'a>>)> {
+    let mut groups: Vec<(&Pair<'_>, Operation, Vec<Point<'_>>)> = Vec::new();
+    for pair in seen.completed().filter(|p| p.is_closed_transfer()) {
+        let Some(operation) = pair
+            .step
+            .workload
+            .operations()
+            .into_iter()
+            .find(|o| headline(pair.step, *o) == Some(Metric::Bandwidth))
+        else {
+            continue;
+        };
+        let (Some(bandwidth), Some(p50)) =
+            (seen.value(pair, operation, Metric::Bandwidth), seen.value(pair, operation, Metric::LatP50))
+        else {
+            continue;
+        };
+        let point = Point { step: pair.step, x: x(&pair.step.workload), bandwidth, p50 };
+        let is_alike = |(first, ..): &&mut (&Pair<'_>, Operation, Vec<Point<'_>>)| {
+            first.target.name == pair.target.name
+                && first.step.prepare == pair.step.prepare
+                && without(&first.step.workload) == without(&pair.step.workload)
+        };
+        match groups.iter_mut().find(is_alike) {
+            Some((.., points)) => points.push(point),
+            None => groups.push((pair, operation, vec![point])),
+        }
+    }
+    for (.., points) in &mut groups {
+        points.sort_by_key(|point| point.x);
+        points.dedup_by_key(|point| point.x);
+    }
+    groups
+}
+
+/// This share of the best is as good as the best.
+const NEARLY: f64 = 0.9;
+
+pub(super) fn block_size(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    /// Sizes closer together than this are no sweep.
+    const SPAN: u64 = 64;
+    /// A difference by less than this factor needs no word.
+    const FACTOR: f64 = 2.0;
+    let groups = groups(
+        seen,
+        |w| u64::from(w.largest_block()),
+        |w| Workload { block: BlockSizes::uniform(0), ..w.clone() },
+    );
+    let finding = |(pair, operation, points): (&Pair<'_>, Operation, Vec<Point<'_>>)| {
+        let (small, large) = (points.iter().find(|p| p.x >= 4096)?, points.last()?);
+        let best = points.iter().max_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth))?;
+        let enough = points.iter().find(|p| p.bandwidth >= NEARLY * best.bandwidth)?;
+        if large.x < small.x * SPAN || large.bandwidth < FACTOR * small.bandwidth {
+            return None;
+        }
+        let of = |p: &Point<'_>| ExactSize(p.x).to_string();
+        let message = format!(
+            "{} of {} get {} ({} of the {} with {}); from {} on larger blocks gain less than 10 %",
+            in_order(&pair.step.workload, operation),
+            of(small),
+            rate(small.bandwidth),
+            percent(small.bandwidth / large.bandwidth),
+            rate(large.bandwidth),
+            of(large),
+            of(enough)
+        );
+        let figures = points
+            .iter()
+            .map(|p| evidence(format!("bandwidth with {}", of(p)), p.bandwidth, "B/s").in_step(&p.step.id))
+            .collect();
+        let found = rule.finding(Severity::Info, subject(pair.target, Some(pair.step)), message, figures);
+        Some(found.changing(1.0 - small.bandwidth / large.bandwidth))
+    };
+    groups.into_iter().filter_map(finding).collect()
+}
+
+pub(super) fn queue_depth_knee(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let groups = groups(seen, |w| u64::from(w.iodepth), |w| Workload { iodepth: 0, ..w.clone() });
+    let finding = |(pair, operation, points): (&Pair<'_>, Operation, Vec<Point<'_>>)| {
+        if points.len() < 3 {
+            return None;
+        }
+        let (first, last) = (points.first()?, points.last()?);
+        let best = points.iter().map(|p| p.bandwidth).fold(0.0, f64::max);
+        let knee = points.iter().find(|p| p.bandwidth >= NEARLY * best)?;
+        let what = in_order(&pair.step.workload, operation);
+        let message = if knee.x == last.x {
+            format!(
+                "{what}: depth {} still gains {} over depth {}; the knee lies there or beyond",
+                last.x,
+                percent(last.bandwidth / points[points.len() - 2].bandwidth - 1.0),
+                points[points.len() - 2].x
+            )
+        } else {
+            format!(
+                "{what}: depth {} reaches {} of the best rate and {:.1} times that of depth {}; beyond it the median latency only rises, from {} to {} at depth {}",
+                knee.x,
+                percent(knee.bandwidth / best),
+                knee.bandwidth / first.bandwidth,
+                first.x,
+                time(knee.p50),
+                time(last.p50),
+                last.x
+            )
+        };
+        let mut figures = Vec::new();
+        for p in &points {
+            figures.push(
+                evidence(format!("bandwidth at depth {}", p.x), p.bandwidth, "B/s").in_step(&p.step.id),
+            );
+            figures
+                .push(evidence(format!("median latency at depth {}", p.x), p.p50, "ns").in_step(&p.step.id));
+        }
+        let found = rule.finding(Severity::Info, subject(pair.target, Some(pair.step)), message, figures);
+        let found = if knee.x == last.x { found.advising("try deeper queues") } else { found };
+        Some(found.changing(1.0 - first.bandwidth / best))
+    };
+    groups.into_iter().filter_map(finding).collect()
+}

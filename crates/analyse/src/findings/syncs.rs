@@ -1,0 +1,82 @@
+//! Syncs: what they cost, and whether they do anything.
+
+use model::{Finding, LayerKind, Metric, Operation, Severity, fact};
+
+use super::seen::Pair;
+use super::words::{percent, time};
+use super::{Rule, Seen, evidence, total};
+
+pub(super) fn sync_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    /// Less than this share of the time needs no word.
+    const SHARE: f64 = 0.1;
+    let finding = |pair: &Pair<'_>| {
+        let share = seen.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
+        let durable = |metric| seen.value(pair, Operation::DurableWrite, metric);
+        let mut message = format!("syncs took {} of the time", percent(share.min(1.0)));
+        let mut figures = vec![evidence("share of the time in syncs", share, "1")];
+        if let (Some(p50), Some(p99)) = (durable(Metric::LatP50), durable(Metric::LatP99)) {
+            let plain = seen.value(pair, Operation::Write, Metric::LatP50);
+            message.push_str(&format!(
+                "; a durable write took {} in the middle and {} at p99",
+                time(p50),
+                time(p99)
+            ));
+            if let Some(plain) = plain {
+                message.push_str(&format!(", without its sync {}", time(plain)));
+                figures.push(evidence("median of a write without its sync", plain, "ns"));
+            }
+            figures.push(evidence("median of a durable write", p50, "ns"));
+            figures.push(evidence("p99 of a durable write", p99, "ns"));
+        }
+        Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(share.min(1.0) / 2.0))
+    };
+    seen.completed().filter_map(finding).collect()
+}
+
+/// A sync that is over in less than this, in nanoseconds, has not waited for flash to be programmed (some 200 µs to 1 ms)
+/// nor for a network: either the device has a cache that survives a loss of power, or it was not asked to empty it.
+const TOO_FAST_NS: f64 = 25_000.0;
+
+pub(super) fn sync_too_cheap(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let sync = seen.value(pair, Operation::Sync, Metric::LatP50).filter(|ns| *ns < TOO_FAST_NS)?;
+        // Syncs with nothing to write are rightly cheap, and memory has nothing to write to.
+        let w = &pair.step.workload;
+        let bottom = pair.target.stack.iter().rfind(|layer| layer.device.is_some())?;
+        let link = bottom.facts.get(fact::LINK).map_or("", String::as_str);
+        if w.sync.every != 1 || bottom.kind != LayerKind::Disk || link == "zram" {
+            return None;
+        }
+        let cache = bottom.facts.get(fact::WRITE_CACHE).map(String::as_str);
+        let is_virtual = matches!(link, "virtio" | "xen" | "hyperv");
+        if cache != Some("write back") && !is_virtual {
+            return None;
+        }
+        let lowest = pair.repeats.iter().flat_map(|r| &r.finished.devices).filter(|d| d.name == bottom.name);
+        let flushes = total(lowest.map(|d| d.flushes));
+        let syncs = total(
+            pair.repeats.iter().filter_map(|r| r.counts.whole().get(&Operation::Sync)).map(|s| s.count),
+        );
+        let why = match (flushes < syncs / 2, is_virtual) {
+            (true, _) => format!(
+                "the kernel sent {} only {flushes} flushes for {syncs} syncs, so a loss of power may lose what was reported durable",
+                bottom.name
+            ),
+            (false, true) => {
+                format!("{} is virtual: its host may keep what was reported durable in memory", bottom.name)
+            }
+            (false, false) => format!(
+                "{} has a volatile write cache by its own account, and empties it faster than flash can be written: it may ignore flushes, or survive a loss of power",
+                bottom.name
+            ),
+        };
+        let message = format!("a sync after each write took only {}; suspicious, because {why}", time(sync));
+        let figures = vec![
+            evidence("median of a sync", sync, "ns"),
+            evidence("syncs", syncs as f64, "1"),
+            evidence(format!("flushes at {}", bottom.name), flushes as f64, "1"),
+        ];
+        Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.3))
+    };
+    seen.completed().filter_map(finding).collect()
+}
