@@ -8,6 +8,7 @@ mod processor;
 mod repeats;
 mod series;
 mod size;
+mod tools;
 
 use model::*;
 
@@ -32,6 +33,7 @@ fn cases() -> Vec<Case> {
         repeats::cases(),
         series::cases(),
         size::cases(),
+        tools::cases(),
     ]
     .concat()
 }
