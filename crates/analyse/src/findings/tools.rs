@@ -164,7 +164,8 @@ pub(super) fn pi_benchmarks_score(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> 
         let score = pi_score(&figures);
         let message = format!("PiBenchmarks' score is {score}, by its formula of the figures of this run");
         let figures = vec![evidence("score", score as f64, "1")];
-        found.push(rule.finding(Severity::Info, super::subject(target, None), message, figures).changing(0.9));
+        found
+            .push(rule.finding(Severity::Info, super::subject(target, None), message, figures).changing(0.9));
     }
     found
 }
