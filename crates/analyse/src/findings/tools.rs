@@ -117,7 +117,7 @@ pub(super) fn sysbench_views(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             return None;
         }
         let (old, new) = (requests, mean(pair, &[Operation::Read, Operation::Write, Operation::Sync]).0);
-        let seconds: f64 = pair.repeats.iter().map(|r| r.seconds()).sum();
+        let seconds: f64 = pair.repeats.iter().map(super::seen::Ended::seconds).sum();
         let jobs = f64::from(pair.step.workload.jobs);
         let share = (sync * sync_count as f64 / 1e9 / (seconds * jobs)).min(1.0);
         let message = format!(

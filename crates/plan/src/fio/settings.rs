@@ -505,6 +505,9 @@ fn distribution(text: &str, moves_on: bool) -> Result<Option<String>, String> {
     }))
 }
 
+/// A zone's shares of the accesses and of the size, where they are given.
+type Shares = (Option<f64>, Option<f64>);
+
 /// Zones of accesses and sizes in percent; what is left out shares what is left.
 fn zones(text: &str) -> Result<String, String> {
     if text.contains(',') {
@@ -521,7 +524,7 @@ fn zones(text: &str) -> Result<String, String> {
         let (access, size) = part.split_once('/').unwrap_or((part, ""));
         zones.push((read(access)?, read(size)?));
     }
-    let filled = |of: fn(&(Option<f64>, Option<f64>)) -> Option<f64>| {
+    let filled = |of: fn(&Shares) -> Option<f64>| {
         let given: f64 = zones.iter().filter_map(of).sum();
         let open = zones.iter().filter(|zone| of(zone).is_none()).count().max(1) as f64;
         zones.iter().map(move |zone| of(zone).unwrap_or((100.0 - given) / open)).collect::<Vec<f64>>()
@@ -664,7 +667,7 @@ fn limits(writer: &mut Writer<'_>) {
         let percent = job.value("latency_percentile").unwrap_or("100").to_owned();
         writer.set("latency_target", format!("{target}ns:{percent}:{window}ns"), "latency_target");
         if job.line("runtime").is_none()
-            && !job.value("time_based").is_some_and(|text| boolean(text) == Ok(true))
+            && job.value("time_based").is_none_or(|text| boolean(text) != Ok(true))
         {
             writer.warn(
                 "latency_target",
