@@ -159,5 +159,6 @@ fn simulated(iodepth: u32, operations: u64) -> Task {
         place: Place::Files(files),
         compare_stamps: false,
         sim: Some(SimModel { latency: SimLatency::Fixed(100_000), ..SimModel::default() }),
+        beside: Vec::new(),
     }
 }

@@ -679,7 +679,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --rounds --precision --margin --summary --budget --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --quiet --rw --rwmixread --bs --iodepth --jobs --size --files --runtime --ramp --io-size --ops --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --file-size --store --color --units --help"
+            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --quiet --rw --stride --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -690,6 +690,10 @@ _lodestone() {
                     return 0
                     ;;
                 -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fio)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -733,11 +737,27 @@ _lodestone() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --stride)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mix-order)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --rwmixread)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --bs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bs-split)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bs-align)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -757,6 +777,10 @@ _lodestone() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --file-set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --runtime)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -770,6 +794,34 @@ _lodestone() {
                     return 0
                     ;;
                 --ops)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --loops)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --start-delay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thinktime)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flow)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ends-all)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --steady)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --latency-target)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -821,6 +873,10 @@ _lodestone() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fsync-files)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --fdatasync)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -862,6 +918,10 @@ _lodestone() {
                     return 0
                     ;;
                 --metadata-dirs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metadata-of)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -48,6 +48,7 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "man" -d 'Write 
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of one that comes with the program, or a TOML file [default: quick; with --rw: the one workload that the options describe]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fio -d 'Do what a fio job file says, with Lodestone\'s own engines; where no target is named, the file says where' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'How often each step is repeated: a number, or auto, which goes on until every comparison is decided or precise enough, and no longer than the budget allows' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precision -d 'With rounds auto: half the width of an interval that is precise enough [default: 2%]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l margin -d 'Targets that are less apart than this count as the same [default: 3%]' -r
@@ -60,16 +61,28 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l overwrite -d
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l seed -d 'Seed of everything random, to repeat a run exactly' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l telemetry -d 'How often to read what the machine does meanwhile (processors, devices, temperatures, other processes): a time from 100ms, or off [default: 1s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rw -d 'What is done, and in which order over the data [suite default: randread]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stride -d 'For sequential work: bytes done in a row, and bytes left out after that (negative: gone back) [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l mix-order -d 'How reads and writes of rw and randrw follow each other [suite default: random]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rwmixread -d 'Share of reads in rw and randrw [suite default: 50]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l bs -d 'Block size: bytes per operation, for each direction if they differ [suite default: 4KiB]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l bs-split -d 'Block sizes that are drawn, with their shares, instead of bs [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l bs-align -d 'With bs_split: random operations begin at multiples of this [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l iodepth -d 'Operations that each job keeps in flight [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l jobs -d 'Workers that run at the same time, each with its own queue [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l size -d 'Size of the test data per target, all files together [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l files -d 'Files that the test data are spread over [suite default: 1]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l file-set -d 'Which test data: sets of different numbers are different files [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l runtime -d 'Measured time of one repeat, after the ramp [suite default: 5s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ramp -d 'Time at the start of each repeat that does not count [suite default: 0s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l io-size -d 'Bytes after which a repeat ends, all jobs together [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ops -d 'Operations after which a repeat ends, all jobs together [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l loops -d 'Passes over its part of the data after which a job ends [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l start-delay -d 'Time after the common start at which the jobs begin [suite default: 0s]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l thinktime -d 'Pause of a job after every operation, or after every N; operations in flight end first [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l flow -d 'Weight in the operations of a step where several workloads run beside each other [suite default: 0]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ends-all -d 'A job that has ended ends the others of the step too [suite default: false]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l steady -d 'A repeat may end before its time, as soon as a figure is steady [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l latency-target -d 'Queue depth is adjusted, up to iodepth, so that so many operations keep to a latency [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l engine -d 'How I/O is handed to the kernel [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l direct -d 'Bypass the page cache (O_DIRECT) [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l cache -d 'Page cache at the start of a buffered repeat [suite default: cold]' -r
@@ -82,6 +95,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rate -d 'Off
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rate-process -d 'How operations arrive at a given rate [suite default: fixed]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l sync -d 'Open flag that makes every write durable [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fsync -d 'fsync after every N writes of a job; operations in flight end first [suite default: 0]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fsync-files -d 'What a periodic sync is of [suite default: written]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fdatasync -d 'fdatasync after every N writes of a job; operations in flight end first [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l end-fsync -d 'One sync at the end of a repeat, inside the measured time [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l data -d 'What is written [suite default: random]' -r
@@ -93,6 +107,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l max-errors -
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-ops -d 'For rw = metadata: the passes over all files, in this order [suite default: create,stat,open,unlink]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-files -d 'For rw = metadata: files per job [suite default: 1000]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-dirs -d 'For rw = metadata: directories per job over which the files are spread [suite default: 1]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-of -d 'For rw = metadata: what is created, looked up and removed [suite default: files]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l file-size -d 'For rw = metadata: bytes written into each file [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

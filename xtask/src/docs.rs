@@ -8,6 +8,7 @@ pub fn generated() -> Vec<(String, String)> {
     let mut files = vec![
         ("docs/reference/options.md".to_owned(), options()),
         ("docs/reference/findings.md".to_owned(), findings()),
+        ("docs/fio-jobs.md".to_owned(), fio_jobs()),
         ("docs/schema/run.v1.schema.json".to_owned(), report::json::run_schema()),
         ("docs/schema/comparison.v1.schema.json".to_owned(), report::json::comparison_schema()),
         ("docs/schema/telemetry.v1.schema.json".to_owned(), report::telemetry_schema()),
@@ -42,6 +43,62 @@ fn options() -> String {
             cell(option.help),
             cell(option.allowed)
         ));
+    }
+    text
+}
+
+/// What becomes of fio's own example files.
+const FIO_EXAMPLES: &str = include_str!("../../fixtures/fio/examples.tsv");
+
+fn fio_jobs() -> String {
+    let cell = |text: &str| text.replace('|', "\\|");
+    let mut text = format!("# fio job files\n\n{NOTICE}");
+    text.push_str(
+        "`lodestone run [TARGET] --fio FILE.fio` does what a fio job file says with Lodestone's own engines. Values of \
+         the file, global sections, `include`, comments, `${VARIABLE}`, `$pagesize`, `$mb_memory`, `$ncpus`, arithmetic \
+         and `kb_base` are read as fio does; `--dry-run` shows the plan, and which options have no effect. Flags such as \
+         `--runtime 5s` or `--rounds auto` override the file.\n\n\
+         What is different from fio, by intention:\n\n\
+         * Jobs between two `stonewall`s run at the same time and are one step; its figures are those of all together.\n\
+         * A file's rounds are one, in its order, unless `--rounds` says otherwise.\n\
+         * Test files are private, new, and removed: `filename` only says which jobs share a file. A device that is \
+         written to needs `--overwrite`. A target that is named stands for whatever place the file names.\n\
+         * Rates are open loops: latency counts from when an operation was due, as with fio's `rate_process=poisson`.\n\
+         * Random places are in another order, each block once per pass. Data are incompressible and never repeat \
+         themselves unless the file says so.\n\
+         * Reading back what was written, for `verify`, is outside of the measured time.\n\n\
+         ## Options\n\nEvery option of fio 3.42, honoured, without effect on what is measured, or refused. An option \
+         that fio does not have is refused with the nearest name. (`crates/plan/src/fio/table.rs`)\n\n\
+         | option | becomes | how or why |\n| :-- | :-- | :-- |\n",
+    );
+    for option in plan::fio::FIO_OPTIONS {
+        let alias = if option.alias.is_empty() { String::new() } else { format!(", `{}`", option.alias) };
+        let (becomes, why) = match option.treatment {
+            plan::fio::Treatment::Honoured(how) => ("honoured", how),
+            plan::fio::Treatment::Ignored(why) => ("no effect", why),
+            plan::fio::Treatment::Refused(why) => ("refused", why),
+        };
+        text.push_str(&format!("| `{}`{alias} | {becomes} | {} |\n", option.name, cell(why)));
+    }
+    let rows: Vec<Vec<&str>> = FIO_EXAMPLES
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split('\t').collect())
+        .collect();
+    let ordinary = rows.iter().filter(|row| row[1] == "-");
+    let run = ordinary.clone().filter(|row| row[2] == "runs").count();
+    text.push_str(&format!(
+        "\n## fio's example files\n\nOf the {} example files of fio 3.42 that need no special hardware or library, {run} \
+         run as they are (with `FIO_BS=4k` where they want it), and {} are refused. A test reads them all where \
+         `LODESTONE_FIO_EXAMPLES` names their directory (`crates/plan/tests/fio.rs`).\n\n\
+         | file | needs | becomes |\n| :-- | :-- | :-- |\n",
+        ordinary.clone().count(),
+        ordinary.count() - run
+    ));
+    for row in &rows {
+        let needs = if row[1] == "-" { "" } else { row[1] };
+        let becomes = if row[2] == "runs" { "runs".to_owned() } else { format!("refused: {}", cell(row[2])) };
+        text.push_str(&format!("| `{}` | {needs} | {becomes} |\n", row[0]));
     }
     text
 }

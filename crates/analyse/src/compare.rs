@@ -575,9 +575,11 @@ mod tests {
                     interval_ns: 1,
                     max_errors: 1,
                     foreign: Vec::new(),
+                    beside: Vec::new(),
                 })
                 .to_vec(),
             rounds: Rounds::Fixed(3),
+            in_order: false,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         };

@@ -275,6 +275,7 @@ pub(crate) mod tests {
             interval_ns: 1_000_000_000,
             max_errors: 1,
             foreign: Vec::new(),
+            beside: Vec::new(),
             workload,
         };
         let operation = step.workload.operations()[0];
@@ -309,6 +310,7 @@ pub(crate) mod tests {
                 suite: String::new(),
                 steps: vec![step],
                 rounds: Rounds::Fixed(3),
+                in_order: false,
                 margin_ppm: 30_000,
                 layout_limit_ns: 0,
             },
@@ -463,6 +465,7 @@ pub(crate) mod tests {
             files: 1,
             directories: 1,
             file_bytes: 0,
+            names: Names::Files,
         };
         let mut run = run(Workload { mix: Mix::Metadata(work), jobs: 2, ..workload() });
         for repeat in &mut run.repeats {

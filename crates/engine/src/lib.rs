@@ -24,6 +24,7 @@ mod run;
 pub mod selftest;
 mod slots;
 mod stamps;
+mod steady;
 mod verify;
 mod worker;
 
@@ -53,7 +54,7 @@ pub mod parts {
 
 pub use clock::monotonic_ns;
 pub use engines::sim::{SimEnd, SimFault, SimLatency, SimModel, SimStall};
-pub use engines::{ENGINES, EngineEntry};
+pub use engines::{ENGINES, EngineEntry, NOOP};
 pub use run::{EngineError, OpenFiles, Outcome, Place, Task, own_descriptors, run};
 pub use stamps::StampComparison;
 pub use verify::{Generations, HEADER_BYTES};

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use model::{FailureKind, MetadataOperation, MetadataWork, Mix, Operation, SyncRule, Workload};
+use model::{FailureKind, MetadataOperation, MetadataWork, Mix, Names, Operation, SyncRule, Workload};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -152,7 +152,7 @@ impl<'a> MetadataWorker<'a> {
             || self.failure.is_some()
             || self.operations_left == 0
             || self.bytes_left == 0
-            || self.signals.ended()
+            || self.signals.stops()
     }
 
     /// One operation on every file.
@@ -220,7 +220,10 @@ impl<'a> MetadataWorker<'a> {
                 if due {
                     self.creates_since_sync = 0;
                 }
-                let (result, sync) = create(directory, name, &self.content, due.then_some(rule), clock);
+                let (result, sync) = match self.work.names {
+                    Names::Files => create(directory, name, &self.content, due.then_some(rule), clock),
+                    Names::Directories => (make_directory(directory, name), None),
+                };
                 // Even a failed creation may have left the name behind.
                 self.exists[file] = true;
                 (result.map(|()| self.content.len() as u64), sync)
@@ -231,10 +234,18 @@ impl<'a> MetadataWorker<'a> {
                 (attributes.map(|_| 0).map_err(io::Error::from), None)
             }
             MetadataOperation::Unlink => {
-                let result = rustix::fs::unlinkat(directory, name, AtFlags::empty());
+                let result = rustix::fs::unlinkat(directory, name, self.removal());
                 self.exists[file] = result.is_err();
                 (result.map(|()| 0).map_err(io::Error::from), None)
             }
+        }
+    }
+
+    /// How a name is removed.
+    fn removal(&self) -> AtFlags {
+        match self.work.names {
+            Names::Files => AtFlags::empty(),
+            Names::Directories => AtFlags::REMOVEDIR,
         }
     }
 
@@ -251,9 +262,14 @@ impl<'a> MetadataWorker<'a> {
             let directory = &self.directories[file % self.directories.len()];
             if wanted {
                 self.exists[file] = true;
-                create(directory, &self.names[file], &self.content, None, &MonotonicClock).0?;
+                match self.work.names {
+                    Names::Files => {
+                        create(directory, &self.names[file], &self.content, None, &MonotonicClock).0?;
+                    }
+                    Names::Directories => make_directory(directory, &self.names[file])?,
+                }
             } else {
-                match rustix::fs::unlinkat(directory, self.names[file].as_str(), AtFlags::empty()) {
+                match rustix::fs::unlinkat(directory, self.names[file].as_str(), self.removal()) {
                     // A creation that failed may have left a name behind, or not.
                     Ok(()) | Err(Errno::NOENT) => self.exists[file] = false,
                     Err(error) => return Err(error.into()),
@@ -297,6 +313,10 @@ impl<'a> MetadataWorker<'a> {
 
 fn errno(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::EIO)
+}
+
+fn make_directory(directory: &OwnedFd, name: &str) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(directory, name, Mode::RWXU)?)
 }
 
 /// How an operation ended: the bytes that it moved, and the sync within it.
@@ -363,6 +383,7 @@ mod tests {
             files: 10,
             directories: 1,
             file_bytes: 100,
+            names: Names::Files,
         };
         let workload = Workload {
             mix: Mix::Metadata(work),

@@ -16,6 +16,19 @@ pub(crate) struct BlockOrder {
 
 enum Order {
     Sequential,
+    /// Runs of so many blocks, each followed by a leap.
+    Strided {
+        run: u64,
+        skip: i64,
+        /// Blocks of the present run that are done.
+        done: u64,
+    },
+    Sequence {
+        list: Vec<u64>,
+        moves_on: bool,
+        at: usize,
+        base: u64,
+    },
     /// Every block once per pass, each pass in another order.
     Once(Permutation),
     Uniform,
@@ -46,10 +59,19 @@ impl BlockOrder {
     /// # Panics
     /// If `blocks` is 0, or the distribution's parameters are out of their documented range: the
     /// planner has checked both.
-    pub fn new(pattern: &Pattern, blocks: u64, rng: &mut Xoshiro256PlusPlus) -> Self {
+    pub fn new(pattern: &Pattern, blocks: u64, block_bytes: u64, rng: &mut Xoshiro256PlusPlus) -> Self {
         assert!(blocks > 0, "an order over no blocks");
+        let mut first = 0;
         let order = match pattern {
             Pattern::Sequential => Order::Sequential,
+            Pattern::Strided { run_bytes, skip_bytes } => {
+                let run = (run_bytes / block_bytes).clamp(1, blocks);
+                let skip = skip_bytes / block_bytes.max(1) as i64;
+                if skip < 0 {
+                    first = blocks - run;
+                }
+                Order::Strided { run, skip, done: 0 }
+            }
             Pattern::Random { distribution, repeats } => match distribution {
                 Distribution::Uniform if *repeats => Order::Uniform,
                 Distribution::Uniform => Order::Once(Permutation::new(blocks, rng)),
@@ -65,9 +87,13 @@ impl BlockOrder {
                         .expect("the deviation is finite"),
                 ),
                 Distribution::Zoned(zones) => Order::Zoned(block_zones(zones, blocks)),
+                Distribution::Sequence { blocks: list, moves_on } => {
+                    let list = if list.is_empty() { vec![0] } else { list.clone() };
+                    Order::Sequence { list, moves_on: *moves_on, at: 0, base: 0 }
+                }
             },
         };
-        Self { blocks, next: 0, order }
+        Self { blocks, next: first, order }
     }
 
     /// The next block numbers.
@@ -90,6 +116,30 @@ impl BlockOrder {
             Order::Sequential => {
                 let block = self.next;
                 self.next = if block + 1 == self.blocks { 0 } else { block + 1 };
+                block
+            }
+            Order::Strided { run, skip, done } => {
+                let block = self.next;
+                *done += 1;
+                let mut next = block as i64 + 1;
+                if *done == *run {
+                    *done = 0;
+                    next = next.saturating_add(*skip);
+                }
+                let inside = u64::try_from(next).ok().filter(|next| *next < self.blocks);
+                self.next = inside.unwrap_or_else(|| {
+                    *done = 0;
+                    if *skip < 0 { self.blocks - *run } else { 0 }
+                });
+                block
+            }
+            Order::Sequence { list, moves_on, at, base } => {
+                let block = (*base + list[*at]) % self.blocks;
+                *at += 1;
+                if *at == list.len() {
+                    *at = 0;
+                    *base = if *moves_on { (*base + list.len() as u64) % self.blocks } else { 0 };
+                }
                 block
             }
             Order::Once(permutation) => {
@@ -150,7 +200,7 @@ impl Places {
         block_bytes: u64,
         rng: &mut Xoshiro256PlusPlus,
     ) -> Self {
-        let order = BlockOrder::new(pattern, len / block_bytes, rng);
+        let order = BlockOrder::new(pattern, len / block_bytes, block_bytes, rng);
         Self { order, start, block_bytes, ahead: [0; AHEAD], next: AHEAD }
     }
 
@@ -209,7 +259,7 @@ mod tests {
 
     fn draw(pattern: &Pattern, blocks: u64, draws: usize) -> Vec<u64> {
         let mut rng = rng();
-        let mut order = BlockOrder::new(pattern, blocks, &mut rng);
+        let mut order = BlockOrder::new(pattern, blocks, 4096, &mut rng);
         (0..draws).map(|_| order.next(&mut rng)).collect()
     }
 
@@ -226,6 +276,24 @@ mod tests {
     #[test]
     fn sequential_runs_to_the_end_and_starts_again() {
         assert_eq!(draw(&Pattern::Sequential, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn strides_leave_out_what_they_should_and_backwards_begins_at_the_end() {
+        let strided =
+            |run: u64, skip: i64| Pattern::Strided { run_bytes: run * 4096, skip_bytes: skip * 4096 };
+        assert_eq!(draw(&strided(1, -2), 4, 6), [3, 2, 1, 0, 3, 2]);
+        assert_eq!(draw(&strided(1, 2), 7, 5), [0, 3, 6, 0, 3]);
+        assert_eq!(draw(&strided(2, 3), 12, 8), [0, 1, 5, 6, 10, 11, 0, 1]);
+        assert_eq!(draw(&strided(2, -4), 6, 8), [4, 5, 2, 3, 0, 1, 4, 5]);
+        assert_eq!(draw(&strided(9, 5), 3, 4), [0, 1, 2, 0], "a run longer than the region is all of it");
+    }
+
+    #[test]
+    fn a_sequence_repeats_itself_or_moves_on_by_its_length() {
+        let sequence = |moves_on| random(Distribution::Sequence { blocks: vec![2, 0, 1], moves_on }, false);
+        assert_eq!(draw(&sequence(false), 12, 7), [2, 0, 1, 2, 0, 1, 2]);
+        assert_eq!(draw(&sequence(true), 12, 7), [2, 0, 1, 5, 3, 4, 8]);
     }
 
     #[test]

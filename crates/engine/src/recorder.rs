@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Write,
     Sync,
     Trim,
+    Allocate,
+    Truncate,
     DurableWrite,
     Create,
     Open,
@@ -21,13 +23,15 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 11;
 
     pub const ALL: [Self; Self::COUNT] = [
         Self::Read,
         Self::Write,
         Self::Sync,
         Self::Trim,
+        Self::Allocate,
+        Self::Truncate,
         Self::DurableWrite,
         Self::Create,
         Self::Open,
@@ -41,6 +45,8 @@ impl Kind {
             Self::Write => Operation::Write,
             Self::Sync => Operation::Sync,
             Self::Trim => Operation::Trim,
+            Self::Allocate => Operation::Allocate,
+            Self::Truncate => Operation::Truncate,
             Self::DurableWrite => Operation::DurableWrite,
             Self::Create => Operation::Create,
             Self::Open => Operation::Open,
@@ -61,6 +67,8 @@ impl From<Verb> for Kind {
             Verb::Write => Self::Write,
             Verb::Fsync | Verb::Fdatasync => Self::Sync,
             Verb::Trim => Self::Trim,
+            Verb::Allocate => Self::Allocate,
+            Verb::Truncate => Self::Truncate,
         }
     }
 }

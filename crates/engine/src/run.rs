@@ -11,18 +11,19 @@ use std::time::{Duration, Instant};
 use std::{io, mem};
 
 use model::{
-    CpuTime, EngineKind, FailureKind, IntegrityCheck, Interval, Operation, RepeatFailure, RepeatOutcome,
-    Stop, Workload,
+    CpuTime, EngineKind, FailureKind, IntegrityCheck, Interval, Operation, Regions, RepeatFailure,
+    RepeatOutcome, Stop, Workload,
 };
 
-use crate::clock::{Clock, meet_due_times, monotonic_ns, process_cpu_ns};
+use crate::clock::{meet_due_times, monotonic_ns, process_cpu_ns};
 use crate::engines::{self, Engine};
 use crate::metadata::{MetadataSpec, MetadataWorker};
 use crate::recorder::{IntervalSink, Kind, Latencies, WorkerInterval};
 use crate::sim::SimModel;
 use crate::stamps::StampComparison;
+use crate::steady::Steadiness;
 use crate::verify::Generations;
-use crate::worker::{Limits, Signals, Worker, WorkerReport, WorkerSpec};
+use crate::worker::{Flow, Limits, Signals, Worker, WorkerReport, WorkerSpec};
 
 /// Intervals per worker that circulate between it and the collector.
 const SPARE_INTERVALS: usize = 3;
@@ -62,6 +63,8 @@ pub struct Task {
     pub compare_stamps: bool,
     /// The simulated device, for [`EngineKind::Sim`].
     pub sim: Option<SimModel>,
+    /// What runs at the same time; of each only workload, engine, stop, errors, seed and place count.
+    pub beside: Vec<Task>,
 }
 
 /// What a repeat works on.
@@ -215,66 +218,22 @@ pub fn run(
     interrupt: &Arc<AtomicBool>,
     on_interval: &mut dyn FnMut(Interval),
 ) -> Result<Outcome, EngineError> {
-    match task.engine {
-        #[cfg(target_pointer_width = "64")]
-        EngineKind::IoUring => run_with::<engines::uring::Uring>(task, interrupt, on_interval),
-        #[cfg(not(target_pointer_width = "64"))]
-        EngineKind::IoUring => run_with::<engines::libaio::Libaio>(task, interrupt, on_interval),
-        #[cfg(target_pointer_width = "64")]
-        EngineKind::Noop => run_with::<engines::uring::Noop>(task, interrupt, on_interval),
-        #[cfg(not(target_pointer_width = "64"))]
-        EngineKind::Noop => Err(EngineError::Start {
-            engine: EngineKind::Noop,
-            jobs: task.workload.jobs,
-            iodepth: task.workload.iodepth,
-            source: io::ErrorKind::Unsupported.into(),
-        }),
-        EngineKind::Libaio => run_with::<engines::libaio::Libaio>(task, interrupt, on_interval),
-        EngineKind::Psync => run_with::<engines::psync::Psync>(task, interrupt, on_interval),
-        EngineKind::Mmap => run_with::<engines::mmap::Mmap>(task, interrupt, on_interval),
-        EngineKind::Sim => run_with::<engines::sim::Sim>(task, interrupt, on_interval),
-    }
-}
-
-/// What one worker thread is made of.
-enum Spec {
-    Data(WorkerSpec),
-    Metadata(MetadataSpec),
-}
-
-impl Spec {
-    fn files(&self) -> Option<Arc<Vec<File>>> {
-        match self {
-            Self::Data(spec) => Some(Arc::clone(&spec.files)),
-            Self::Metadata(_) => None,
-        }
-    }
-}
-
-fn run_with<E: Engine + 'static>(
-    task: Task,
-    interrupt: &Arc<AtomicBool>,
-    on_interval: &mut dyn FnMut(Interval),
-) -> Result<Outcome, EngineError> {
-    let jobs = task.workload.jobs;
+    let jobs = task.jobs();
+    let passes = task.engine != EngineKind::Sim;
     let signals = Arc::new(Signals { interrupt: Arc::clone(interrupt), ..Signals::default() });
-    let mut collector = Collector::new(&task, Arc::clone(&signals), E::Clock::PASSES);
-    let recorders = match task.place {
-        Place::Files(_) => Worker::<E>::recorders(&task.workload),
-        Place::Directories(_) => MetadataWorker::recorders(&task.workload),
-    };
+    let mut collector = Collector::new(&task, Arc::clone(&signals), passes);
     let (sender, messages) = sync_channel(jobs as usize * (SPARE_INTERVALS + 3));
     let specs = specs(task)?;
     // Workers have descriptor tables of their own: what only a worker closed would stay open here.
-    let _held: Vec<Arc<Vec<File>>> = specs.iter().filter_map(Spec::files).collect();
+    let _held: Vec<Arc<Vec<File>>> = specs.iter().filter_map(|(_, spec)| spec.files()).collect();
     let mut starts = Vec::with_capacity(specs.len());
-    for (worker, spec) in specs.into_iter().enumerate() {
+    for (worker, (engine, spec)) in specs.into_iter().enumerate() {
         let (start_sender, start) = sync_channel(1);
         let (free_sender, free) = sync_channel(SPARE_INTERVALS + 1);
-        let patient = !E::Clock::PASSES;
-        let circulation = Circulation { worker, to_collector: sender.clone(), free, spare: None, patient };
-        let (signals, recorders) = (Arc::clone(&signals), recorders.clone());
-        let body = move || work::<E>(spec, &signals, &recorders, circulation, &start);
+        let to_collector = sender.clone();
+        let circulation = Circulation { worker, to_collector, free, spare: None, patient: !passes };
+        let signals = Arc::clone(&signals);
+        let body = move || work_with(engine, spec, &signals, circulation, &start);
         let spawned = thread::Builder::new().name(format!("lodestone-job{worker}")).spawn(body);
         spawned.map_err(|source| collector.start_error(source))?;
         starts.push(start_sender);
@@ -294,6 +253,53 @@ fn run_with<E: Engine + 'static>(
     }
     collector.collect(&messages, start_ns, on_interval)?;
     Ok(collector.finish(process))
+}
+
+/// The body of a worker thread, compiled for each engine.
+fn work_with(engine: EngineKind, spec: Spec, signals: &Signals, sink: Circulation, start: &Receiver<u64>) {
+    match engine {
+        #[cfg(target_pointer_width = "64")]
+        EngineKind::IoUring => work::<engines::uring::Uring>(spec, signals, sink, start),
+        #[cfg(not(target_pointer_width = "64"))]
+        EngineKind::IoUring => work::<engines::libaio::Libaio>(spec, signals, sink, start),
+        #[cfg(target_pointer_width = "64")]
+        EngineKind::Noop => work::<engines::uring::Noop>(spec, signals, sink, start),
+        #[cfg(not(target_pointer_width = "64"))]
+        EngineKind::Noop => refuse(&sink, io::ErrorKind::Unsupported.into()),
+        EngineKind::Libaio => work::<engines::libaio::Libaio>(spec, signals, sink, start),
+        EngineKind::Psync => work::<engines::psync::Psync>(spec, signals, sink, start),
+        EngineKind::Mmap => work::<engines::mmap::Mmap>(spec, signals, sink, start),
+        EngineKind::Sim => work::<engines::sim::Sim>(spec, signals, sink, start),
+    }
+}
+
+impl Task {
+    /// Workers, those beside included.
+    fn jobs(&self) -> u32 {
+        self.beside.iter().fold(self.workload.jobs, |sum, task| sum + task.workload.jobs)
+    }
+
+    /// Nanoseconds from the common start to the end of the last worker, if all end by the time.
+    fn deadline_ns(&self) -> Option<u64> {
+        let own = self.stop.time_ns.map(|ns| ns + self.ramp_ns + self.workload.special.start_delay_ns);
+        let all = std::iter::once(own).chain(self.beside.iter().map(Task::deadline_ns));
+        all.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
+}
+
+/// What one worker thread is made of.
+enum Spec {
+    Data(WorkerSpec),
+    Metadata(MetadataSpec),
+}
+
+impl Spec {
+    fn files(&self) -> Option<Arc<Vec<File>>> {
+        match self {
+            Self::Data(spec) => Some(Arc::clone(&spec.files)),
+            Self::Metadata(_) => None,
+        }
+    }
 }
 
 /// Waits for all workers to end, but not long. False if some did not.
@@ -331,13 +337,12 @@ impl Drop for LastWords {
 }
 
 /// The body of a worker thread.
-fn work<E: Engine>(
-    spec: Spec,
-    signals: &Signals,
-    recorders: &[(Kind, Latencies)],
-    mut sink: Circulation,
-    start: &Receiver<u64>,
-) {
+fn work<E: Engine>(spec: Spec, signals: &Signals, mut sink: Circulation, start: &Receiver<u64>) {
+    let recorders = match &spec {
+        Spec::Data(spec) => Worker::<E>::recorders(&spec.workload),
+        Spec::Metadata(spec) => MetadataWorker::recorders(&spec.workload),
+    };
+    let recorders = &recorders;
     meet_due_times();
     let last_words = LastWords { worker: sink.worker, sender: sink.to_collector.clone(), said: false };
     let first = Box::new(WorkerInterval::new(recorders));
@@ -383,8 +388,27 @@ fn begin(sink: &Circulation, start: &Receiver<u64>, recorders: &[(Kind, Latencie
     start.recv().ok()
 }
 
-/// Splits a task into its workers.
-fn specs(task: Task) -> Result<Vec<Spec>, EngineError> {
+/// Splits a task and those beside it into their workers, each with its engine.
+fn specs(mut task: Task) -> Result<Vec<(EngineKind, Spec)>, EngineError> {
+    let beside = mem::take(&mut task.beside);
+    let (ramp_ns, interval_ns) = (task.ramp_ns, task.interval_ns);
+    let tasks: Vec<Task> = std::iter::once(task).chain(beside).collect();
+    let weight = |task: &Task| u64::from(task.workload.special.flow) * u64::from(task.workload.jobs);
+    let flow = match tasks.iter().map(weight).sum() {
+        0 => None,
+        weights => Some(Arc::new(Flow::new(weights))),
+    };
+    let mut specs = Vec::new();
+    for task in tasks {
+        let engine = task.engine;
+        let shares = flow.as_ref().filter(|_| weight(&task) > 0);
+        let own = own_specs(Task { ramp_ns, interval_ns, ..task }, shares)?;
+        specs.extend(own.into_iter().map(|spec| (engine, spec)));
+    }
+    Ok(specs)
+}
+
+fn own_specs(task: Task, flow: Option<&Arc<Flow>>) -> Result<Vec<Spec>, EngineError> {
     let jobs = task.workload.jobs;
     let workload = Arc::new(task.workload);
     let limits = |index: u32| {
@@ -401,30 +425,29 @@ fn specs(task: Task) -> Result<Vec<Spec>, EngineError> {
             let block = workload.largest_block();
             let usable = files.file_bytes / u64::from(block) * u64::from(block);
             let count = files.per_job.first().map_or(0, Vec::len) as u64;
-            if usable / u64::from(block) * count < u64::from(jobs) {
+            if usable / u64::from(block) * count < least_blocks(&workload, block) {
                 return Err(EngineError::TooSmall { bytes: files.file_bytes * count, block, jobs });
             }
-            Ok((0..jobs)
-                .zip(files.per_job)
-                .map(|(index, own)| {
-                    Spec::Data(WorkerSpec {
-                        index,
-                        workers: jobs,
-                        workload: Arc::clone(&workload),
-                        limits: limits(index),
-                        ramp_ns: task.ramp_ns,
-                        interval_ns: task.interval_ns,
-                        max_errors: task.max_errors,
-                        seed: task.seed,
-                        compare_stamps: task.compare_stamps,
-                        files: Arc::new(own),
-                        file_bytes: usable,
-                        writable: files.writable,
-                        generations: files.generations.clone(),
-                        sim: task.sim.clone(),
-                    })
+            let spec = |(index, own)| {
+                Spec::Data(WorkerSpec {
+                    index,
+                    workers: jobs,
+                    workload: Arc::clone(&workload),
+                    limits: limits(index),
+                    ramp_ns: task.ramp_ns,
+                    interval_ns: task.interval_ns,
+                    max_errors: task.max_errors,
+                    seed: task.seed,
+                    compare_stamps: task.compare_stamps,
+                    files: Arc::new(own),
+                    file_bytes: usable,
+                    writable: files.writable,
+                    generations: files.generations.clone(),
+                    sim: task.sim.clone(),
+                    flow: flow.cloned(),
                 })
-                .collect())
+            };
+            Ok((0..jobs).zip(files.per_job).map(spec).collect())
         }
         Place::Directories(directories) => Ok((0..jobs)
             .zip(directories)
@@ -444,6 +467,18 @@ fn specs(task: Task) -> Result<Vec<Spec>, EngineError> {
     }
 }
 
+/// Blocks that a data set must have room for, so that each job has one.
+fn least_blocks(workload: &Workload, block: u32) -> u64 {
+    match workload.regions {
+        Regions::Shared => 1,
+        Regions::Disjoint => u64::from(workload.jobs),
+        Regions::Spaced { offset_bytes, increment_bytes, .. } => {
+            let last = offset_bytes + u64::from(workload.jobs - 1) * increment_bytes;
+            last.div_ceil(u64::from(block)) + 1
+        }
+    }
+}
+
 /// Merges what the workers deliver.
 struct Collector {
     repeat: u32,
@@ -454,6 +489,7 @@ struct Collector {
     /// How far one worker may be behind another before its part is no longer waited for.
     patience_ns: u64,
     deadline_ns: Option<u64>,
+    steady: Option<Steadiness>,
     first_operation: Operation,
     signals: Arc<Signals>,
     free: Vec<SyncSender<Box<WorkerInterval>>>,
@@ -474,17 +510,18 @@ impl Collector {
         Self {
             repeat: task.repeat,
             engine: task.engine,
-            jobs: workload.jobs,
+            jobs: task.jobs(),
             iodepth: workload.iodepth,
+            steady: workload.special.steady.map(|rule| Steadiness::new(rule, task.ramp_ns)),
             ramp_ns: task.ramp_ns,
             // In virtual time a worker that is behind is only slower to compute.
             patience_ns: if time_passes { PATIENCE_INTERVALS * task.interval_ns } else { u64::MAX },
-            deadline_ns: task.stop.time_ns.map(|ns| ns + task.ramp_ns),
+            deadline_ns: task.deadline_ns(),
             first_operation: workload.operations().first().copied().unwrap_or(Operation::Read),
             signals,
             free: Vec::new(),
             open: BTreeMap::new(),
-            delivered: vec![0; workload.jobs as usize],
+            delivered: vec![0; task.jobs() as usize],
             reports: Vec::new(),
             good: (0, 0),
             given_up: None,
@@ -621,7 +658,13 @@ impl Collector {
             if !(all || end <= slowest || end < stale) {
                 break;
             }
-            on_interval(entry.remove());
+            let interval = entry.remove();
+            if let Some(steady) = &mut self.steady
+                && steady.is_reached(&interval)
+            {
+                self.signals.over.store(true, Ordering::Relaxed);
+            }
+            on_interval(interval);
         }
     }
 
@@ -703,6 +746,7 @@ mod tests {
             place: Place::Directories(Vec::new()),
             compare_stamps: false,
             sim: None,
+            beside: Vec::new(),
         }
     }
 

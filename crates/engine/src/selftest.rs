@@ -87,6 +87,7 @@ pub fn floor(
         }),
         compare_stamps: false,
         sim: None,
+        beside: Vec::new(),
     };
     let mut operations = 0;
     let outcome = run(task, &Arc::new(AtomicBool::new(false)), &mut |interval| {

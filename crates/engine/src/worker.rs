@@ -7,6 +7,8 @@
 mod alike;
 mod draws;
 mod one_by_one;
+mod pauses;
+mod syncs;
 
 use std::fs::File;
 use std::io;
@@ -32,6 +34,8 @@ use crate::stamps::{StampComparison, StampRecorder};
 use crate::verify::Generations;
 use alike::Alike;
 use draws::Draws;
+pub(crate) use pauses::Flow;
+use pauses::{DepthControl, Pauses};
 
 /// How often a waiting worker looks at the stop flag.
 const LOOK_UP_NS: u64 = 100_000_000;
@@ -53,6 +57,8 @@ pub(crate) struct Signals {
     pub interrupt: Arc<AtomicBool>,
     /// A worker has met a failure that ends the repeat.
     pub abort: AtomicBool,
+    /// The repeat is over before its time, and well.
+    pub over: AtomicBool,
     /// Failed operations so far.
     pub errors: AtomicU64,
 }
@@ -61,6 +67,12 @@ impl Signals {
     #[inline]
     pub fn ended(&self) -> bool {
         self.abort.load(Ordering::Relaxed) || self.interrupted()
+    }
+
+    /// True if no further operation is to be started.
+    #[inline]
+    pub fn stops(&self) -> bool {
+        self.ended() || self.over.load(Ordering::Relaxed)
     }
 
     pub fn interrupted(&self) -> bool {
@@ -94,6 +106,8 @@ pub(crate) struct WorkerSpec {
     pub writable: bool,
     pub generations: Option<Arc<Generations>>,
     pub sim: Option<SimModel>,
+    /// How the workloads of a step share its operations, where they do.
+    pub flow: Option<Arc<Flow>>,
 }
 
 /// The first failure that a worker met.
@@ -139,6 +153,12 @@ impl Region {
             Regions::Disjoint => {
                 let start = cut(spec.index);
                 Self { start, len: cut(spec.index + 1) - start }
+            }
+            Regions::Spaced { offset_bytes, increment_bytes, len_bytes } => {
+                let all = spec.file_bytes * spec.files.len() as u64;
+                let start = offset_bytes + u64::from(spec.index) * increment_bytes;
+                let rest = all.saturating_sub(start);
+                Self { start, len: if len_bytes == 0 { rest } else { rest.min(len_bytes) } }
             }
         }
     }
@@ -191,8 +211,11 @@ pub(crate) struct Worker<'a, E: Engine> {
     withdrawn: u64,
     /// Not 0 while the worker has lately had to wait for completions, so that the storage is what limits it.
     leisure: u32,
-    /// Only transfers, without a sync after some writes.
-    only_transfers: bool,
+    pauses: Pauses,
+    /// Only if a latency is to be kept.
+    depth: Option<DepthControl>,
+    /// Only transfers, with nothing between one and the next, neither a sync nor a pause.
+    only_in_order: bool,
     /// A transfer that went well is only counted: nothing is verified either.
     is_plain: bool,
     integrity: IntegrityCheck,
@@ -238,6 +261,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         buffers.touch();
         let region = Region::of(&spec);
         let only_transfers = workload.sync.every == 0 && matches!(workload.mix, Mix::Transfer { .. });
+        let mut pauses = Pauses::new(workload.special.think, spec.flow.clone());
+        pauses.weigh(workload.special.flow);
+        let control = workload.special.latency_target.map(|target| DepthControl::new(target, depth));
         let (engine, clock) = E::open(&Setup {
             files: &spec.files,
             file_bytes: spec.file_bytes,
@@ -256,6 +282,9 @@ impl<'a, E: Engine> Worker<'a, E> {
             alive_ns: 0,
             interrupted_ns: None,
             leisure: 0,
+            only_in_order: only_transfers && pauses.are_none() && control.is_none(),
+            pauses,
+            depth: control,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
             bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
             deadline_ns: u64::MAX,
@@ -264,7 +293,6 @@ impl<'a, E: Engine> Worker<'a, E> {
             dirty: vec![false; spec.files.len()],
             uncovered: Vec::with_capacity(workload.sync.every as usize),
             withdrawn: 0,
-            only_transfers,
             is_plain: only_transfers && spec.generations.is_none(),
             integrity: IntegrityCheck::default(),
             stamps: spec.compare_stamps.then(Box::default),
@@ -305,18 +333,25 @@ impl<'a, E: Engine> Worker<'a, E> {
     ) -> io::Result<WorkerReport> {
         let origin = self.clock.start(shared_start_ns);
         let mut timeline = Timeline::new(first, origin, self.spec.ramp_ns, self.spec.interval_ns);
-        self.deadline_ns = self.spec.limits.time_ns.map_or(u64::MAX, |ns| origin + ns);
+        let begin = origin + self.spec.workload.special.start_delay_ns;
+        self.deadline_ns = self.spec.limits.time_ns.map_or(u64::MAX, |ns| begin + ns);
         self.arrivals =
-            Arrivals::new(self.spec.workload.pace, self.spec.index, self.spec.workers, origin, &mut self.rng);
+            Arrivals::new(self.spec.workload.pace, self.spec.index, self.spec.workers, begin, &mut self.rng);
         let cpu = thread_cpu_ns();
-        let mut now = self.issue(origin, &mut timeline, sink)?;
+        self.await_begin(begin, &mut timeline, sink);
+        let mut now = self.issue(begin, &mut timeline, sink)?;
+        self.pauses.end();
+        if self.spec.workload.special.ends_all && self.failure.is_none() && !self.signals.ended() {
+            self.signals.over.store(true, Ordering::Relaxed);
+        }
         let stopped = now;
         now = self.drain(stopped, &mut timeline, sink)?;
         let ended_well = self.failure.is_none() && !self.signals.ended();
         if ended_well && self.spec.workload.sync.at_end && self.spec.workload.writes_data() {
             now = self.sync_at_end(now, &mut timeline, sink)?;
         }
-        if ended_well && self.deadline_ns != u64::MAX && self.limits_left() {
+        let ran_out = self.signals.stops();
+        if ended_well && self.deadline_ns != u64::MAX && self.limits_left() && !ran_out {
             now = now.max(self.deadline_ns);
         }
         timeline.integrate(now, self.in_flight);
@@ -354,14 +389,14 @@ impl<'a, E: Engine> Worker<'a, E> {
         // A thread may wake late for the common start. What it starts then starts then; only arrivals
         // of an open loop have been waiting since.
         let mut now = start.max(self.clock.now());
-        if E::SYNCHRONOUS && self.only_transfers && matches!(self.arrivals, Arrivals::Closed) {
+        if E::SYNCHRONOUS && self.only_in_order && matches!(self.arrivals, Arrivals::Closed) {
             return self.one_by_one(now, timeline, sink);
         }
         // What was drawn counts against the limits already and is done. So is a sync that has become due, even
         // if the write before it was the last.
         while now < self.deadline_ns
             && (self.limits_left() || !self.batch.is_empty() || self.sync != SyncState::Idle)
-            && !self.signals.ended()
+            && !self.signals.stops()
         {
             self.fill(now);
             self.submit(timeline)?;
@@ -435,28 +470,6 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
     }
 
-    fn sync_at_end(
-        &mut self,
-        mut now: u64,
-        timeline: &mut Timeline,
-        sink: &mut impl IntervalSink,
-    ) -> io::Result<u64> {
-        self.sync = SyncState::Draining;
-        while self.sync != SyncState::Idle && self.failure.is_none() && !self.gives_up(now, timeline) {
-            if self.in_flight == 0 {
-                self.push_syncs();
-            }
-            self.submit(timeline)?;
-            if self.in_flight > 0 {
-                self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
-            }
-            now = self.clock.now();
-            timeline.roll(now, self.in_flight, sink);
-            self.complete(now, timeline);
-        }
-        Ok(now)
-    }
-
     #[inline]
     fn limits_left(&self) -> bool {
         self.operations_left > 0 && self.bytes_left > 0
@@ -472,6 +485,9 @@ impl<'a, E: Engine> Worker<'a, E> {
             return;
         }
         while self.slots.any_free() && self.limits_left() {
+            if !self.may_start(now) {
+                return;
+            }
             let intended = match &mut self.arrivals {
                 Arrivals::Closed => 0,
                 Arrivals::Open(open) => {
@@ -500,7 +516,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     fn draw(&mut self, intended: u64) -> bool {
         let direction = self.draws.next(&mut self.rng);
         let (verb, len) = (direction.verb, direction.len);
-        let mut offset = direction.places.next(&mut self.rng);
+        let mut offset = direction.next_offset(&mut self.rng);
         if let Some(generations) = &self.spec.generations {
             let mut tries = 1;
             while generations.is_in_flight(offset) {
@@ -508,7 +524,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                     return false;
                 }
                 tries += 1;
-                offset = direction.places.next(&mut self.rng);
+                offset = direction.next_offset(&mut self.rng);
             }
         }
         let slot = self.slots.take(verb, offset, len, intended);
@@ -517,15 +533,13 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.batch.push(Request { slot, verb, file, offset: file_offset, len, buffer });
         self.operations_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
+        self.pauses.started();
         if verb == Verb::Write {
             self.dirty[file as usize] = true;
-            let every = self.spec.workload.sync.every;
-            if every > 0 {
-                self.writes_since_sync += 1;
-                if self.writes_since_sync >= every {
-                    self.sync = SyncState::Draining;
-                }
-            }
+        }
+        let every = self.spec.workload.sync.every;
+        if every > 0 {
+            self.note_due_sync(verb, every);
         }
         true
     }
@@ -564,27 +578,6 @@ impl<'a, E: Engine> Worker<'a, E> {
                 buffer
             }
             _ => std::ptr::null_mut(),
-        }
-    }
-
-    /// Puts a sync of every written file into the batch, as far as there are slots.
-    fn push_syncs(&mut self) {
-        let verb = if self.spec.workload.sync.data_only { Verb::Fdatasync } else { Verb::Fsync };
-        let mut count = 0;
-        for file in 0..self.dirty.len() {
-            if !self.slots.any_free() {
-                break;
-            }
-            if std::mem::take(&mut self.dirty[file]) {
-                let slot = self.slots.take(verb, 0, 0, 0);
-                let buffer = std::ptr::null_mut();
-                self.batch.push(Request { slot, verb, file: file as u32, offset: 0, len: 0, buffer });
-                count += 1;
-            }
-        }
-        self.sync = if count == 0 { SyncState::Idle } else { SyncState::Syncing(count) };
-        if count == 0 {
-            self.writes_since_sync = 0;
         }
     }
 
@@ -677,7 +670,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         };
         // What is due already waits for a completion: its block is being written.
         let due = if due > now { due } else { u64::MAX };
-        if self.in_flight == 0 {
+        if self.in_flight == 0 && self.pauses.until_ns > now {
+            self.clock.sleep_until(border.min(self.pauses.until_ns));
+        } else if self.in_flight == 0 {
             // In a closed loop, and with a batch that the engine did not take, there is nothing to wait
             // for.
             if due != u64::MAX && self.batch.is_empty() {
@@ -706,6 +701,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
         timeline.integrate(now, self.in_flight);
         self.alive_ns = now;
+        if self.depth.is_some() {
+            self.adjust_depth(now);
+        }
         if self.stamps.is_some() {
             self.compare_stamps(now);
         }
@@ -818,30 +816,6 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.integrity.record(offset, generations.check(block, offset, generation));
     }
 
-    /// A sync has ended; with the last one, all writes before it are durable.
-    fn synced(&mut self, now: u64, timeline: &mut Timeline) {
-        if let SyncState::Syncing(count) = self.sync {
-            self.sync = SyncState::Syncing(count - 1);
-        }
-        if self.sync != SyncState::Syncing(0) {
-            return;
-        }
-        if self.dirty.iter().any(|dirty| *dirty) {
-            self.sync = SyncState::Draining;
-            return;
-        }
-        if self.spec.workload.sync.every > 0 {
-            let recorder = timeline.current.of(Kind::DurableWrite);
-            for (intended, bytes) in self.uncovered.drain(..) {
-                recorder.count += 1;
-                recorder.bytes += bytes;
-                recorder.lat.record(now - intended);
-            }
-        }
-        self.sync = SyncState::Idle;
-        self.writes_since_sync = 0;
-    }
-
     #[cold]
     fn fail(&mut self, kind: FailureKind, slot: u32, now: u64, timeline: &Timeline) {
         let errors = self.signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
@@ -918,6 +892,7 @@ mod tests {
             writable: true,
             generations: None,
             sim: None,
+            flow: None,
         }
     }
 

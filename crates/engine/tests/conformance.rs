@@ -426,6 +426,7 @@ fn metadata_work_counts_each_operation_and_leaves_nothing_behind() {
         files: 50,
         directories: 3,
         file_bytes: 1000,
+        names: Names::Files,
     };
     let sync = SyncRule { every: 10, data_only: false, at_end: false };
     let many = Workload { mix: Mix::Metadata(work), jobs: 2, sync, ..workload() };
@@ -457,7 +458,7 @@ fn directories(parent: &std::path::Path, jobs: u32) -> Place {
 
 fn metadata(operations: &[MetadataOperation], files: u32) -> Workload {
     let operations = operations.to_vec();
-    let work = MetadataWork { operations, files, directories: 2, file_bytes: 100 };
+    let work = MetadataWork { operations, files, directories: 2, file_bytes: 100, names: Names::Files };
     Workload { mix: Mix::Metadata(work), ..workload() }
 }
 

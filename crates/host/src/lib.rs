@@ -40,7 +40,7 @@ pub use consent::{Consent, Hold};
 pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
 pub use identity::{clock_source, identify};
 pub use inventory::{inventory, inventory_of};
-pub use limits::allow_many_files;
+pub use limits::{allow_many_files, page_bytes};
 pub use target::TargetError;
 
 /// Where the kernel's trees are mounted.

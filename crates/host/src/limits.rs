@@ -8,3 +8,8 @@ pub fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
+
+/// Bytes of a memory page.
+pub fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}

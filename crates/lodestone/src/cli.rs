@@ -97,6 +97,10 @@ pub struct RunArgs {
     #[arg(long, short, value_name = "NAME|FILE")]
     pub suite: Option<String>,
 
+    /// Do what a fio job file says, with Lodestone's own engines; where no target is named, the file says where
+    #[arg(long, value_name = "FILE", conflicts_with = "suite")]
+    pub fio: Option<PathBuf>,
+
     /// How often each step is repeated: a number, or auto, which goes on until every comparison is decided or
     /// precise enough, and no longer than the budget allows
     #[arg(long, value_name = "N|auto")]
@@ -163,6 +167,7 @@ Examples:
   lodestone run /mnt/ssd /mnt/usb          two disks, interleaved, with verdicts
   lodestone run ssd=/mnt/a usb=/mnt/b --suite full --budget 1h
   lodestone run /mnt/ssd --rw randread --bs 4k --iodepth 32 --runtime 10s
+  lodestone run /mnt/ssd --fio job.fio     what a fio job file says
   lodestone run /dev/sdb                   reads only
   lodestone run /dev/sdb --overwrite /dev/sdb    writes too: destroys what is on it";
 

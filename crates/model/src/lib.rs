@@ -45,6 +45,7 @@ pub use plan::{Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
 pub use target::{Layer, LayerKind, Target, TargetKind};
 pub use workload::{
-    BlockSizes, CacheState, Data, DataClass, Distribution, FileSet, MetadataOperation, MetadataWork, Mix,
-    OpenSync, Pace, Pattern, Regions, SyncRule, Workload, Zone,
+    BlockSizes, BlockSplit, CacheState, Data, DataClass, Distribution, FileSet, LatencyTarget,
+    MetadataOperation, MetadataWork, Mix, Names, OpenSync, Pace, Pattern, Regions, SizeShare, Special,
+    SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
 };

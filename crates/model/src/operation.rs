@@ -19,6 +19,10 @@ pub enum Operation {
     Sync,
     /// Blocks given back to the device (discard) or punched out of a file.
     Trim,
+    /// Space of a file reserved (`fallocate`); its bytes are what was reserved.
+    Allocate,
+    /// A file's length set (`ftruncate`); its bytes are a block for each.
+    Truncate,
     /// A write until the sync that covers it has ended, in a workload that syncs every few writes. Its bytes are those of the write,
     /// so it is a view on the same data, not additional traffic.
     DurableWrite,
@@ -36,12 +40,14 @@ pub enum Operation {
 
 impl Operation {
     /// All operations, in the order in which they are shown.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Read,
         Self::Write,
         Self::DurableWrite,
         Self::Sync,
         Self::Trim,
+        Self::Allocate,
+        Self::Truncate,
         Self::Create,
         Self::Open,
         Self::Stat,
@@ -56,6 +62,8 @@ impl Operation {
             Self::Write => "write",
             Self::Sync => "sync",
             Self::Trim => "trim",
+            Self::Allocate => "allocate",
+            Self::Truncate => "truncate",
             Self::DurableWrite => "durable_write",
             Self::Create => "create",
             Self::Open => "open",
@@ -72,7 +80,10 @@ impl Operation {
 
     /// True for operations whose bytes are the size of what was moved.
     pub fn moves_data(self) -> bool {
-        matches!(self, Self::Read | Self::Write | Self::Trim | Self::DurableWrite)
+        matches!(
+            self,
+            Self::Read | Self::Write | Self::Trim | Self::DurableWrite | Self::Allocate | Self::Truncate
+        )
     }
 }
 

@@ -15,6 +15,10 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// How often each step is repeated.
     pub rounds: Rounds,
+    /// The steps of a round follow each other in their order, because one prepares what the next finds. Otherwise
+    /// their order is drawn anew for each round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_order: bool,
     /// Targets whose ratio lies from 1/(1 + margin) to 1 + margin are the same; in parts per million.
     #[serde(default = "usual_margin")]
     pub margin_ppm: u32,
@@ -78,6 +82,10 @@ pub struct Step {
     pub interval_ns: u64,
     /// Errors after which a repeat is given up. The first one by default.
     pub max_errors: u64,
+    /// What runs at the same time, each with its own engine, data and end. The figures of the step are those of all
+    /// together, and so are its title, ramp and intervals; `beside` is empty in these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Step>,
     /// Where another program did the work: the operations it tells of, each with the metric in which it is judged.
     /// Empty where Lodestone did it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -85,12 +93,21 @@ pub struct Step {
 }
 
 impl Step {
-    /// The operations that have figures, in the order in which they are shown.
+    /// The step itself and what runs beside it.
+    pub fn parts(&self) -> impl Iterator<Item = &Step> {
+        std::iter::once(self).chain(&self.beside)
+    }
+
+    /// The operations that have figures, those beside it included, in the order in which they are shown.
     pub fn operations(&self) -> Vec<Operation> {
-        if self.foreign.is_empty() {
-            return self.workload.operations();
+        if !self.foreign.is_empty() {
+            return self.foreign.iter().map(|(operation, _)| *operation).collect();
         }
-        self.foreign.iter().map(|(operation, _)| *operation).collect()
+        let own = self.workload.operations();
+        let others = self.beside.iter().flat_map(|step| step.workload.operations());
+        let more: Vec<Operation> = others.filter(|o| !own.contains(o)).collect();
+        let more = Operation::ALL.into_iter().filter(|o| more.contains(o));
+        own.iter().copied().chain(more).collect()
     }
 
     /// True if each block of the data can be worked on only once: the first write to a new file allocates,
@@ -108,6 +125,8 @@ pub enum Preparation {
     Written,
     /// New, empty files for each repeat, so that writes allocate.
     Fresh,
+    /// New files for each repeat whose space is reserved, so that the first write of each block only takes it over.
+    Reserved,
 }
 
 /// When a repeat ends: at whichever is reached first.
@@ -122,4 +141,7 @@ pub struct Stop {
     /// Operations started by all jobs together, the ramp included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
+    /// Times that each job has moved as many bytes as its part of the data has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u32>,
 }

@@ -37,6 +37,9 @@ pub struct Workload {
     pub regions: Regions,
     /// State of the page cache at the start of a buffered repeat.
     pub cache: CacheState,
+    /// What only few workloads ask for.
+    #[serde(default, skip_serializing_if = "Special::is_none")]
+    pub special: Special,
 }
 
 impl Workload {
@@ -49,7 +52,7 @@ impl Workload {
             block: BlockSizes::uniform(4096),
             iodepth: 1,
             jobs: 1,
-            files: FileSet { count: 1, size_bytes: None },
+            files: FileSet { count: 1, size_bytes: None, number: 0 },
             pace: Pace::Closed,
             direct: false,
             open_sync: OpenSync::None,
@@ -58,6 +61,7 @@ impl Workload {
             verify: false,
             regions: Regions::Disjoint,
             cache: CacheState::Warm,
+            special: Special::default(),
         }
     }
 
@@ -68,6 +72,8 @@ impl Workload {
             Mix::Transfer { read_percent: 0 } => vec![Operation::Write],
             Mix::Transfer { .. } => vec![Operation::Read, Operation::Write],
             Mix::Trim => vec![Operation::Trim],
+            Mix::Allocate => vec![Operation::Allocate],
+            Mix::Truncate => vec![Operation::Truncate],
             Mix::Metadata(work) => work.operations.iter().map(|o| o.operation()).collect(),
         };
         if self.writes_data() {
@@ -85,10 +91,12 @@ impl Workload {
     pub fn used_blocks(&self) -> Vec<u32> {
         let directions = [
             (self.reads_data(), self.block.read),
-            (self.writes_data(), self.block.write),
+            (self.writes_data() || matches!(self.mix, Mix::Allocate | Mix::Truncate), self.block.write),
             (matches!(self.mix, Mix::Trim), self.block.trim),
         ];
-        directions.into_iter().filter(|(used, _)| *used).map(|(_, bytes)| bytes).collect()
+        // Of a block that is drawn, only the grain of its places says where blocks begin.
+        let grain = self.special.split.as_ref().map(|split| (true, split.grain));
+        grain.into_iter().chain(directions).filter(|(used, _)| *used).map(|(_, bytes)| bytes).collect()
     }
 
     /// The largest of [`Workload::used_blocks`], in bytes; 1 for work on names.
@@ -108,7 +116,7 @@ impl Workload {
 
     /// True if the workload changes what is stored.
     pub fn modifies(&self) -> bool {
-        self.writes_data() || matches!(self.mix, Mix::Trim | Mix::Metadata(_))
+        self.writes_data() || matches!(self.mix, Mix::Trim | Mix::Allocate | Mix::Truncate | Mix::Metadata(_))
     }
 
     /// True if the workload works on names rather than on a data set.
@@ -128,6 +136,10 @@ pub enum Mix {
     },
     /// Discards (block device) or punched holes (file).
     Trim,
+    /// Space of a file reserved (`fallocate`), in blocks of the size of writes.
+    Allocate,
+    /// A file's length set (`ftruncate`) to where blocks of the size of writes begin.
+    Truncate,
     /// Work on many small files.
     Metadata(MetadataWork),
 }
@@ -143,6 +155,20 @@ pub struct MetadataWork {
     pub directories: u32,
     /// Bytes written into each file when it is created.
     pub file_bytes: u64,
+    /// What the names stand for.
+    #[serde(default)]
+    pub names: Names,
+}
+
+/// What the names of a metadata workload stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Names {
+    /// Files.
+    #[default]
+    Files,
+    /// Directories, which are empty and are not opened.
+    Directories,
 }
 
 /// One pass over all files of a metadata workload.
@@ -180,6 +206,13 @@ impl MetadataOperation {
 pub enum Pattern {
     /// From the start of the job's region to its end, and again.
     Sequential,
+    /// A run of blocks in order, then a leap, and so on; past either end it goes on from the other.
+    Strided {
+        /// Bytes that are worked on in a row.
+        run_bytes: u64,
+        /// Bytes left out after each run; if negative, bytes gone back.
+        skip_bytes: i64,
+    },
     /// At random.
     Random {
         /// Which blocks are preferred.
@@ -212,6 +245,13 @@ pub enum Distribution {
     },
     /// Zones of the region with their shares of the accesses.
     Zoned(Vec<Zone>),
+    /// The given blocks in turn, as numbers from the start of the region.
+    Sequence {
+        /// The numbers.
+        blocks: Vec<u64>,
+        /// True: each turn is moved on by the length of the list. False: the same blocks again.
+        moves_on: bool,
+    },
 }
 
 /// One zone of a zoned distribution.
@@ -249,6 +289,13 @@ pub struct FileSet {
     /// Bytes of all files together. `None`: as much as the layout's share of the time allows, or
     /// all of a block device that is only read.
     pub size_bytes: Option<u64>,
+    /// Sets of different numbers are different files, even if they are alike otherwise.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub number: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// When operations start.
@@ -333,6 +380,15 @@ pub enum Regions {
     Disjoint,
     /// Every job works on all of it.
     Shared,
+    /// Job n works on what lies from `offset_bytes + n * increment_bytes` on, to the end or for `len_bytes`.
+    Spaced {
+        /// Where the first job's part begins.
+        offset_bytes: u64,
+        /// How much farther the next job's begins.
+        increment_bytes: u64,
+        /// Length of each part; 0 for all up to the end.
+        len_bytes: u64,
+    },
 }
 
 /// State of the page cache at the start of a repeat that does not bypass it.
@@ -343,4 +399,120 @@ pub enum CacheState {
     Cold,
     /// Left as it is.
     Warm,
+}
+
+/// What only few workloads ask for; by default nothing of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Special {
+    /// Block sizes are drawn, instead of being one for each direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<BlockSplit>,
+    /// The worker stops between operations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<Think>,
+    /// Nanoseconds after the common start at which the jobs begin.
+    #[serde(skip_serializing_if = "is_zero_u64")]
+    pub start_delay_ns: u64,
+    /// Share of all operations of a step that this workload does, where several run beside each other; 0 if each
+    /// goes as fast as it can.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub flow: u32,
+    /// Reads and writes take turns in the given share, instead of being drawn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub even_mix: bool,
+    /// A periodic sync is of every file of the set, written or not, after so many operations of any kind
+    /// (sysbench's rule), instead of after so many writes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sync_all_files: bool,
+    /// When this workload's jobs have ended, the others of the step are ended too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ends_all: bool,
+    /// The repeat ends when the figure is steady.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyRule>,
+    /// The queue depth is adjusted to keep a latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_target: Option<LatencyTarget>,
+}
+
+impl Special {
+    /// True if nothing special is asked for.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn is_zero_u64(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Block sizes with their shares of the operations. The largest of a direction is its `block` in the workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockSplit {
+    /// Of reads; empty if there are none.
+    pub read: Vec<SizeShare>,
+    /// Of writes; empty if there are none.
+    pub write: Vec<SizeShare>,
+    /// Of trims; empty if there are none.
+    pub trim: Vec<SizeShare>,
+    /// Random operations begin at multiples of so many bytes.
+    pub grain: u32,
+}
+
+/// A block size with its share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeShare {
+    /// Bytes per operation.
+    pub bytes: u32,
+    /// Share of the operations in percent.
+    pub percent: f64,
+}
+
+/// Pauses of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Think {
+    /// Length of a pause in nanoseconds. Operations in flight end first.
+    pub ns: u64,
+    /// Operations of a job between two pauses.
+    pub every: u32,
+}
+
+/// When a figure counts as steady, so that a repeat may end before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyRule {
+    /// The figure that is looked at.
+    pub figure: SteadyFigure,
+    /// True: the slope of a line through it, per second, in percent of its mean. False: the largest deviation from its
+    /// mean, in percent of the mean.
+    pub slope: bool,
+    /// What that must not exceed, in percent.
+    pub limit_percent: f64,
+    /// Nanoseconds that are looked at: the last so many.
+    pub window_ns: u64,
+    /// Nanoseconds at the start that are not looked at.
+    pub ramp_ns: u64,
+}
+
+/// A figure that may become steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyFigure {
+    /// Operations per second.
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+    /// Mean latency.
+    Latency,
+}
+
+/// A latency that is to be kept by adjusting how many operations are in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyTarget {
+    /// Nanoseconds that an operation may take.
+    pub ns: u64,
+    /// Share of the operations, in percent, that must keep to it.
+    pub percent: f64,
+    /// Nanoseconds over which that is looked at before the depth is changed.
+    pub window_ns: u64,
 }

@@ -2,8 +2,8 @@
 
 use model::units::ExactSize;
 use model::{
-    Capabilities, DataClass, EngineChoice, EngineKind, Mix, OpenSync, Preparation, Step, Target, TargetKind,
-    Workload,
+    Capabilities, DataClass, EngineChoice, EngineKind, Mix, OpenSync, Preparation, Regions, Step, Target,
+    TargetKind, Workload,
 };
 
 use crate::draft::{Draft, Rw};
@@ -36,11 +36,12 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
     if draft.rate_iops.is_some() && draft.rate_bytes.is_some() {
         found.push(fatal(&["rate_iops", "rate"], "both rate_iops and rate are set", "keep one of them"));
     }
-    if draft.runtime_ns.is_none() && draft.io_size.is_none() && draft.operations.is_none() {
+    let ends = draft.io_size.is_some() || draft.operations.is_some() || draft.loops.is_some();
+    if draft.runtime_ns.is_none() && !ends {
         found.push(fatal(
-            &["runtime", "io_size", "ops"],
+            &["runtime", "io_size", "ops", "loops"],
             "nothing ends a repeat",
-            "set runtime, io_size or ops",
+            "set runtime, io_size, ops or loops",
         ));
     }
     if draft.runtime_ns == Some(0) {
@@ -60,6 +61,7 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
             "leave out rate and rate_iops",
         ));
     }
+    special_contradictions(draft, &mut found);
     if draft.rw == Rw::Metadata && draft.open_sync != OpenSync::None {
         found.push(fatal(
             &["sync", "rw"],
@@ -75,6 +77,66 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
         ));
     }
     found
+}
+
+/// What the rarer options contradict.
+fn special_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
+    let sequential = !draft.rw.is_random() && draft.rw != Rw::Metadata;
+    let odd_stride = draft.stride.is_some_and(|(run, skip)| {
+        let fits = |bytes: u64| draft.bs.iter().all(|bs| bytes.is_multiple_of(u64::from(*bs)));
+        !(fits(run) && fits(skip.unsigned_abs()))
+    });
+    let rare = draft.think.is_some()
+        || draft.flow > 0
+        || draft.start_delay_ns > 0
+        || draft.latency_target.is_some()
+        || draft.bs_split.is_some();
+    let checks: [(Keys, bool, &str, &str); 7] = [
+        (
+            &["stride", "rw"],
+            draft.stride.is_some() && !sequential,
+            "a stride is for sequential work",
+            "leave out stride, or use read, write, rw or trim",
+        ),
+        (
+            &["stride", "bs"],
+            odd_stride,
+            "run and skip of a stride must be multiples of the block size",
+            "use multiples of bs",
+        ),
+        (
+            &["stride", "bs_split"],
+            draft.stride.is_some() && draft.bs_split.is_some(),
+            "a stride needs one block size",
+            "leave out one of them",
+        ),
+        (
+            &["bs_align", "bs_split"],
+            draft.bs_align.is_some() && draft.bs_split.is_none() || draft.bs_align == Some(0),
+            "bs_align says where drawn block sizes begin",
+            "use it with bs_split",
+        ),
+        (
+            &["bs_split", "verify"],
+            draft.bs_split.is_some() && draft.verify,
+            "verify needs one block size",
+            "leave out one of them",
+        ),
+        (
+            &["fsync_files", "fsync", "fdatasync"],
+            draft.sync_all_files && draft.fsync.max(draft.fdatasync) == 0,
+            "fsync_files = all needs to know after how many operations",
+            "set fsync or fdatasync",
+        ),
+        (
+            &["rw", "thinktime", "flow", "start_delay", "latency_target", "bs_split"],
+            draft.rw == Rw::Metadata && rare,
+            "work on names has no pauses, weights, delays, latencies to keep or drawn sizes",
+            "leave them out",
+        ),
+    ];
+    let wrong = checks.into_iter().filter(|(_, wrong, ..)| *wrong);
+    found.extend(wrong.map(|(keys, _, what, help)| fatal(keys, what, help)));
 }
 
 /// Everything about a workload that cannot work, with the engine that it asks for.
@@ -95,11 +157,42 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
     if w.verify {
         verify_misfits(step, &mut found);
     }
-    if step.prepare == Preparation::Fresh && (w.reads_data() || matches!(w.mix, Mix::Trim)) {
+    if step.prepare != Preparation::Written && (w.reads_data() || matches!(w.mix, Mix::Trim)) {
         found.push(fatal(
             &["prepare", "rw"],
             "fresh files hold nothing that could be read or trimmed",
             "use prepare = \"written\"",
+        ));
+    }
+    found
+}
+
+/// What several workloads of a step cannot have beside each other.
+pub(crate) fn beside_misfits(step: &Step) -> Vec<Contradiction> {
+    let mut found = Vec::new();
+    if step.beside.is_empty() {
+        return found;
+    }
+    if step.parts().any(|part| part.workload.verify) {
+        found.push(fatal(
+            &["verify"],
+            "what is verified cannot have other workloads beside it",
+            "verify in a step of its own",
+        ));
+    }
+    if step.parts().any(|part| part.workload.is_metadata() != step.workload.is_metadata()) {
+        found.push(fatal(
+            &["rw"],
+            "work on names and work on data cannot run beside each other",
+            "make them steps of their own",
+        ));
+    }
+    let weighed = step.parts().filter(|part| part.workload.special.flow > 0).count();
+    if weighed > 0 && weighed <= step.beside.len() {
+        found.push(fatal(
+            &["flow"],
+            "either all workloads beside each other have a flow or none has",
+            "set flow in all of them",
         ));
     }
     found
@@ -124,6 +217,16 @@ fn engine_misfits(step: &Step, engine: &Capabilities, found: &mut Vec<Contradict
     if matches!(w.mix, Mix::Trim) && !engine.trim {
         found.push(fatal(&["engine", "rw"], format!("{} cannot trim", engine.kind), "use another engine"));
     }
+    if matches!(w.mix, Mix::Allocate | Mix::Truncate) && engine.kind == EngineKind::Mmap {
+        found.push(fatal(&["engine", "rw"], "mmap cannot change a file's space", "use another engine"));
+    }
+    if matches!(w.mix, Mix::Truncate) && step.prepare == Preparation::Written {
+        found.push(fatal(
+            &["rw", "prepare"],
+            "a truncated file would be missing what other steps read",
+            "use prepare = \"reserved\"",
+        ));
+    }
     if w.iodepth > engine.max_iodepth && engine.synchronous {
         found.push(warning(
             &["iodepth", "engine"],
@@ -145,7 +248,8 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
     }
     let used = w.used_blocks();
     let largest = w.largest_block();
-    if let Some(odd) = used.iter().find(|b| !largest.is_multiple_of(**b)) {
+    // Blocks of drawn sizes overlap: they have no places of their own.
+    if let Some(odd) = used.iter().find(|b| !largest.is_multiple_of(**b) && w.special.split.is_none()) {
         found.push(fatal(
             &["bs"],
             format!(
@@ -159,7 +263,7 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
     if let Some(size) = w.files.size_bytes {
         let file = size / u64::from(w.files.count);
         let blocks = file / u64::from(largest) * u64::from(w.files.count);
-        if blocks < u64::from(w.jobs) {
+        if blocks < if w.regions == Regions::Disjoint { u64::from(w.jobs) } else { 1 } {
             found.push(fatal(
                 &["size", "bs", "jobs", "files"],
                 format!(
@@ -210,17 +314,30 @@ fn verify_misfits(step: &Step, found: &mut Vec<Contradiction>) {
         ),
         (
             &["regions", "jobs", "verify"],
-            w.jobs > 1 && w.regions == model::Regions::Shared,
+            w.jobs > 1 && regions_overlap(w.regions),
             "verify needs jobs with regions of their own",
         ),
-        (&["prepare", "verify"], step.prepare == Preparation::Fresh, "verify needs written files"),
+        (&["prepare", "verify"], step.prepare != Preparation::Written, "verify needs written files"),
     ];
     let wrong = checks.into_iter().filter(|(_, wrong, _)| *wrong);
     found.extend(wrong.map(|(keys, _, what)| fatal(keys, what, HELP)));
 }
 
+/// True if two jobs may work on the same blocks.
+fn regions_overlap(regions: Regions) -> bool {
+    match regions {
+        Regions::Shared => true,
+        Regions::Disjoint => false,
+        Regions::Spaced { increment_bytes, len_bytes, .. } => len_bytes == 0 || len_bytes > increment_bytes,
+    }
+}
+
 /// Why a step by itself cannot be run on a target; `None` if it can.
 pub(crate) fn obstacle(step: &Step, target: &Target) -> Option<String> {
+    step.parts().find_map(|part| part_obstacle(part, target))
+}
+
+fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
     let w = &step.workload;
     if w.modifies() && !target.writable {
         return Some(format!(
@@ -232,11 +349,14 @@ pub(crate) fn obstacle(step: &Step, target: &Target) -> Option<String> {
     if w.verify && !target.writable {
         return Some("verification needs data that Lodestone itself has written".into());
     }
+    if matches!(w.mix, Mix::Allocate | Mix::Truncate) && target.kind != TargetKind::Directory {
+        return Some("it changes the space of files of its own, which needs a directory".into());
+    }
     if target.kind != TargetKind::Directory {
         if w.is_metadata() {
             return Some("it creates files, which needs a directory".into());
         }
-        if step.prepare == Preparation::Fresh {
+        if step.prepare != Preparation::Written {
             return Some("it needs new files, which needs a directory".into());
         }
         let room = target.size_bytes;
@@ -248,7 +368,10 @@ pub(crate) fn obstacle(step: &Step, target: &Target) -> Option<String> {
         }
     }
     if w.direct && target.direct && !w.is_metadata() {
-        let odd = w.used_blocks().into_iter().find(|b| !b.is_multiple_of(target.block_bytes));
+        let split = w.special.split.iter();
+        let drawn = split.flat_map(|split| split.read.iter().chain(&split.write).chain(&split.trim));
+        let drawn = drawn.map(|share| share.bytes);
+        let odd = w.used_blocks().into_iter().chain(drawn).find(|b| !b.is_multiple_of(target.block_bytes));
         if let Some(odd) = odd {
             return Some(format!(
                 "direct I/O here wants multiples of {} bytes, and a block is {odd} bytes",
@@ -262,6 +385,8 @@ pub(crate) fn obstacle(step: &Step, target: &Target) -> Option<String> {
 /// Seconds that one repeat of a step takes, as far as its limits tell; what it takes to open, settle
 /// and close is not in it.
 pub fn step_seconds(step: &Step) -> f64 {
-    let ns = step.ramp_ns + step.stop.time_ns.unwrap_or(5_000_000_000);
-    ns as f64 / 1e9
+    let part = |step: &Step| {
+        step.workload.special.start_delay_ns + step.ramp_ns + step.stop.time_ns.unwrap_or(5_000_000_000)
+    };
+    step.parts().map(part).max().unwrap_or(0) as f64 / 1e9
 }

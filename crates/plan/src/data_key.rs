@@ -37,11 +37,13 @@ pub fn obstacles(plan: &Plan, target: &Target) -> Vec<Option<String>> {
         return found;
     }
     let possible = |(step, why): (&'_ Step, &Option<String>)| {
-        (why.is_none() && (step.workload.modifies() || step.workload.verify)).then(|| step.clone())
+        let needs = |part: &&Step| part.workload.modifies() || part.workload.verify;
+        if why.is_some() { None } else { step.parts().find(needs).cloned() }
     };
     let Some(first) = plan.steps.iter().zip(&found).find_map(possible) else { return found };
     for (step, why) in plan.steps.iter().zip(&mut found) {
-        if why.is_none() && DataKey::of(step) != DataKey::of(&first) {
+        let differs = |part: &Step| DataKey::of(part) != DataKey::of(&first);
+        if why.is_none() && step.parts().any(differs) {
             *why = Some(format!(
                 "it wants other test data than `{}`, and {} has room for one set only: run it by itself",
                 first.id, target.name

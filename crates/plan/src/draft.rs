@@ -1,8 +1,11 @@
 //! A step while its options are being set.
 
 use model::{
-    CacheState, DataClass, Distribution, EngineChoice, MetadataOperation, OpenSync, Preparation, Regions,
+    CacheState, DataClass, Distribution, EngineChoice, LatencyTarget, MetadataOperation, Names, OpenSync,
+    Preparation, Regions, SteadyRule, Think,
 };
+
+use crate::options::Splits;
 
 /// The value of `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,10 @@ pub(crate) enum Rw {
     RandMixed,
     Trim,
     RandTrim,
+    Allocate,
+    RandAllocate,
+    Truncate,
+    RandTruncate,
     Metadata,
 }
 
@@ -28,11 +35,23 @@ impl Rw {
         ("randrw", Self::RandMixed),
         ("trim", Self::Trim),
         ("randtrim", Self::RandTrim),
+        ("allocate", Self::Allocate),
+        ("randallocate", Self::RandAllocate),
+        ("truncate", Self::Truncate),
+        ("randtruncate", Self::RandTruncate),
         ("metadata", Self::Metadata),
     ];
 
     pub fn is_random(self) -> bool {
-        matches!(self, Self::RandRead | Self::RandWrite | Self::RandMixed | Self::RandTrim)
+        matches!(
+            self,
+            Self::RandRead
+                | Self::RandWrite
+                | Self::RandMixed
+                | Self::RandTrim
+                | Self::RandAllocate
+                | Self::RandTruncate
+        )
     }
 }
 
@@ -82,6 +101,20 @@ pub(crate) struct Draft {
     pub metadata_files: u32,
     pub metadata_dirs: u32,
     pub file_size: u64,
+    pub names: Names,
+    pub stride: Option<(u64, i64)>,
+    pub even_mix: bool,
+    pub bs_split: Option<Splits>,
+    pub bs_align: Option<u64>,
+    pub file_set: u32,
+    pub start_delay_ns: u64,
+    pub think: Option<Think>,
+    pub flow: u32,
+    pub ends_all: bool,
+    pub steady: Option<SteadyRule>,
+    pub latency_target: Option<LatencyTarget>,
+    pub sync_all_files: bool,
+    pub loops: Option<u32>,
 }
 
 impl Default for Draft {
@@ -124,6 +157,20 @@ impl Default for Draft {
             metadata_files: 1,
             metadata_dirs: 1,
             file_size: 0,
+            names: Names::Files,
+            stride: None,
+            even_mix: false,
+            bs_split: None,
+            bs_align: None,
+            file_set: 0,
+            start_delay_ns: 0,
+            think: None,
+            flow: 0,
+            ends_all: false,
+            steady: None,
+            latency_target: None,
+            sync_all_files: false,
+            loops: None,
         }
     }
 }

@@ -10,6 +10,7 @@
 mod check;
 mod data_key;
 mod draft;
+pub mod fio;
 mod options;
 mod parse;
 mod problem;

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use model::units::{parse_duration_ns, parse_size};
 use model::{
-    CacheState, DataClass, Distribution, EngineChoice, EngineKind, MetadataOperation, OpenSync, Preparation,
-    Regions, Zone,
+    CacheState, DataClass, Distribution, EngineChoice, EngineKind, LatencyTarget, MetadataOperation, Names,
+    OpenSync, Preparation, Regions, SizeShare, SteadyFigure, SteadyRule, Think, Zone,
 };
 
 use crate::draft::{Draft, RateProcess, Rw};
@@ -48,8 +48,25 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "PATTERN",
         default: "randread",
         help: "What is done, and in which order over the data",
-        allowed: "read, write, rw (sequential); randread, randwrite, randrw (random); trim, randtrim; metadata",
+        allowed: "read, write, rw (sequential); randread, randwrite, randrw (random); trim, randtrim; allocate, randallocate \
+                  (fallocate), truncate, randtruncate (ftruncate); metadata",
         set: |d, v| put(&mut d.rw, word(v, Rw::WORDS)),
+    },
+    OptionSpec {
+        key: "stride",
+        value: "RUN:SKIP",
+        default: "none",
+        help: "For sequential work: bytes done in a row, and bytes left out after that (negative: gone back)",
+        allowed: "two sizes in multiples of bs, such as 4k:64k, or 4k:-8k for backwards; or none",
+        set: |d, v| put(&mut d.stride, or_word("none", v, stride)),
+    },
+    OptionSpec {
+        key: "mix_order",
+        value: "HOW",
+        default: "random",
+        help: "How reads and writes of rw and randrw follow each other",
+        allowed: "random (each operation is drawn) or even (they take turns in the given share)",
+        set: |d, v| put(&mut d.even_mix, word(v, &[("random", false), ("even", true)])),
     },
     OptionSpec {
         key: "rwmixread",
@@ -66,6 +83,22 @@ pub static OPTIONS: &[OptionSpec] = &[
         help: "Block size: bytes per operation, for each direction if they differ",
         allowed: "1 to 1GiB, such as 4k, 1MiB or 4k,64k; direct I/O wants a multiple of the device's block",
         set: |d, v| put(&mut d.bs, block_sizes(v)),
+    },
+    OptionSpec {
+        key: "bs_split",
+        value: "SIZE/PERCENT:…[,WRITE[,TRIM]]",
+        default: "none",
+        help: "Block sizes that are drawn, with their shares, instead of bs",
+        allowed: "such as 4k/60:64k/40, for each direction if they differ; or none",
+        set: |d, v| put(&mut d.bs_split, or_word("none", v, splits)),
+    },
+    OptionSpec {
+        key: "bs_align",
+        value: "SIZE",
+        default: "auto",
+        help: "With bs_split: random operations begin at multiples of this",
+        allowed: "a size, or auto: the smallest block size",
+        set: |d, v| put(&mut d.bs_align, or_word("auto", v, parse_size)),
     },
     OptionSpec {
         key: "iodepth",
@@ -100,11 +133,19 @@ pub static OPTIONS: &[OptionSpec] = &[
         set: |d, v| put(&mut d.files, number(v, 1, 65_536)),
     },
     OptionSpec {
+        key: "file_set",
+        value: "N",
+        default: "0",
+        help: "Which test data: sets of different numbers are different files",
+        allowed: "0 to 1000000",
+        set: |d, v| put(&mut d.file_set, number(v, 0, 1_000_000)),
+    },
+    OptionSpec {
         key: "runtime",
         value: "TIME",
         default: "5s",
         help: "Measured time of one repeat, after the ramp",
-        allowed: "a duration such as 1.5s or 2m, or none if io_size or ops ends the repeat",
+        allowed: "a duration such as 1.5s or 2m, or none if io_size, ops or loops ends the repeat",
         set: |d, v| put(&mut d.runtime_ns, or_word("none", v, parse_duration_ns)),
     },
     OptionSpec {
@@ -132,11 +173,68 @@ pub static OPTIONS: &[OptionSpec] = &[
         set: |d, v| put(&mut d.operations, or_word("none", v, |v| number(v, 1, u64::MAX))),
     },
     OptionSpec {
+        key: "loops",
+        value: "N",
+        default: "none",
+        help: "Passes over its part of the data after which a job ends",
+        allowed: "1 to 1000000, or none",
+        set: |d, v| put(&mut d.loops, or_word("none", v, |v| number(v, 1, 1_000_000))),
+    },
+    OptionSpec {
+        key: "start_delay",
+        value: "TIME",
+        default: "0s",
+        help: "Time after the common start at which the jobs begin",
+        allowed: "a duration",
+        set: |d, v| put(&mut d.start_delay_ns, parse_duration_ns(v)),
+    },
+    OptionSpec {
+        key: "thinktime",
+        value: "TIME[/N]",
+        default: "none",
+        help: "Pause of a job after every operation, or after every N; operations in flight end first",
+        allowed: "a duration such as 2ms or 2ms/8, or none",
+        set: |d, v| put(&mut d.think, or_word("none", v, think)),
+    },
+    OptionSpec {
+        key: "flow",
+        value: "WEIGHT",
+        default: "0",
+        help: "Weight in the operations of a step where several workloads run beside each other",
+        allowed: "0 (as fast as it can) to 1000000",
+        set: |d, v| put(&mut d.flow, number(v, 0, 1_000_000)),
+    },
+    OptionSpec {
+        key: "ends_all",
+        value: "BOOL",
+        default: "false",
+        help: "A job that has ended ends the others of the step too",
+        allowed: "true or false",
+        set: |d, v| put(&mut d.ends_all, boolean(v)),
+    },
+    OptionSpec {
+        key: "steady",
+        value: "RULE",
+        default: "none",
+        help: "A repeat may end before its time, as soon as a figure is steady",
+        allowed: "FIGURE:PERCENT:WINDOW[:RAMP], such as iops:10%:30s, with FIGURE iops, bw, lat (largest distance from \
+                  the mean) or iops_slope, bw_slope, lat_slope (slope per second); or none",
+        set: |d, v| put(&mut d.steady, or_word("none", v, steady)),
+    },
+    OptionSpec {
+        key: "latency_target",
+        value: "TIME:PERCENT:WINDOW",
+        default: "none",
+        help: "Queue depth is adjusted, up to iodepth, so that so many operations keep to a latency",
+        allowed: "such as 2ms:99:5s, or none",
+        set: |d, v| put(&mut d.latency_target, or_word("none", v, latency_target)),
+    },
+    OptionSpec {
         key: "engine",
         value: "ENGINE",
         default: "auto",
         help: "How I/O is handed to the kernel",
-        allowed: "auto (the best that works here), io_uring, libaio, psync or mmap",
+        allowed: "auto (the best that works here), io_uring, libaio, psync, mmap, or noop (requests that touch no storage)",
         set: |d, v| put(&mut d.engine, word(v, ENGINE_WORDS)),
     },
     OptionSpec {
@@ -160,10 +258,16 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "STATE",
         default: "written",
         help: "What the files are like before a repeat",
-        allowed: "written (complete and synced: writes overwrite) or fresh (new and empty: every write allocates, \
-                  without ramp, and the repeat ends when the data are written once)",
+        allowed: "written (complete and synced: writes overwrite), fresh (new and empty: every write allocates, \
+                  without ramp, and the repeat ends when the data are written once) or reserved (new, with its space \
+                  allocated: the first write of a block takes it over)",
         set: |d, v| {
-            put(&mut d.prepare, word(v, &[("written", Preparation::Written), ("fresh", Preparation::Fresh)]))
+            let words = [
+                ("written", Preparation::Written),
+                ("fresh", Preparation::Fresh),
+                ("reserved", Preparation::Reserved),
+            ];
+            put(&mut d.prepare, word(v, &words))
         },
     },
     OptionSpec {
@@ -171,7 +275,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "LAW",
         default: "uniform",
         help: "Which blocks random operations prefer",
-        allowed: "uniform, zipf:THETA, pareto:H, normal:DEVIATION%, zoned:ACCESS/SIZE:ACCESS/SIZE… in percent",
+        allowed: "uniform, zipf:THETA, pareto:H, normal:DEVIATION%, zoned:ACCESS/SIZE:ACCESS/SIZE… in percent, \
+                  sequence:N,N… (blocks by number) or sequence+:N,N… (the same, moved on each time)",
         set: |d, v| put(&mut d.distribution, distribution(v)),
     },
     OptionSpec {
@@ -187,10 +292,9 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "HOW",
         default: "disjoint",
         help: "How jobs share the data",
-        allowed: "disjoint (each has a part of its own) or shared (each works on all of it)",
-        set: |d, v| {
-            put(&mut d.regions, word(v, &[("disjoint", Regions::Disjoint), ("shared", Regions::Shared)]))
-        },
+        allowed: "disjoint (each has a part of its own), shared (each works on all of it) or OFFSET:INCREMENT[:LENGTH] \
+                  (job n from OFFSET + n × INCREMENT on)",
+        set: |d, v| put(&mut d.regions, regions(v)),
     },
     OptionSpec {
         key: "rate_iops",
@@ -239,6 +343,15 @@ pub static OPTIONS: &[OptionSpec] = &[
         help: "fsync after every N writes of a job; operations in flight end first",
         allowed: "0 (never) to 1000000",
         set: |d, v| put(&mut d.fsync, number(v, 0, 1_000_000)),
+    },
+    OptionSpec {
+        key: "fsync_files",
+        value: "WHICH",
+        default: "written",
+        help: "What a periodic sync is of",
+        allowed: "written (files written since the last) or all (every file, after every N operations of any kind if \
+                  one of them wrote)",
+        set: |d, v| put(&mut d.sync_all_files, word(v, &[("written", false), ("all", true)])),
     },
     OptionSpec {
         key: "fdatasync",
@@ -332,6 +445,16 @@ pub static OPTIONS: &[OptionSpec] = &[
         set: |d, v| put(&mut d.metadata_dirs, number(v, 1, 10_000)),
     },
     OptionSpec {
+        key: "metadata_of",
+        value: "WHAT",
+        default: "files",
+        help: "For rw = metadata: what is created, looked up and removed",
+        allowed: "files or directories",
+        set: |d, v| {
+            put(&mut d.names, word(v, &[("files", Names::Files), ("directories", Names::Directories)]))
+        },
+    },
+    OptionSpec {
         key: "file_size",
         value: "SIZE",
         default: "0",
@@ -350,6 +473,7 @@ const ENGINE_WORDS: &[(&str, EngineChoice)] = &[
     ("libaio", EngineChoice::Only(EngineKind::Libaio)),
     ("psync", EngineChoice::Only(EngineKind::Psync)),
     ("mmap", EngineChoice::Only(EngineKind::Mmap)),
+    ("noop", EngineChoice::Only(EngineKind::Noop)),
 ];
 
 const METADATA_WORDS: &[(&str, MetadataOperation)] = &[
@@ -436,7 +560,7 @@ fn block_sizes(text: &str) -> Result<[u32; 3], String> {
 }
 
 fn distribution(text: &str) -> Result<Distribution, String> {
-    const LAWS: [&str; 5] = ["uniform", "zipf", "pareto", "normal", "zoned"];
+    const LAWS: [&str; 7] = ["uniform", "zipf", "pareto", "normal", "zoned", "sequence", "sequence+"];
     let (law, parameters) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
     let parameter = |name: &str, low: f64, high: f64| {
         real(parameters, low, high)
@@ -454,11 +578,117 @@ fn distribution(text: &str) -> Result<Distribution, String> {
             Ok(Distribution::Normal { deviation_percent })
         }
         "zoned" => zones(parameters),
+        "sequence" | "sequence+" => {
+            let number = |text: &str| text.trim().parse().map_err(|_| format!("`{text}` is no block number"));
+            let blocks = parameters.split(',').map(number).collect::<Result<Vec<u64>, String>>()?;
+            Ok(Distribution::Sequence { blocks, moves_on: law.ends_with('+') })
+        }
         _ => {
             let guess = nearest(law, LAWS).map(|w| format!(" (did you mean `{w}`?)")).unwrap_or_default();
             Err(format!("`{law}` is not one of {}{guess}", listed(LAWS)))
         }
     }
+}
+
+/// Two sizes, the second of which may be negative.
+fn stride(text: &str) -> Result<(u64, i64), String> {
+    let (run, skip) =
+        text.split_once(':').ok_or_else(|| format!("`{text}` is not RUN:SKIP, such as 4k:64k"))?;
+    let size = |text: &str| parse_size(text).map_err(|e| e.to_string());
+    let (back, skip) = skip.strip_prefix('-').map_or((false, skip), |skip| (true, skip));
+    let skip = i64::try_from(size(skip)?).map_err(|e| e.to_string())?;
+    match size(run)? {
+        0 => Err("a run of no bytes".into()),
+        run => Ok((run, if back { -skip } else { skip })),
+    }
+}
+
+/// Shares of block sizes for each direction.
+pub(crate) type Splits = [Vec<SizeShare>; 3];
+
+fn splits(text: &str) -> Result<Splits, String> {
+    let each = text.split(',').map(split).collect::<Result<Vec<_>, String>>()?;
+    match &each[..] {
+        [all] => Ok([all.clone(), all.clone(), all.clone()]),
+        [read, write] => Ok([read.clone(), write.clone(), write.clone()]),
+        [read, write, trim] => Ok([read.clone(), write.clone(), trim.clone()]),
+        _ => Err(format!("`{text}` has {} parts; at most three are for read, write and trim", each.len())),
+    }
+}
+
+fn split(text: &str) -> Result<Vec<SizeShare>, String> {
+    let mut shares = Vec::new();
+    for part in text.split(':') {
+        let (size, percent) = part
+            .split_once('/')
+            .ok_or_else(|| format!("`{part}` is not SIZE/PERCENT, as in 4k/60:64k/40"))?;
+        let bytes = within(parse_size(size).map_err(|e| e.to_string())?, 1, 1 << 30, "1 to 1GiB")?;
+        let percent = real(percent.trim_end_matches('%'), 0.0, 100.0)?;
+        shares.push(SizeShare { bytes: bytes as u32, percent });
+    }
+    let sum: f64 = shares.iter().map(|share| share.percent).sum();
+    if (sum - 100.0).abs() > 0.01 {
+        Err(format!("the shares add up to {sum} %, not to 100 %"))
+    } else {
+        Ok(shares)
+    }
+}
+
+fn think(text: &str) -> Result<Think, String> {
+    let (time, every) = text.split_once('/').unwrap_or((text, "1"));
+    let ns = parse_duration_ns(time).map_err(|e| e.to_string())?;
+    Ok(Think { ns, every: number(every, 1, u32::MAX)? })
+}
+
+fn regions(text: &str) -> Result<Regions, String> {
+    let words = [("disjoint", Regions::Disjoint), ("shared", Regions::Shared)];
+    if !text.contains(':') {
+        return word(text, &words);
+    }
+    let sizes: Vec<u64> =
+        text.split(':').map(|part| parse_size(part).map_err(|e| e.to_string())).collect::<Result<_, _>>()?;
+    match sizes[..] {
+        [offset_bytes, increment_bytes] => {
+            Ok(Regions::Spaced { offset_bytes, increment_bytes, len_bytes: 0 })
+        }
+        [offset_bytes, increment_bytes, len_bytes] => {
+            Ok(Regions::Spaced { offset_bytes, increment_bytes, len_bytes })
+        }
+        _ => Err(format!("`{text}` is not OFFSET:INCREMENT or OFFSET:INCREMENT:LENGTH")),
+    }
+}
+
+fn steady(text: &str) -> Result<SteadyRule, String> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let (figure, percent, window, ramp) = match parts[..] {
+        [figure, percent, window] => (figure, percent, window, "0s"),
+        [figure, percent, window, ramp] => (figure, percent, window, ramp),
+        _ => return Err(format!("`{text}` is not FIGURE:PERCENT:WINDOW, such as iops:10%:30s")),
+    };
+    let name = figure.strip_suffix("_slope").unwrap_or(figure);
+    let figures =
+        [("iops", SteadyFigure::Iops), ("bw", SteadyFigure::Bandwidth), ("lat", SteadyFigure::Latency)];
+    let time = |text: &str| parse_duration_ns(text).map_err(|e| e.to_string());
+    Ok(SteadyRule {
+        figure: word(name, &figures)?,
+        slope: name != figure,
+        limit_percent: real(percent.trim_end_matches('%'), 0.0, 1000.0)?,
+        window_ns: within(time(window)?, 2_000_000_000, u64::MAX, "2s or more")?,
+        ramp_ns: time(ramp)?,
+    })
+}
+
+fn latency_target(text: &str) -> Result<LatencyTarget, String> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let [ns, percent, window] = parts[..] else {
+        return Err(format!("`{text}` is not TIME:PERCENT:WINDOW, such as 2ms:99:5s"));
+    };
+    let time = |text: &str| parse_duration_ns(text).map_err(|e| e.to_string());
+    Ok(LatencyTarget {
+        ns: time(ns)?,
+        percent: real(percent.trim_end_matches('%'), 0.0, 100.0)?,
+        window_ns: within(time(window)?, 1_000_000, u64::MAX, "1ms or more")?,
+    })
 }
 
 fn zones(text: &str) -> Result<Distribution, String> {

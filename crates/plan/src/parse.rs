@@ -27,10 +27,14 @@ pub struct StepSpec {
     pub id: String,
     /// Its title, if it has one of its own.
     pub title: Option<String>,
+    /// What stands before the title that says what it does, if it has none of its own.
+    pub label: Option<String>,
     /// What it sets.
     pub settings: Vec<Setting>,
     /// What it sweeps: for each option the values that it takes in turn.
     pub sweep: Vec<Vec<Setting>>,
+    /// What runs at the same time; these have neither a sweep nor others beside them.
+    pub beside: Vec<StepSpec>,
     /// Where it stands.
     pub place: Place,
 }
@@ -46,13 +50,15 @@ pub struct Suite {
     pub budget_ns: Option<u64>,
     /// Rounds, if the suite fixes them.
     pub rounds: Option<u32>,
+    /// The steps of a round keep their order.
+    pub in_order: bool,
     /// What all steps set unless they say otherwise.
     pub defaults: Vec<Setting>,
     /// The steps.
     pub steps: Vec<StepSpec>,
 }
 
-const SUITE_KEYS: [&str; 5] = ["description", "budget", "rounds", "defaults", "step"];
+const SUITE_KEYS: [&str; 6] = ["description", "budget", "rounds", "in_order", "defaults", "step"];
 
 impl Suite {
     /// Reads a suite. What can be read is in the suite, whatever else is wrong is in the list.
@@ -68,6 +74,7 @@ impl Suite {
             description: String::new(),
             budget_ns: None,
             rounds: None,
+            in_order: false,
             defaults: Vec::new(),
             steps: Vec::new(),
         };
@@ -96,6 +103,10 @@ impl Suite {
             "rounds" => match scalar(value.get_ref()).and_then(|text| text.parse().ok()).filter(|n| *n > 0) {
                 Some(rounds) => self.rounds = Some(rounds),
                 None => problems.push(Problem::error(place, "rounds must be a whole number from 1")),
+            },
+            "in_order" => match value.get_ref().as_bool() {
+                Some(in_order) => self.in_order = in_order,
+                None => problems.push(Problem::error(place, "in_order must be true or false")),
             },
             "defaults" => match value.get_ref().as_table() {
                 Some(table) => self.defaults = settings(table, &[], problems),
@@ -195,8 +206,27 @@ fn step(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Option<Ste
         return None;
     };
     let sweep = table.get("sweep").map(|value| sweep(value, problems)).unwrap_or_default();
-    let settings = settings(table, &["id", "title", "sweep"], problems);
-    Some(StepSpec { id, title, settings, sweep, place })
+    let beside = table.get("beside").map(|value| beside(value, problems)).unwrap_or_default();
+    let settings = settings(table, &["id", "title", "sweep", "beside"], problems);
+    Some(StepSpec { id, title, label: None, settings, sweep, beside, place })
+}
+
+/// What a step names as running at the same time.
+fn beside(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Vec<StepSpec> {
+    let place = || Place::Suite(value.span());
+    let Some(others) = value.get_ref().as_array() else {
+        let problem = Problem::error(place(), "what runs beside a step is written as [[step.beside]]");
+        problems.push(problem);
+        return Vec::new();
+    };
+    let others: Vec<StepSpec> = others.iter().filter_map(|other| step(other, problems)).collect();
+    for other in &others {
+        if !other.sweep.is_empty() || !other.beside.is_empty() {
+            let message = "what runs beside a step has neither a sweep nor others beside it";
+            problems.push(Problem::error(other.place.clone(), message));
+        }
+    }
+    others
 }
 
 fn sweep(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Vec<Vec<Setting>> {

@@ -1,8 +1,8 @@
 //! Suite < overrides < defaults, resolved to a plan; all mistakes at once.
 
 use model::{
-    BlockSizes, Capabilities, Data, EngineChoice, EngineKind, FileSet, MetadataWork, Mix, Pace, Pattern,
-    Plan, Rounds, Step, Stop, SyncRule, Workload,
+    BlockSizes, BlockSplit, Capabilities, Data, EngineChoice, EngineKind, FileSet, MetadataWork, Mix, Pace,
+    Pattern, Plan, Rounds, SizeShare, Special, Step, Stop, SyncRule, Workload,
 };
 use twox_hash::XxHash3_128;
 
@@ -85,7 +85,15 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
     let mut misfits = Vec::new();
     for spec in &suite.steps {
         for layers in expand(suite, spec, wishes, &mut problems) {
-            let Some(step) = step(spec, &layers, facts, &mut problems, &mut misfits) else { continue };
+            let mut others = Vec::new();
+            for other in &spec.beside {
+                for layers in expand(suite, other, wishes, &mut problems) {
+                    others.extend(step(other, &layers, Vec::new(), facts, &mut problems, &mut misfits));
+                }
+            }
+            let Some(step) = step(spec, &layers, others, facts, &mut problems, &mut misfits) else {
+                continue;
+            };
             match steps.iter().find(|s| s.id == step.id) {
                 None => {
                     steps.push(step);
@@ -138,6 +146,7 @@ fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan
         suite: suite.name.clone(),
         steps,
         rounds,
+        in_order: suite.in_order,
         margin_ppm: wishes.margin_ppm.unwrap_or(MARGIN_PPM),
         layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
     }
@@ -226,6 +235,7 @@ impl Misfit {
 fn step(
     spec: &StepSpec,
     settings: &[Setting],
+    others: Vec<Step>,
     facts: &Facts,
     problems: &mut Vec<Problem>,
     misfits: &mut Vec<Misfit>,
@@ -252,12 +262,17 @@ fn step(
     };
     let mut found = contradictions(&draft);
     let mut step = finish(draft, id.clone());
-    step.title = own_title.unwrap_or_else(|| title(&step));
+    step.beside = others;
+    step.title = own_title.unwrap_or_else(|| match &spec.label {
+        Some(label) => format!("{label}: {}", title(&step)),
+        None => title(&step),
+    });
     let engine = match step.engine {
         EngineChoice::Auto => facts.engines.first(),
         EngineChoice::Only(kind) => facts.engines.iter().find(|e| e.kind == kind),
     };
     found.extend(check::misfits(&step, engine, facts.memory_bytes));
+    found.extend(check::beside_misfits(&step));
     found.into_iter().for_each(|what| Misfit::new(&id, spec, settings, what).join(misfits));
     Some(step)
 }
@@ -294,49 +309,106 @@ fn fill_in(text: &str, spec: &StepSpec, settings: &[Setting], problems: &mut Vec
     Some(filled)
 }
 
-/// Puts a draft's options together.
-fn finish(draft: Draft, id: String) -> Step {
-    let direct = draft.direct.unwrap_or(draft.engine != EngineChoice::Only(EngineKind::Mmap));
-    let mix = match draft.rw {
+/// The block sizes that are drawn, for the directions that there are.
+fn split(draft: &Draft) -> Option<BlockSplit> {
+    let [read, write, trim] = draft.bs_split.as_ref()?;
+    let (reads, writes, trims) = match draft.rw {
+        Rw::Read | Rw::RandRead => (true, false, false),
+        Rw::Write | Rw::RandWrite | Rw::Allocate | Rw::RandAllocate | Rw::Truncate | Rw::RandTruncate => {
+            (false, true, false)
+        }
+        Rw::Mixed | Rw::RandMixed => (true, true, false),
+        Rw::Trim | Rw::RandTrim => (false, false, true),
+        Rw::Metadata => return None,
+    };
+    let used = |wanted: bool, shares: &[SizeShare]| if wanted { shares.to_vec() } else { Vec::new() };
+    let (read, write, trim) = (used(reads, read), used(writes, write), used(trims, trim));
+    let smallest = read.iter().chain(&write).chain(&trim).map(|s| s.bytes).min()?;
+    let grain = draft.bs_align.map_or(smallest, |bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    Some(BlockSplit { read, write, trim, grain })
+}
+
+/// Mean bytes per operation of a direction.
+fn mean_size(shares: Option<&Vec<SizeShare>>, bytes: u32) -> f64 {
+    match shares {
+        Some(shares) if !shares.is_empty() => {
+            shares.iter().map(|s| f64::from(s.bytes) * s.percent / 100.0).sum()
+        }
+        _ => f64::from(bytes),
+    }
+}
+
+/// Which operations a draft asks for.
+fn mix(draft: &Draft) -> Mix {
+    match draft.rw {
         Rw::Read | Rw::RandRead => Mix::Transfer { read_percent: 100 },
         Rw::Write | Rw::RandWrite => Mix::Transfer { read_percent: 0 },
         Rw::Mixed | Rw::RandMixed => Mix::Transfer { read_percent: draft.rwmixread },
         Rw::Trim | Rw::RandTrim => Mix::Trim,
+        Rw::Allocate | Rw::RandAllocate => Mix::Allocate,
+        Rw::Truncate | Rw::RandTruncate => Mix::Truncate,
         Rw::Metadata => Mix::Metadata(MetadataWork {
-            operations: draft.metadata_ops,
+            operations: draft.metadata_ops.clone(),
             files: draft.metadata_files,
             directories: draft.metadata_dirs,
             file_bytes: draft.file_size,
+            names: draft.names,
         }),
-    };
-    let pattern = if draft.rw.is_random() {
-        Pattern::Random { distribution: draft.distribution, repeats: draft.norandommap }
-    } else {
-        Pattern::Sequential
-    };
-    let [read, write, trim] = draft.bs;
+    }
+}
+
+/// When operations start. A rate in bytes becomes one of operations by the mean block.
+fn pace(draft: &Draft, [read, write, trim]: [u32; 3], split: Option<&BlockSplit>) -> Pace {
     let reads = match draft.rw {
         Rw::Read | Rw::RandRead => 1.0,
         Rw::Mixed | Rw::RandMixed => f64::from(draft.rwmixread) / 100.0,
         _ => 0.0,
     };
     let mean_block = match draft.rw {
-        Rw::Trim | Rw::RandTrim => f64::from(trim),
-        _ => reads * f64::from(read) + (1.0 - reads) * f64::from(write),
+        Rw::Trim | Rw::RandTrim => mean_size(split.map(|s| &s.trim), trim),
+        _ => {
+            let read = mean_size(split.map(|s| &s.read), read);
+            let write = mean_size(split.map(|s| &s.write), write);
+            reads * read + (1.0 - reads) * write
+        }
     };
     let per_second = draft.rate_iops.or(draft.rate_bytes.map(|rate| rate / mean_block));
-    let pace = match (per_second, draft.rate_process) {
+    match (per_second, draft.rate_process) {
         (None, _) => Pace::Closed,
         (Some(per_second), RateProcess::Fixed) => Pace::Fixed { per_second },
         (Some(per_second), RateProcess::Poisson) => Pace::Poisson { per_second },
+    }
+}
+
+/// Puts a draft's options together.
+fn finish(draft: Draft, id: String) -> Step {
+    let direct = draft.direct.unwrap_or(draft.engine != EngineChoice::Only(EngineKind::Mmap));
+    let split = split(&draft);
+    let mix = mix(&draft);
+    let pattern = if draft.rw.is_random() {
+        Pattern::Random { distribution: draft.distribution.clone(), repeats: draft.norandommap }
+    } else if let Some((run_bytes, skip_bytes)) = draft.stride {
+        Pattern::Strided { run_bytes, skip_bytes }
+    } else {
+        Pattern::Sequential
     };
+    let largest = |shares: &[SizeShare], bs: u32| shares.iter().map(|s| s.bytes).max().unwrap_or(bs);
+    let [read, write, trim] = match &split {
+        None => draft.bs,
+        Some(split) => [
+            largest(&split.read, draft.bs[0]),
+            largest(&split.write, draft.bs[1]),
+            largest(&split.trim, draft.bs[2]),
+        ],
+    };
+    let pace = pace(&draft, [read, write, trim], split.as_ref());
     let workload = Workload {
         mix,
         pattern,
         block: BlockSizes { read, write, trim },
         iodepth: draft.iodepth,
         jobs: draft.jobs,
-        files: FileSet { count: draft.files, size_bytes: draft.size },
+        files: FileSet { count: draft.files, size_bytes: draft.size, number: draft.file_set },
         pace,
         direct,
         open_sync: draft.open_sync,
@@ -349,6 +421,17 @@ fn finish(draft: Draft, id: String) -> Step {
         verify: draft.verify,
         regions: draft.regions,
         cache: draft.cache,
+        special: Special {
+            split,
+            think: draft.think,
+            start_delay_ns: draft.start_delay_ns,
+            flow: draft.flow,
+            even_mix: draft.even_mix,
+            sync_all_files: draft.sync_all_files,
+            ends_all: draft.ends_all,
+            steady: draft.steady,
+            latency_target: draft.latency_target,
+        },
     };
     let mut step = Step {
         id,
@@ -356,11 +439,17 @@ fn finish(draft: Draft, id: String) -> Step {
         prepare: draft.prepare,
         workload,
         engine: draft.engine,
-        stop: Stop { time_ns: draft.runtime_ns, bytes: draft.io_size, operations: draft.operations },
+        stop: Stop {
+            time_ns: draft.runtime_ns,
+            bytes: draft.io_size,
+            operations: draft.operations,
+            passes: draft.loops,
+        },
         ramp_ns: draft.ramp_ns,
         interval_ns: draft.interval_ns,
         max_errors: draft.max_errors,
         foreign: Vec::new(),
+        beside: Vec::new(),
     };
     if step.uses_data_up() {
         // A ramp would use up what is to be measured.

@@ -15,8 +15,23 @@ macro_rules! suites {
 }
 
 /// All compiled-in suites, the default first.
-pub static BUILTIN_SUITES: &[BuiltinSuite] =
-    suites!["quick", "full", "database", "blocksize", "depth", "files"];
+pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
+    "quick",
+    "full",
+    "database",
+    "blocksize",
+    "depth",
+    "files",
+    "sysbench",
+    "dd",
+    "hdparm",
+    "iozone",
+    "ioping",
+    "crystal",
+    "yabs",
+    "pi",
+    "pi-2022",
+];
 
 /// The suite of a run that describes its one workload by flags.
 pub static CUSTOM_SUITE: BuiltinSuite = BuiltinSuite {

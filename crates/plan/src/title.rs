@@ -1,13 +1,17 @@
 //! What a step is called where people read it.
 
 use model::units::ExactSize;
-use model::{DataClass, Distribution, Mix, OpenSync, Pace, Pattern, Preparation, Step, Workload};
+use model::{DataClass, Distribution, Mix, Names, OpenSync, Pace, Pattern, Preparation, Step, Workload};
 
 /// A title that says what distinguishes the step, such as `Random read, 4 KiB, depth 32`.
 pub(crate) fn title(step: &Step) -> String {
     let w = &step.workload;
     let mut parts = vec![subject(w, step.prepare)];
-    if let Mix::Metadata(work) = &w.mix {
+    if let Mix::Metadata(work) = &w.mix
+        && work.names == Names::Directories
+    {
+        parts.push(format!("{} directories", work.files));
+    } else if let Mix::Metadata(work) = &w.mix {
         parts.push(format!("{} files of {}", work.files, ExactSize(work.file_bytes)));
     } else {
         parts.push(block(w));
@@ -29,33 +33,50 @@ pub(crate) fn title(step: &Step) -> String {
     if w.writes_data() && w.data.class == DataClass::Zero {
         parts.push("zeros".into());
     }
+    match step.beside.len() {
+        0 => {}
+        1 => parts.push("and another workload beside it".into()),
+        n => parts.push(format!("and {n} other workloads beside it")),
+    }
     parts.join(", ")
 }
 
 fn subject(w: &Workload, prepare: Preparation) -> String {
     let order = match &w.pattern {
         Pattern::Sequential => "Sequential",
+        Pattern::Strided { skip_bytes: ..0, .. } => "Backward",
+        Pattern::Strided { .. } => "Strided",
         Pattern::Random { distribution, .. } => match distribution {
             Distribution::Uniform => "Random",
             Distribution::Zipf { .. } => "Random (zipf)",
             Distribution::Pareto { .. } => "Random (pareto)",
             Distribution::Normal { .. } => "Random (normal)",
             Distribution::Zoned(_) => "Random (zoned)",
+            Distribution::Sequence { .. } => "Sequence of blocks:",
         },
     };
-    let writing = if prepare == Preparation::Fresh { "first write" } else { "write" };
+    let writing = if prepare == Preparation::Written { "write" } else { "first write" };
     match &w.mix {
         Mix::Transfer { read_percent: 100 } => format!("{order} read"),
         Mix::Transfer { read_percent: 0 } => format!("{order} {writing}"),
         Mix::Transfer { read_percent } => format!("{order} mix {read_percent}/{}", 100 - read_percent),
         Mix::Trim => format!("{order} trim"),
+        Mix::Allocate => format!("{order} allocation"),
+        Mix::Truncate => format!("{order} truncation"),
+        Mix::Metadata(work) if work.names == Names::Directories => "Many directories".into(),
         Mix::Metadata(_) => "Many small files".into(),
     }
 }
 
 fn block(w: &Workload) -> String {
+    if let Some(split) = &w.special.split {
+        let sizes = || split.read.iter().chain(&split.write).chain(&split.trim).map(|s| s.bytes);
+        let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+        return format!("{} to {}", ExactSize(u64::from(least)), ExactSize(u64::from(most)));
+    }
     match (&w.mix, w.block) {
         (Mix::Trim, b) => ExactSize(u64::from(b.trim)).to_string(),
+        (Mix::Allocate | Mix::Truncate, b) => ExactSize(u64::from(b.write)).to_string(),
         (Mix::Transfer { read_percent: 100 }, b) => ExactSize(u64::from(b.read)).to_string(),
         (Mix::Transfer { read_percent: 0 }, b) => ExactSize(u64::from(b.write)).to_string(),
         (_, b) if b.read == b.write => ExactSize(u64::from(b.read)).to_string(),

@@ -1,9 +1,9 @@
 //! Suites from text to plan: what comes with the program resolves, what is wrong is told all at once.
 
 use model::*;
+use plan::Place;
 use plan::*;
 // Both crates have one.
-use plan::Place;
 use proptest::prelude::*;
 
 fn engine(kind: EngineKind) -> Capabilities {

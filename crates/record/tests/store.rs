@@ -32,6 +32,7 @@ fn started(id: &str, at: i64) -> RunStarted {
             suite: "quick".into(),
             steps: Vec::new(),
             rounds: Rounds::Fixed(1),
+            in_order: false,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         },

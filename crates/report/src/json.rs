@@ -6,7 +6,9 @@
 use std::path::Path;
 
 use analyse::{Analysis, Difference, HourFigure, HoursVerdict, Look, Summary, TargetByHour, differences};
-use model::{Comparison, Evidence, Figure, Finding, Host, Imported, Layer, Measurement, RepeatOutcome, Run, Target};
+use model::{
+    Comparison, Evidence, Figure, Finding, Host, Imported, Layer, Measurement, RepeatOutcome, Run, Target,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -283,6 +283,8 @@ fn direction(step: &Step) -> String {
         Mix::Transfer { read_percent: 0 } => format!("{random}write"),
         Mix::Transfer { .. } => format!("{random}rw"),
         Mix::Trim => format!("{random}trim"),
+        Mix::Allocate => "allocate".to_owned(),
+        Mix::Truncate => "truncate".to_owned(),
         Mix::Metadata(_) => "metadata".to_owned(),
     }
 }

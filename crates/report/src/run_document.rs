@@ -141,11 +141,12 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
         }
         None => "no end: the run was killed or is under way".to_owned(),
     };
+    let order = if run.started.plan.in_order { "the order of the suite" } else { "random order" };
     let method = analysis.measurements.first().map_or("no figures", |m| m.method);
     let verdicts =
         if run.started.targets.len() > 1 { "; undecided, +n: about n more rounds would decide" } else { "" };
     format!(
-        "{from}{rounds}{planned} round{plural} in random order, {ended}; {method}{verdicts}; seed {}; Lodestone {}",
+        "{from}{rounds}{planned} round{plural} in {order}, {ended}; {method}{verdicts}; seed {}; Lodestone {}",
         run.started.seed, run.started.version
     )
 }

@@ -22,6 +22,7 @@ mod size;
 mod stalls;
 mod sweeps;
 mod syncs;
+mod tools;
 mod words;
 
 use model::{Evidence, Finding, Severity, Subject};

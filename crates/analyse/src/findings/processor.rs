@@ -142,7 +142,8 @@ pub(super) fn queue_not_filled(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let w = &pair.step.workload;
         let wanted = f64::from(w.iodepth) * f64::from(w.jobs);
         // An open loop fills the queue only as far as its load asks for; periodic syncs empty it.
-        if !pair.is_closed_transfer() || w.iodepth == 1 || w.sync.every > 0 {
+        let is_held = w.special.think.is_some() || w.special.flow > 0 || w.special.latency_target.is_some();
+        if !pair.is_closed_transfer() || w.iodepth == 1 || w.sync.every > 0 || is_held {
             return None;
         }
         let reached = pair.median(|r| r.repeat.queue_depth()).filter(|depth| *depth < wanted / 2.0)?;

@@ -2,7 +2,7 @@
 
 use super::{
     Rule, background, cache, cliff, failures, heat, imported, kind, layers, link, processor, repeats, size,
-    stalls, sweeps, syncs,
+    stalls, sweeps, syncs, tools,
 };
 
 /// All rules, in the order in which they are told where nothing else says which matters more.
@@ -293,6 +293,27 @@ pub static RULES: &[Rule] = &[
         advice: "use a longer --ramp",
         is_told_apart: true,
         apply: repeats::start_up_transient,
+    },
+    Rule {
+        name: "honest-figure",
+        speaks_when: "a step does what a classic tool does and has one beside it (its id with `-honest`) that does the same without the tool's flaw; a warning where they differ by more than the margin",
+        advice: "use the tool's figure only beside others of the same tool",
+        is_told_apart: true,
+        apply: tools::honest_figure,
+    },
+    Rule {
+        name: "sysbench-views",
+        speaks_when: "all files were synced after every so many requests, as sysbench does: the averages that its versions 0.4 and 1.0 would print, and the share of the time in syncs",
+        advice: "never compare averages of sysbench 0.4 with those of 1.0",
+        is_told_apart: true,
+        apply: tools::sysbench_views,
+    },
+    Rule {
+        name: "pi-score",
+        speaks_when: "the suite is pi or pi-2022 and every figure of PiBenchmarks' score was measured",
+        advice: "its units are mixed by design; compare it only with other scores of the same version",
+        is_told_apart: true,
+        apply: tools::pi_benchmarks_score,
     },
     Rule {
         name: "few-rounds",

@@ -163,7 +163,7 @@ impl Engine for Mmap {
             Verb::Read | Verb::Write => self.transfer(request),
             _ if self.mappings[request.file as usize].dead => -i64::from(libc::EIO),
             Verb::Fsync | Verb::Fdatasync => self.mappings[request.file as usize].sync(),
-            Verb::Trim => -i64::from(libc::EOPNOTSUPP),
+            Verb::Trim | Verb::Allocate | Verb::Truncate => -i64::from(libc::EOPNOTSUPP),
         };
         out.push(Completion { slot: request.slot, result });
         Ok(1)

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-use model::Capabilities;
+use model::{Capabilities, EngineKind};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -24,6 +24,8 @@ pub(crate) enum Verb {
     Fsync,
     Fdatasync,
     Trim,
+    Allocate,
+    Truncate,
 }
 
 /// One operation to be started. The buffer stays valid and untouched until its completion is reaped.
@@ -120,6 +122,16 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry { capabilities: mmap::CAPABILITIES, probe: mmap::probe },
 ];
 
+/// The engine that touches no storage; it works where io_uring does.
+pub static NOOP: Capabilities = Capabilities {
+    kind: EngineKind::Noop,
+    synchronous: false,
+    buffered_only: false,
+    trim: false,
+    max_iodepth: 32_768,
+    summary: "io_uring requests that do nothing: what the generator itself costs",
+};
+
 fn raw_fds(files: &[File]) -> Vec<RawFd> {
     files.iter().map(AsRawFd::as_raw_fd).collect()
 }
@@ -143,7 +155,7 @@ fn uninterrupted(mut call: impl FnMut() -> isize) -> i64 {
     }
 }
 
-/// Does what every engine does in the calling thread: syncs and trims. Before a sync the driver has
+/// Does what every engine does in the calling thread: syncs, trims and changes of a file's space. Before a sync the driver has
 /// let everything in flight end, so handing it to a helper thread would only add the hand-over.
 fn blocking(request: &Request, fd: RawFd) -> i64 {
     let len = request.len;
@@ -154,6 +166,17 @@ fn blocking(request: &Request, fd: RawFd) -> i64 {
         Verb::Fdatasync => uninterrupted(|| unsafe { libc::fdatasync(fd) } as isize),
         Verb::Trim => {
             let result = uninterrupted(|| trim(fd, request.offset, u64::from(len)));
+            if result < 0 { result } else { i64::from(len) }
+        }
+        Verb::Allocate => {
+            // SAFETY: plain integers.
+            let allocate = || unsafe { libc::fallocate64(fd, 0, request.offset as i64, i64::from(len)) };
+            let result = uninterrupted(|| allocate() as isize);
+            if result < 0 { result } else { i64::from(len) }
+        }
+        Verb::Truncate => {
+            // SAFETY: plain integers.
+            let result = uninterrupted(|| unsafe { libc::ftruncate64(fd, request.offset as i64) } as isize);
             if result < 0 { result } else { i64::from(len) }
         }
         Verb::Read | Verb::Write => unreachable!("reads and writes are the engine's own work"),

@@ -24,7 +24,7 @@ impl<E: Engine> Worker<'_, E> {
         // Making or checking a block takes time; that must not look like the storage's.
         let costs_time = self.spec.workload.writes_data() || !self.is_plain;
         let mut is_fast = true;
-        while now < self.deadline_ns && self.limits_left() && !self.signals.ended() {
+        while now < self.deadline_ns && self.limits_left() && !self.signals.stops() {
             let (request, offset) = self.draw_one();
             let has_own_stamp = is_fast || costs_time;
             let before = if has_own_stamp { self.clock.now() } else { now };
@@ -60,7 +60,7 @@ impl<E: Engine> Worker<'_, E> {
     fn draw_one(&mut self) -> (Request, u64) {
         let direction = self.draws.next(&mut self.rng);
         let (verb, len) = (direction.verb, direction.len);
-        let offset = direction.places.next(&mut self.rng);
+        let offset = direction.next_offset(&mut self.rng);
         let (file, file_offset) = self.place(offset);
         let buffer = self.buffer(verb, 0, offset, len);
         self.operations_left -= 1;

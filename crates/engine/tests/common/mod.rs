@@ -37,6 +37,7 @@ pub fn task(workload: Workload, engine: EngineKind, stop: Stop, place: Place) ->
         place,
         compare_stamps: false,
         sim: None,
+        beside: Vec::new(),
     }
 }
 

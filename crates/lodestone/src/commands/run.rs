@@ -5,16 +5,17 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use analyse::analyse;
-use engine::ENGINES;
+use engine::{ENGINES, NOOP};
 use host::{Hold, Roots, consent, identify, leftovers, presence};
 use model::units::{ExactSize, ShortDuration, parse_duration_ns};
 use model::{
-    Capabilities, Host, LOG_FORMAT, Plan, Rounds, RunOutcome, RunStarted, Severity, Step, Target, TargetKind,
+    Capabilities, EngineKind, Host, LOG_FORMAT, Plan, Rounds, RunOutcome, RunStarted, Severity, Step, Target,
+    TargetKind,
 };
 use plan::{BuiltinSuite, CUSTOM_SUITE, Facts, Place, Problem, Resolved, Setting, Suite, Wishes, resolve};
 
 use super::results::shown;
-use super::{estimator, parts_per_million, problems, store, suites, view};
+use super::{estimator, fio, parts_per_million, problems, store, suites, view};
 use crate::cli::{Cli, RunArgs};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::progress::Progress;
@@ -36,15 +37,19 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let roots = Roots::default();
     let host = identify(&roots);
     let engines = Engines::probe();
-    let suite = SuiteText::find(args)?;
-    let named = if args.targets.is_empty() { vec![".".to_owned()] } else { args.targets.clone() };
+    let mut suite = SuiteText::find(args)?;
+    let named = named_targets(args, &suite, &host)?;
     let telemetry_period = telemetry_period(args.telemetry.as_deref())?;
-    let resolved = resolve_plan(args, &suite, &host, &engines, named.len())?;
     let mut targets = host::target::inspect_all(&roots, &named).map_err(Failure::usage)?;
+    if let Form::Fio(around) = &mut suite.form {
+        *around = fio::surroundings(&host, &targets)?;
+    }
+    let resolved = resolve_plan(args, &suite, &host, &engines, named.len())?;
     let holds = holds(&roots, args, &mut targets)?;
     let baseline = baseline(args, &targets)?;
     if args.dry_run {
         output::print(&dry_run(&resolved, &targets, &engines))?;
+        output::print(&fio::ignored_line(&suite.ignored()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let store = store(cli)?;
@@ -77,6 +82,9 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     session.note(Severity::Info, "engine", None, engines.sentence());
     for message in cleaned {
         session.note(Severity::Info, "leftovers", None, message);
+    }
+    for (key, why) in &suite.ignored() {
+        session.note(Severity::Info, "fio-option", None, format!("{key} has no effect: {why}"));
     }
     for warning in &resolved.warnings {
         session.note(Severity::Warning, "plan", None, warning.message.clone());
@@ -162,6 +170,13 @@ struct SuiteText {
     /// Where it stands, for messages.
     origin: String,
     toml: String,
+    form: Form,
+}
+
+/// How a suite is written.
+enum Form {
+    Toml,
+    Fio(plan::fio::Surroundings),
 }
 
 impl SuiteText {
@@ -171,7 +186,13 @@ impl SuiteText {
             name: suite.name.to_owned(),
             origin: suite.name.to_owned(),
             toml: suite.toml.to_owned(),
+            form: Form::Toml,
         };
+        if let Some(path) = &args.fio {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let form = Form::Fio(plan::fio::Surroundings::default());
+            return Ok(Self { name, origin: path.display().to_string(), toml: fio::text(path)?, form });
+        }
         let describes_itself = args.options.0.iter().any(|(key, _)| *key == "rw");
         let Some(name) = &args.suite else {
             return Ok(if describes_itself {
@@ -189,7 +210,38 @@ impl SuiteText {
             ))
         })?;
         let stem = std::path::Path::new(name).file_stem().unwrap_or_default();
-        Ok(Self { name: stem.to_string_lossy().into_owned(), origin: name.clone(), toml })
+        let name_of = stem.to_string_lossy().into_owned();
+        Ok(Self { name: name_of, origin: name.clone(), toml, form: Form::Toml })
+    }
+
+    /// The suite that the text describes, and what is wrong with it.
+    fn read(&self) -> (Suite, Vec<Problem>) {
+        match &self.form {
+            Form::Toml => Suite::parse(&self.name, &self.toml),
+            Form::Fio(around) => {
+                let jobs = plan::fio::read(&self.name, &self.toml, around);
+                (jobs.suite, jobs.problems)
+            }
+        }
+    }
+
+    /// Options of a fio job file that have no effect here.
+    fn ignored(&self) -> Vec<(String, &'static str)> {
+        match &self.form {
+            Form::Toml => Vec::new(),
+            Form::Fio(around) => plan::fio::read(&self.name, &self.toml, around).ignored,
+        }
+    }
+}
+
+/// The targets that the user names, or those that a fio job file does, or the current directory.
+fn named_targets(args: &RunArgs, suite: &SuiteText, host: &Host) -> Result<Vec<String>, Failure> {
+    if !args.targets.is_empty() {
+        return Ok(args.targets.clone());
+    }
+    match suite.form {
+        Form::Toml => Ok(vec![".".to_owned()]),
+        Form::Fio(_) => fio::places(&suite.name, &suite.toml, &fio::surroundings(host, &[])?),
     }
 }
 
@@ -200,7 +252,9 @@ fn resolve_plan(
     engines: &Engines,
     targets: usize,
 ) -> Result<Resolved, Failure> {
-    let (suite, mut found) = Suite::parse(&text.name, &text.toml);
+    let (suite, mut found) = text.read();
+    let (mut noticed, rest) = found.into_iter().partition(|p: &Problem| p.level == plan::Level::Warning);
+    found = rest;
     let mut wishes = Wishes::default();
     for (key, value) in &args.options.0 {
         let known = wishes.set(key, value);
@@ -244,10 +298,17 @@ fn resolve_plan(
             ));
         }
     }
-    let facts =
-        Facts { memory_bytes: host.memory_bytes, engines: engines.working.clone(), targets: targets as u32 };
+    let noop = engines.working.iter().any(|e| e.kind == EngineKind::IoUring).then_some(NOOP);
+    let facts = Facts {
+        memory_bytes: host.memory_bytes,
+        engines: engines.working.iter().copied().chain(noop).collect(),
+        targets: targets as u32,
+    };
     match resolve(&suite, &wishes, &facts) {
-        Ok(resolved) if found.is_empty() => Ok(resolved),
+        Ok(mut resolved) if found.is_empty() => {
+            noticed.append(&mut resolved.warnings);
+            Ok(Resolved { warnings: noticed, ..resolved })
+        }
         result => {
             found.extend(result.err().unwrap_or_default());
             Problem::in_reading_order(&mut found);
@@ -408,6 +469,9 @@ fn dry_step(plan: &Plan, step: &Step, settings: &[Setting]) -> String {
         Place::Nowhere => None,
     });
     text.push_str(&format!("    {}\n", set.collect::<Vec<_>>().join(", ")));
+    for other in &step.beside {
+        text.push_str(&format!("    beside it: {}  {}\n", other.id, other.title));
+    }
     if !step.workload.is_metadata() {
         let size = step.workload.files.size_bytes.map_or_else(
             || format!("up to 1 GiB, as much as can be written in {}", ShortDuration(plan.layout_limit_ns)),

@@ -10,6 +10,7 @@ use host::testfiles::{TestFileError, TestFiles, settle};
 use model::{Preparation, Step, Workload};
 use plan::DataKey;
 
+use super::layout::reserve;
 use super::sizes::Wanted;
 use super::{PlaceState, Session};
 
@@ -128,6 +129,9 @@ impl Session<'_> {
         let run = &self.recorder.run().started.id;
         let made = TestFiles::create(&place.target.path, run, key.files.count)
             .map_err(TestFileError::into_source)?;
+        if step.prepare == Preparation::Reserved {
+            reserve(&made, *bytes / wanted.count)?;
+        }
         Ok(SetRef::Fresh(Box::new(DataSet {
             wanted: wanted.clone(),
             files: Backing::Made(made),

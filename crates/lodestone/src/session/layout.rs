@@ -198,7 +198,7 @@ impl Session<'_> {
         };
         let task = Task {
             repeat: 0,
-            stop: Stop { time_ns: limit_ns, bytes: Some(bytes), operations: None },
+            stop: Stop { time_ns: limit_ns, bytes: Some(bytes), ..Stop::default() },
             workload,
             engine: self.best_engine,
             ramp_ns: 0,
@@ -208,6 +208,7 @@ impl Session<'_> {
             place: Place::Files(files),
             compare_stamps: false,
             sim: None,
+            beside: Vec::new(),
         };
         let (progress, mut done) = (&mut self.progress, 0);
         let outcome = engine::run(task, &self.interrupt, &mut |interval| {
@@ -257,7 +258,7 @@ fn failure(target: &str, source: io::Error) -> Result<Stopped, SessionError> {
 
 /// Asks the filesystem for the space beforehand, where it can promise it: so the files lie in one piece
 /// and a full disk shows now.
-fn reserve(files: &TestFiles, each: u64) -> io::Result<()> {
+pub(super) fn reserve(files: &TestFiles, each: u64) -> io::Result<()> {
     let reserve = |file: &File| match host::testfiles::allocate(file, each) {
         Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
         _ => file.set_len(each),

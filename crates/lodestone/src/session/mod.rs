@@ -194,7 +194,11 @@ impl Session<'_> {
             }
             self.expect(round, &pairs);
             // Drift (temperature, neighbours, time of day) hits all alike if the order is random.
-            pairs.shuffle(&mut order);
+            if self.plan.in_order {
+                pairs.sort_unstable();
+            } else {
+                pairs.shuffle(&mut order);
+            }
             for (step, place) in pairs {
                 if !self.interrupted() && !self.places[place].gone {
                     let began = self.recorder.at_ns();
@@ -220,8 +224,8 @@ impl Session<'_> {
     fn one_repeat(&mut self, round: u32, step: usize, place: usize) -> Result<(), SessionError> {
         // A step that makes its files anew does not care for what was laid out.
         let kept = |step: &Step| DataKey::of(step).filter(|_| step.prepare == Preparation::Written);
-        let key = kept(&self.plan.steps[step]);
-        if let Some(key) = key {
+        let parts: Vec<Step> = self.plan.steps[step].parts().cloned().collect();
+        for key in parts.iter().filter_map(kept) {
             self.restore(place, key)?;
         }
         if self.places[place].gone || self.interrupted() {
@@ -232,10 +236,12 @@ impl Session<'_> {
         if let Some(last) = run.repeats.last().filter(|repeat| repeat.is_complete()) {
             self.seen.record(&self.plan.steps[step], last);
         }
-        let trims = matches!(self.plan.steps[step].workload.mix, Mix::Trim);
         let state = &mut self.places[place];
-        for set in state.sets.iter_mut().filter(|set| trims && Some(set.wanted.key) == key) {
-            set.has_holes = true;
+        for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
+            let key = kept(part);
+            for set in state.sets.iter_mut().filter(|set| Some(set.wanted.key) == key) {
+                set.has_holes = true;
+            }
         }
         if ended.hung {
             state.abandon();

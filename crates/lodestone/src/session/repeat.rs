@@ -9,8 +9,8 @@ use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{difference, snapshot};
 use model::{
     BlockSizes, CacheState, CacheUse, CpuTime, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck,
-    Mix, Operation, Pace, Pattern, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Severity,
-    Step, Stop, SyncRule, Target, Workload,
+    Mix, Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted,
+    Severity, Step, Stop, SyncRule, Target, Workload,
 };
 use twox_hash::XxHash3_64;
 
@@ -52,8 +52,15 @@ fn on_place(
     let target = &state.target;
     let direct = step.workload.direct && target.direct;
     let workload = effective(&step.workload, direct);
-    let opened = open(session, step, state, &workload, direct);
-    let size_bytes = opened.as_ref().ok().and_then(|o| o.set.get()).map_or(0, |s| s.bytes);
+    let opened = open(session, step, state, &workload, direct).and_then(|opened| {
+        let others = step.beside.iter().map(|other| {
+            let direct = other.workload.direct && target.direct;
+            let workload = effective(&other.workload, direct);
+            open(session, other, state, &workload, direct).map(|opened| (other, workload, opened))
+        });
+        Ok((opened, others.collect::<std::io::Result<Vec<_>>>()?))
+    });
+    let size_bytes = opened.as_ref().ok().and_then(|(o, _)| o.set.get()).map_or(0, |s| s.bytes);
     let repeat = session.recorder.run().repeats.len() as u32;
     let numbers = [session.seed.to_le_bytes(), u64::from(repeat).to_le_bytes()].concat();
     let seed = XxHash3_64::oneshot(&numbers) & SEED_MASK;
@@ -70,12 +77,28 @@ fn on_place(
         seed,
     }));
     let (finished, hung) = match opened {
-        Ok(opened) => {
+        Ok((opened, others)) => {
+            let (mut beside, mut kept) = (Vec::new(), Vec::new());
+            for (number, (other, workload, opened)) in others.into_iter().enumerate() {
+                let Opened { set, place, private, unsettled } = opened;
+                let bytes = set.get().map_or(0, |s| s.bytes);
+                let _ = cache_state(&place, &workload, workload.direct, set.get());
+                let seed = (seed + 1 + number as u64) & SEED_MASK;
+                let engine = engine_for(session, other);
+                let task = task(other, &workload, engine, repeat, seed, place);
+                beside.push(Task { stop: stop(other, bytes), ..task });
+                kept.push((set, private, unsettled));
+            }
             let task = |place| Task {
                 stop: stop(step, size_bytes),
+                beside,
                 ..task(step, &workload, engine, repeat, seed, place)
             };
-            measured(session, step, state, opened, task)?
+            let measured = measured(session, step, state, opened, task)?;
+            if measured.1 {
+                std::mem::forget(kept);
+            }
+            measured
         }
         Err(source) => {
             let errno = storage_errno(&target.name, source)?;
@@ -180,7 +203,24 @@ fn measured(
 /// When a repeat ends; where the data are used up, at the latest when they are.
 fn stop(step: &Step, size_bytes: u64) -> Stop {
     let all = step.uses_data_up().then_some(size_bytes);
-    Stop { bytes: step.stop.bytes.into_iter().chain(all).min(), ..step.stop }
+    let pass = pass_bytes(&step.workload, size_bytes);
+    let passes = step.stop.passes.map(|passes| pass.saturating_mul(u64::from(passes)));
+    Stop { bytes: step.stop.bytes.into_iter().chain(all).chain(passes).min(), ..step.stop }
+}
+
+/// Bytes of the parts of all jobs together.
+fn pass_bytes(workload: &Workload, size_bytes: u64) -> u64 {
+    let jobs = u64::from(workload.jobs);
+    match workload.regions {
+        Regions::Disjoint => size_bytes,
+        Regions::Shared => size_bytes * jobs,
+        Regions::Spaced { offset_bytes, increment_bytes, len_bytes } => (0..jobs)
+            .map(|job| {
+                let rest = size_bytes.saturating_sub(offset_bytes + job * increment_bytes);
+                if len_bytes == 0 { rest } else { rest.min(len_bytes) }
+            })
+            .sum(),
+    }
 }
 
 /// Waits until nothing more is to be written, so that one repeat's leftovers do not fall into the next;
@@ -252,6 +292,7 @@ fn task(step: &Step, workload: &Workload, engine: EngineKind, repeat: u32, seed:
         place,
         compare_stamps: false,
         sim: None,
+        beside: Vec::new(),
     }
 }
 
@@ -369,5 +410,9 @@ mod tests {
         assert_eq!(bytes("rw = \"trim\"\nio_size = 5000"), Some(1000));
         assert_eq!(bytes("rw = \"write\""), None);
         assert_eq!(bytes("rw = \"write\"\nio_size = 5000"), Some(5000));
+        assert_eq!(bytes("loops = 2\njobs = 3"), Some(2000));
+        assert_eq!(bytes("loops = 2\njobs = 3\nregions = \"shared\""), Some(6000));
+        assert_eq!(bytes("loops = 1\njobs = 3\nregions = \"100:400\""), Some(900 + 500 + 100));
+        assert_eq!(bytes("loops = 1\njobs = 2\nregions = \"0:400:300\""), Some(600));
     }
 }

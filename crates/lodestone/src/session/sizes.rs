@@ -2,7 +2,7 @@
 //! are laid out.
 
 use host::testfiles::free_bytes;
-use model::{Plan, Preparation, Target, TargetKind};
+use model::{Plan, Preparation, Regions, Target, TargetKind, Workload};
 use plan::DataKey;
 
 use super::SessionError;
@@ -34,15 +34,16 @@ pub(super) struct Wanted {
 /// The data sets that the steps of a plan need on a target, in the order of the plan.
 pub(super) fn wanted(plan: &Plan, target: &Target) -> Vec<Wanted> {
     let mut sets: Vec<Wanted> = Vec::new();
-    for (step, why) in plan.steps.iter().zip(plan::obstacles(plan, target)) {
-        let Some(key) = DataKey::of(step).filter(|_| why.is_none()) else { continue };
+    let possible = plan.steps.iter().zip(plan::obstacles(plan, target)).filter(|(_, why)| why.is_none());
+    for step in possible.flat_map(|(step, _)| step.parts()) {
+        let Some(key) = DataKey::of(step) else { continue };
         let w = &step.workload;
         let count = if target.kind == TargetKind::Directory { u64::from(w.files.count) } else { 1 };
         let block = u64::from(w.largest_block());
         let next = Wanted {
             key,
             count,
-            least: block * u64::from(w.jobs) * count,
+            least: block * least_blocks(w, block) * count,
             unit: block,
             modified: w.modifies() || w.verify,
             laid_out: step.prepare == Preparation::Written,
@@ -53,6 +54,17 @@ pub(super) fn wanted(plan: &Plan, target: &Target) -> Vec<Wanted> {
         }
     }
     sets
+}
+
+/// Blocks that each file needs, so that each job has one.
+fn least_blocks(w: &Workload, block: u64) -> u64 {
+    match w.regions {
+        Regions::Disjoint => u64::from(w.jobs),
+        Regions::Shared => 1,
+        Regions::Spaced { offset_bytes, increment_bytes, .. } => {
+            (offset_bytes + u64::from(w.jobs - 1) * increment_bytes).div_ceil(block) + 1
+        }
+    }
 }
 
 impl Wanted {
@@ -161,7 +173,7 @@ mod tests {
 
     fn wanted(count: u32, size_bytes: Option<u64>, unit: u64) -> Wanted {
         let data = Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 };
-        let key = DataKey { files: FileSet { count, size_bytes }, data, verify_block: None };
+        let key = DataKey { files: FileSet { count, size_bytes, number: 0 }, data, verify_block: None };
         let least = unit * u64::from(count);
         Wanted { key, count: count.into(), least, unit, modified: true, laid_out: true }
     }

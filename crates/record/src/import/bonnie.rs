@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{FileSet, MetadataOperation, MetadataWork, Metric, Mix, Operation, Pattern};
+use model::{FileSet, MetadataOperation, MetadataWork, Metric, Mix, Names, Operation, Pattern};
 
 use super::columns;
 use super::report::{Parsed, ProblemKind, Report, ZEROS, random, transfers};
@@ -470,11 +470,12 @@ fn described(outcome: &Outcome, i: usize, phase: &Phase, line: u32) -> Report {
             files: u32::try_from(files).unwrap_or(u32::MAX),
             directories: 1,
             file_bytes: outcome.largest.parse().unwrap_or(0),
+            names: Names::Files,
         });
         title.push_str(&format!(", {files} files"));
         report_size = 0;
     } else {
-        workload.files = FileSet { count: 1, size_bytes: Some(outcome.size_bytes()) };
+        workload.files = FileSet { count: 1, size_bytes: Some(outcome.size_bytes()), number: 0 };
         if !outcome.size.is_empty() {
             title.push_str(&format!(", {}", outcome.size));
         }

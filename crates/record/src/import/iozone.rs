@@ -201,7 +201,7 @@ impl Header {
             workload.open_sync = model::OpenSync::Sync;
         }
         let size = file_kib.saturating_mul(1024);
-        workload.files = FileSet { count: 1, size_bytes: Some(size) };
+        workload.files = FileSet { count: 1, size_bytes: Some(size), number: 0 };
         let mut title = format!("iozone: {name}, {} records", block_words(bytes));
         title.push_str(&format!(", file of {}", size_words(file_kib)));
         for (is_so, words) in [

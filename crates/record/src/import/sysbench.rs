@@ -221,7 +221,7 @@ impl Header {
         workload.direct = self.direct.unwrap_or(false);
         let files = self.files.and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1);
         let each = self.total.map(|t| bytes(t) / u64::from(files));
-        workload.files = FileSet { count: files, size_bytes: each };
+        workload.files = FileSet { count: files, size_bytes: each, number: 0 };
         workload.sync = if self.each_write {
             EACH_WRITE
         } else {

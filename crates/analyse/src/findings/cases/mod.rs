@@ -9,6 +9,7 @@ mod processor;
 mod repeats;
 mod series;
 mod size;
+mod tools;
 
 use model::*;
 
@@ -34,6 +35,7 @@ fn cases() -> Vec<Case> {
         repeats::cases(),
         series::cases(),
         size::cases(),
+        tools::cases(),
     ]
     .concat()
 }

@@ -174,6 +174,7 @@ fn keep(
             suite: SUITE.to_owned(),
             steps,
             rounds: Rounds::Fixed(rounds),
+            in_order: true,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         },

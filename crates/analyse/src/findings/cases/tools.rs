@@ -1,0 +1,85 @@
+//! The classic tools.
+
+use super::*;
+
+/// Beside the step an honest one that moves `percent` of the bytes.
+fn with_honest(run: &mut Run, percent: u64) {
+    run.started.plan.suite = "dd".into();
+    run.started.plan.steps[0].id = "write-fsync".into();
+    let mut honest = run.started.plan.steps[0].clone();
+    honest.id = "write-fsync-honest".into();
+    run.started.plan.steps.push(honest);
+    let mut more = run.repeats.clone();
+    run.repeats.iter_mut().for_each(|repeat| repeat.started.step = "write-fsync".into());
+    for repeat in &mut more {
+        repeat.started.step = "write-fsync-honest".into();
+        for stats in repeat.intervals.iter_mut().flat_map(|i| i.operations.values_mut()) {
+            stats.bytes = stats.bytes * percent / 100;
+            stats.count = stats.count * percent / 100;
+        }
+    }
+    run.repeats.extend(more);
+}
+
+/// Writes with a sync of all files after every hundred.
+fn sysbench() -> Workload {
+    Workload {
+        sync: SyncRule { every: 100, data_only: false, at_end: true },
+        special: Special { sync_all_files: true, ..Special::default() },
+        ..writes()
+    }
+}
+
+/// In every repeat ten syncs of a millisecond.
+fn with_syncs(run: &mut Run) {
+    let mut recorder = LatencyRecorder::new();
+    (0..10).for_each(|_| recorder.record(1_000_000));
+    let syncs = OperationStats { count: 10, lat: recorder.finish(), ..OperationStats::default() };
+    let intervals = run.repeats.iter_mut().flat_map(|repeat| &mut repeat.intervals);
+    intervals.for_each(|interval| drop(interval.operations.insert(Operation::Sync, syncs.clone())));
+}
+
+/// The step becomes those that PiBenchmarks' score is made of.
+fn as_pi(run: &mut Run, but: &str) {
+    const WRITES: [&str; 4] = ["dd", "fio-randwrite", "iozone-write", "iozone-random-write"];
+    const READS: [&str; 3] = ["fio-randread", "iozone-read", "iozone-random-read"];
+    run.started.plan.suite = "pi".into();
+    let (step, repeats) = (run.started.plan.steps.remove(0), std::mem::take(&mut run.repeats));
+    let all =
+        WRITES.map(|id| (id, Operation::Write)).into_iter().chain(READS.map(|id| (id, Operation::Read)));
+    for (id, operation) in all.filter(|(id, _)| *id != but) {
+        let read_percent = if operation == Operation::Read { 100 } else { 0 };
+        let workload = Workload { mix: Mix::Transfer { read_percent }, ..step.workload.clone() };
+        run.started.plan.steps.push(Step { id: id.into(), workload, ..step.clone() });
+        for repeat in &repeats {
+            let mut repeat = repeat.clone();
+            repeat.started.step = id.into();
+            for interval in &mut repeat.intervals {
+                let stats = interval.operations.pop_first().unwrap().1;
+                interval.operations.insert(operation, stats);
+            }
+            run.repeats.push(repeat);
+        }
+    }
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        ("honest-figure", true, writes(), |r| with_honest(r, 50)),
+        ("honest-figure", true, writes(), |r| with_honest(r, 100)),
+        ("honest-figure", false, writes(), |r| {
+            with_honest(r, 50);
+            r.repeats.retain(|repeat| !repeat.started.step.ends_with("-honest"));
+        }),
+        ("honest-figure", false, writes(), NOTHING),
+        ("sysbench-views", true, sysbench(), with_syncs),
+        ("sysbench-views", false, sysbench(), NOTHING),
+        ("sysbench-views", false, writes(), with_syncs),
+        ("pi-score", true, workload(), |r| as_pi(r, "")),
+        ("pi-score", false, workload(), |r| as_pi(r, "iozone-read")),
+        ("pi-score", false, workload(), |r| {
+            as_pi(r, "");
+            r.started.plan.suite = "own".into();
+        }),
+    ]
+}

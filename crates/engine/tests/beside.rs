@@ -1,0 +1,134 @@
+//! Workloads that run beside each other, begin late, pause, keep a share or a latency, and sync as sysbench does: on
+//! the simulator's virtual clock where one worker is enough, else on the machine's.
+
+mod common;
+
+use common::*;
+use engine::{SimLatency, SimModel, Task};
+use model::*;
+
+fn fixed(ns: u64) -> SimModel {
+    SimModel { latency: SimLatency::Fixed(ns), ..SimModel::default() }
+}
+
+fn special(special: Special) -> Workload {
+    Workload { special, ..workload() }
+}
+
+/// On the machine's own clock: two workloads over a file each.
+fn beside(first: Workload, second: Workload, stop: (Stop, Stop)) -> Done {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 4 << 20);
+    let place = |workload: &Workload| {
+        engine::Place::Files(open(&path, workload.jobs, 4 << 20, workload.writes_data(), 0))
+    };
+    let other = Task { ..task(second.clone(), EngineKind::Psync, stop.1, place(&second)) };
+    run_task(Task { beside: vec![other], ..task(first.clone(), EngineKind::Psync, stop.0, place(&first)) })
+}
+
+#[test]
+fn a_late_begin_is_waited_for_and_the_whole_time_is_measured_after_it() {
+    let late = special(Special { start_delay_ns: 2 * SECOND, ..Special::default() });
+    let done = simulate(late, time(SECOND), fixed(MS));
+    assert_eq!(done.of(Operation::Read).count, 1000);
+    assert_eq!(done.outcome.whole_ns, 3 * SECOND);
+    let early = done.totals(|i| i.start_ns < 2 * SECOND);
+    assert_eq!(early.get(&Operation::Read).map_or(0, |s| s.count), 0);
+}
+
+#[test]
+fn a_pause_comes_after_so_many_operations_and_nothing_is_in_flight_in_it() {
+    let think = Some(Think { ns: 6 * MS, every: 4 });
+    for (iodepth, count) in [(1, 400), (4, 572)] {
+        let paused = Workload { iodepth, ..special(Special { think, ..Special::default() }) };
+        let done = simulate(paused, time(SECOND), fixed(MS));
+        // Four of a millisecond each and a pause of six; at depth four they take one millisecond together.
+        assert_eq!(done.of(Operation::Read).count, count, "depth {iodepth}");
+        near_ms(done.of(Operation::Read).lat.max_ns(), 1);
+    }
+}
+
+#[track_caller]
+fn near_ms(told: Option<u64>, ms: u64) {
+    assert!(told.unwrap().abs_diff(ms * MS) <= ms * MS / 64, "{told:?}");
+}
+
+#[test]
+fn all_files_are_synced_after_so_many_requests_of_any_kind_if_one_of_them_wrote() {
+    let sync = SyncRule { every: 10, data_only: false, at_end: false };
+    let rule = Special { sync_all_files: true, even_mix: true, ..Special::default() };
+    let mixed =
+        Workload { mix: Mix::Transfer { read_percent: 60 }, sync, special: rule.clone(), ..workload() };
+    let files = |task: &mut Task| {
+        let file = || std::fs::File::open("/dev/null").unwrap();
+        task.place = engine::Place::Files(engine::OpenFiles {
+            per_job: vec![(0..4).map(|_| file()).collect()],
+            file_bytes: 1 << 20,
+            writable: true,
+            generations: None,
+        });
+    };
+    let done = simulate_task(mixed, operations(100), fixed(MS), files);
+    let counts = [Operation::Read, Operation::Write, Operation::Sync].map(|o| done.of(o).count);
+    assert_eq!(counts, [60, 40, 40], "ten series of four files");
+    let reads = Workload { sync, special: rule, ..workload() };
+    let done = simulate_task(reads, operations(100), fixed(MS), files);
+    assert_eq!(done.of(Operation::Sync).count, 0, "nothing was written");
+}
+
+#[test]
+fn a_repeat_ends_when_its_figure_is_steady() {
+    let rule = SteadyRule {
+        figure: SteadyFigure::Iops,
+        slope: false,
+        limit_percent: 5.0,
+        window_ns: 3 * SECOND,
+        ramp_ns: SECOND,
+    };
+    let steady = special(Special { steady: Some(rule), ..Special::default() });
+    let done = simulate(steady, time(600 * SECOND), fixed(MS));
+    assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
+    assert!(done.outcome.whole_ns < 600 * SECOND, "{}", done.outcome.whole_ns);
+    assert!(done.outcome.whole_ns >= 4 * SECOND);
+}
+
+#[test]
+fn a_latency_is_kept_by_the_depth() {
+    let target = LatencyTarget { ns: 3 * MS / 2, percent: 99.0, window_ns: 50 * MS };
+    let kept =
+        Workload { iodepth: 64, ..special(Special { latency_target: Some(target), ..Special::default() }) };
+    // One operation at a time: each waits for those before it.
+    let serial = SimModel { latency: SimLatency::Fixed(MS), servers: 1, ..SimModel::default() };
+    let done = simulate(kept, time(20 * SECOND), serial);
+    let late = done.totals(|i| i.start_ns > 10 * SECOND).remove(&Operation::Read).unwrap().lat;
+    assert!(late.percentile_ns(99.0).unwrap() <= 3 * MS / 2, "{:?}", late.percentile_ns(99.0));
+}
+
+#[test]
+fn workloads_beside_each_other_count_together_and_each_ends_by_itself() {
+    let writing = Workload { jobs: 2, ..writes() };
+    let done = beside(workload(), writing, (operations(100), operations(60)));
+    assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
+    assert_eq!((done.of(Operation::Read).count, done.of(Operation::Write).count), (100, 60));
+}
+
+#[test]
+fn who_ends_all_ends_those_that_would_go_on_and_that_is_no_failure() {
+    let short = special(Special { ends_all: true, ..Special::default() });
+    let done = beside(short, workload(), (operations(100), Stop::default()));
+    assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
+    assert!(done.of(Operation::Read).count >= 100);
+}
+
+#[test]
+fn operations_are_shared_by_weight() {
+    let weighed = |flow, workload: Workload| Workload {
+        special: Special { flow, ends_all: true, ..Special::default() },
+        ..workload
+    };
+    let done = beside(weighed(1, writes()), weighed(4, workload()), (Stop::default(), operations(8_000)));
+    let (reads, writes) = (done.of(Operation::Read).count, done.of(Operation::Write).count);
+    assert_eq!(reads, 8_000);
+    assert!(writes.abs_diff(2_000) < 200, "{writes} writes");
+}

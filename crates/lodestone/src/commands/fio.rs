@@ -1,0 +1,86 @@
+//! What a fio job file needs of the machine before it can be read: its text, the environment, its places.
+
+use std::path::Path;
+
+use model::{Host, Target, TargetKind};
+use plan::fio::{Surroundings, included, read};
+
+use crate::failure::Failure;
+
+/// Files that may include each other in a row.
+const MOST_INCLUDES: u32 = 16;
+
+/// A job file's text, with what it includes in its place.
+///
+/// # Errors
+/// A file that cannot be read, or files that include each other without end.
+pub(super) fn text(path: &Path) -> Result<String, Failure> {
+    with_includes(path, 0)
+}
+
+fn with_includes(path: &Path, depth: u32) -> Result<String, Failure> {
+    let cannot =
+        |what: String| Failure::usage(format!("cannot read the fio job file {}: {what}", path.display()));
+    if depth > MOST_INCLUDES {
+        return Err(cannot(format!("more than {MOST_INCLUDES} files include each other")));
+    }
+    let bytes = std::fs::read(path).map_err(|e| cannot(e.to_string()))?;
+    let own = String::from_utf8(bytes).map_err(|_| cannot("it is not text".into()))?;
+    let mut text = String::with_capacity(own.len());
+    for line in own.split_inclusive('\n') {
+        match included(line) {
+            Some(other) => {
+                let beside = path.parent().unwrap_or(Path::new("")).join(other);
+                text.push_str(&with_includes(&beside, depth + 1)?);
+                text.push('\n');
+            }
+            None => text.push_str(line),
+        }
+    }
+    Ok(text)
+}
+
+/// What a job file may ask of this machine and of its target.
+///
+/// # Errors
+/// Targets that do not go together.
+pub(super) fn surroundings(host: &Host, targets: &[Target]) -> Result<Surroundings, Failure> {
+    let fixed = |target: &Target| target.kind != TargetKind::Directory;
+    if targets.iter().any(fixed) && !targets.iter().all(fixed) {
+        return Err(Failure::usage("--fio: the targets must be all directories, or all files and devices"));
+    }
+    Ok(Surroundings {
+        environment: std::env::vars_os()
+            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
+        page_bytes: host::page_bytes(),
+        memory_bytes: host.memory_bytes,
+        processors: host.cpus,
+        target_bytes: targets.iter().filter(|target| fixed(target)).map(|target| target.size_bytes).min(),
+    })
+}
+
+/// The targets of a run for which the user names none: where the jobs themselves want to work.
+///
+/// # Errors
+/// Jobs that want to work in several places.
+pub(super) fn places(name: &str, text: &str, around: &Surroundings) -> Result<Vec<String>, Failure> {
+    let places = read(name, text, around).places;
+    match &places[..] {
+        [] => Ok(vec![".".to_owned()]),
+        [only] => Ok(vec![only.clone()]),
+        several => Err(Failure::usage(format!(
+            "the jobs want to work in several places ({}); name one target, which then stands for all of them",
+            several.join(", ")
+        ))),
+    }
+}
+
+/// The options that have no effect, for a dry run.
+pub(super) fn ignored_line(ignored: &[(String, &'static str)]) -> String {
+    if ignored.is_empty() {
+        return String::new();
+    }
+    let each: Vec<String> = ignored.iter().map(|(key, why)| format!("{key} ({why})")).collect();
+    format!("\nof the job file without effect: {}\n", each.join("; "))
+}

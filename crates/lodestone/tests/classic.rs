@@ -1,0 +1,101 @@
+//! The suites that do what the classic tools do, and fio's job files, on a real disk; all of them short.
+
+mod common;
+
+use common::Bench;
+use serde_json::Value;
+
+const SUITES: [&str; 9] =
+    ["sysbench", "dd", "hdparm", "iozone", "ioping", "crystal", "yabs", "pi", "pi-2022"];
+
+/// A short run of a suite, as JSON.
+fn short(bench: &Bench, suite: &str) -> Value {
+    bench.json(&["--suite", suite, "--rounds", "1", "--size", "8MiB", "--runtime", "100ms", "--ramp", "0s"])
+}
+
+fn findings<'a>(run: &'a Value, rule: &str) -> Vec<&'a Value> {
+    run["findings"].as_array().unwrap().iter().filter(|finding| finding["rule"] == rule).collect()
+}
+
+#[test]
+fn every_step_of_every_classic_suite_runs_and_gives_figures() {
+    for suite in SUITES {
+        let bench = Bench::new();
+        let run = short(&bench, suite);
+        assert_eq!(run["run"]["outcome"], "completed", "{suite}");
+        for step in run["steps"].as_array().unwrap() {
+            let has_figures = |m: &Value| m["step"] == step["id"] && m["estimate"].as_f64() > Some(0.0);
+            let measured = run["measurements"].as_array().unwrap().iter().any(has_figures);
+            assert!(measured, "{suite}: {}", step["id"]);
+        }
+        assert_eq!(bench.visible(), Vec::<String>::new(), "{suite}");
+    }
+}
+
+#[test]
+fn the_score_and_both_views_of_the_latency_are_told() {
+    let bench = Bench::new();
+    let run = short(&bench, "pi");
+    assert_eq!(findings(&run, "pi-score").len(), 1);
+    assert_eq!(findings(&run, "honest-figure").len(), 1);
+    let run = short(&bench, "sysbench");
+    assert!(!findings(&run, "sysbench-views").is_empty());
+    let beside: Vec<&Value> = findings(&run, "honest-figure");
+    assert_eq!(beside.len(), 3, "seqrd, rndrd and rndwr: {beside:?}");
+}
+
+/// A job file beside the disk that is measured.
+fn job_file(bench: &Bench, name: &str, text: &str) -> String {
+    let path = bench.path(name);
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_job_file_is_run_with_its_groups_in_order_and_its_jobs_beside_each_other() {
+    let bench = Bench::new();
+    job_file(&bench, "global.inc", "size=8m\ndirect=1\n");
+    let text = "[global]\ninclude global.inc\nioengine=libaio\nwrite_bw_log=x\n[a]\nrw=write\nbs=64k\n[b]\n\
+                rw=randread\niodepth=8\n[c]\nstonewall\nrw=randwrite\nbssplit=4k/50:8k/50\nnumjobs=2\n";
+    let run = bench.json(&["--fio", &job_file(&bench, "job.fio", text)]);
+    assert_eq!(run["run"]["outcome"], "completed");
+    let steps = run["steps"].as_array().unwrap();
+    let ids: Vec<&str> = steps.iter().map(|step| step["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["a", "c"]);
+    let has = |step: &str, operation: &str| {
+        let is_it = |m: &&Value| {
+            m["step"] == step && m["operation"] == operation && m["estimate"].as_f64() > Some(0.0)
+        };
+        run["measurements"].as_array().unwrap().iter().any(|m| is_it(&m))
+    };
+    assert!(has("a", "write") && has("a", "read"), "what runs beside each other counts together");
+    assert!(has("c", "write") && !has("c", "read"));
+    assert_eq!(bench.visible(), Vec::<String>::new());
+}
+
+#[test]
+fn a_job_file_says_what_cannot_be_done_with_line_and_reason_and_does_nothing() {
+    let bench = Bench::new();
+    let disk = bench.disk().display().to_string();
+    let file = job_file(&bench, "job.fio", "[a]\nsize=8m\nioengine=rbd\niodpeth=4\n");
+    let told = bench.fails(2, &["run", &disk, "--fio", &file]);
+    for part in ["job.fio:3:1", "library", "job.fio:4:1", "did you mean `iodepth`?"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let file = job_file(&bench, "two.fio", "[a]\nsize=8m\ndirectory=/x\n[b]\nsize=8m\ndirectory=/y\n");
+    let told = bench.fails(2, &["run", "--fio", &file]);
+    assert!(told.contains("several places (/x, /y)"), "{told}");
+    let file = job_file(&bench, "self.fio", "[a]\ninclude self.fio\n");
+    let told = bench.fails(2, &["run", &disk, "--fio", &file]);
+    assert!(told.contains("include each other"), "{told}");
+}
+
+#[test]
+fn a_dry_run_names_the_options_without_effect() {
+    let bench = Bench::new();
+    let disk = bench.disk().display().to_string();
+    let file = job_file(&bench, "job.fio", "[a]\nsize=8m\ngroup_reporting\n[b]\nsize=4m\nrw=randread\n");
+    let told = bench.ok(&["run", &disk, "--fio", &file, "--dry-run"]);
+    assert!(told.contains("of the job file without effect: group_reporting"), "{told}");
+    assert!(told.contains("beside it: b"), "{told}");
+}

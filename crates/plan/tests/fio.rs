@@ -1,0 +1,319 @@
+//! fio's job files from text to plan.
+
+use model::*;
+use plan::*;
+
+fn engine(kind: EngineKind) -> Capabilities {
+    let synchronous = matches!(kind, EngineKind::Psync | EngineKind::Mmap);
+    Capabilities {
+        kind,
+        synchronous,
+        buffered_only: kind == EngineKind::Mmap,
+        trim: kind != EngineKind::Mmap,
+        max_iodepth: if synchronous { 1 } else { 32_768 },
+        summary: "",
+    }
+}
+
+fn facts() -> Facts {
+    use EngineKind::{IoUring, Libaio, Mmap, Noop, Psync};
+    let engines = [IoUring, Libaio, Psync, Mmap, Noop];
+    Facts { memory_bytes: 64 << 30, engines: engines.map(engine).to_vec(), targets: 1 }
+}
+
+fn around() -> fio::Surroundings {
+    fio::Surroundings {
+        environment: vec![("FIO_BS".into(), "4k".into()), ("SECONDS_EACH".into(), "1s".into())],
+        page_bytes: 4096,
+        memory_bytes: 64 << 30,
+        processors: 4,
+        target_bytes: None,
+    }
+}
+
+/// All that there is to say about a job file, as a user would read it, and the plan if there is one.
+fn read(text: &str, around: &fio::Surroundings) -> (Vec<String>, Option<Plan>) {
+    let jobs = fio::read("test", text, around);
+    let mut problems = jobs.problems.clone();
+    let plan = match resolve(&jobs.suite, &Wishes::default(), &facts()) {
+        Ok(resolved) => Some(resolved.plan),
+        Err(more) => {
+            problems.extend(more);
+            None
+        }
+    };
+    let is_fatal = problems.iter().any(|p| p.level == Level::Error);
+    let told = problems.iter().map(|problem| {
+        let (line, _) = problem.line_and_column(text).unwrap_or((0, 0));
+        let help = problem.help.as_deref().map(|help| format!(" | {help}")).unwrap_or_default();
+        format!("{line} {:?}: {}{help}", problem.level, problem.message)
+    });
+    (told.collect(), plan.filter(|_| !is_fatal))
+}
+
+fn plan_of(text: &str) -> Plan {
+    let (told, plan) = read(text, &around());
+    plan.unwrap_or_else(|| panic!("{told:?}"))
+}
+
+fn step(options: &str) -> Step {
+    plan_of(&format!("[job]\n{options}\n")).steps.remove(0)
+}
+
+#[test]
+fn what_a_job_does_not_say_is_as_in_fio() {
+    let job = step("size=64m");
+    let w = &job.workload;
+    assert_eq!(
+        (w.mix.clone(), w.pattern.clone()),
+        (Mix::Transfer { read_percent: 100 }, Pattern::Sequential)
+    );
+    assert_eq!((w.block.read, w.iodepth, w.jobs, w.direct), (4096, 1, 1, false));
+    assert_eq!((w.sync.at_end, w.sync.every, w.cache), (false, 0, CacheState::Cold));
+    assert_eq!(job.engine, EngineChoice::Only(EngineKind::Psync));
+    assert_eq!((job.stop.time_ns, job.stop.passes), (None, Some(1)));
+    assert_eq!(w.files, FileSet { count: 1, size_bytes: Some(64 << 20), number: 0 });
+}
+
+#[test]
+fn each_clone_has_files_of_its_own_unless_one_is_named() {
+    let own = step("size=64m\nnumjobs=4\nrw=randread\nnrfiles=2").workload;
+    assert_eq!(own.files, FileSet { count: 8, size_bytes: Some(256 << 20), number: 0 });
+    assert_eq!((own.regions, own.jobs), (Regions::Disjoint, 4));
+    let shared = step("size=64m\nnumjobs=4\nrw=randread\nfilename=x").workload;
+    assert_eq!(shared.files, FileSet { count: 1, size_bytes: Some(64 << 20), number: 0 });
+    assert_eq!(shared.regions, Regions::Shared);
+}
+
+#[test]
+fn a_stonewall_begins_a_step_and_what_stands_between_two_runs_at_the_same_time() {
+    let plan = plan_of(
+        "[global]\nsize=8m\nioengine=libaio\n[a]\niodepth=4\n[b]\niodepth=8\nrw=randread\n[c]\nstonewall\n\
+         [d]\nwait_for=c\nrw=write\n",
+    );
+    let ids = |step: &Step| step.parts().map(|part| part.id.clone()).collect::<Vec<_>>();
+    let steps: Vec<Vec<String>> = plan.steps.iter().map(ids).collect();
+    assert_eq!(steps, [vec!["a", "b"], vec!["c"], vec!["d"]]);
+    assert!(plan.in_order && plan.rounds == Rounds::Fixed(1));
+    let numbers: Vec<u32> =
+        plan.steps.iter().flat_map(Step::parts).map(|s| s.workload.files.number).collect();
+    assert_eq!(numbers, [0, 1, 2, 3], "all have files of their own");
+}
+
+#[test]
+fn like_jobs_are_one_with_more_clones() {
+    let plan =
+        plan_of("[global]\nioengine=filestat\nnrfiles=200\nfilesize=4k\n[t0]\n[t1]\n[t2]\nnumjobs=2\n");
+    let [only] = &plan.steps[..] else { panic!("{plan:?}") };
+    assert_eq!((only.workload.jobs, only.beside.len(), only.stop.operations), (4, 0, Some(800)));
+    let Mix::Metadata(work) = &only.workload.mix else { panic!() };
+    assert_eq!((work.files, &work.operations[..]), (200, &[MetadataOperation::Stat][..]));
+}
+
+#[test]
+fn a_write_takes_over_reserved_space_unless_the_file_is_there() {
+    for (options, expected) in [
+        ("rw=write", Preparation::Reserved),
+        ("rw=randwrite\nfallocate=none", Preparation::Fresh),
+        ("rw=write\noverwrite=1", Preparation::Written),
+        ("rw=randrw", Preparation::Written),
+        ("rw=write\nverify=crc32c", Preparation::Written),
+    ] {
+        assert_eq!(step(&format!("size=8m\n{options}")).prepare, expected, "{options}");
+    }
+    let plan = plan_of("[global]\nsize=8m\nfilename=x\n[a]\nrw=write\n[b]\nstonewall\nrw=write\n");
+    let prepared: Vec<Preparation> = plan.steps.iter().map(|step| step.prepare).collect();
+    assert_eq!(prepared, [Preparation::Reserved, Preparation::Written]);
+}
+
+#[test]
+fn times_sizes_and_ends() {
+    let job = step("size=8m\nruntime=2m\ntime_based\nramp_time=5");
+    assert_eq!((job.stop.time_ns, job.stop.passes, job.ramp_ns), (Some(120e9 as u64), None, 5_000_000_000));
+    let job = step("size=8m\ntimeout=60\nloops=3");
+    assert_eq!((job.stop.time_ns, job.stop.passes), (Some(60e9 as u64), Some(3)));
+    let job = step("size=8m\nio_size=1g\nnumjobs=2");
+    assert_eq!((job.stop.bytes, job.stop.passes), (Some(2 << 30), None));
+    let job = step("filesize=1g\nsize=50%\nfilename=x");
+    assert_eq!(job.workload.files.size_bytes, Some(1 << 30));
+    let half = Regions::Spaced { offset_bytes: 0, increment_bytes: 0, len_bytes: 512 << 20 };
+    assert_eq!(job.workload.regions, half);
+    let job =
+        step("size=8m\nnumber_ios=100\nnumjobs=3\nthinktime=2000\nthinktime_blocks=4\nstartdelay=1500ms");
+    assert_eq!(job.stop.operations, Some(300));
+    assert_eq!(job.workload.special.think, Some(Think { ns: 2_000_000, every: 4 }));
+    assert_eq!(job.workload.special.start_delay_ns, 1_500_000_000);
+}
+
+#[test]
+fn blocks_mixes_and_orders() {
+    let job = step("kb_base=1000\nsize=8m\nbs=4k,8k\nrw=rw\nrwmixwrite=30").workload;
+    assert_eq!((job.block.read, job.block.write, job.files.size_bytes), (4000, 8000, Some(8_000_000)));
+    assert_eq!(job.mix, Mix::Transfer { read_percent: 70 });
+    let job = step("size=8m\nrw=randrw\nbssplit=4k/60:64k/40,8k").workload;
+    let split = job.special.split.unwrap();
+    assert_eq!((split.read.len(), split.write.len(), split.grain, job.block.read), (2, 1, 4096, 65536));
+    let job = step("size=8m\nbsrange=4k-16k\nrw=randread").workload;
+    assert_eq!(job.special.split.unwrap().read.len(), 4);
+    let job = step("size=8m\nrw=read:-8k").workload;
+    assert_eq!(job.pattern, Pattern::Strided { run_bytes: 4096, skip_bytes: -8192 });
+    let job = step("size=1g\nrw=read\nzonemode=strided\nzonesize=64m\nzoneskip=64m").workload;
+    assert_eq!(job.pattern, Pattern::Strided { run_bytes: 64 << 20, skip_bytes: 64 << 20 });
+    let job = step("size=8m\nrw=randread\nrandom_distribution=zoned:50/5:30/15:20/").workload;
+    let Pattern::Random { distribution: Distribution::Zoned(zones), .. } = job.pattern else { panic!() };
+    assert_eq!(zones[2], Zone { access_percent: 20.0, size_percent: 80.0 });
+}
+
+#[test]
+fn a_rate_for_each_direction_is_a_rate_and_a_mix() {
+    let job = step("size=8m\nrw=randrw\nrate_iops=300,100\nnumjobs=2").workload;
+    assert_eq!((job.pace, job.mix), (Pace::Fixed { per_second: 800.0 }, Mix::Transfer { read_percent: 75 }));
+    let job = step("size=8m\nrw=read\nrate=1m\nrate_process=poisson").workload;
+    assert_eq!(job.pace, Pace::Poisson { per_second: 256.0 });
+}
+
+#[test]
+fn on_a_device_jobs_share_all_of_it_and_nothing_is_reserved() {
+    let around = fio::Surroundings { target_bytes: Some(1 << 30), ..around() };
+    let (_, plan) = read("[job]\nrw=write\nnumjobs=2\noffset=10%\nsize=50%\n", &around);
+    let step = plan.unwrap().steps.remove(0);
+    assert_eq!(step.prepare, Preparation::Written);
+    let Regions::Spaced { offset_bytes, len_bytes, .. } = step.workload.regions else { panic!() };
+    assert_eq!((offset_bytes, len_bytes), (107_372_544, 1 << 29));
+}
+
+#[test]
+fn nothing_is_dropped_in_silence() {
+    let text = "[job]\nsize=8m\nrw=randrdead\nnumjobs=0x2\niodpeth=4\ncpus_allowed=1\nwrite_bw_log=x\n\
+                rate_process=sometimes\nrate=1m\nsize=10%\nioengine=cpuio\n";
+    let (told, plan) = read(text, &around());
+    assert!(plan.is_none());
+    insta::assert_snapshot!(told.join("\n"));
+    let jobs = fio::read("test", text, &around());
+    assert_eq!(jobs.ignored.len(), 1);
+    assert_eq!(jobs.ignored[0].0, "write_bw_log");
+}
+
+#[test]
+fn every_option_that_is_honoured_is_read_and_every_name_stands_once() {
+    const READERS: [&str; 3] = [
+        include_str!("../src/fio/job.rs"),
+        include_str!("../src/fio/settings.rs"),
+        include_str!("../src/fio/values.rs"),
+    ];
+    let mut names: Vec<&str> = Vec::new();
+    for option in fio::FIO_OPTIONS {
+        for name in [option.name, option.alias] {
+            assert!(name.is_empty() || !names.contains(&name), "{name}");
+            names.push(name);
+        }
+        let (fio::Treatment::Honoured(text) | fio::Treatment::Ignored(text) | fio::Treatment::Refused(text)) =
+            option.treatment;
+        assert!(text.len() >= 4, "{}", option.name);
+        let quoted = format!("\"{}\"", option.name);
+        let is_read = READERS.iter().any(|source| source.contains(&quoted));
+        let should = matches!(option.treatment, fio::Treatment::Honoured(_));
+        assert!(is_read || !should, "{} is said to be honoured and nobody reads it", option.name);
+    }
+}
+
+#[test]
+fn jobs_say_where_they_want_to_work() {
+    let places = |text: &str| fio::read("test", text, &around()).places;
+    assert_eq!(places("[a]\nfilename=/dev/sdb\n"), ["/dev/sdb"]);
+    assert_eq!(places("[a]\nfilename=/tmp/x/file\n[b]\ndirectory=/data\n"), ["/tmp/x", "/data"]);
+    assert_eq!(places("[a]\nsize=1m\n[b]\nsize=2m\n"), ["."]);
+}
+
+/// What becomes of each of fio's own example files, as it stands in the fixture: file, what it needs that a machine
+/// does not have of itself (or -), and `runs` or the first reason why not.
+const EXAMPLES: &str = include_str!("../../../fixtures/fio/examples.tsv");
+
+fn example_rows() -> Vec<[&'static str; 3]> {
+    let rows = EXAMPLES.lines().filter(|line| !line.starts_with('#'));
+    rows.map(|line| {
+        let mut cells = line.split('\t');
+        std::array::from_fn(|_| cells.next().unwrap_or_else(|| panic!("three columns: {line}")))
+    })
+    .collect()
+}
+
+/// What becomes of an example whose text is given.
+fn verdict(text: &str) -> String {
+    let (told, plan) = read(text, &around());
+    if plan.is_some() {
+        return "runs".into();
+    }
+    let first = told.iter().find(|line| line.contains("Error"));
+    first.and_then(|line| line.split_once("Error: ")).map_or("refused".into(), |(_, why)| why.to_owned())
+}
+
+#[test]
+fn four_of_five_examples_of_fio_that_need_nothing_special_run() {
+    let ordinary: Vec<[&str; 3]> = example_rows().into_iter().filter(|[_, needs, _]| *needs == "-").collect();
+    let run = ordinary.iter().filter(|[.., verdict]| *verdict == "runs").count();
+    assert!(run * 5 >= ordinary.len() * 4, "{run} of {}", ordinary.len());
+}
+
+/// Needs fio's own examples, which are not part of this project: LODESTONE_FIO_EXAMPLES names their directory.
+/// With LODESTONE_FIO_UPDATE set as well, the fixture is written anew.
+#[test]
+fn what_becomes_of_fios_examples_is_what_the_documentation_says() {
+    let Some(directory) = std::env::var_os("LODESTONE_FIO_EXAMPLES").map(std::path::PathBuf::from) else {
+        let told = "NOT TESTED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
+        std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
+        return;
+    };
+    let mut found = Vec::new();
+    for [file, needs, _] in example_rows() {
+        let text = std::fs::read_to_string(directory.join(file)).unwrap();
+        found.push([file.to_owned(), needs.to_owned(), verdict(&text)].join("\t"));
+    }
+    let listed =
+        std::fs::read_dir(&directory).unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    for file in listed.filter(|file| file.ends_with(".fio")) {
+        assert!(example_rows().iter().any(|[known, ..]| *known == file), "{file} is not in the fixture");
+    }
+    if std::env::var_os("LODESTONE_FIO_UPDATE").is_some() {
+        let comment = EXAMPLES.lines().filter(|line| line.starts_with('#')).map(str::to_owned);
+        let text: Vec<String> = comment.chain(found).collect();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/examples.tsv");
+        std::fs::write(path, text.join("\n") + "\n").unwrap();
+        return;
+    }
+    let expected: Vec<String> = example_rows().iter().map(|row| row.join("\t")).collect();
+    assert_eq!(found, expected);
+}
+
+/// Small job files of our own, each with what it becomes.
+#[test]
+fn the_job_files_of_the_fixtures_become_what_they_say() {
+    let files = [
+        ("four-corners", include_str!("../../../fixtures/fio/four-corners.fio")),
+        ("mixed-group", include_str!("../../../fixtures/fio/mixed-group.fio")),
+        ("verify", include_str!("../../../fixtures/fio/verify.fio")),
+    ];
+    for (name, text) in files {
+        let plan = plan_of(text);
+        let lines = plan.steps.iter().flat_map(|step| {
+            step.parts().enumerate().map(|(n, part)| {
+                format!("{}{} | {}", if n > 0 { "  beside: " } else { "" }, part.id, part.title)
+            })
+        });
+        insta::assert_snapshot!(name, lines.collect::<Vec<_>>().join("\n"));
+    }
+}
+
+proptest::proptest! {
+    /// Whatever stands in a file, reading it ends, and without a panic.
+    #[test]
+    fn no_text_is_too_much(text in "(\\[[a-z]{0,6}\\]|[a-z_]{1,10}=[-0-9a-z:/,%.$({})]{0,12}|[ -~]{0,20}|\n){0,24}") {
+        let _ = read(&text, &around());
+    }
+}
+
+#[test]
+fn a_line_may_include_another_file() {
+    assert_eq!(fio::included(" include other.fio \n"), Some("other.fio"));
+    assert_eq!(fio::included("included=1"), None);
+}
