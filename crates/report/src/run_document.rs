@@ -62,7 +62,7 @@ pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document 
     Document { title, sections }
 }
 
-fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
+pub(crate) fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
     let started = &run.started;
     let host = &started.host;
     let mut machine = format!("{}, {} × {}", host.name, host.cpus, host.cpu);
@@ -148,7 +148,7 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
 }
 
 /// The operations of a step that have rows of their own.
-fn rows_of(step: &Step) -> Vec<Operation> {
+pub(crate) fn rows_of(step: &Step) -> Vec<Operation> {
     step.workload.operations().into_iter().filter(|o| headline(step, *o).is_some()).collect()
 }
 
@@ -172,7 +172,7 @@ fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
     ]
 }
 
-fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &RunView) -> Option<Table> {
+pub(crate) fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &RunView) -> Option<Table> {
     let begun = |target: &&Target| {
         run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == target.name)
     };
@@ -348,7 +348,7 @@ fn comparison_cells(c: &Comparison) -> [Cell; 3] {
     [ratio, Cell::text(interval).tone(Tone::Dim), Cell::text(word).tone(tone)]
 }
 
-fn summary_sentence(summary: &Summary) -> String {
+pub(crate) fn summary_sentence(summary: &Summary) -> String {
     let interval = summary.speed.interval.map_or_else(String::new, |(low, high)| {
         format!(" (95 %: {}–{})", display_ratio(low), display_ratio(high))
     });

@@ -3,6 +3,7 @@
 pub mod clean;
 pub mod generated;
 mod problems;
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod selftest;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 
 use analyse::Estimator;
 use record::Store;
-use report::{RunView, Units};
+use ::report::{RunView, Units};
 
 use crate::cli::{Cli, SummaryRule, UnitWord};
 use crate::failure::Failure;

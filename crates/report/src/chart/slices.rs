@@ -1,0 +1,48 @@
+//! The intervals of a repeat as slices of time, those of the same start added up.
+
+use std::collections::BTreeMap;
+
+use model::{Metric, Operation, OperationStats, Phase, Repeat};
+
+/// What was completed of one operation in a span of a repeat.
+#[derive(Clone, Debug)]
+pub(crate) struct Slice {
+    /// Nanoseconds from the start of the repeat.
+    pub start_ns: u64,
+    /// Nanoseconds covered.
+    pub len_ns: u64,
+    pub phase: Phase,
+    pub stats: OperationStats,
+}
+
+impl Slice {
+    /// The slice's value of a metric; `None` where it has none.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        // Operations that take turns have a time of their own.
+        let ns = if self.stats.active_ns > 0 { self.stats.active_ns } else { self.len_ns };
+        let per_second = |n: u64| (ns > 0).then(|| n as f64 * 1e9 / ns as f64);
+        match metric {
+            Metric::Bandwidth => per_second(self.stats.bytes),
+            Metric::Iops => per_second(self.stats.count),
+            Metric::LatP50 => self.stats.lat.percentile_ns(50.0).map(|ns| ns as f64),
+            Metric::LatP99 => self.stats.lat.percentile_ns(99.0).map(|ns| ns as f64),
+            _ => None,
+        }
+    }
+}
+
+/// The slices of a repeat in the order of time.
+pub(crate) fn slices(repeat: &Repeat, operation: Operation) -> Vec<Slice> {
+    let mut found: BTreeMap<u64, Slice> = BTreeMap::new();
+    for interval in &repeat.intervals {
+        let Some(stats) = interval.operations.get(&operation) else { continue };
+        let empty = || Slice {
+            start_ns: interval.start_ns,
+            len_ns: interval.len_ns,
+            phase: interval.phase,
+            stats: OperationStats::default(),
+        };
+        found.entry(interval.start_ns).or_insert_with(empty).stats.merge(stats);
+    }
+    found.into_values().collect()
+}
