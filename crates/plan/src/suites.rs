@@ -16,7 +16,7 @@ macro_rules! suites {
 
 /// All compiled-in suites, the default first.
 pub static BUILTIN_SUITES: &[BuiltinSuite] =
-    suites!["quick", "full", "database", "blocksize", "depth", "files"];
+    suites!["quick", "full", "database", "blocksize", "depth", "files", "mixed"];
 
 /// The suite of a run that describes its one workload by flags.
 pub static CUSTOM_SUITE: BuiltinSuite = BuiltinSuite {

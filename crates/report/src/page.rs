@@ -9,12 +9,14 @@ use crate::chart::{Chart, STYLE, charts};
 use crate::document::{Align, Cell, Document, Section, Table, Tone};
 use crate::json::run_export;
 use crate::remarks::remarks;
-use crate::run_document::{RunView, circumstances, step_table, when};
+use crate::run_document::{RunView, circumstances, overview_table, step_table, when};
 use crate::targets::targets_text;
 use crate::text::TextStyle;
 
 const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+/// As many findings as a person reads at once.
+const SHOWN: usize = 6;
 /// Nothing may be fetched, whatever stands in a name.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
@@ -114,16 +116,14 @@ fn run_section(looked: Looked<'_>, level: u8) -> String {
     let mut out = String::from("<section>\n");
     let several = run.started.targets.len() > 1;
     push_heading(&mut out, level, if several { "Comparison" } else { "Figures" });
-    for step in &run.started.plan.steps {
-        if let Some(table) = step_table(run, analysis, step, view) {
-            push_table(&mut out, &table);
-        }
+    if let Some(table) = overview_table(run, analysis, view) {
+        push_table(&mut out, &table);
     }
-    let remarks = remarks(run, &analysis.findings, view.all_findings);
-    if !remarks.is_empty() {
-        push_heading(&mut out, level, "Findings");
-        push_sections(&mut out, &remarks, level + 1);
-    }
+    let tables = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
+    out.push_str("<details>\n<summary>All figures of every step</summary>\n");
+    tables.for_each(|table| push_table(&mut out, &table));
+    out.push_str("</details>\n");
+    push_remarks(&mut out, &remarks(run, &analysis.findings, true), level);
     let pictures = charts(run, analysis, view);
     if !pictures.is_empty() {
         push_heading(&mut out, level, "Pictures");
@@ -141,6 +141,21 @@ fn run_section(looked: Looked<'_>, level: u8) -> String {
 
 fn push_heading(out: &mut String, level: u8, text: &str) {
     out.push_str(&format!("<h{level}>{}</h{level}>\n", escaped(text)));
+}
+
+/// The weightiest findings, and the others where they can be unfolded.
+fn push_remarks(out: &mut String, remarks: &[Section], level: u8) {
+    if remarks.is_empty() {
+        return;
+    }
+    let (first, others) = remarks.split_at(remarks.len().min(SHOWN));
+    push_heading(out, level, "Findings");
+    push_sections(out, first, level + 1);
+    if !others.is_empty() {
+        out.push_str(&format!("<details>\n<summary>{} more of less weight</summary>\n", others.len()));
+        push_sections(out, others, level + 1);
+        out.push_str("</details>\n");
+    }
 }
 
 fn push_toggles(out: &mut String, run: &Run) {

@@ -11,7 +11,7 @@ use model::{
 use crate::circumstances::circumstances_sections;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 use crate::figures::{
-    Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
+    Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios,
 };
 use crate::remarks::remarks;
 use crate::targets::bearings;
@@ -212,6 +212,51 @@ pub(crate) fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &Run
     Some(table)
 }
 
+/// One table over all steps: what each target came to, how it compares, and its latencies. `None` if nothing was
+/// measured.
+pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> Option<Table> {
+    let mut rows = Vec::new();
+    for step in &run.started.plan.steps {
+        let maker = StepTable { run, analysis, step, view };
+        let operations = rows_of(step);
+        for operation in &operations {
+            let title = match operations.len() {
+                1 => step.title.clone(),
+                _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
+            };
+            let begun = |t: &&Target| {
+                run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == t.name)
+            };
+            for (i, target) in run.started.targets.iter().filter(begun).enumerate() {
+                let [bandwidth, iops, spread, p50, p99, _, slowest, ..] =
+                    <[Cell; 10]>::try_from(maker.figures(&target.name, *operation, false)).unwrap_or_default();
+                let figure = match headline(step, *operation) {
+                    Some(Metric::Iops) if !iops.text.is_empty() => Cell { text: format!("{}/s", iops.text), ..iops },
+                    Some(Metric::LatP99) if !p99.text.is_empty() => p99.clone(),
+                    _ => bandwidth,
+                };
+                let step = Cell::text(if i == 0 { title.as_str() } else { "" });
+                let mut row = vec![step, Cell::text(target.name.as_str()), figure, spread];
+                row.extend(maker.comparison(&target.name, *operation));
+                row.extend([p50, p99, slowest]);
+                rows.push(row);
+            }
+        }
+    }
+    let mut columns = vec![
+        Column::new("step", Align::Left),
+        Column::new("target", Align::Left),
+        Column::new("figure", Align::Right),
+        Column::joined("±", Align::Right),
+    ];
+    columns.extend(comparison_columns(None));
+    columns.extend(["p50", "p99", "max"].map(|name| Column::new(name, Align::Right)));
+    let title = "Every step: bandwidth, operations of work on names, or p99 where the load is given".to_owned();
+    let mut table = Table { title, columns, stub: 2, rows };
+    drop_empty_columns(&mut table);
+    (!table.rows.is_empty()).then_some(table)
+}
+
 /// Takes away columns in which no row has anything, such as the share of syncs where there are none.
 fn drop_empty_columns(table: &mut Table) {
     for column in (table.stub..table.columns.len()).rev() {
@@ -333,7 +378,7 @@ fn comparison_cells(c: &Comparison) -> [Cell; 3] {
     let interval = c
         .ratio
         .interval
-        .map_or_else(String::new, |(low, high)| format!("{}–{}", display_ratio(low), display_ratio(high)));
+        .map_or_else(String::new, display_ratios);
     let word = match (c.verdict, c.more_rounds) {
         (Verdict::Undecided, Some(n)) => format!("undecided, +{n}"),
         (verdict, _) => verdict.name().to_owned(),

@@ -6,7 +6,7 @@ use super::frame::{Area, Axis, COLUMN, panels, title, x_axis};
 use super::scale::Scale;
 use super::svg::{Anchor, Mark, Svg, short};
 use super::{ChartKind, Headline, Pictured, Sketch, metric_words, paged, part, shown};
-use crate::figures::display_ratio;
+use crate::figures::{display_ratio, display_ratios};
 use crate::run_document::RunView;
 
 pub(super) const KIND: ChartKind = ChartKind {
@@ -67,9 +67,7 @@ fn panel(p: &Pictured<'_>, headline: Headline) -> Panel {
 
 /// Such as `1.34 × (1.30–1.38) faster`.
 fn ratio_words(c: &Comparison) -> String {
-    let interval = c.ratio.interval.map_or_else(String::new, |(low, high)| {
-        format!(" ({}–{})", display_ratio(low), display_ratio(high))
-    });
+    let interval = c.ratio.interval.map_or_else(String::new, |i| format!(" ({})", display_ratios(i)));
     let verdict = if c.verdict == Verdict::Undecided { "open" } else { c.verdict.name() };
     format!("{} ×{interval} {verdict}", display_ratio(c.ratio.value))
 }
@@ -85,7 +83,8 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     let largest = headline.targets.iter().map(|(.., m)| m.estimate.value).fold(0.0, f64::max);
     let scale = Scale::linear((0.0, highest.min(2.0 * largest)), (plot.x, plot.right()));
     let show = |value: f64| shown(view, headline.metric, value);
-    let axis = Axis { scale, ticks: scale.ticks(2), words: "", show: &show };
+    let mark = |value: f64| if value == 0.0 { "0".to_owned() } else { show(value).replace(".00", "").replace(".0 ", " ") };
+    let axis = Axis { scale, ticks: scale.ticks(3), words: "", show: &mark };
     x_axis(svg, &plot, &axis);
     for (i, (target, name, m)) in headline.targets.iter().enumerate() {
         let y = plot.y + i as f64 * ROW;

@@ -105,7 +105,7 @@ fn nines(percent: f64) -> f64 {
 
 fn draw_panel(svg: &mut Svg, panel: &Panel, area: Area) {
     title(svg, &area, &panel.title, "share of operations done within a time");
-    let plot = area.inner(58.0, 40.0, 12.0, 40.0);
+    let plot = area.inner(58.0, 40.0, 24.0, 40.0);
     let all = || panel.curves.iter().flat_map(|c| &c.points);
     let (low, high) = range(all().map(|p| p.1)).unwrap_or((1.0, 2.0));
     let top = range(all().map(|p| nines(p.0))).map_or(4.0, |(_, high)| high);

@@ -73,7 +73,7 @@ pub(crate) fn key(svg: &mut Svg, targets: &[String]) -> f64 {
     let (mut x, mut y) = (0.0, 14.0);
     for (i, name) in targets.iter().enumerate() {
         let label = short(name, 30);
-        let needed = 18.0 + label.width() as f64 * COLUMN + 16.0;
+        let needed = 21.0 + label.width() as f64 * (COLUMN + 0.6) + 18.0;
         if x > 0.0 && x + needed > svg.width {
             x = 0.0;
             y += 20.0;

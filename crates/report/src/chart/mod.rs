@@ -10,7 +10,9 @@
 mod bars;
 mod cdf;
 mod frame;
+mod heat;
 mod machine;
+mod matrix;
 mod profile;
 mod repeats;
 mod scale;
@@ -63,12 +65,16 @@ pub struct ChartKind {
 /// All kinds, in the order in which they stand on a page.
 pub static CHARTS: &[ChartKind] = &[
     bars::KIND,
+    matrix::TARGETS,
     profile::KIND,
     repeats::KIND,
     timeline::KIND,
     cdf::KIND,
+    heat::KIND,
     sweeps::DEPTH,
     sweeps::BLOCK_SIZE,
+    sweeps::LOAD,
+    matrix::MIXED,
 ];
 
 /// The look of pictures, for a page or for a picture on its own.

@@ -1,11 +1,12 @@
 //! Steps that differ only in queue depth, or only in block size.
 
-use model::{BlockSizes, Metric, Step, Workload, units::ExactSize};
+use model::{Better, BlockSizes, Metric, Operation, Pace, Step, Workload, units::ExactSize};
 
 use super::frame::{Area, Axis, axes, panels, title};
 use super::scale::{Scale, range};
 use super::svg::{Mark, Svg, short};
 use super::{ChartKind, Pictured, Sketch, shown};
+use crate::figures::display_iops;
 use crate::run_document::RunView;
 
 pub(super) const DEPTH: ChartKind = ChartKind {
@@ -19,6 +20,12 @@ pub(super) const BLOCK_SIZE: ChartKind = ChartKind {
     draw: block_size,
 };
 
+pub(super) const LOAD: ChartKind = ChartKind {
+    name: "load",
+    shows: "load that was achieved, and its latency, against the load that was offered",
+    draw: load,
+};
+
 const HEIGHT: f64 = 240.0;
 /// Fewer points are no curve.
 const FEWEST: usize = 3;
@@ -27,6 +34,10 @@ const DEPTH_CAPTION: &str = "Each point is a step with its 95 % interval. Where 
     logarithmic.";
 const BLOCK_CAPTION: &str = "Each point is a step with its 95 % interval. Bandwidth rises with the block size until the storage or its link is full; \
     operations per second then fall. The block size at the bend is large enough. All axes are logarithmic.";
+
+const LOAD_CAPTION: &str = "Each point is a step in which operations were started at a given rate, whether or not earlier ones had ended. As long as the \
+    storage keeps up, the points lie on the thin line; where they fall below it, it is full, and the latency, counted from when \
+    an operation should have started, shoots up. All axes are logarithmic.";
 
 /// One curve: target, name, and for each x its value and interval.
 #[derive(Clone)]
@@ -54,6 +65,8 @@ struct Sweep {
     panels: &'static [(Metric, &'static str, bool)],
     show: fn(f64) -> String,
     words: &'static str,
+    /// Draw the line on which both axes are equal.
+    diagonal: bool,
 }
 
 fn depth(p: &Pictured<'_>) -> Vec<Sketch> {
@@ -67,6 +80,7 @@ fn depth(p: &Pictured<'_>) -> Vec<Sketch> {
         ],
         show: |x| format!("{x:.0}"),
         words: "queue depth asked for",
+        diagonal: false,
     };
     sketches(p, sweep, "Queue depth", DEPTH_CAPTION)
 }
@@ -78,8 +92,40 @@ fn block_size(p: &Pictured<'_>) -> Vec<Sketch> {
         panels: &[(Metric::Bandwidth, "bandwidth", true), (Metric::Iops, "operations per second", true)],
         show: |x| ExactSize(x.round() as u64).to_string(),
         words: "block size",
+        diagonal: false,
     };
     sketches(p, sweep, "Block size", BLOCK_CAPTION)
+}
+
+/// Operations per second that are offered; 0 where the load is not given.
+fn offered(w: &Workload) -> u64 {
+    match w.pace {
+        Pace::Closed => 0,
+        Pace::Fixed { per_second } | Pace::Poisson { per_second } => per_second.round() as u64,
+    }
+}
+
+fn load(p: &Pictured<'_>) -> Vec<Sketch> {
+    let sweep = Sweep {
+        x: offered,
+        without: |w| Workload {
+            pace: match w.pace {
+                Pace::Poisson { .. } => Pace::Poisson { per_second: 0.0 },
+                Pace::Fixed { .. } => Pace::Fixed { per_second: 0.0 },
+                Pace::Closed => Pace::Closed,
+            },
+            ..w.clone()
+        },
+        panels: &[
+            (Metric::Iops, "operations per second achieved", true),
+            (Metric::LatP50, "median latency", true),
+            (Metric::LatP99, "p99 latency", true),
+        ],
+        show: |x| display_iops(x).replace(".00", "").replace(".0", ""),
+        words: "operations per second offered",
+        diagonal: true,
+    };
+    sketches(p, sweep, "Offered load", LOAD_CAPTION)
 }
 
 fn sketches(p: &Pictured<'_>, sweep: Sweep, name: &str, caption: &'static str) -> Vec<Sketch> {
@@ -127,7 +173,7 @@ fn groups<'a>(p: &Pictured<'a>, sweep: Sweep) -> Vec<Vec<&'a Step>> {
         group.sort_by_key(|step| (sweep.x)(&step.workload));
         group.dedup_by_key(|step| (sweep.x)(&step.workload));
     }
-    groups.retain(|group| group.len() >= FEWEST);
+    groups.retain(|group| group.len() >= FEWEST && (sweep.x)(&group[0].workload) > 0);
     groups
 }
 
@@ -143,10 +189,14 @@ fn curves(p: &Pictured<'_>, sweep: Sweep, steps: &[&Step], metric: Metric) -> Ve
     let names = p.target_names();
     let curve = |(target, name): (usize, &String)| {
         let point = |step: &&Step| {
-            let operation = *step.workload.operations().first()?;
-            let m = p.measurement(name, &step.id, operation, metric)?;
-            let value = Some(m.estimate.value).filter(|v| v.is_finite() && *v > 0.0)?;
-            Some(((sweep.x)(&step.workload) as f64, value, m.estimate.interval))
+            let own = |o: &Operation| matches!(o, Operation::Read | Operation::Write | Operation::Trim);
+            let operations = step.workload.operations().into_iter().filter(own);
+            let all: Vec<_> = operations.filter_map(|o| p.measurement(name, &step.id, o, metric)).collect();
+            let values = all.iter().map(|m| m.estimate.value).filter(|v| v.is_finite());
+            // What reads and writes move adds up; of their latencies the slower counts.
+            let value = if metric.better() == Better::Higher { values.sum() } else { values.fold(0.0, f64::max) };
+            let interval = if let [m] = all.as_slice() { m.estimate.interval } else { None };
+            (value > 0.0).then(|| ((sweep.x)(&step.workload) as f64, value, interval))
         };
         let points: Vec<_> = steps.iter().filter_map(point).collect();
         (points.len() >= FEWEST).then(|| Curve { target, name: name.clone(), points })
@@ -172,6 +222,10 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, sweep: Sweep, view: &RunView, area: 
     let ticks = ticks.into_iter().step_by(every.max(1)).collect();
     let across = Axis { scale: x, ticks, words: sweep.words, show: &sweep.show };
     axes(svg, &plot, &across, &Axis { scale: y, ticks: y.ticks(4), words: "", show: &show });
+    if sweep.diagonal && panel.metric == Metric::Iops {
+        let equal: Vec<_> = [left.max(low), right.min(high)].map(|v| Some((x.at(v), y.at(v)))).to_vec();
+        svg.path(&equal, &Mark::new("edge"));
+    }
     for curve in &panel.curves {
         let at = |(px, v, _): &(f64, f64, Option<(f64, f64)>)| (x.at(*px), y.at(*v));
         let line: Vec<_> = curve.points.iter().map(|point| Some(at(point))).collect();
