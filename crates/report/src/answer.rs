@@ -25,9 +25,11 @@ pub(crate) fn answers(looked: Looked<'_>) -> Vec<String> {
     let fastest = summaries.first().map(|s| if s.speed.value >= 1.0 { &s.target } else { &s.baseline });
     let fastest = fastest.or(looked.run.started.targets.first().map(|t| &t.name));
     let limit = looked.analysis.findings.iter().find(|f| {
-        matches!(f.rule.as_str(), "link-bound" | "link-below-capability") && f.subject.target.as_ref() == fastest
+        matches!(f.rule.as_str(), "link-bound" | "link-below-capability")
+            && f.subject.target.as_ref() == fastest
     });
-    sentences.extend(limit.zip(fastest).map(|(f, name)| format!("{}: {}.", short(name, LONGEST_NAME), f.message)));
+    sentences
+        .extend(limit.zip(fastest).map(|(f, name)| format!("{}: {}.", short(name, LONGEST_NAME), f.message)));
     sentences
 }
 
@@ -36,16 +38,22 @@ fn compared(s: &Summary) -> String {
     let (target, baseline) = (short(&s.target, LONGEST_NAME), short(&s.baseline, LONGEST_NAME));
     let steps = if s.steps == 1 { "in one step".to_owned() } else { format!("over {} steps", s.steps) };
     let words = |value: f64, interval: Option<(f64, f64)>| {
-        let interval =
-            interval.map_or_else(String::new, |(low, high)| format!(" ({}–{})", display_ratio(low), display_ratio(high)));
+        let interval = interval.map_or_else(String::new, |(low, high)| {
+            format!(" ({}–{})", display_ratio(low), display_ratio(high))
+        });
         format!("{} ×{interval}", display_ratio(value))
     };
     let turned = s.speed.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
     match s.speed.interval {
         Some((low, high)) if low <= 1.0 && high >= 1.0 => {
-            format!("No difference between {target} and {baseline} is shown: {} as fast {steps}.", words(s.speed.value, s.speed.interval))
+            format!(
+                "No difference between {target} and {baseline} is shown: {} as fast {steps}.",
+                words(s.speed.value, s.speed.interval)
+            )
         }
-        _ if s.speed.value >= 1.0 => format!("{target} is {} as fast as {baseline} {steps}.", words(s.speed.value, s.speed.interval)),
+        _ if s.speed.value >= 1.0 => {
+            format!("{target} is {} as fast as {baseline} {steps}.", words(s.speed.value, s.speed.interval))
+        }
         _ => format!("{baseline} is {} as fast as {target} {steps}.", words(1.0 / s.speed.value, turned)),
     }
 }
@@ -64,13 +72,19 @@ fn alone(looked: Looked<'_>, target: &str) -> Option<String> {
         let figures = steps.filter(|s| is_plain(s, random, percent)).filter_map(|s| {
             let operation = *s.workload.operations().first()?;
             let value = |metric| {
-                let is_it = |m: &&model::Measurement| m.target == target && m.step == s.id && m.operation == operation && m.metric == metric;
+                let is_it = |m: &&model::Measurement| {
+                    m.target == target && m.step == s.id && m.operation == operation && m.metric == metric
+                };
                 looked.analysis.measurements.iter().find(is_it).map(|m| m.estimate.value)
             };
             Some((value(Metric::Bandwidth)?, value(Metric::Iops)?))
         });
         let (rate, iops) = figures.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let figure = if random { format!("{} times a second", display_iops(iops)) } else { format!("at {}", display_rate(rate, looked.view.units)) };
+        let figure = if random {
+            format!("{} times a second", display_iops(iops))
+        } else {
+            format!("at {}", display_rate(rate, looked.view.units))
+        };
         Some(format!("{words} {figure}"))
     })
     .collect();
@@ -120,7 +134,11 @@ pub(crate) fn command(run: &Run) -> String {
 /// A word as a POSIX shell reads it back.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]

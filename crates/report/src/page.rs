@@ -1,7 +1,7 @@
 //! A report as one HTML file: its style, script, pictures and data are inside, and nothing is fetched.
 
-use model::{Candidate, Inventory, Run, Severity, Target};
 use analyse::Analysis;
+use model::{Candidate, Inventory, Run, Severity, Target};
 
 use crate::answer::{answers, command};
 use crate::chart::svg::{escaped, short};
@@ -17,8 +17,11 @@ const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// As many findings as a person reads at once.
 const SHOWN: usize = 6;
+/// As many pictures of a kind stand open.
+const UNFOLDED: usize = 2;
 /// Nothing may be fetched, whatever stands in a name.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// A run to be shown, and how it is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +131,7 @@ fn run_section(looked: Looked<'_>, level: u8) -> String {
     if !pictures.is_empty() {
         push_heading(&mut out, level, "Pictures");
         push_toggles(&mut out, run);
-        pictures.iter().for_each(|chart| push_chart(&mut out, chart, level + 1));
+        push_charts(&mut out, &pictures, level + 1);
     }
     push_heading(&mut out, level, "Circumstances");
     push_sections(&mut out, &[Section::Facts(circumstances(run, analysis, view))], level + 1);
@@ -171,6 +174,24 @@ fn push_toggles(out: &mut String, run: &Run) {
         ));
     }
     out.push_str("</div>\n");
+}
+
+/// All pictures in their order; of a kind with many only the first, the others where they can be unfolded.
+fn push_charts(out: &mut String, charts: &[Chart], level: u8) {
+    for of_kind in charts.chunk_by(|a, b| a.kind == b.kind) {
+        let open = if of_kind.len() > UNFOLDED + 1 { UNFOLDED } else { of_kind.len() };
+        of_kind[..open].iter().for_each(|chart| push_chart(out, chart, level));
+        if open < of_kind.len() {
+            let (more, title) =
+                (of_kind.len() - open, of_kind[0].title.split(" (").next().unwrap_or_default());
+            out.push_str(&format!(
+                "<details>\n<summary>{}: {more} more pictures</summary>\n",
+                escaped(title)
+            ));
+            of_kind[open..].iter().for_each(|chart| push_chart(out, chart, level));
+            out.push_str("</details>\n");
+        }
+    }
 }
 
 fn push_chart(out: &mut String, chart: &Chart, level: u8) {

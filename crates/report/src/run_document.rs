@@ -11,7 +11,8 @@ use model::{
 use crate::circumstances::circumstances_sections;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 use crate::figures::{
-    Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios,
+    Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
+    display_ratios,
 };
 use crate::remarks::remarks;
 use crate::targets::bearings;
@@ -229,9 +230,12 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
             };
             for (i, target) in run.started.targets.iter().filter(begun).enumerate() {
                 let [bandwidth, iops, spread, p50, p99, _, slowest, ..] =
-                    <[Cell; 10]>::try_from(maker.figures(&target.name, *operation, false)).unwrap_or_default();
+                    <[Cell; 10]>::try_from(maker.figures(&target.name, *operation, false))
+                        .unwrap_or_default();
                 let figure = match headline(step, *operation) {
-                    Some(Metric::Iops) if !iops.text.is_empty() => Cell { text: format!("{}/s", iops.text), ..iops },
+                    Some(Metric::Iops) if !iops.text.is_empty() => {
+                        Cell { text: format!("{}/s", iops.text), ..iops }
+                    }
                     Some(Metric::LatP99) if !p99.text.is_empty() => p99.clone(),
                     _ => bandwidth,
                 };
@@ -251,7 +255,8 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
     ];
     columns.extend(comparison_columns(None));
     columns.extend(["p50", "p99", "max"].map(|name| Column::new(name, Align::Right)));
-    let title = "Every step: bandwidth, operations of work on names, or p99 where the load is given".to_owned();
+    let title =
+        "Every step: bandwidth, operations of work on names, or p99 where the load is given".to_owned();
     let mut table = Table { title, columns, stub: 2, rows };
     drop_empty_columns(&mut table);
     (!table.rows.is_empty()).then_some(table)
@@ -375,10 +380,7 @@ impl StepTable<'_> {
 }
 
 fn comparison_cells(c: &Comparison) -> [Cell; 3] {
-    let interval = c
-        .ratio
-        .interval
-        .map_or_else(String::new, display_ratios);
+    let interval = c.ratio.interval.map_or_else(String::new, display_ratios);
     let word = match (c.verdict, c.more_rounds) {
         (Verdict::Undecided, Some(n)) => format!("undecided, +{n}"),
         (verdict, _) => verdict.name().to_owned(),

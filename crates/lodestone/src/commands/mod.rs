@@ -12,9 +12,9 @@ pub mod targets;
 
 use std::path::PathBuf;
 
+use ::report::{RunView, Units};
 use analyse::Estimator;
 use record::Store;
-use ::report::{RunView, Units};
 
 use crate::cli::{Cli, SummaryRule, UnitWord};
 use crate::failure::Failure;

@@ -24,7 +24,10 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
     for name in &args.runs {
         let run = find(&store, name)?;
         if runs.iter().any(|r| r.started.id == run.started.id) {
-            return Err(Failure::usage(format!("run {} is named twice; name different runs", run.started.id)));
+            return Err(Failure::usage(format!(
+                "run {} is named twice; name different runs",
+                run.started.id
+            )));
         }
         runs.push(run);
     }
@@ -47,7 +50,8 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
 
 fn several(cli: &Cli, args: &ReportArgs, runs: &[Run]) -> Result<String, Failure> {
     let common = in_common(runs);
-    let series: Vec<_> = runs.iter().flat_map(named_series).filter(|s| common.contains(&s.step.as_str())).collect();
+    let series: Vec<_> =
+        runs.iter().flat_map(named_series).filter(|s| common.contains(&s.step.as_str())).collect();
     let against = comparison_baseline(runs, &series, args.baseline.as_deref())?;
     let plan = &runs[0].started.plan;
     let comparisons = compare(&series, &against, Pairing::None, plan.margin());
@@ -62,14 +66,16 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run]) -> Result<String, Failure
             (run, analysis, RunView { all_findings: true, ..view(cli, baseline) })
         })
         .collect();
-    let looked: Vec<Looked<'_>> = seen.iter().map(|(run, analysis, view)| Looked { run, analysis, view }).collect();
+    let looked: Vec<Looked<'_>> =
+        seen.iter().map(|(run, analysis, view)| Looked { run, analysis, view }).collect();
     Ok(runs_page(&looked, &document))
 }
 
 /// Where a page goes for which no file is named: into the store, under the names of its runs.
 fn default_path(store: &Store, runs: &[Run]) -> PathBuf {
     const MOST: usize = 6;
-    let ids = runs.iter().take(MOST).map(|r| r.started.id.chars().filter(char::is_ascii_alphanumeric).take(16));
+    let ids =
+        runs.iter().take(MOST).map(|r| r.started.id.chars().filter(char::is_ascii_alphanumeric).take(16));
     let ids: Vec<String> = ids.map(Iterator::collect).collect();
     store.reports().join(format!("{}.html", ids.join("-")))
 }

@@ -290,7 +290,11 @@ pub(super) fn in_common(runs: &[Run]) -> Vec<&str> {
     common.into_iter().map(|s| s.id.as_str()).collect()
 }
 
-pub(super) fn comparison_baseline(runs: &[Run], series: &[Series], wanted: Option<&str>) -> Result<String, Failure> {
+pub(super) fn comparison_baseline(
+    runs: &[Run],
+    series: &[Series],
+    wanted: Option<&str>,
+) -> Result<String, Failure> {
     let mut names: Vec<&str> = series.iter().map(|s| s.target.as_str()).collect();
     names.dedup();
     if names.is_empty() {

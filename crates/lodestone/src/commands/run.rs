@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ::report::{Looked, RunView};
 use analyse::analyse;
 use engine::ENGINES;
 use host::{Hold, Roots, consent, identify, leftovers, presence};
@@ -11,7 +12,6 @@ use model::units::{ExactSize, ShortDuration, parse_duration_ns};
 use model::{
     Capabilities, Host, LOG_FORMAT, Plan, Rounds, RunOutcome, RunStarted, Severity, Step, Target, TargetKind,
 };
-use ::report::{Looked, RunView};
 use plan::{BuiltinSuite, CUSTOM_SUITE, Facts, Place, Problem, Resolved, Setting, Suite, Wishes, resolve};
 
 use super::report::after_run;

@@ -77,13 +77,18 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     title(svg, &area, &headline.title, metric_words(headline.metric));
     let (left, right) = if svg.is_wide() { (104.0, 196.0) } else { (74.0, 158.0) };
     let plot = area.inner(left, 34.0, right, 26.0);
-    let ends = headline.targets.iter().map(|(.., m)| m.estimate.interval.map_or(m.estimate.value, |i| i.1.max(m.estimate.value)));
+    let ends = headline
+        .targets
+        .iter()
+        .map(|(.., m)| m.estimate.interval.map_or(m.estimate.value, |i| i.1.max(m.estimate.value)));
     let highest = ends.filter(|v| v.is_finite()).fold(0.0, f64::max);
     // One wild interval must not press all bars flat: it is cut at twice the largest bar.
     let largest = headline.targets.iter().map(|(.., m)| m.estimate.value).fold(0.0, f64::max);
     let scale = Scale::linear((0.0, highest.min(2.0 * largest)), (plot.x, plot.right()));
     let show = |value: f64| shown(view, headline.metric, value);
-    let mark = |value: f64| if value == 0.0 { "0".to_owned() } else { show(value).replace(".00", "").replace(".0 ", " ") };
+    let mark = |value: f64| {
+        if value == 0.0 { "0".to_owned() } else { show(value).replace(".00", "").replace(".0 ", " ") }
+    };
     let axis = Axis { scale, ticks: scale.ticks(3), words: "", show: &mark };
     x_axis(svg, &plot, &axis);
     for (i, (target, name, m)) in headline.targets.iter().enumerate() {
@@ -94,7 +99,10 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
         );
         let tip = format!(
             "{}: {} ({interval}; {} repeats). {}",
-            short(name, 60), panel.figures[i], m.values.len(), panel.ratios[i]
+            short(name, 60),
+            panel.figures[i],
+            m.values.len(),
+            panel.ratios[i]
         );
         let columns = (left / COLUMN) as usize - 2;
         svg.text(plot.x - 6.0, y + 17.0, Anchor::End, "label", &short(name, columns));

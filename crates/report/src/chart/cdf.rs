@@ -63,7 +63,12 @@ fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
         for operation in &operations {
             let curves = p.run.started.targets.iter().enumerate().filter_map(|(i, target)| {
                 let histogram = latencies(p, &step.id, &target.name, *operation);
-                curve(&histogram).map(|points| Curve { target: i, name: target.name.clone(), count: histogram.count(), points })
+                curve(&histogram).map(|points| Curve {
+                    target: i,
+                    name: target.name.clone(),
+                    count: histogram.count(),
+                    points,
+                })
             });
             let curves: Vec<Curve> = curves.collect();
             let title = match operations.len() {

@@ -49,7 +49,12 @@ pub(crate) struct Axis<'a> {
 
 /// Draws the key and panels of the given heights below it, two side by side where there is room, and sets the
 /// picture's height.
-pub(crate) fn panels(svg: &mut Svg, targets: &[String], heights: &[f64], mut draw: impl FnMut(&mut Svg, usize, Area)) {
+pub(crate) fn panels(
+    svg: &mut Svg,
+    targets: &[String],
+    heights: &[f64],
+    mut draw: impl FnMut(&mut Svg, usize, Area),
+) {
     let top = key(svg, targets);
     let columns = if svg.is_wide() && heights.len() > 1 { 2 } else { 1 };
     let width = (svg.width - GAP * (columns - 1) as f64) / columns as f64;

@@ -9,11 +9,8 @@ use super::svg::{Mark, Svg, short};
 use super::{ChartKind, Pictured, Sketch};
 use crate::figures::display_ns;
 
-pub(super) const KIND: ChartKind = ChartKind {
-    name: "latency-over-time",
-    shows: "latencies over the measured time as a heat map",
-    draw,
-};
+pub(super) const KIND: ChartKind =
+    ChartKind { name: "latency-over-time", shows: "latencies over the measured time as a heat map", draw };
 
 const HEIGHT: f64 = 220.0;
 /// Columns of time and rows of latency.
@@ -130,7 +127,13 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, area: Area) {
         let (median, p99) = (of(50.0), of(99.0));
         line.push(Some((middle, y.at(median))));
         svg.dot((middle, y.at(p99)), 1.5, &Mark::of("tail", panel.target));
-        let words = format!("{} at {:.1} s: median {}, p99 {}", short(&panel.name, 40), column.from, display_ns(median), display_ns(p99));
+        let words = format!(
+            "{} at {:.1} s: median {}, p99 {}",
+            short(&panel.name, 40),
+            column.from,
+            display_ns(median),
+            display_ns(p99)
+        );
         points.push((middle, y.at(median), words));
     }
     svg.path(&line, &Mark::of("median", panel.target).points(&points));

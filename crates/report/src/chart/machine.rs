@@ -95,7 +95,8 @@ fn binned(values: &[(f64, f64)], bin: f64) -> Vec<Option<f64>> {
 
 /// Share of all processors' time that was work.
 fn processors(series: &Series<'_>, cpus: u32, bin: f64) -> Option<Vec<Option<f64>>> {
-    let is_work = |key: &str| key.split_once('.').is_some_and(|(_, part)| ["user", "system", "irq"].contains(&part));
+    let is_work =
+        |key: &str| key.split_once('.').is_some_and(|(_, part)| ["user", "system", "irq"].contains(&part));
     let parts = series.iter().filter(|((probe, key), _)| *probe == "cpu" && is_work(key));
     let parts: Vec<_> = parts.map(|(_, values)| binned(values, bin)).collect();
     let sum = |i: usize| {

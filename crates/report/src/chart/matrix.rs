@@ -64,13 +64,23 @@ fn targets(p: &Pictured<'_>) -> Vec<Sketch> {
                 let cell = |i: usize| {
                     let (_, name, m) = h.targets.iter().find(|(target, ..)| *target == from + i)?;
                     let (text, share) = (p.shown(h.metric, m.estimate.value), share(m.estimate.value));
-                    let tip = format!("{}, {}: {text}, {} × the best", short(name, 60), h.title, display_ratio(share));
+                    let tip = format!(
+                        "{}, {}: {text}, {} × the best",
+                        short(name, 60),
+                        h.title,
+                        display_ratio(share)
+                    );
                     Some(Cell { text, share, tip })
                 };
                 (h.title.clone(), (0..columns.len()).map(cell).collect())
             };
             let columns = columns.to_vec();
-            grids.push(Grid { title: String::new(), words: "", columns, rows: rows.iter().map(cells).collect() });
+            grids.push(Grid {
+                title: String::new(),
+                words: "",
+                columns,
+                rows: rows.iter().map(cells).collect(),
+            });
         }
     }
     let of = grids.len();
@@ -142,7 +152,10 @@ fn mixed(p: &Pictured<'_>) -> Vec<Sketch> {
     let mut grids = Vec::new();
     for steps in groups(p) {
         for name in p.target_names() {
-            for (metric, words) in [(Metric::Bandwidth, "bandwidth, reads and writes together"), (Metric::LatP99, "p99 latency, the slower of reads and writes")] {
+            for (metric, words) in [
+                (Metric::Bandwidth, "bandwidth, reads and writes together"),
+                (Metric::LatP99, "p99 latency, the slower of reads and writes"),
+            ] {
                 grids.extend(mixed_grid(p, &steps, &name, metric, words));
             }
         }
@@ -202,12 +215,22 @@ fn blocks(steps: &[&Step]) -> Vec<u32> {
     all
 }
 
-fn mixed_grid(p: &Pictured<'_>, steps: &[&Step], target: &str, metric: Metric, words: &'static str) -> Option<Grid> {
+fn mixed_grid(
+    p: &Pictured<'_>,
+    steps: &[&Step],
+    target: &str,
+    metric: Metric,
+    words: &'static str,
+) -> Option<Grid> {
     let value = |share: u8, block: u32| {
-        let is_it = |s: &&&Step| read_share(&s.workload) == Some(share) && s.workload.largest_block() == block;
+        let is_it =
+            |s: &&&Step| read_share(&s.workload) == Some(share) && s.workload.largest_block() == block;
         let step = steps.iter().find(is_it)?;
         let operations = step.workload.operations();
-        let values = operations.iter().filter(|o| o.moves_data()).filter_map(|o| p.measurement(target, &step.id, *o, metric));
+        let values = operations
+            .iter()
+            .filter(|o| o.moves_data())
+            .filter_map(|o| p.measurement(target, &step.id, *o, metric));
         let values = values.map(|m| m.estimate.value).filter(|v| v.is_finite());
         let value = if metric == Metric::Bandwidth { values.sum() } else { values.fold(0.0, f64::max) };
         (value > 0.0).then_some(value)

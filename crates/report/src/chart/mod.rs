@@ -166,7 +166,13 @@ impl Pictured<'_> {
                     _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
                 };
                 if !targets.is_empty() {
-                    found.push(Headline { step: step.clone(), operation: *operation, metric, title, targets });
+                    found.push(Headline {
+                        step: step.clone(),
+                        operation: *operation,
+                        metric,
+                        title,
+                        targets,
+                    });
                 }
             }
         }
@@ -181,9 +187,10 @@ impl Pictured<'_> {
         operation: Operation,
         metric: Metric,
     ) -> Option<&Measurement> {
-        self.analysis.measurements.iter().find(|m| {
-            m.target == target && m.step == step && m.operation == operation && m.metric == metric
-        })
+        self.analysis
+            .measurements
+            .iter()
+            .find(|m| m.target == target && m.step == step && m.operation == operation && m.metric == metric)
     }
 
     /// The names of all targets, by number.

@@ -2,8 +2,8 @@
 
 use model::{Metric, Mix, Pace, Pattern};
 
-use super::frame::{Axis, COLUMN, key, x_axis};
 use super::frame::Area;
+use super::frame::{Axis, COLUMN, key, x_axis};
 use super::scale::{Scale, range};
 use super::svg::{Anchor, Mark, Svg, short};
 use super::{ChartKind, Headline, Pictured, Sketch, shown};
@@ -95,7 +95,13 @@ fn paint(svg: &mut Svg, all: &[Discipline], names: &[String], view: &RunView) {
             let tip = format!("{}, {}: {}", short(name, 60), discipline.words, show(*value));
             let width = (x.at(*value) - plot.x).max(1.0);
             svg.rect((plot.x, y + 2.0), (width, ROW - 5.0), &Mark::of("bar", *target).tip(tip));
-            svg.text(plot.x + width + 6.0, y + 14.0, Anchor::Start, "figure", &shown(view, Metric::Bandwidth, *value));
+            svg.text(
+                plot.x + width + 6.0,
+                y + 14.0,
+                Anchor::Start,
+                "figure",
+                &shown(view, Metric::Bandwidth, *value),
+            );
             y += ROW;
         }
     }

@@ -64,7 +64,8 @@ fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
             let Some((target, name, m)) = of else { continue };
             let round = repeat.started.round;
             let Some((_, value)) = m.values.iter().find(|(r, _)| *r == round) else { continue };
-            let measured = slices(repeat, headline.operation).into_iter().filter(|s| s.phase == Phase::Measure);
+            let measured =
+                slices(repeat, headline.operation).into_iter().filter(|s| s.phase == Phase::Measure);
             let mut values: Vec<f64> = measured.filter_map(|s| s.value(headline.metric)).collect();
             values.sort_by(f64::total_cmp);
             let tenth = values.len() / 10;
@@ -86,18 +87,24 @@ fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
 fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     title(svg, &area, &panel.title, metric_words(panel.metric));
     let plot = area.inner(70.0, 40.0, 10.0, 40.0);
-    let values = panel.dots.iter().flat_map(|d| [Some(d.value), d.spread.map(|s| s.0), d.spread.map(|s| s.1)]);
+    let values =
+        panel.dots.iter().flat_map(|d| [Some(d.value), d.spread.map(|s| s.0), d.spread.map(|s| s.1)]);
     let (low, high) = range(values.flatten()).unwrap_or((0.0, 1.0));
     let room = (high - low).max(high.abs() * 0.01) * 0.08;
     let ends = ((low - room).max(0.0), high + room);
     let places = (plot.bottom(), plot.y);
     // Targets that are worlds apart are only both seen on a logarithmic axis.
-    let y = if low > 0.0 && high > 20.0 * low { Scale::log((low * 0.9, high * 1.1), places) } else { Scale::linear(ends, places) };
+    let y = if low > 0.0 && high > 20.0 * low {
+        Scale::log((low * 0.9, high * 1.1), places)
+    } else {
+        Scale::linear(ends, places)
+    };
     let x = Scale::linear((0.3, panel.dots.len() as f64 + 0.7), (plot.x, plot.right()));
     let show = |value: f64| shown(view, panel.metric, value);
     let number = |value: f64| format!("{value:.0}");
     let whole = |ticks: Vec<f64>| ticks.into_iter().filter(|t| t.fract() == 0.0 && *t >= 1.0).collect();
-    let across = Axis { scale: x, ticks: whole(x.ticks(6)), words: "repeat, in the order of the run", show: &number };
+    let across =
+        Axis { scale: x, ticks: whole(x.ticks(6)), words: "repeat, in the order of the run", show: &number };
     axes(svg, &plot, &across, &Axis { scale: y, ticks: y.ticks(4), words: "", show: &show });
     for (target, low, high) in &panel.bands {
         let (top, bottom) = (y.at(*high), y.at(*low));

@@ -44,5 +44,47 @@ pub(crate) fn slices(repeat: &Repeat, operation: Operation) -> Vec<Slice> {
         };
         found.entry(interval.start_ns).or_insert_with(empty).stats.merge(stats);
     }
-    found.into_values().collect()
+    joined(found.into_values().collect())
+}
+
+/// What is left at the end of a repeat, where the last operations come back, is a few operations in next to no time:
+/// it belongs to the slice before it.
+fn joined(slices: Vec<Slice>) -> Vec<Slice> {
+    let mut kept: Vec<Slice> = Vec::new();
+    for slice in slices {
+        match kept.last_mut() {
+            Some(last) if last.phase == slice.phase && slice.len_ns < last.len_ns / 4 => {
+                last.len_ns = slice.start_ns.saturating_add(slice.len_ns).saturating_sub(last.start_ns);
+                last.stats.merge(&slice.stats);
+            }
+            _ => kept.push(slice),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_operations_are_no_moment_of_their_own() {
+        let slice = |start_ns, len_ns, phase| Slice {
+            start_ns,
+            len_ns,
+            phase,
+            stats: OperationStats { count: 10, ..OperationStats::default() },
+        };
+        let (ramp, measure) = (Phase::Ramp, Phase::Measure);
+        let all = vec![
+            slice(0, 100, ramp),
+            slice(100, 10, measure),
+            slice(110, 100, measure),
+            slice(210, 5, measure),
+        ];
+        let kept: Vec<(u64, u64, u64)> =
+            joined(all).iter().map(|s| (s.start_ns, s.len_ns, s.stats.count)).collect();
+        assert_eq!(kept, [(0, 100, 10), (100, 10, 10), (110, 105, 20)]);
+        assert_eq!(slice(0, 1_000_000_000, measure).value(Metric::Iops), Some(10.0));
+    }
 }

@@ -9,11 +9,8 @@ use super::{ChartKind, Pictured, Sketch, shown};
 use crate::figures::display_iops;
 use crate::run_document::RunView;
 
-pub(super) const DEPTH: ChartKind = ChartKind {
-    name: "depth",
-    shows: "operations per second and latency against queue depth",
-    draw: depth,
-};
+pub(super) const DEPTH: ChartKind =
+    ChartKind { name: "depth", shows: "operations per second and latency against queue depth", draw: depth };
 pub(super) const BLOCK_SIZE: ChartKind = ChartKind {
     name: "block-size",
     shows: "bandwidth and operations per second against block size",
@@ -162,7 +159,8 @@ fn groups<'a>(p: &Pictured<'a>, sweep: Sweep) -> Vec<Vec<&'a Step>> {
     let mut groups: Vec<Vec<&Step>> = Vec::new();
     for step in p.run.started.plan.steps.iter().filter(|s| !s.workload.is_metadata()) {
         let alike = |first: &Step| {
-            first.prepare == step.prepare && (sweep.without)(&first.workload) == (sweep.without)(&step.workload)
+            first.prepare == step.prepare
+                && (sweep.without)(&first.workload) == (sweep.without)(&step.workload)
         };
         match groups.iter_mut().find(|g| alike(g[0])) {
             Some(group) => group.push(step),
@@ -194,7 +192,8 @@ fn curves(p: &Pictured<'_>, sweep: Sweep, steps: &[&Step], metric: Metric) -> Ve
             let all: Vec<_> = operations.filter_map(|o| p.measurement(name, &step.id, o, metric)).collect();
             let values = all.iter().map(|m| m.estimate.value).filter(|v| v.is_finite());
             // What reads and writes move adds up; of their latencies the slower counts.
-            let value = if metric.better() == Better::Higher { values.sum() } else { values.fold(0.0, f64::max) };
+            let value =
+                if metric.better() == Better::Higher { values.sum() } else { values.fold(0.0, f64::max) };
             let interval = if let [m] = all.as_slice() { m.estimate.interval } else { None };
             (value > 0.0).then(|| ((sweep.x)(&step.workload) as f64, value, interval))
         };
@@ -211,7 +210,11 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, sweep: Sweep, view: &RunView, area: 
     let (left, right) = range(all().map(|p| p.0)).unwrap_or((1.0, 2.0));
     let (low, high) = range(all().map(|p| p.1)).unwrap_or((1.0, 2.0));
     let places = (plot.bottom(), plot.y);
-    let y = if panel.log { Scale::log((low * 0.8, high * 1.25), places) } else { Scale::linear((0.0, high * 1.1), places) };
+    let y = if panel.log {
+        Scale::log((low * 0.8, high * 1.25), places)
+    } else {
+        Scale::linear((0.0, high * 1.1), places)
+    };
     let x = Scale::log((left * 0.9, right * 1.1), (plot.x, plot.right()));
     let show = |value: f64| shown(view, panel.metric, value).replace(".00", "").replace(".0 ", " ");
     // Marks stand where was measured; of many only every second or fourth.
@@ -232,10 +235,20 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, sweep: Sweep, view: &RunView, area: 
         svg.path(&line, &Mark::of("curve", curve.target));
         for point in &curve.points {
             let (px, py) = at(point);
-            let mut tip = format!("{}, {} {}: {}", short(&curve.name, 60), sweep.words, (sweep.show)(point.0), shown(view, panel.metric, point.1));
+            let mut tip = format!(
+                "{}, {} {}: {}",
+                short(&curve.name, 60),
+                sweep.words,
+                (sweep.show)(point.0),
+                shown(view, panel.metric, point.1)
+            );
             if let Some((low, high)) = point.2 {
                 svg.line((px, y.at(low)), (px, y.at(high)), &Mark::of("spread", curve.target));
-                tip.push_str(&format!(", 95 % interval {} to {}", shown(view, panel.metric, low), shown(view, panel.metric, high)));
+                tip.push_str(&format!(
+                    ", 95 % interval {} to {}",
+                    shown(view, panel.metric, low),
+                    shown(view, panel.metric, high)
+                ));
             }
             svg.dot((px, py), 3.5, &Mark::of("dot", curve.target).tip(tip));
         }

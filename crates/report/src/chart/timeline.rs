@@ -261,7 +261,11 @@ fn paint_phases(svg: &mut Svg, t: &Timeline, x: &Scale, strip: &Area, bottom: f6
     svg.cells(&ramps, &Mark::new("phase-ramp"));
     for span in &t.spans {
         let (from, width) = column(span.from, span.to);
-        svg.rect((from, strip.y), (width, strip.height), &Mark::of("block", span.target).tip(span.words.clone()));
+        svg.rect(
+            (from, strip.y),
+            (width, strip.height),
+            &Mark::of("block", span.target).tip(span.words.clone()),
+        );
     }
     for flag in &t.flags {
         let at = x.at(flag.at);
@@ -279,7 +283,16 @@ fn time_axis<'a>(x: &Scale, wide: bool, show: &'a dyn Fn(f64) -> String, last: b
 }
 
 #[allow(clippy::too_many_arguments)]
-fn paint_row(svg: &mut Svg, t: &Timeline, values: &[usize], metric: Metric, view: &RunView, x: &Scale, area: &Area, last: bool) {
+fn paint_row(
+    svg: &mut Svg,
+    t: &Timeline,
+    values: &[usize],
+    metric: Metric,
+    view: &RunView,
+    x: &Scale,
+    area: &Area,
+    last: bool,
+) {
     let all = t.rows.iter().flat_map(|r| &r.moments).flat_map(|m| values.iter().filter_map(|v| m.values[*v]));
     let Some((low, high)) = range(all) else { return };
     let y = Scale::log((low * 0.85, high * 1.2), (area.bottom(), area.y));
@@ -295,7 +308,11 @@ fn paint_row(svg: &mut Svg, t: &Timeline, values: &[usize], metric: Metric, view
             let line: Vec<_> = row.moments.iter().map(place).collect();
             let said = row.moments.iter().filter_map(|m| {
                 let ((px, py), v) = (place(m)?, m.values[*value]?);
-                Some((px, py, format!("{} at {:.1} s: {what}{}", short(&row.name, 40), m.at, shown(view, metric, v))))
+                Some((
+                    px,
+                    py,
+                    format!("{} at {:.1} s: {what}{}", short(&row.name, 40), m.at, shown(view, metric, v)),
+                ))
             });
             let points: Vec<_> = said.collect();
             svg.path(&line, &Mark::of(class, row.target).points(&points));
@@ -308,11 +325,14 @@ fn paint_row(svg: &mut Svg, t: &Timeline, values: &[usize], metric: Metric, view
 
 fn paint_traces(svg: &mut Svg, traces: &[&Trace], x: &Scale, area: &Area, last: bool) {
     let Some(first) = traces.first() else { return };
-    let (low, high) = range(traces.iter().flat_map(|t| t.values.iter().flatten().copied())).unwrap_or((0.0, 1.0));
+    let (low, high) =
+        range(traces.iter().flat_map(|t| t.values.iter().flatten().copied())).unwrap_or((0.0, 1.0));
     // Shares are of the whole, other figures of their largest; temperatures and clocks have no meaningful zero.
     let ends = match first.unit {
         "share" => (0.0, 1.0),
-        "°C" | "Hz" => (low - (high - low).max(low.abs() * 0.02) * 0.1, high + (high - low).max(high.abs() * 0.02) * 0.1),
+        "°C" | "Hz" => {
+            (low - (high - low).max(low.abs() * 0.02) * 0.1, high + (high - low).max(high.abs() * 0.02) * 0.1)
+        }
         _ => (0.0, high * 1.05),
     };
     let y = Scale::linear(ends, (area.bottom(), area.y));
@@ -328,10 +348,15 @@ fn paint_traces(svg: &mut Svg, traces: &[&Trace], x: &Scale, area: &Area, last: 
             let place = value.map(|v| (x.at(at), y.at(v)));
             line.push(place);
             if let (Some((px, py)), Some(v)) = (place, value) {
-                points.push((px, py, format!("{} at {at:.1} s: {}", short(&trace.name, 40), words(trace.unit, *v))));
+                points.push((
+                    px,
+                    py,
+                    format!("{} at {at:.1} s: {}", short(&trace.name, 40), words(trace.unit, *v)),
+                ));
             }
         }
-        let mark = trace.target.map_or_else(|| Mark::new("curve fine neutral"), |t| Mark::of("curve fine", t));
+        let mark =
+            trace.target.map_or_else(|| Mark::new("curve fine neutral"), |t| Mark::of("curve fine", t));
         svg.path(&line, &mark.points(&points));
     }
 }
