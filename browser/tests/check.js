@@ -2,7 +2,8 @@
 (async () => {
   "use strict";
   const frame = document.getElementById("page");
-  await new Promise((done) => (frame.contentDocument.readyState === "complete" && frame.contentDocument.body.children.length ? done() : (frame.onload = done)));
+  const isThere = () => frame.contentDocument.readyState === "complete" && frame.contentDocument.getElementById("tip");
+  while (!isThere()) await new Promise((done) => setTimeout(done, 20));
   const doc = frame.contentDocument, view = frame.contentWindow;
   const found = { complaints: [], figures: [], tips: [] };
   const complain = (text) => found.complaints.push(text);
@@ -157,6 +158,8 @@
 
   // The data come out as they are.
   found.downloads = [];
+  // Nothing is saved here; what would be is looked at.
+  view.HTMLAnchorElement.prototype.click = () => {};
   view.URL.createObjectURL = (blob) => { found.blob = blob; return "#"; };
   view.URL.revokeObjectURL = () => {};
   for (const button of doc.querySelectorAll("button[data-download]")) {

@@ -247,7 +247,7 @@ fn push_data(out: &mut String, looked: Looked<'_>, id: &str) {
     let csv = crate::csv::csv(looked.run, &looked.analysis.measurements);
     let data = serde_json::json!({ "json": json, "csv": csv });
     // Whatever stands in a name must not end the element that holds the data.
-    let data = data.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028");
+    let data = harmless_json(&data.to_string());
     let name = safe_id(&looked.run.started.id);
     out.push_str("<div class=\"tools\" role=\"group\" aria-label=\"Data of this page\">\n");
     for (form, words) in [("json", "Download the data as JSON"), ("csv", "Download the data as CSV")] {
@@ -256,6 +256,20 @@ fn push_data(out: &mut String, looked: Looked<'_>, id: &str) {
         ));
     }
     out.push_str(&format!("</div>\n<script type=\"application/json\" id=\"{id}-data\">{data}</script>\n"));
+}
+
+/// JSON in which nothing ends the element that holds it or turns the direction of writing.
+fn harmless_json(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                safe.push_str(&format!("\\u{:04x}", u32::from(c)))
+            }
+            _ => safe.push(c),
+        }
+    }
+    safe
 }
 
 /// Letters, digits and dashes of a text: a log may claim any id.

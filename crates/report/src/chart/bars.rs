@@ -2,7 +2,7 @@
 
 use model::{Comparison, Verdict};
 
-use super::frame::{Area, Axis, COLUMN, panels, title, x_axis};
+use super::frame::{Area, Axis, LARGEST, panels, title, x_axis};
 use super::scale::Scale;
 use super::svg::{Anchor, Mark, Svg, short};
 use super::{ChartKind, Headline, Pictured, Sketch, metric_words, paged, part, shown};
@@ -104,7 +104,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
             m.values.len(),
             panel.ratios[i]
         );
-        let columns = (left / COLUMN) as usize - 2;
+        let columns = ((left - 6.0) / LARGEST) as usize - 1;
         svg.text(plot.x - 6.0, y + 17.0, Anchor::End, "label", &short(name, columns));
         let end = scale.at(m.estimate.value);
         let mark = Mark::of("bar", *target).tip(tip);

@@ -9,6 +9,9 @@ use super::svg::{Anchor, Mark, Svg, short};
 const GAP: f64 = 28.0;
 /// Pixels that a column of text takes on average in the label's size.
 pub(crate) const COLUMN: f64 = 6.7;
+/// Pixels that a column takes at most, as names in capitals and signs do, in a title and in a label.
+const BOLD: f64 = 8.6;
+pub(crate) const LARGEST: f64 = 8.2;
 
 /// A rectangle of the picture.
 #[derive(Clone, Copy, Debug)]
@@ -93,10 +96,10 @@ pub(crate) fn key(svg: &mut Svg, targets: &[String]) -> f64 {
 
 /// A panel's title, cut to its width.
 pub(crate) fn title(svg: &mut Svg, area: &Area, title: &str, words: &str) {
-    let columns = (area.width / COLUMN) as usize;
-    svg.text(area.x, area.y + 12.0, Anchor::Start, "title", &short(title, columns.saturating_sub(2)));
+    let columns = (area.width / BOLD) as usize;
+    svg.text(area.x, area.y + 12.0, Anchor::Start, "title", &short(title, columns.saturating_sub(1)));
     if !words.is_empty() {
-        svg.text(area.x, area.y + 27.0, Anchor::Start, "words", &short(words, columns + 4));
+        svg.text(area.x, area.y + 27.0, Anchor::Start, "words", &short(words, columns));
     }
 }
 

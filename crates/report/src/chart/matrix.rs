@@ -119,7 +119,7 @@ fn draw_grid(svg: &mut Svg, grid: &Grid, area: Area) {
     // On a telephone the names of long rows stand above their cells.
     let longest = grid.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let beside = wide || longest < 8;
-    let left = if beside { (longest as f64 * COLUMN + 10.0).min(area.width * 0.34) } else { 0.0 };
+    let left = if beside { (longest as f64 * (COLUMN + 1.0) + 14.0).min(area.width * 0.34) } else { 0.0 };
     let width = ((area.width - left) / grid.columns.len().max(1) as f64).min(150.0);
     let fits = (width / COLUMN) as usize;
     for (i, name) in grid.columns.iter().enumerate() {
@@ -129,7 +129,7 @@ fn draw_grid(svg: &mut Svg, grid: &Grid, area: Area) {
     let mut y = top + 22.0;
     for (name, cells) in &grid.rows {
         if beside {
-            let columns = (left / COLUMN) as usize;
+            let columns = ((left - 10.0) / COLUMN) as usize;
             svg.text(area.x + left - 8.0, y + 19.0, Anchor::End, "label", &short(name, columns));
         } else {
             svg.text(area.x, y + 13.0, Anchor::Start, "label", &short(name, 50));
