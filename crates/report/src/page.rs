@@ -15,6 +15,9 @@ use crate::text::TextStyle;
 
 const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+/// What the overview's figures are.
+const FIGURE_WORDS: &str = "<p class=\"small\">The figure is bandwidth, of work on names operations per second, and p99 latency where the \
+    load is given. Ratios are to the baseline, with their 95 % interval.</p>\n";
 /// As many findings as a person reads at once.
 const SHOWN: usize = 6;
 /// As many pictures of a kind stand open.
@@ -121,6 +124,7 @@ fn run_section(looked: Looked<'_>, level: u8) -> String {
     push_heading(&mut out, level, if several { "Comparison" } else { "Figures" });
     if let Some(table) = overview_table(run, analysis, view) {
         push_table(&mut out, &table);
+        out.push_str(FIGURE_WORDS);
     }
     let tables = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
     out.push_str("<details>\n<summary>All figures of every step</summary>\n");

@@ -255,8 +255,7 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
     ];
     columns.extend(comparison_columns(None));
     columns.extend(["p50", "p99", "max"].map(|name| Column::new(name, Align::Right)));
-    let title =
-        "Every step: bandwidth, operations of work on names, or p99 where the load is given".to_owned();
+    let title = "Every step".to_owned();
     let mut table = Table { title, columns, stub: 2, rows };
     drop_empty_columns(&mut table);
     (!table.rows.is_empty()).then_some(table)

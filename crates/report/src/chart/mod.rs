@@ -132,8 +132,19 @@ impl Chart {
         let at = self.wide.find(">\n").map_or(0, |at| at + 1);
         let (head, body) = self.wide.split_at(at);
         let backdrop = "<rect class=\"backdrop\" width=\"100%\" height=\"100%\"/>";
-        format!("{head}<style>{STYLE}</style>{backdrop}{body}")
+        format!("{head}<style>{STYLE}</style>{backdrop}{}", without_points(body))
     }
+}
+
+/// A picture without what only the page's script reads.
+fn without_points(body: &str) -> String {
+    let mut kept = String::with_capacity(body.len());
+    let mut rest = body;
+    while let Some((before, after)) = rest.split_once(" data-pts=\"") {
+        kept.push_str(before);
+        rest = after.split_once('"').map_or("", |(_, behind)| behind);
+    }
+    kept + rest
 }
 
 /// An operation of a step with the metric in which it is judged, and what each target came to.

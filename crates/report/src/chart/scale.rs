@@ -62,8 +62,9 @@ impl Scale {
         if fine.len() <= wanted + 1 {
             return if fine.len() < 2 { self.linear_ticks(wanted.min(3)) } else { fine };
         }
-        let found = (1..=6).map(|every| decades(&[1.0], every)).find(|ticks| ticks.len() <= wanted + 1);
-        found.filter(|ticks| ticks.len() >= 2).unwrap_or_else(|| decades(&[1.0, 3.0], 1))
+        let every = (((self.high / self.low).log10() / wanted.max(1) as f64).ceil() as i32).max(1);
+        let powers = decades(&[1.0], every);
+        if powers.len() >= 2 { powers } else { decades(&[1.0, 3.0], 1) }
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn short(text: &str, columns: usize) -> String {
         let width = c.width().unwrap_or(0);
         // Marks without width are kept only as many as writing needs: a hundred of them would tower.
         if used + width > columns || kept.len() > 8 * columns {
-            while kept.pop().is_some_and(|last| last.width().unwrap_or(0) == 0) {}
+            kept.truncate(kept.trim_end_matches(|last: char| last.width().unwrap_or(0) == 0).len());
             kept.push('…');
             return kept;
         }

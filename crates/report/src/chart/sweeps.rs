@@ -27,8 +27,7 @@ const HEIGHT: f64 = 240.0;
 /// Fewer points are no curve.
 const FEWEST: usize = 3;
 const DEPTH_CAPTION: &str = "Each point is a step with its 95 % interval. Where operations per second stop rising, the storage is full: beyond that \
-    depth requests only wait, and the latency doubles with every doubling. All axes but that of the operations are \
-    logarithmic.";
+    depth requests only wait, and the latency doubles with every doubling. The axis of depths is logarithmic, the others where it is said.";
 const BLOCK_CAPTION: &str = "Each point is a step with its 95 % interval. Bandwidth rises with the block size until the storage or its link is full; \
     operations per second then fall. The block size at the bend is large enough. All axes are logarithmic.";
 
@@ -36,18 +35,21 @@ const LOAD_CAPTION: &str = "Each point is a step in which operations were starte
     storage keeps up, the points lie on the thin line; where they fall below it, it is full, and the latency, counted from when \
     an operation should have started, shoots up. All axes are logarithmic.";
 
-/// One curve: target, name, and for each x its value and interval.
+/// What was varied, the value, and its interval.
+type Point = (f64, f64, Option<(f64, f64)>);
+
+/// One curve: target, name, and its points.
+
 #[derive(Clone)]
 struct Curve {
     target: usize,
     name: String,
-    points: Vec<(f64, f64, Option<(f64, f64)>)>,
+    points: Vec<Point>,
 }
 
 #[derive(Clone)]
 struct Panel {
     title: String,
-    words: &'static str,
     metric: Metric,
     /// Also the logarithm upwards.
     log: bool,
@@ -134,7 +136,6 @@ fn sketches(p: &Pictured<'_>, sweep: Sweep, name: &str, caption: &'static str) -
             .iter()
             .map(|(metric, words, log)| Panel {
                 title: (*words).to_owned(),
-                words: if *log { "logarithmic" } else { "" },
                 metric: *metric,
                 log: *log,
                 curves: curves(p, sweep, &steps, *metric),
@@ -204,13 +205,15 @@ fn curves(p: &Pictured<'_>, sweep: Sweep, steps: &[&Step], metric: Metric) -> Ve
 }
 
 fn draw_panel(svg: &mut Svg, panel: &Panel, sweep: Sweep, view: &RunView, area: Area) {
-    title(svg, &area, &panel.title, panel.words);
     let plot = area.inner(70.0, 40.0, 14.0, 40.0);
     let all = || panel.curves.iter().flat_map(|c| &c.points);
     let (left, right) = range(all().map(|p| p.0)).unwrap_or((1.0, 2.0));
     let (low, high) = range(all().map(|p| p.1)).unwrap_or((1.0, 2.0));
     let places = (plot.bottom(), plot.y);
-    let y = if panel.log {
+    // Targets that are worlds apart are only both seen on a logarithmic axis.
+    let log = panel.log || high > 50.0 * low;
+    title(svg, &area, &panel.title, if log { "logarithmic" } else { "" });
+    let y = if log {
         Scale::log((low * 0.8, high * 1.25), places)
     } else {
         Scale::linear((0.0, high * 1.1), places)
@@ -230,7 +233,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, sweep: Sweep, view: &RunView, area: 
         svg.path(&equal, &Mark::new("edge"));
     }
     for curve in &panel.curves {
-        let at = |(px, v, _): &(f64, f64, Option<(f64, f64)>)| (x.at(*px), y.at(*v));
+        let at = |(px, v, _): &Point| (x.at(*px), y.at(*v));
         let line: Vec<_> = curve.points.iter().map(|point| Some(at(point))).collect();
         svg.path(&line, &Mark::of("curve", curve.target));
         for point in &curve.points {

@@ -22,7 +22,7 @@ pub(super) const BINS: usize = 300;
 const HEIGHT: f64 = 84.0;
 const LEFT: f64 = 70.0;
 const CAPTION: &str = "The run from its start to its end. The strip at the top says which target was measured when (point at a block for its \
-    step); dark shading is a ramp, which does not count, hatching the writing of test data. Triangles mark where a finding \
+    step); dark shading is a ramp, which does not count, pale dashed blocks the writing of test data. Triangles mark where a finding \
     happened. The faint line above the median latency is the 99th percentile. Look for dips that are on several \
     rows at once: what the machine did at that moment is their likely cause.";
 
