@@ -256,11 +256,11 @@ _lodestone() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "json csv md svg" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "json csv md svg" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --picture)

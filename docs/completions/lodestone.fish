@@ -39,7 +39,7 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "list" -d 'List 
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "show" -d 'Show what a run came to'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "compare" -d 'Compare runs with each other, also of different machines'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "report" -d 'Write a run, or several compared, as a page with pictures that opens in any browser'
-complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "export" -d 'Write a run as JSON, CSV, Markdown or one picture'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "export" -d 'Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "reindex" -d 'Make the index of runs anew from their logs'
@@ -189,7 +189,9 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s h -l help
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'The form' -r -f -a "json\t'Everything, by the published schema'
 csv\t'One row per repeat and metric'
 md\t'Tables and findings'
-svg\t'One picture'"
+svg\t'One picture'
+influx\t'One line of InfluxDB\'s protocol per repeat and metric'
+prometheus\t'Estimates as gauges in Prometheus\' text format'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l picture -d 'Which picture, with --format svg, such as bars, timeline or latency-1 [default: the first]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
 median\t'Their median, with a bootstrap interval'
@@ -254,7 +256,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export clean selftest reindex completions man schema help" -f -a "show" -d 'Show what a run came to'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export clean selftest reindex completions man schema help" -f -a "compare" -d 'Compare runs with each other, also of different machines'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export clean selftest reindex completions man schema help" -f -a "report" -d 'Write a run, or several compared, as a page with pictures that opens in any browser'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export clean selftest reindex completions man schema help" -f -a "export" -d 'Write a run as JSON, CSV, Markdown or one picture'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export clean selftest reindex completions man schema help" -f -a "export" -d 'Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export clean selftest reindex completions man schema help" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export clean selftest reindex completions man schema help" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export clean selftest reindex completions man schema help" -f -a "reindex" -d 'Make the index of runs anew from their logs'

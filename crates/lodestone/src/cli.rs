@@ -65,7 +65,7 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write a run, or several compared, as a page with pictures that opens in any browser
     Report(ReportArgs),
-    /// Write a run as JSON, CSV, Markdown or one picture
+    /// Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus
     Export(ExportArgs),
     /// Find and remove what killed runs had to leave behind
     Clean(CleanArgs),
@@ -381,6 +381,10 @@ pub enum Format {
     Md,
     /// One picture.
     Svg,
+    /// One line of InfluxDB's protocol per repeat and metric.
+    Influx,
+    /// Estimates as gauges in Prometheus' text format.
+    Prometheus,
 }
 
 /// Arguments of `clean`.

@@ -20,6 +20,7 @@ mod markdown;
 mod page;
 mod remarks;
 mod run_document;
+mod series;
 mod targets;
 mod telemetry;
 mod text;
@@ -31,6 +32,7 @@ pub use figures::{Units, display_iops, display_ns, display_rate};
 pub use markdown::markdown;
 pub use page::{Looked, gallery_page, run_page, runs_page};
 pub use run_document::{RunView, comparison_document, run_document, when};
+pub use series::{influx, prometheus};
 pub use targets::{
     CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,
 };

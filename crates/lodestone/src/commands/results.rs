@@ -148,6 +148,8 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
         match args.format {
             Format::Json => json::pretty(&json::run_export(&run, &analysis)),
             Format::Csv => report::csv(&run, &analysis.measurements),
+            Format::Influx => report::influx(&run, &analysis.measurements),
+            Format::Prometheus => report::prometheus(&run, &analysis.measurements),
             Format::Svg => {
                 let view = RunView { all_findings: true, ..view(cli, &baseline) };
                 picture(&report::chart::charts(&run, &analysis, &view), args.picture.as_deref())?
@@ -182,6 +184,11 @@ fn picture(charts: &[report::chart::Chart], wanted: Option<&str>) -> Result<Stri
 fn telemetry_text(cli: &Cli, run: &Run, format: Format) -> Result<String, Failure> {
     let telemetry = telemetry(run);
     Ok(match format {
+        Format::Influx | Format::Prometheus => {
+            return Err(Failure::usage(
+                "telemetry by itself comes as json, csv or md; these forms are for the figures",
+            ));
+        }
         Format::Svg => {
             return Err(Failure::usage(
                 "telemetry by itself is no picture; the picture timeline shows it: --format svg --picture timeline",
