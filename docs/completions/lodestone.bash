@@ -43,6 +43,9 @@ _lodestone() {
             lodestone,reindex)
                 cmd="lodestone__subcmd__reindex"
                 ;;
+            lodestone,report)
+                cmd="lodestone__subcmd__report"
+                ;;
             lodestone,run)
                 cmd="lodestone__subcmd__run"
                 ;;
@@ -87,6 +90,9 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,reindex)
                 cmd="lodestone__subcmd__help__subcmd__reindex"
+                ;;
+            lodestone__subcmd__help,report)
+                cmd="lodestone__subcmd__help__subcmd__report"
                 ;;
             lodestone__subcmd__help,run)
                 cmd="lodestone__subcmd__help__subcmd__run"
@@ -137,7 +143,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-h -V --store --color --units --help --version run targets suites list show compare export import clean selftest reindex completions man schema help"
+            opts="-h -V --store --color --units --help --version run targets suites list show compare report export import clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -249,18 +255,22 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --telemetry --summary --baseline --layout --rows --columns --cell --output --store --color --units --help"
+            opts="-f -o -h --format --picture --telemetry --summary --baseline --layout --rows --columns --cell --output --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "json csv md" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "json csv md" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                --picture)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --summary)
@@ -315,7 +325,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run targets suites list show compare export import clean selftest reindex completions man schema help"
+            opts="run targets suites list show compare report export import clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -441,6 +451,20 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help__subcmd__reindex)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__report)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -678,8 +702,50 @@ _lodestone() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        lodestone__subcmd__report)
+            opts="-o -h --output --summary --baseline --store --color --units --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --summary)
+                    COMPREPLY=($(compgen -W "mean median trimmed" -- "${cur}"))
+                    return 0
+                    ;;
+                --baseline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --quiet --rw --stride --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
+            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

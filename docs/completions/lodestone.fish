@@ -38,7 +38,8 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "suites" -d 'Sho
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "list" -d 'List the runs that are kept'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "show" -d 'Show what a run came to'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "compare" -d 'Compare runs with each other, also of different machines'
-complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "export" -d 'Write a run as JSON, CSV or Markdown'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "report" -d 'Write a run, or several compared, as a page with pictures that opens in any browser'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "export" -d 'Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "import" -d 'Make a run of what other storage benchmarks printed'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
@@ -118,6 +119,7 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Write the result as JSON to the standard output, and nothing else'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l all-findings -d 'Show all findings, not only those of most weight'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l no-report -d 'Write no page with pictures'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s q -l quiet -d 'No progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -193,9 +195,25 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l by-hour -d 'Only whether speed depends on the hour of the day, for three runs or more of one plan'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l json -d 'As JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s o -l output -d 'HTML file to write to [default: in the store, under the names of the runs]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
+median\t'Their median, with a bootstrap interval'
+trimmed\t'Their mean without the best and the worst'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l baseline -d 'What the others are compared with: a target\'s name, with several runs RUN:TARGET [default: as in the first run]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'The form' -r -f -a "json\t'Everything, by the published schema'
 csv\t'One row per repeat and metric'
-md\t'Tables and findings'"
+md\t'Tables and findings'
+svg\t'One picture'
+influx\t'One line of InfluxDB\'s protocol per repeat and metric'
+prometheus\t'Estimates as gauges in Prometheus\' text format'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l picture -d 'Which picture, with --format svg, such as bars, timeline or latency-1 [default: the first]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
 median\t'Their median, with a bootstrap interval'
 trimmed\t'Their mean without the best and the worst'"
@@ -268,20 +286,21 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "targets" -d 'Show the storage that is here, down to the disks: everything that could be measured'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "suites" -d 'Show what can be run'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "list" -d 'List the runs that are kept'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "show" -d 'Show what a run came to'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "compare" -d 'Compare runs with each other, also of different machines'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "export" -d 'Write a run as JSON, CSV or Markdown'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "import" -d 'Make a run of what other storage benchmarks printed'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "reindex" -d 'Make the index of runs anew from their logs'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "completions" -d 'Write a shell\'s completions to the standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "man" -d 'Write the manual page to the standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare export import clean selftest reindex completions man schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "targets" -d 'Show the storage that is here, down to the disks: everything that could be measured'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "suites" -d 'Show what can be run'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "list" -d 'List the runs that are kept'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "show" -d 'Show what a run came to'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "compare" -d 'Compare runs with each other, also of different machines'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "report" -d 'Write a run, or several compared, as a page with pictures that opens in any browser'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "export" -d 'Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "import" -d 'Make a run of what other storage benchmarks printed'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "reindex" -d 'Make the index of runs anew from their logs'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "completions" -d 'Write a shell\'s completions to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "man" -d 'Write the manual page to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "show" -d 'The text of a suite, as a start for one of your own'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "options" -d 'Every option that a suite may set, with its meaning, default and allowed values'

@@ -63,7 +63,9 @@ pub enum Command {
     Show(ShowArgs),
     /// Compare runs with each other, also of different machines
     Compare(CompareArgs),
-    /// Write a run as JSON, CSV or Markdown
+    /// Write a run, or several compared, as a page with pictures that opens in any browser
+    Report(ReportArgs),
+    /// Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus
     Export(ExportArgs),
     /// Make a run of what other storage benchmarks printed
     Import(ImportArgs),
@@ -151,6 +153,10 @@ pub struct RunArgs {
     /// Show all findings, not only those of most weight
     #[arg(long)]
     pub all_findings: bool,
+
+    /// Write no page with pictures
+    #[arg(long)]
+    pub no_report: bool,
 
     /// No progress
     #[arg(long, short)]
@@ -342,6 +348,27 @@ pub struct CompareArgs {
     pub json: bool,
 }
 
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The runs: ids, starts of ids, last, last~1, or log files; several are compared
+    #[arg(default_value = "last", value_name = "RUN")]
+    pub runs: Vec<String>,
+
+    /// HTML file to write to [default: in the store, under the names of the runs]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// How repeats are put into one figure
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    pub summary: SummaryRule,
+
+    /// What the others are compared with: a target's name, with several runs RUN:TARGET [default: as in the
+    /// first run]
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+}
+
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
@@ -352,6 +379,10 @@ pub struct ExportArgs {
     /// The form
     #[arg(long, short, value_enum, default_value_t = Format::Json)]
     pub format: Format,
+
+    /// Which picture, with --format svg, such as bars, timeline or latency-1 [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub picture: Option<String>,
 
     /// What the machine did meanwhile instead of the result, step by step
     #[arg(long, conflicts_with = "baseline")]
@@ -432,6 +463,12 @@ pub enum Format {
     Csv,
     /// Tables and findings.
     Md,
+    /// One picture.
+    Svg,
+    /// One line of InfluxDB's protocol per repeat and metric.
+    Influx,
+    /// Estimates as gauges in Prometheus' text format.
+    Prometheus,
 }
 
 /// Arguments of `clean`.

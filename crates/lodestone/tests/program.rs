@@ -574,3 +574,31 @@ fn many_repeats_do_not_use_up_the_descriptors() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).contains("40 rounds"), "{}", stdout(&output));
 }
+
+#[test]
+fn a_run_leaves_a_page_and_report_writes_one_where_it_is_told_to() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let args = [&["run", disk.to_str().unwrap()], &short(&["--rw", "randread"])[..]].concat();
+    let text = bench.ok(&args);
+    let place = text.lines().find_map(|line| line.strip_prefix("report with pictures: ")).unwrap();
+    let page = std::fs::read_to_string(place).unwrap();
+    assert!(place.starts_with(bench.store().to_str().unwrap()) && page.contains("<figure"), "{place}");
+    let json = bench.run(&[&args[..], &["--json"]].concat());
+    assert!(stderr(&json).contains("report with pictures: "));
+    let _: Value = serde_json::from_str(&stdout(&json)).unwrap();
+    let without = bench.ok(&[&args[..], &["--no-report"]].concat());
+    assert!(!without.contains("report with pictures"));
+    let (one, two) = (bench.path("one.html"), bench.path("two/pages.html"));
+    bench.ok(&["report", "-o", one.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(one).unwrap().contains("How to repeat it"));
+    bench.ok(&["report", "last", "last~1", "-o", two.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(two).unwrap().contains("2 runs compared"));
+    assert!(bench.fails(2, &["report", "last", "last"]).contains("named twice"));
+    assert!(bench.fails(2, &["report", "--baseline", "nobody"]).contains("nobody"));
+    let svg = bench.ok(&["export", "--format", "svg", "--picture", "timeline"]);
+    assert!(svg.starts_with("<svg ") && svg.contains("seconds from the start"));
+    let unknown = bench.fails(2, &["export", "--format", "svg", "--picture", "nothing"]);
+    assert!(unknown.contains("bars") && unknown.contains("timeline"), "{unknown}");
+    assert!(bench.fails(2, &["export", "--format", "svg", "--telemetry"]).contains("timeline"));
+}

@@ -22,6 +22,7 @@ pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "blocksize",
     "depth",
     "files",
+    "mixed",
     "sysbench",
     "dd",
     "hdparm",

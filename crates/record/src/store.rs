@@ -152,6 +152,11 @@ impl Store {
         self.directory.join("runs")
     }
 
+    /// Where the pages of runs are.
+    pub fn reports(&self) -> PathBuf {
+        self.directory.join("reports")
+    }
+
     fn index_path(&self) -> PathBuf {
         self.directory.join("index.db")
     }

@@ -80,6 +80,15 @@ pub(crate) fn display_ratio(ratio: f64) -> String {
     }
 }
 
+/// The interval of a ratio; one that reaches over more than three powers of ten says nothing, and its ends even less.
+pub(crate) fn display_ratios((low, high): (f64, f64)) -> String {
+    if low > 0.0 && high / low <= 1000.0 {
+        format!("{}–{}", display_ratio(low), display_ratio(high))
+    } else {
+        "too wide".into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

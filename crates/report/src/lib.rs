@@ -6,7 +6,9 @@
 //! * Whatever a target or a step is called stays harmless: control characters never reach a terminal,
 //!   and what has a meaning in Markdown or CSV is escaped.
 
+mod answer;
 mod by_hour;
+pub mod chart;
 mod circumstances;
 mod csv;
 mod document;
@@ -17,8 +19,10 @@ pub mod json;
 mod layer_words;
 mod markdown;
 mod matrix;
+mod page;
 mod remarks;
 mod run_document;
+mod series;
 mod targets;
 mod telemetry;
 mod text;
@@ -29,7 +33,9 @@ pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, To
 pub use figures::{Units, display_iops, display_ns, display_rate};
 pub use markdown::markdown;
 pub use matrix::{Layout, MatrixError, matrix_csv, matrix_table};
+pub use page::{Looked, gallery_page, run_page, runs_page};
 pub use run_document::{RunView, comparison_document, run_document, when};
+pub use series::{influx, prometheus};
 pub use targets::{
     CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,
 };

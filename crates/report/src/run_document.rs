@@ -12,6 +12,7 @@ use crate::circumstances::circumstances_sections;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 use crate::figures::{
     Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
+    display_ratios,
 };
 use crate::imported;
 use crate::remarks::remarks;
@@ -65,7 +66,7 @@ pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document 
     Document { title, sections }
 }
 
-fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
+pub(crate) fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
     let started = &run.started;
     let host = &started.host;
     let mut machine = format!("{}, {} × {}", host.name, host.cpus, host.cpu);
@@ -152,7 +153,7 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
 }
 
 /// The operations of a step that have rows of their own.
-fn rows_of(step: &Step) -> Vec<Operation> {
+pub(crate) fn rows_of(step: &Step) -> Vec<Operation> {
     step.operations().into_iter().filter(|o| headline(step, *o).is_some()).collect()
 }
 
@@ -177,7 +178,7 @@ fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
     ]
 }
 
-fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &RunView) -> Option<Table> {
+pub(crate) fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &RunView) -> Option<Table> {
     let begun = |target: &&Target| {
         run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == target.name)
     };
@@ -215,6 +216,54 @@ fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &RunView) -> Op
     let mut table = Table { title: step.title.clone(), columns, stub: if several { 2 } else { 1 }, rows };
     drop_empty_columns(&mut table);
     Some(table)
+}
+
+/// One table over all steps: what each target came to, how it compares, and its latencies. `None` if nothing was
+/// measured.
+pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> Option<Table> {
+    let mut rows = Vec::new();
+    for step in &run.started.plan.steps {
+        let maker = StepTable { run, analysis, step, view };
+        let operations = rows_of(step);
+        for operation in &operations {
+            let title = match operations.len() {
+                1 => step.title.clone(),
+                _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
+            };
+            let begun = |t: &&Target| {
+                run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == t.name)
+            };
+            for (i, target) in run.started.targets.iter().filter(begun).enumerate() {
+                let [bandwidth, iops, spread, p50, p99, _, slowest, ..] =
+                    <[Cell; 10]>::try_from(maker.figures(&target.name, *operation, false))
+                        .unwrap_or_default();
+                let figure = match headline(step, *operation) {
+                    Some(Metric::Iops) if !iops.text.is_empty() => {
+                        Cell { text: format!("{}/s", iops.text), ..iops }
+                    }
+                    Some(Metric::LatP99) if !p99.text.is_empty() => p99.clone(),
+                    _ => bandwidth,
+                };
+                let step = Cell::text(if i == 0 { title.as_str() } else { "" });
+                let mut row = vec![step, Cell::text(target.name.as_str()), figure, spread];
+                row.extend(maker.comparison(&target.name, *operation));
+                row.extend([p50, p99, slowest]);
+                rows.push(row);
+            }
+        }
+    }
+    let mut columns = vec![
+        Column::new("step", Align::Left),
+        Column::new("target", Align::Left),
+        Column::new("figure", Align::Right),
+        Column::joined("±", Align::Right),
+    ];
+    columns.extend(comparison_columns(None));
+    columns.extend(["p50", "p99", "max"].map(|name| Column::new(name, Align::Right)));
+    let title = "Every step".to_owned();
+    let mut table = Table { title, columns, stub: 2, rows };
+    drop_empty_columns(&mut table);
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// Takes away columns in which no row has anything, such as the share of syncs where there are none.
@@ -352,10 +401,7 @@ impl StepTable<'_> {
 }
 
 fn comparison_cells(c: &Comparison) -> [Cell; 3] {
-    let interval = c
-        .ratio
-        .interval
-        .map_or_else(String::new, |(low, high)| format!("{}–{}", display_ratio(low), display_ratio(high)));
+    let interval = c.ratio.interval.map_or_else(String::new, display_ratios);
     let word = match (c.verdict, c.more_rounds) {
         (Verdict::Undecided, Some(n)) => format!("undecided, +{n}"),
         (verdict, _) => verdict.name().to_owned(),
@@ -370,7 +416,7 @@ fn comparison_cells(c: &Comparison) -> [Cell; 3] {
     [ratio, Cell::text(interval).tone(Tone::Dim), Cell::text(word).tone(tone)]
 }
 
-fn summary_sentence(summary: &Summary) -> String {
+pub(crate) fn summary_sentence(summary: &Summary) -> String {
     let interval = summary.speed.interval.map_or_else(String::new, |(low, high)| {
         format!(" (95 %: {}–{})", display_ratio(low), display_ratio(high))
     });

@@ -69,6 +69,42 @@ fn csv_has_a_row_for_every_repeat_and_metric() {
 }
 
 #[test]
+fn lines_for_influxdb_are_as_many_as_values_at_the_time_of_their_repeat() {
+    let run = fixture();
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let text = report::influx(&run, &analysis.measurements);
+    let values: usize = analysis.measurements.iter().map(|m| m.values.len()).sum();
+    assert_eq!(text.lines().count(), values);
+    let end = run.started.started_unix_ns + run.finished.as_ref().unwrap().at_ns as i64;
+    for line in text.lines() {
+        let at: i64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!((run.started.started_unix_ns + 1..=end).contains(&at), "{line}");
+    }
+    insta::assert_snapshot!(text.lines().take(5).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn gauges_for_prometheus_are_in_base_units_with_their_intervals() {
+    let run = fixture();
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let text = report::prometheus(&run, &analysis.measurements);
+    let figures = text.lines().filter(|l| !l.starts_with('#')).count();
+    let intervals = analysis.measurements.iter().filter(|m| m.estimate.interval.is_some()).count();
+    assert_eq!(figures, analysis.measurements.len() + 2 * intervals);
+    let p50: f64 = text
+        .lines()
+        .find(|l| l.starts_with("lodestone_lat_p50_seconds{"))
+        .unwrap()
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(p50 < 0.1, "seconds, not nanoseconds: {p50}");
+    insta::assert_snapshot!(text.lines().take(8).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
 fn every_figure_in_a_table_says_where_it_comes_from() {
     let run = fixture();
     let analysis = analyse(&run, "one", analyse::Estimator::Mean);

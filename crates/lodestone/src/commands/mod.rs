@@ -5,6 +5,7 @@ mod fio;
 pub mod generated;
 pub mod import;
 mod problems;
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod selftest;
@@ -13,9 +14,9 @@ pub mod targets;
 
 use std::path::PathBuf;
 
+use ::report::{RunView, Units};
 use analyse::Estimator;
 use record::Store;
-use report::{RunView, Units};
 
 use crate::cli::{Cli, SummaryRule, UnitWord};
 use crate::failure::Failure;

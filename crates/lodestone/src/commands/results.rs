@@ -132,7 +132,7 @@ pub(crate) fn baseline(run: &Run, wanted: Option<&str>) -> Result<String, Failur
 }
 
 /// Reads a run and says aloud what its log lacks.
-fn find(store: &Store, name: &str) -> Result<Run, Failure> {
+pub(super) fn find(store: &Store, name: &str) -> Result<Run, Failure> {
     let Log { run, cut_off, damaged_lines } = store.find(name).map_err(Failure::usage)?;
     if !damaged_lines.is_empty() {
         let lines: Vec<String> = damaged_lines.iter().map(ToString::to_string).collect();
@@ -158,16 +158,11 @@ fn find(store: &Store, name: &str) -> Result<Run, Failure> {
 pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     let run = find(&store(cli)?, &args.run)?;
     let text = if args.telemetry {
-        telemetry_text(cli, &run, args.format)
+        telemetry_text(cli, &run, args.format)?
     } else {
         let baseline = baseline(&run, args.baseline.as_deref())?;
         let analysis = analyse(&run, &baseline, estimator(args.summary));
         match (args.format, layout(&args.layout)) {
-            (Format::Json, Some(_)) => {
-                return Err(Failure::usage(
-                    "--layout matrix is for --format md and csv; JSON has everything anyway",
-                ));
-            }
             (Format::Csv, Some(layout)) => {
                 report::matrix_csv(&run, &analysis.measurements, &layout).map_err(Failure::usage)?
             }
@@ -176,8 +171,19 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
                 let title = format!("Run {}", run.started.id);
                 report::markdown(&Document { title, sections: vec![Section::Table(table)] })
             }
+            (_, Some(_)) => {
+                return Err(Failure::usage(
+                    "--layout matrix is for --format md and csv; JSON has everything anyway",
+                ));
+            }
             (Format::Json, None) => json::pretty(&json::run_export(&run, &analysis)),
             (Format::Csv, None) => report::csv(&run, &analysis.measurements),
+            (Format::Influx, None) => report::influx(&run, &analysis.measurements),
+            (Format::Prometheus, None) => report::prometheus(&run, &analysis.measurements),
+            (Format::Svg, None) => {
+                let view = RunView { all_findings: true, ..view(cli, &baseline) };
+                picture(&report::chart::charts(&run, &analysis, &view), args.picture.as_deref())?
+            }
             (Format::Md, None) => {
                 let view = RunView { all_findings: true, ..view(cli, &baseline) };
                 report::markdown(&report::run_document(&run, &analysis, &view))
@@ -192,13 +198,36 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn telemetry_text(cli: &Cli, run: &Run, format: Format) -> String {
+/// The named picture on its own, or the first.
+fn picture(charts: &[report::chart::Chart], wanted: Option<&str>) -> Result<String, Failure> {
+    let found = match wanted {
+        None => charts.first(),
+        Some(name) => charts.iter().find(|chart| chart.name == name),
+    };
+    let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+    found.map(report::chart::Chart::standalone).ok_or_else(|| match wanted {
+        None => Failure::usage("this run has no figures, so that there is no picture of it"),
+        Some(name) => Failure::usage(format!("there is no picture `{name}`; there are {}", names.join(", "))),
+    })
+}
+
+fn telemetry_text(cli: &Cli, run: &Run, format: Format) -> Result<String, Failure> {
     let telemetry = telemetry(run);
-    match format {
+    Ok(match format {
+        Format::Influx | Format::Prometheus => {
+            return Err(Failure::usage(
+                "telemetry by itself comes as json, csv or md; these forms are for the figures",
+            ));
+        }
+        Format::Svg => {
+            return Err(Failure::usage(
+                "telemetry by itself is no picture; the picture timeline shows it: --format svg --picture timeline",
+            ));
+        }
         Format::Json => json::pretty(&report::telemetry_export(run, &telemetry)),
         Format::Csv => report::telemetry_csv(run, &telemetry),
         Format::Md => report::markdown(&report::telemetry_document(run, &telemetry, &view(cli, ""))),
-    }
+    })
 }
 
 /// Compares runs with each other. Their targets are called `run:target`.
@@ -270,14 +299,14 @@ fn by_hour(runs: &[Run], time_zone: &TimeZone, wanted: bool) -> Result<Vec<Targe
     Ok(found)
 }
 
-fn named_series(run: &Run) -> Vec<Series> {
+pub(super) fn named_series(run: &Run) -> Vec<Series> {
     let name = |target: &str| format!("{}:{target}", run.started.id);
     let series = Series::of_run(run, &measurements(run, Estimator::Mean));
     series.into_iter().map(|s| Series { target: name(&s.target), ..s }).collect()
 }
 
 /// Ids of the steps that every run has, and has alike.
-fn in_common(runs: &[Run]) -> Vec<&str> {
+pub(super) fn in_common(runs: &[Run]) -> Vec<&str> {
     let same = |a: &Step, b: &Step| {
         a.id == b.id
             && a.workload == b.workload
@@ -298,7 +327,11 @@ fn in_common(runs: &[Run]) -> Vec<&str> {
     common.into_iter().map(|s| s.id.as_str()).collect()
 }
 
-fn comparison_baseline(runs: &[Run], series: &[Series], wanted: Option<&str>) -> Result<String, Failure> {
+pub(super) fn comparison_baseline(
+    runs: &[Run],
+    series: &[Series],
+    wanted: Option<&str>,
+) -> Result<String, Failure> {
     let mut names: Vec<&str> = series.iter().map(|s| s.target.as_str()).collect();
     names.dedup();
     if names.is_empty() {

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ::report::{Looked, RunView};
 use analyse::analyse;
 use engine::{ENGINES, NOOP};
 use host::{Hold, Roots, consent, identify, leftovers, presence};
@@ -14,6 +15,7 @@ use model::{
 };
 use plan::{BuiltinSuite, CUSTOM_SUITE, Facts, Place, Problem, Resolved, Setting, Suite, Wishes, resolve};
 
+use super::report::after_run;
 use super::results::shown;
 use super::{estimator, fio, parts_per_million, problems, store, suites, view};
 use crate::cli::{Cli, RunArgs};
@@ -126,6 +128,15 @@ fn finish(
             "\nkept as run {}; `lodestone show {}` shows it again\n",
             run.started.id, run.started.id
         ))?;
+    }
+    if !args.no_report {
+        let view = RunView { all_findings: true, ..view(cli, baseline) };
+        // A page that cannot be written takes nothing from the run: it can be made at any time.
+        let told = match after_run(store, Looked { run, analysis: &analysis, view: &view }) {
+            Ok(path) => format!("report with pictures: {}", path.display()),
+            Err(failure) => format!("no report: {}", failure.message),
+        };
+        if args.json { output::say(&told) } else { output::print(&format!("{told}\n"))? }
     }
     // The index follows the logs by itself; doing it now only makes the next listing quicker.
     let _ = store.runs();

@@ -1,0 +1,51 @@
+//! The gallery: every picture that Lodestone draws, from made runs whose storage follows simple laws, so that what a
+//! picture must show is known. The tests beside it open pages in a real browser.
+
+pub mod made;
+
+use analyse::{Estimator, analyse};
+use jiff::tz::TimeZone;
+use model::Run;
+use report::chart::{CHARTS, Chart, charts};
+use report::{Looked, RunView, Units, gallery_page, run_page};
+
+/// How made runs are looked at.
+pub fn view(run: &Run) -> RunView {
+    RunView {
+        units: Units::Decimal,
+        baseline: run.started.baseline.clone(),
+        time_zone: TimeZone::UTC,
+        all_findings: true,
+    }
+}
+
+/// All pictures of a run.
+pub fn pictures(run: &Run) -> Vec<Chart> {
+    let analysis = analyse(run, &run.started.baseline, Estimator::Mean);
+    charts(run, &analysis, &view(run))
+}
+
+/// The page of a run.
+pub fn page(run: &Run) -> String {
+    let analysis = analyse(run, &run.started.baseline, Estimator::Mean);
+    run_page(Looked { run, analysis: &analysis, view: &view(run) })
+}
+
+/// One picture of each kind, in the order of the page; of several of a kind the first.
+pub fn gallery_pictures() -> Vec<Chart> {
+    let all: Vec<Chart> = made::runs().iter().flat_map(pictures).collect();
+    CHARTS.iter().filter_map(|kind| all.iter().find(|c| c.kind == kind.name).cloned()).collect()
+}
+
+/// The page with one picture of each kind.
+pub fn gallery() -> String {
+    let parts: Vec<(String, Vec<Chart>)> = gallery_pictures()
+        .into_iter()
+        .filter_map(|chart| {
+            let kind = CHARTS.iter().find(|kind| kind.name == chart.kind)?;
+            Some((format!("{}: {}", kind.name, kind.shows), vec![chart]))
+        })
+        .collect();
+    let words = "Every kind of picture. The storage is made up: three kinds of disk that follow simple laws.";
+    gallery_page("Lodestone: gallery of pictures", words, &parts)
+}

@@ -1,0 +1,190 @@
+//! Pages in a real browser: Chromium without a window. Without it these tests say so aloud and are counted.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use report::chart::CHARTS;
+use serde_json::Value;
+
+/// One browser at a time: several would only wait for each other.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The pixels of a screen and of a telephone.
+const SCREEN: u32 = 1280;
+const TELEPHONE: u32 = 360;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Light {
+    Day,
+    Night,
+}
+
+/// The browser, if there is one.
+fn browser() -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = ["chromium", "chromium-browser", "google-chrome"]
+        .iter()
+        .flat_map(|name| std::env::split_paths(&paths).map(move |path| path.join(name)))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: no chromium here to look at pages with");
+    }
+    found
+}
+
+/// Runs the browser over a file and gives what it printed and what it complained of.
+fn run(browser: &Path, directory: &Path, arguments: &[&str], file: &Path) -> (String, String) {
+    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let profile = tempfile::tempdir_in(directory).unwrap();
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--enable-logging=stderr", "--v=0", "--hide-scrollbars"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .args(arguments)
+        .arg(format!("file://{}", file.display()))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    (String::from_utf8_lossy(&output.stdout).into_owned(), told)
+}
+
+/// Opens a page in a frame of a width, has it looked at, and gives what was found. Nothing may stand in the console.
+fn look(page: &str, width: u32, light: Light) -> Option<Value> {
+    let browser = browser()?;
+    let directory = tempfile::tempdir().unwrap();
+    let quoted = page.replace('&', "&amp;").replace('"', "&quot;");
+    let harness = format!(
+        "<!doctype html><meta charset=\"utf-8\"><link rel=\"icon\" href=\"data:,\"><pre id=\"found\"></pre>\
+         <iframe id=\"page\" style=\"width:{width}px;height:900px;border:0\" srcdoc=\"{quoted}\"></iframe>\
+         <script>{}</script>",
+        include_str!("check.js")
+    );
+    let file = directory.path().join("harness.html");
+    std::fs::write(&file, harness).unwrap();
+    let scheme = if light == Light::Night { "0" } else { "1" };
+    let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
+    let arguments = ["--window-size=1400,1000", "--virtual-time-budget=60000", "--dump-dom", &scheme];
+    let (dom, told) = run(&browser, directory.path(), &arguments, &file);
+    let said: Vec<&str> = told.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert!(said.is_empty(), "the console says: {}", said.join("\n"));
+    let (_, rest) = dom.split_once("<pre id=\"found\">").expect("the harness is there");
+    let json = rest.split_once("</pre>").unwrap().0;
+    let json = json.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let found: Value = serde_json::from_str(&json).unwrap_or_else(|e| panic!("{e}: {json}"));
+    assert_eq!(found["complaints"], serde_json::json!([]), "at {width} pixels");
+    Some(found)
+}
+
+/// What must be true of every page at every width.
+fn is_whole(found: &Value, width: u32, light: Light) {
+    assert_eq!(found["width"], width);
+    assert!(found["scrollWidth"].as_u64() <= found["width"].as_u64(), "scrolls sideways at {width}: {found}");
+    assert_eq!(found["dark"], light == Light::Night);
+    assert_eq!(found["images"], 0, "something could be fetched");
+    let brightness = found["page"][0].as_f64().unwrap();
+    assert_eq!(brightness < 60.0, light == Light::Night, "the page's own colour follows");
+    let figures = found["figures"].as_array().unwrap();
+    assert!(!figures.is_empty());
+    for figure in figures {
+        let share = |what: &str| figure[what].as_f64().unwrap();
+        assert!(share("drawn") > 0.01 && share("coloured") > 0.0005, "blank: {figure}");
+        assert!(share("marks") > 0.0, "no data: {figure}");
+    }
+    let unit =
+        |said: &str| ["B/s", "/s", " s", "ms", "µs", " ns", "%", "°C", "Hz"].iter().any(|u| said.contains(u));
+    for tip in found["tips"].as_array().unwrap() {
+        let said = tip["said"].as_str().unwrap();
+        assert!(said.contains(|c: char| c.is_ascii_digit()) && unit(said), "no value with a unit: {said}");
+    }
+}
+
+#[test]
+fn the_gallery_shows_every_kind_of_picture_on_screens_and_telephones_by_day_and_night() {
+    let page = browser::gallery();
+    for kind in CHARTS {
+        assert!(page.contains(&format!("data-kind=\"{}\"", kind.name)), "the gallery has no {}", kind.name);
+    }
+    for (width, light) in
+        [(SCREEN, Light::Day), (SCREEN, Light::Night), (TELEPHONE, Light::Day), (TELEPHONE, Light::Night)]
+    {
+        let Some(found) = look(&page, width, light) else { return };
+        is_whole(&found, width, light);
+        assert_eq!(found["figures"].as_array().unwrap().len(), CHARTS.len());
+    }
+}
+
+#[test]
+fn a_report_has_its_data_inside_and_its_targets_can_be_hidden() {
+    let run = browser::made::quick();
+    let page = browser::page(&run);
+    for (width, light) in [(SCREEN, Light::Day), (768, Light::Night), (TELEPHONE, Light::Day)] {
+        let Some(found) = look(&page, width, light) else { return };
+        is_whole(&found, width, light);
+        assert_eq!(found["toggles"], run.started.targets.len());
+        let downloads = found["downloads"].as_array().unwrap();
+        assert_eq!(downloads[0]["head"], "lodestone.run.v1");
+        assert_eq!(downloads[1]["head"], "run,host,target,step,operation,metric,unit,round,value");
+        assert!(downloads[1]["lines"].as_u64().unwrap() > 500, "{downloads:?}");
+    }
+}
+
+#[test]
+fn names_that_mean_harm_do_none() {
+    let page = browser::page(&browser::made::hostile());
+    assert!(!page.contains("<script>alert") && !page.contains("<img") && !page.contains("<svg onload"));
+    assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}') && !page.contains('\u{0}'));
+    for width in [SCREEN, TELEPHONE] {
+        let Some(found) = look(&page, width, Light::Day) else { return };
+        is_whole(&found, width, Light::Day);
+        assert_eq!(found["scripts"], 2, "the page's own script and its data");
+    }
+}
+
+#[test]
+fn the_page_of_an_hour_is_no_heavier_than_one_of_minutes() {
+    let hour = browser::page(&browser::made::hour());
+    let quick = browser::page(&browser::made::quick());
+    assert!(hour.len() < quick.len(), "{} against {} bytes", hour.len(), quick.len());
+    let Some(found) = look(&hour, SCREEN, Light::Day) else { return };
+    is_whole(&found, SCREEN, Light::Day);
+}
+
+/// The pages of a PDF as text, if there is a program that reads it.
+fn pages_of(pdf: &Path) -> Option<Vec<String>> {
+    let output = match Command::new("pdftotext").arg("-layout").arg(pdf).arg("-").output() {
+        Ok(output) => output,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "SKIPPED: no pdftotext to look at what was printed: {error}");
+            return None;
+        }
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8_lossy(&output.stdout).split('\u{c}').map(str::to_owned).collect())
+}
+
+#[test]
+fn printed_pictures_stand_whole_on_a_page() {
+    let Some(browser) = browser() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let (file, pdf) = (directory.path().join("gallery.html"), directory.path().join("gallery.pdf"));
+    std::fs::write(&file, browser::gallery()).unwrap();
+    let to = format!("--print-to-pdf={}", pdf.display());
+    // Printed at night, paper stays white.
+    let arguments = ["--blink-settings=preferredColorScheme=0", "--no-pdf-header-footer", &to];
+    run(&browser, directory.path(), &arguments, &file);
+    let Some(pages) = pages_of(&pdf) else { return };
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let pages: Vec<String> = pages.iter().map(|page| words(page)).collect();
+    for chart in browser::gallery_pictures() {
+        let last: Vec<&str> = chart.caption.split_whitespace().rev().take(2).collect();
+        let last = format!("{} {}", last[1], last[0]);
+        let title = words(&chart.title);
+        let whole = pages.iter().any(|page| page.find(&title).is_some_and(|at| page[at..].contains(&last)));
+        assert!(whole, "{}: title and end of the caption are on different pages", chart.name);
+    }
+}

@@ -1,0 +1,126 @@
+//! Every target's figure in every step as a bar with its interval, and how it compares.
+
+use model::{Comparison, Verdict};
+
+use super::frame::{Area, Axis, LARGEST, panels, title, x_axis};
+use super::scale::Scale;
+use super::svg::{Anchor, Mark, Svg, short};
+use super::{ChartKind, Headline, Pictured, Sketch, metric_words, paged, part, shown};
+use crate::figures::{display_ratio, display_ratios};
+use crate::run_document::RunView;
+
+pub(super) const KIND: ChartKind = ChartKind {
+    name: "bars",
+    shows: "each target's figure in each step with its interval, and the ratio to the baseline",
+    draw,
+};
+
+const ROW: f64 = 34.0;
+const CAPTION: &str = "Each bar begins at zero; the thin line at its end is the 95 % interval. Beside it stand the figure and, below, \
+    how many times the baseline it is, with the interval of that ratio and the verdict. Bars of different \
+    panels are not to the same scale.";
+
+/// A panel with what is said beside its bars.
+#[derive(Clone)]
+struct Panel {
+    headline: Headline,
+    figures: Vec<String>,
+    ratios: Vec<String>,
+}
+
+fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+    let all: Vec<Panel> = p.headlines().into_iter().map(|headline| panel(p, headline)).collect();
+    let pages = if all.is_empty() { Vec::new() } else { paged(&all) };
+    let (of, names) = (pages.len(), p.target_names());
+    let several = names.len() > 1;
+    let what = if several { "The targets compared" } else { "The figures" };
+    let sketch = |(i, page): (usize, Vec<Panel>)| {
+        let (names, view) = (names.clone(), p.view.clone());
+        Sketch::new(part(what, i, of), CAPTION, move |svg| {
+            let height = |panel: &Panel| 34.0 + panel.headline.targets.len() as f64 * ROW + 26.0;
+            let heights: Vec<f64> = page.iter().map(height).collect();
+            panels(svg, &names, &heights, |svg, i, area| draw_panel(svg, &page[i], &view, area));
+        })
+    };
+    pages.into_iter().enumerate().map(sketch).collect()
+}
+
+fn panel(p: &Pictured<'_>, headline: Headline) -> Panel {
+    let figure = |value: f64| p.shown(headline.metric, value);
+    let figures = headline.targets.iter().map(|(.., m)| figure(m.estimate.value)).collect();
+    let ratio = |target: &str| {
+        let found = p.analysis.comparisons.iter().find(|c| {
+            c.target == target
+                && c.step == headline.step.id
+                && c.operation == headline.operation
+                && c.metric == headline.metric
+        });
+        match found {
+            Some(comparison) => ratio_words(comparison),
+            None if target == p.view.baseline && headline.targets.len() > 1 => "baseline".to_owned(),
+            None => String::new(),
+        }
+    };
+    let ratios = headline.targets.iter().map(|(_, name, _)| ratio(name)).collect();
+    Panel { figures, ratios, headline }
+}
+
+/// Such as `1.34 × (1.30–1.38) faster`.
+fn ratio_words(c: &Comparison) -> String {
+    let interval = c.ratio.interval.map_or_else(String::new, |i| format!(" ({})", display_ratios(i)));
+    let verdict = if c.verdict == Verdict::Undecided { "open" } else { c.verdict.name() };
+    format!("{} ×{interval} {verdict}", display_ratio(c.ratio.value))
+}
+
+fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
+    let headline = &panel.headline;
+    title(svg, &area, &headline.title, metric_words(headline.metric));
+    let (left, right) = if svg.is_wide() { (104.0, 196.0) } else { (74.0, 158.0) };
+    let plot = area.inner(left, 34.0, right, 26.0);
+    let ends = headline
+        .targets
+        .iter()
+        .map(|(.., m)| m.estimate.interval.map_or(m.estimate.value, |i| i.1.max(m.estimate.value)));
+    let highest = ends.filter(|v| v.is_finite()).fold(0.0, f64::max);
+    // One wild interval must not press all bars flat: it is cut at twice the largest bar.
+    let largest = headline.targets.iter().map(|(.., m)| m.estimate.value).fold(0.0, f64::max);
+    let scale = Scale::linear((0.0, highest.min(2.0 * largest)), (plot.x, plot.right()));
+    let show = |value: f64| shown(view, headline.metric, value);
+    let mark = |value: f64| {
+        if value == 0.0 { "0".to_owned() } else { show(value).replace(".00", "").replace(".0 ", " ") }
+    };
+    let axis = Axis { scale, ticks: scale.ticks(3), words: "", show: &mark };
+    x_axis(svg, &plot, &axis);
+    for (i, (target, name, m)) in headline.targets.iter().enumerate() {
+        let y = plot.y + i as f64 * ROW;
+        let interval = m.estimate.interval.map_or_else(
+            || "no interval from so few repeats".to_owned(),
+            |(low, high)| format!("95 % interval {} to {}", show(low), show(high)),
+        );
+        let tip = format!(
+            "{}: {} ({interval}; {} repeats). {}",
+            short(name, 60),
+            panel.figures[i],
+            m.values.len(),
+            panel.ratios[i]
+        );
+        let columns = ((left - 6.0) / LARGEST) as usize - 1;
+        svg.text(plot.x - 6.0, y + 17.0, Anchor::End, "label", &short(name, columns));
+        let end = scale.at(m.estimate.value);
+        let mark = Mark::of("bar", *target).tip(tip);
+        svg.rect((plot.x, y + 4.0), ((end - plot.x).max(1.0), 18.0), &mark);
+        if let Some((low, high)) = m.estimate.interval {
+            whisker(svg, (scale.at(low.max(0.0)), scale.at(high)), y + 13.0, *target);
+        }
+        let x = plot.right() + 10.0;
+        svg.text(x, y + 12.0, Anchor::Start, "figure", &panel.figures[i]);
+        svg.text(x, y + 26.0, Anchor::Start, "words", &panel.ratios[i]);
+    }
+}
+
+fn whisker(svg: &mut Svg, (low, high): (f64, f64), y: f64, target: usize) {
+    let mark = Mark::of("whisker", target);
+    svg.line((low, y), (high, y), &mark);
+    svg.line((low, y - 4.0), (low, y + 4.0), &mark);
+    svg.line((high, y - 4.0), (high, y + 4.0), &mark);
+}

@@ -1,0 +1,147 @@
+//! What the machine did meanwhile, as curves over the time of the run.
+
+use std::collections::BTreeMap;
+
+use model::{LayerKind, Reading, Run};
+
+use super::timeline::BINS;
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Trace {
+    /// What it is; curves of a kind share a row.
+    pub kind: &'static str,
+    /// Whose it is.
+    pub name: String,
+    /// The target that it belongs to, if to one only.
+    pub target: Option<usize>,
+    /// `share`, `°C`, `Hz` or `1`.
+    pub unit: &'static str,
+    /// Seconds of each value.
+    pub bin: f64,
+    /// The mean over each bin; `None` where nothing was read.
+    pub values: Vec<Option<f64>>,
+}
+
+/// All curves that a run's readings give: processors, temperature, clock, utilisation and queue of the disks.
+pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> {
+    let bin = seconds / BINS as f64;
+    let series = series(&run.readings);
+    let of = |probe: &str, key: &str| series.get(&(probe, key)).map(|values| binned(values, bin));
+    let trace = |kind, name: &str, target, unit, values: Vec<Option<f64>>| Trace {
+        kind,
+        name: name.to_owned(),
+        target,
+        unit,
+        bin,
+        values,
+    };
+    let mut found = Vec::new();
+    if let Some(values) = processors(&series, run.started.host.cpus, bin) {
+        found.push(trace("processors", "all processors", None, "share", values));
+    }
+    for (i, name, disk) in disks(run, targets) {
+        if let Some(values) = of("devices", &format!("{disk}.busy")) {
+            found.push(trace("device busy", &name, i, "share", values));
+        }
+    }
+    for (i, name, disk) in disks(run, targets) {
+        if let Some(values) = of("devices", &format!("{disk}.queue")) {
+            found.push(trace("device queue", &name, i, "1", values));
+        }
+    }
+    if let Some(values) = highest(&series, &["temperature", "disk_temperature"], bin) {
+        found.push(trace("temperature", "hottest sensor", None, "°C", values));
+    }
+    if let Some(values) = of("frequency", "mean") {
+        found.push(trace("processor clock", "mean clock", None, "Hz", values));
+    }
+    found.retain(|trace| trace.values.iter().flatten().count() > 1);
+    found
+}
+
+type Series<'a> = BTreeMap<(&'a str, &'a str), Vec<(f64, f64)>>;
+
+/// Seconds and values by probe and key, in the order of time.
+fn series(readings: &[Reading]) -> Series<'_> {
+    let mut found: Series<'_> = BTreeMap::new();
+    for Reading { at_ns, probe, key, value, .. } in readings {
+        found.entry((probe, key)).or_default().push((*at_ns as f64 / 1e9, *value));
+    }
+    found.values_mut().for_each(|values| values.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    found
+}
+
+/// Means over bins of so many seconds. A value covers the time since the one before it; the first covers nothing.
+fn binned(values: &[(f64, f64)], bin: f64) -> Vec<Option<f64>> {
+    let mut sums = vec![(0.0, 0.0); BINS];
+    for pair in values.windows(2) {
+        let ((from, _), (to, value)) = (pair[0], pair[1]);
+        let first = ((from / bin) as usize).min(BINS);
+        for (i, sum) in sums.iter_mut().enumerate().skip(first) {
+            let (begin, end) = (i as f64 * bin, (i + 1) as f64 * bin);
+            if begin >= to {
+                break;
+            }
+            let covered = to.min(end) - from.max(begin);
+            if covered > 0.0 {
+                sum.0 += value * covered;
+                sum.1 += covered;
+            }
+        }
+    }
+    sums.into_iter().map(|(sum, weight)| (weight > 0.0).then(|| sum / weight)).collect()
+}
+
+/// Share of all processors' time that was work.
+fn processors(series: &Series<'_>, cpus: u32, bin: f64) -> Option<Vec<Option<f64>>> {
+    let is_work =
+        |key: &str| key.split_once('.').is_some_and(|(_, part)| ["user", "system", "irq"].contains(&part));
+    let parts = series.iter().filter(|((probe, key), _)| *probe == "cpu" && is_work(key));
+    let parts: Vec<_> = parts.map(|(_, values)| binned(values, bin)).collect();
+    let sum = |i: usize| {
+        let known: Vec<f64> = parts.iter().filter_map(|part| part[i]).collect();
+        (!known.is_empty()).then(|| (known.iter().sum::<f64>() / f64::from(cpus.max(1))).min(1.0))
+    };
+    (!parts.is_empty()).then(|| (0..BINS).map(sum).collect())
+}
+
+/// At each moment the highest of all sensors.
+fn highest(series: &Series<'_>, probes: &[&str], bin: f64) -> Option<Vec<Option<f64>>> {
+    let all = series.iter().filter(|((probe, _), _)| probes.contains(probe));
+    let all: Vec<_> = all.map(|(_, values)| binned(values, bin)).collect();
+    let most = |i: usize| all.iter().filter_map(|values| values[i]).reduce(f64::max);
+    (!all.is_empty()).then(|| (0..BINS).map(most).collect())
+}
+
+/// Every disk beneath the targets: the target that it carries, if only one, a name and the disk's.
+fn disks(run: &Run, targets: &[String]) -> Vec<(Option<usize>, String, String)> {
+    let mut carried: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for target in &run.started.targets {
+        let Some(number) = targets.iter().position(|name| *name == target.name) else { continue };
+        for layer in target.stack.iter().filter(|l| l.kind == LayerKind::Disk) {
+            let of = carried.entry(&layer.name).or_default();
+            if !of.contains(&number) {
+                of.push(number);
+            }
+        }
+    }
+    let named = |(disk, of): (&str, Vec<usize>)| {
+        let only = (of.len() == 1).then(|| of[0]);
+        (only, disk.to_owned(), disk.to_owned())
+    };
+    carried.into_iter().map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_covers_the_time_since_the_one_before() {
+        let values = binned(&[(0.0, 9.0), (1.0, 2.0), (3.0, 4.0)], 1.0);
+        assert_eq!(values[..4], [Some(2.0), Some(4.0), Some(4.0), None]);
+        let mixed = binned(&[(0.0, 0.0), (0.5, 2.0), (1.0, 4.0)], 1.0);
+        assert_eq!(mixed[..2], [Some(3.0), None]);
+    }
+}

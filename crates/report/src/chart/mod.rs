@@ -1,0 +1,247 @@
+//! Pictures of a run. Each kind is a function in a file of its own and a line in [`CHARTS`]; the gallery, the page and the
+//! tests loop over that.
+//!
+//! # Invariants
+//! * A picture appears when its data is there, and shows nothing that was not measured.
+//! * A target has the same colour in every picture (Okabe and Ito, "Color Universal Design", 2008), and from the ninth
+//!   on a line of another kind.
+//! * Each picture is drawn twice, for a screen and for a telephone: text keeps its size on both.
+
+mod bars;
+mod cdf;
+mod frame;
+mod heat;
+mod machine;
+mod matrix;
+mod profile;
+mod repeats;
+mod scale;
+mod slices;
+pub(crate) mod svg;
+mod sweeps;
+mod timeline;
+
+use analyse::{Analysis, headline};
+use model::{Measurement, Metric, Operation, Run, Step};
+
+use crate::figures::{display_iops, display_ns, display_rate};
+use crate::run_document::{RunView, rows_of};
+use svg::Svg;
+
+/// Pixels of a picture for a screen.
+const WIDE: f64 = 940.0;
+/// Pixels of a picture for a telephone.
+const NARROW: f64 = 360.0;
+/// Panels in one picture: more would not fit on a printed page.
+const PANELS: usize = 6;
+
+/// One picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chart {
+    /// Its kind, as in [`CHARTS`].
+    pub kind: &'static str,
+    /// Its kind, with a number where there are several: its name on a page and in a file.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// What to see in it.
+    pub caption: String,
+    /// SVG, 940 pixels wide, coloured by the page's style.
+    pub wide: String,
+    /// SVG, 360 pixels wide.
+    pub narrow: String,
+}
+
+/// One kind of picture.
+#[derive(Clone, Copy, Debug)]
+pub struct ChartKind {
+    /// Its name.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub shows: &'static str,
+    draw: fn(&Pictured<'_>) -> Vec<Sketch>,
+}
+
+/// All kinds, in the order in which they stand on a page.
+pub static CHARTS: &[ChartKind] = &[
+    bars::KIND,
+    matrix::TARGETS,
+    profile::KIND,
+    repeats::KIND,
+    timeline::KIND,
+    cdf::KIND,
+    heat::KIND,
+    sweeps::DEPTH,
+    sweeps::BLOCK_SIZE,
+    sweeps::LOAD,
+    matrix::MIXED,
+];
+
+/// The look of pictures, for a page or for a picture on its own.
+pub(crate) const STYLE: &str = include_str!("chart.css");
+
+/// What is drawn.
+pub(crate) struct Pictured<'a> {
+    pub run: &'a Run,
+    pub analysis: &'a Analysis,
+    pub view: &'a RunView,
+}
+
+/// A picture that can be drawn at any width.
+pub(crate) struct Sketch {
+    title: String,
+    caption: String,
+    draw: Box<dyn Fn(&mut Svg)>,
+}
+
+impl Sketch {
+    pub fn new(
+        title: impl Into<String>,
+        caption: impl Into<String>,
+        draw: impl Fn(&mut Svg) + 'static,
+    ) -> Self {
+        Self { title: title.into(), caption: caption.into(), draw: Box::new(draw) }
+    }
+}
+
+/// All pictures that a run gives.
+pub fn charts(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<Chart> {
+    let pictured = Pictured { run, analysis, view };
+    let mut found = Vec::new();
+    for kind in CHARTS {
+        let sketches = (kind.draw)(&pictured);
+        let several = sketches.len() > 1;
+        for (i, sketch) in sketches.into_iter().enumerate() {
+            let name = if several { format!("{}-{}", kind.name, i + 1) } else { kind.name.to_owned() };
+            let draw = |width: f64, class: &str| {
+                let mut svg = Svg::new(width);
+                (sketch.draw)(&mut svg);
+                svg.finish(class, &sketch.title)
+            };
+            let (wide, narrow) = (draw(WIDE, "wide"), draw(NARROW, "narrow"));
+            let Sketch { title, caption, .. } = sketch;
+            found.push(Chart { kind: kind.name, name, title, caption, wide, narrow });
+        }
+    }
+    found
+}
+
+impl Chart {
+    /// The picture as a file of its own, light or dark as its reader has it, with its colours inside.
+    pub fn standalone(&self) -> String {
+        let at = self.wide.find(">\n").map_or(0, |at| at + 1);
+        let (head, body) = self.wide.split_at(at);
+        let backdrop = "<rect class=\"backdrop\" width=\"100%\" height=\"100%\"/>";
+        format!("{head}<style>{STYLE}</style>{backdrop}{}", without_points(body))
+    }
+}
+
+/// A picture without what only the page's script reads.
+fn without_points(body: &str) -> String {
+    let mut kept = String::with_capacity(body.len());
+    let mut rest = body;
+    while let Some((before, after)) = rest.split_once(" data-pts=\"") {
+        kept.push_str(before);
+        rest = after.split_once('"').map_or("", |(_, behind)| behind);
+    }
+    kept + rest
+}
+
+/// An operation of a step with the metric in which it is judged, and what each target came to.
+#[derive(Clone)]
+pub(crate) struct Headline {
+    pub step: Step,
+    pub operation: Operation,
+    pub metric: Metric,
+    /// What people read.
+    pub title: String,
+    /// Number of the target in the run, its name, and its measurement.
+    pub targets: Vec<(usize, String, Measurement)>,
+}
+
+impl Pictured<'_> {
+    /// Everything that is judged, in the order of the plan, of targets that have figures.
+    pub fn headlines(&self) -> Vec<Headline> {
+        let mut found = Vec::new();
+        for step in &self.run.started.plan.steps {
+            let operations = rows_of(step);
+            for operation in &operations {
+                let Some(metric) = headline(step, *operation) else { continue };
+                let targets = self.run.started.targets.iter().enumerate().filter_map(|(i, target)| {
+                    let m = self.measurement(&target.name, &step.id, *operation, metric)?;
+                    m.estimate.value.is_finite().then(|| (i, target.name.clone(), m.clone()))
+                });
+                let targets: Vec<_> = targets.collect();
+                let title = match operations.len() {
+                    1 => step.title.clone(),
+                    _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
+                };
+                if !targets.is_empty() {
+                    found.push(Headline {
+                        step: step.clone(),
+                        operation: *operation,
+                        metric,
+                        title,
+                        targets,
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    /// One measurement.
+    pub fn measurement(
+        &self,
+        target: &str,
+        step: &str,
+        operation: Operation,
+        metric: Metric,
+    ) -> Option<&Measurement> {
+        self.analysis
+            .measurements
+            .iter()
+            .find(|m| m.target == target && m.step == step && m.operation == operation && m.metric == metric)
+    }
+
+    /// The names of all targets, by number.
+    pub fn target_names(&self) -> Vec<String> {
+        self.run.started.targets.iter().map(|t| t.name.clone()).collect()
+    }
+
+    /// A figure of a metric with its unit.
+    pub fn shown(&self, metric: Metric, value: f64) -> String {
+        shown(self.view, metric, value)
+    }
+}
+
+/// A figure of a metric with its unit.
+pub(crate) fn shown(view: &RunView, metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Bandwidth => display_rate(value, view.units),
+        Metric::Iops => format!("{}/s", display_iops(value)),
+        _ => display_ns(value),
+    }
+}
+
+/// What a metric is called on an axis.
+pub(crate) fn metric_words(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Bandwidth => "bandwidth",
+        Metric::Iops => "operations per second",
+        Metric::LatP50 => "median latency",
+        Metric::LatP99 => "p99 latency, less is better",
+        _ => "latency",
+    }
+}
+
+/// The panels of pictures, no more in each than fit on a printed page.
+pub(crate) fn paged<T: Clone>(panels: &[T]) -> Vec<Vec<T>> {
+    let pages = panels.len().div_ceil(PANELS).max(1);
+    panels.chunks(panels.len().div_ceil(pages).max(1)).map(<[T]>::to_vec).collect()
+}
+
+/// A title with its part, where there are several.
+pub(crate) fn part(title: &str, number: usize, of: usize) -> String {
+    if of > 1 { format!("{title} ({} of {of})", number + 1) } else { title.to_owned() }
+}

@@ -1,0 +1,122 @@
+//! Every repeat as a dot with the spread within it, in the order of the run.
+
+use model::{Metric, Phase};
+
+use super::frame::{Area, Axis, axes, panels, title};
+use super::scale::{Scale, range};
+use super::slices::slices;
+use super::svg::{Mark, Svg, short};
+use super::{ChartKind, Pictured, Sketch, metric_words, paged, part, shown};
+use crate::run_document::RunView;
+
+pub(super) const KIND: ChartKind = ChartKind {
+    name: "repeats",
+    shows: "every repeat in the order of the run, with the spread within it",
+    draw,
+};
+
+const HEIGHT: f64 = 220.0;
+const CAPTION: &str = "Each dot is one repeat, from left to right as they ran; the line through it reaches from the slowest to the \
+    fastest tenth of its moments. The band is the 95 % interval of the target's figure. Dots that wander, \
+    jump or fall apart into two groups say that one figure does not tell all. The axis need not begin at zero.";
+
+/// One repeat.
+#[derive(Clone)]
+struct Dot {
+    target: usize,
+    name: String,
+    round: u32,
+    value: f64,
+    /// The slowest and the fastest tenth of its slices.
+    spread: Option<(f64, f64)>,
+}
+
+#[derive(Clone)]
+struct Panel {
+    title: String,
+    metric: Metric,
+    dots: Vec<Dot>,
+    /// Target and ends of its interval.
+    bands: Vec<(usize, f64, f64)>,
+}
+
+fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+    let all = panels_of(p);
+    let pages = if all.is_empty() { Vec::new() } else { paged(&all) };
+    let (of, names) = (pages.len(), p.target_names());
+    let sketch = |(i, page): (usize, Vec<Panel>)| {
+        let (names, view) = (names.clone(), p.view.clone());
+        Sketch::new(part("Every repeat", i, of), CAPTION, move |svg| {
+            panels(svg, &names, &vec![HEIGHT; page.len()], |svg, i, area| {
+                draw_panel(svg, &page[i], &view, area);
+            });
+        })
+    };
+    pages.into_iter().enumerate().map(sketch).collect()
+}
+
+fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
+    let mut found = Vec::new();
+    for headline in p.headlines() {
+        let mut dots = Vec::new();
+        for repeat in p.run.repeats.iter().filter(|r| r.started.step == headline.step.id && r.is_complete()) {
+            let of = headline.targets.iter().find(|(_, name, _)| *name == repeat.started.target);
+            let Some((target, name, m)) = of else { continue };
+            let round = repeat.started.round;
+            let Some((_, value)) = m.values.iter().find(|(r, _)| *r == round) else { continue };
+            let measured =
+                slices(repeat, headline.operation).into_iter().filter(|s| s.phase == Phase::Measure);
+            let mut values: Vec<f64> = measured.filter_map(|s| s.value(headline.metric)).collect();
+            values.sort_by(f64::total_cmp);
+            let tenth = values.len() / 10;
+            let spread = (values.len() > 1).then(|| (values[tenth], values[values.len() - 1 - tenth]));
+            dots.push(Dot { target: *target, name: name.clone(), round, value: *value, spread });
+        }
+        let band = |(target, _, m): &(usize, String, model::Measurement)| {
+            m.estimate.interval.map(|(low, high)| (*target, low, high))
+        };
+        let bands = headline.targets.iter().filter_map(band).collect();
+        // One dot alone is the bar that is shown already.
+        if dots.len() > headline.targets.len() {
+            found.push(Panel { title: headline.title, metric: headline.metric, dots, bands });
+        }
+    }
+    found
+}
+
+fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
+    title(svg, &area, &panel.title, metric_words(panel.metric));
+    let plot = area.inner(70.0, 40.0, 10.0, 40.0);
+    let values =
+        panel.dots.iter().flat_map(|d| [Some(d.value), d.spread.map(|s| s.0), d.spread.map(|s| s.1)]);
+    let (low, high) = range(values.flatten()).unwrap_or((0.0, 1.0));
+    let room = (high - low).max(high.abs() * 0.01) * 0.08;
+    let ends = ((low - room).max(0.0), high + room);
+    let places = (plot.bottom(), plot.y);
+    // Targets that are worlds apart are only both seen on a logarithmic axis.
+    let y = if low > 0.0 && high > 20.0 * low {
+        Scale::log((low * 0.9, high * 1.1), places)
+    } else {
+        Scale::linear(ends, places)
+    };
+    let x = Scale::linear((0.3, panel.dots.len() as f64 + 0.7), (plot.x, plot.right()));
+    let show = |value: f64| shown(view, panel.metric, value);
+    let number = |value: f64| format!("{value:.0}");
+    let whole = |ticks: Vec<f64>| ticks.into_iter().filter(|t| t.fract() == 0.0 && *t >= 1.0).collect();
+    let across =
+        Axis { scale: x, ticks: whole(x.ticks(6)), words: "repeat, in the order of the run", show: &number };
+    axes(svg, &plot, &across, &Axis { scale: y, ticks: y.ticks(4), words: "", show: &show });
+    for (target, low, high) in &panel.bands {
+        let (top, bottom) = (y.at(*high), y.at(*low));
+        svg.rect((plot.x, top), (plot.width, (bottom - top).max(1.5)), &Mark::of("band", *target));
+    }
+    for (i, dot) in panel.dots.iter().enumerate() {
+        let (x, at) = (x.at((i + 1) as f64), y.at(dot.value));
+        let mut tip = format!("{}, round {}: {}", short(&dot.name, 60), dot.round + 1, show(dot.value));
+        if let Some((low, high)) = dot.spread {
+            svg.line((x, y.at(low)), (x, y.at(high)), &Mark::of("spread", dot.target));
+            tip.push_str(&format!(", moments from {} to {}", show(low), show(high)));
+        }
+        svg.dot((x, at), 4.0, &Mark::of("dot", dot.target).tip(tip));
+    }
+}

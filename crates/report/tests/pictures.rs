@@ -1,0 +1,116 @@
+//! Pictures and pages of a real run that is kept as a fixture.
+
+use analyse::{Analysis, Estimator, analyse};
+use jiff::tz::TimeZone;
+use model::Run;
+use report::chart::{CHARTS, Chart, charts};
+use report::{Looked, RunView, Units, run_page, runs_page};
+
+fn fixture() -> Run {
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
+    record::read_log(std::path::Path::new(log)).unwrap().run
+}
+
+fn view() -> RunView {
+    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, all_findings: true }
+}
+
+fn pictures(run: &Run) -> Vec<Chart> {
+    charts(run, &analyse(run, "one", Estimator::Mean), &view())
+}
+
+#[test]
+fn names_of_pictures_are_those_of_their_kinds_and_none_is_there_twice() {
+    let mut names: Vec<String> = pictures(&fixture()).into_iter().map(|c| c.name).collect();
+    assert!(names.iter().all(|name| CHARTS.iter().any(|kind| name.starts_with(kind.name))), "{names:?}");
+    let all = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}
+
+#[test]
+fn the_bars_as_svg() {
+    let all = pictures(&fixture());
+    let bars = all.iter().find(|c| c.kind == "bars").unwrap();
+    insta::assert_snapshot!(bars.wide);
+}
+
+#[test]
+fn the_latencies_as_svg_for_a_telephone() {
+    let all = pictures(&fixture());
+    let latency = all.iter().find(|c| c.kind == "latency").unwrap();
+    insta::assert_snapshot!(latency.narrow);
+}
+
+#[test]
+fn a_picture_alone_has_its_colours_inside() {
+    for chart in pictures(&fixture()) {
+        let svg = chart.standalone();
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{}", chart.name);
+        assert!(svg.contains("<style>") && svg.contains("--c0:#0072b2"), "{}", chart.name);
+        for open in ["<text", "<svg", "<style"] {
+            let close = open.replace('<', "</");
+            assert_eq!(svg.matches(open).count(), svg.matches(&close).count(), "{open} in {}", chart.name);
+        }
+        assert!(!svg.contains("data-pts"), "{}", chart.name);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", chart.name);
+    }
+}
+
+#[test]
+fn a_run_without_figures_has_a_page_that_says_so() {
+    let mut run = fixture();
+    run.repeats.clear();
+    let analysis = analyse(&run, "one", Estimator::Mean);
+    assert_eq!(pictures(&run), []);
+    let page = run_page(Looked { run: &run, analysis: &analysis, view: &view() });
+    assert!(page.contains("No step gave a figure"), "{}", page.len());
+    assert!(!page.contains("<figure"));
+}
+
+#[test]
+fn a_run_that_was_killed_shows_what_there_is() {
+    let mut run = fixture();
+    run.finished = None;
+    run.repeats.last_mut().unwrap().finished = None;
+    assert!(pictures(&run).iter().any(|c| c.kind == "timeline"));
+}
+
+/// The parts of a page in the order in which they stand.
+fn headings(page: &str) -> Vec<String> {
+    let parts = page.split("<h2>").skip(1).filter_map(|rest| rest.split_once("</h2>"));
+    parts.map(|(heading, _)| heading.to_owned()).collect()
+}
+
+#[test]
+fn a_page_answers_first_and_ends_with_how_to_repeat_it() {
+    let run = fixture();
+    let analysis = analyse(&run, "one", Estimator::Mean);
+    let page = run_page(Looked { run: &run, analysis: &analysis, view: &view() });
+    assert_eq!(headings(&page), ["Comparison", "Findings", "Pictures", "Circumstances", "How to repeat it"]);
+    let answer = page.find("class=\"answer\"").unwrap();
+    assert!(answer < page.find("<h2>").unwrap());
+    assert!(page.contains("lodestone run /mnt/one /mnt/two --suite fixture.toml --rounds 4 --seed 7</pre>"));
+    assert!(page.contains("ext4") && page.contains("AMD EPYC") && page.contains("seed 7"));
+    // Every figure of the tables says where it comes from.
+    assert!(page.matches("data-from=\"").count() > 50);
+}
+
+#[test]
+fn several_runs_are_compared_first_and_then_shown() {
+    let first = fixture();
+    let mut second = fixture();
+    second.started.id = "fixture2".into();
+    let runs = [&first, &second];
+    let analyses: Vec<Analysis> = runs.iter().map(|run| analyse(run, "one", Estimator::Mean)).collect();
+    let view = view();
+    let looked: Vec<Looked<'_>> =
+        runs.iter().zip(&analyses).map(|(run, analysis)| Looked { run, analysis, view: &view }).collect();
+    let document = report::comparison_document(&runs, &[], &[], &[], &view);
+    let page = runs_page(&looked, &document);
+    let headings = headings(&page);
+    assert_eq!(headings[0], "Comparison");
+    assert!(headings[1].contains("fixture1") && headings[2].contains("fixture2"), "{headings:?}");
+    assert_eq!(page.matches("<h1>").count(), 1);
+}
