@@ -82,7 +82,7 @@ fn what_cannot_be_imported_is_told_with_its_line_and_the_rest_is_imported() {
         assert!(told.contains(part), "{part}: {told}");
     }
     let shown = bench.ok(&["show", "--all-findings"]);
-    assert!(shown.contains("syncs took 97 % of the time"), "{shown}");
+    assert!(shown.contains("97 % of the time went into 2176 syncs of 134 ms each"), "{shown}");
 }
 
 #[test]

@@ -27,3 +27,6 @@ pub const WRITE_CACHE: &str = "write cache";
 pub const OPTIONS: &str = "options";
 /// Capacity in bytes.
 pub const SIZE: &str = "size";
+
+/// Of an imported result: how many syncs took time that is in none of its latencies.
+pub const SYNCS_OUTSIDE_LATENCY: &str = "syncs in no latency";

@@ -1,7 +1,7 @@
 //! Suites from text to plan: what comes with the program resolves, what is wrong is told all at once.
 
 use model::*;
-use plan::*;
+use plan::{Place, *};
 use proptest::prelude::*;
 
 fn engine(kind: EngineKind) -> Capabilities {

@@ -14,7 +14,7 @@ use twox_hash::XxHash3_128;
 use super::run::{new_id, now_unix_ns};
 use super::store;
 use crate::cli::{Cli, ImportArgs};
-use crate::failure::{FAILED, Failure};
+use crate::failure::Failure;
 use crate::output;
 use files::Input;
 
@@ -41,8 +41,10 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     let assembled = assemble(std::mem::take(&mut harvest.gathered));
     if assembled.events.is_empty() {
         output::print(&text)?;
-        output::say(&format!("lodestone: nothing to import in {} file(s)", inputs.len()));
-        return Ok(ExitCode::from(if harvest.only_known() { 0 } else { FAILED }));
+        if harvest.only_known() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        return Err(Failure::failed(format!("nothing could be imported from {} file(s)", inputs.len())));
     }
     text.push_str(&shape(&assembled));
     if !args.dry_run {
