@@ -234,6 +234,14 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l telemetry
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l label -d 'Something true of all of them, such as host=node1' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l path-labels -d 'What the directories below PATH stand for, from the top down, such as device/machine; `-` for nothing [default: device, level2, level3, …]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l summary -d 'With --layout: how repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
+median\t'Their median, with a bootstrap interval'
+trimmed\t'Their mean without the best and the worst'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l layout -d 'How the figures are laid out' -r -f -a "steps\t'A table for each step, with findings'
+matrix\t'One table over labels'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l rows -d 'With --layout matrix: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, and those of imported files)' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l columns -d 'With --layout matrix: labels that make the columns' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l cell -d 'With --layout matrix: headline, or operations between slashes, each with a metric behind a colon if it is not bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'

@@ -428,8 +428,16 @@ pub struct ImportArgs {
     pub again: bool,
 
     /// Show what would be imported, and keep nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "layout")]
     pub dry_run: bool,
+
+    /// With --layout: how repeats are put into one figure
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    pub summary: SummaryRule,
+
+    /// How the figures are laid out, if they are to be shown at once.
+    #[command(flatten)]
+    pub layout: LayoutArgs,
 }
 
 const IMPORT_HELP: &str = "\
@@ -439,6 +447,7 @@ the start of a file's name that is a block size (4M) or names a filesystem (ext4
 Examples:
   lodestone import sysbench.txt
   lodestone import results/ --path-labels device/machine
+  lodestone import results/ --layout matrix --rows device,bs --columns filesystem --cell write/read
   dd if=/dev/zero of=f bs=1M count=1024 conv=fsync 2>&1 | tee dd.txt; lodestone import dd.txt --label device=ssd
 
 Exit codes: 0 everything was imported, 1 something was not, 2 wrong usage, 3 nothing could be.";

@@ -29,7 +29,8 @@ fn tree(bench: &Bench) -> String {
 fn a_tree_becomes_a_run_that_is_listed_shown_compared_and_exported() {
     let bench = Bench::new();
     let tree = tree(&bench);
-    let told = bench.ok(&["import", &tree]);
+    let told = bench.ok(&["import", &tree, "--layout", "matrix", "--summary", "trimmed"]);
+    assert!(told.contains("PiBenchmarks: score") && told.contains("without the best and the worst"), "{told}");
     assert!(told.contains("2 target(s) (SDCard, USB3.0), 12 step(s), up to 3 repeat(s) of each"), "{told}");
     assert!(bench.ok(&["list"]).contains("imported"));
     let shown = bench.ok(&["show", "--summary", "trimmed"]);
@@ -82,7 +83,7 @@ fn what_cannot_be_imported_is_told_with_its_line_and_the_rest_is_imported() {
         assert!(told.contains(part), "{part}: {told}");
     }
     let shown = bench.ok(&["show", "--all-findings"]);
-    assert!(shown.contains("syncs took 97 % of the time"), "{shown}");
+    assert!(shown.contains("97 % of the time went into 2176 syncs of 134 ms each"), "{shown}");
 }
 
 #[test]

@@ -211,3 +211,6 @@ pub const DIRTY_LIMIT: &str = "dirty limit";
 pub const DIRTY_BACKGROUND: &str = "dirty background limit";
 /// Mitigations of processor flaws are off.
 pub const MITIGATIONS: &str = "mitigations";
+
+/// Of an imported result: how many syncs took time that is in none of its latencies.
+pub const SYNCS_OUTSIDE_LATENCY: &str = "syncs in no latency";

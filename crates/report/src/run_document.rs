@@ -429,6 +429,14 @@ pub(crate) fn summary_sentence(summary: &Summary) -> String {
     )
 }
 
+/// A target's name with what is beneath it, if that is known.
+fn target_words(target: &Target) -> String {
+    match target.stack_line() {
+        stack if stack.is_empty() => target.name.clone(),
+        stack => format!("{} ({stack})", target.name),
+    }
+}
+
 /// The document of several runs compared. `series` are named `run:target`, as are the comparisons.
 pub fn comparison_document(
     runs: &[&Run],
@@ -444,13 +452,9 @@ pub fn comparison_document(
                 let what = format!(
                     "{} on {}, suite {}, {}",
                     when(s.started_unix_ns, &view.time_zone),
-                    s.host.name,
+                    if s.host.name.is_empty() { "a machine that is not named" } else { &s.host.name },
                     s.plan.suite,
-                    s.targets
-                        .iter()
-                        .map(|t| format!("{} ({})", t.name, t.stack_line()))
-                        .collect::<Vec<_>>()
-                        .join(", ")
+                    s.targets.iter().map(target_words).collect::<Vec<_>>().join(", ")
                 );
                 (s.id.clone(), what)
             })

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Figure, Finding, Imported, Severity};
+use model::{Figure, Finding, Imported, Metric, Operation, Severity, fact};
 
 use super::seen::{Ended, Pair};
 use super::words::{amount, percent};
@@ -114,6 +114,34 @@ fn shown(figure: &Figure, value: f64) -> String {
     }
 }
 
+/// True if the program's latencies leave out the time of its syncs.
+pub(super) fn hides_syncs(ended: &Ended<'_>) -> bool {
+    imported(ended).is_some_and(|imported| imported.facts.contains_key(fact::SYNCS_OUTSIDE_LATENCY))
+}
+
+/// Syncs that took a good part of the time and are in no latency of the program.
+pub(super) fn hidden_syncs(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    /// Less than this share of the time needs no word.
+    const SHARE: f64 = 0.1;
+    let finding = |pair: &Pair<'_>| {
+        let hiding = pair.repeats.iter().find(|r| hides_syncs(r))?;
+        let count = imported(hiding)?.facts.get(fact::SYNCS_OUTSIDE_LATENCY)?;
+        let share = seen.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
+        let mean = seen.value(pair, Operation::Sync, Metric::LatMean)?;
+        let message = format!(
+            "{} of the time went into {count} syncs of {} each on average, which are in none of the latencies: those say only how fast the page cache takes and gives",
+            percent(share.min(1.0)),
+            super::words::time(mean)
+        );
+        let figures = vec![
+            evidence("share of the time in syncs", share, "1"),
+            evidence("mean of a sync, at most", mean, "ns"),
+        ];
+        Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(share.min(1.0)))
+    };
+    seen.completed().filter_map(finding).collect()
+}
+
 /// Repeats of an imported step that were over soon.
 pub(super) fn imported_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
@@ -159,7 +187,7 @@ pub(super) fn never_synced(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let syncs = w.sync.every > 0
             || w.sync.at_end
             || w.open_sync != model::OpenSync::None
-            || first.figures.iter().any(|f| f.operation == model::Operation::Sync)
+            || first.figures.iter().any(|f| f.operation == Operation::Sync)
             || first.facts.keys().any(|key| key.starts_with("fsync"));
         if unsaid || syncs || w.direct || !w.writes_data() || w.is_metadata() {
             return None;

@@ -330,6 +330,13 @@ pub static RULES: &[Rule] = &[
         apply: imported::printed_contradicts_raw,
     },
     Rule {
+        name: "hidden-syncs",
+        speaks_when: "syncs took at least a tenth of the time of an imported result whose latencies leave them out, as those of sysbench 0.4 and 0.5 do",
+        advice: "judge by the rates, not by the latencies; sync less often, or fewer files, where the program can",
+        is_told_apart: false,
+        apply: imported::hidden_syncs,
+    },
+    Rule {
         name: "worker-died",
         speaks_when: "sysbench printed FATAL or ALERT and went on, or its threads did very different amounts of work",
         advice: "do not use it: 0.4.12 loses threads with more than one of them; use a later version",

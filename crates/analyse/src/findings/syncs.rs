@@ -2,6 +2,7 @@
 
 use model::{Finding, LayerKind, Metric, Operation, Severity, fact};
 
+use super::imported::hides_syncs;
 use super::seen::Pair;
 use super::words::{percent, time};
 use super::{Rule, Seen, evidence, total};
@@ -11,6 +12,10 @@ pub(super) fn sync_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     const SHARE: f64 = 0.1;
     let finding = |pair: &Pair<'_>| {
         let share = seen.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
+        // Another rule tells of those that a program hides.
+        if pair.repeats.iter().any(|r| hides_syncs(r)) {
+            return None;
+        }
         let durable = |metric| seen.value(pair, Operation::DurableWrite, metric);
         let mut message = format!("syncs took {} of the time", percent(share.min(1.0)));
         let mut figures = vec![evidence("share of the time in syncs", share, "1")];

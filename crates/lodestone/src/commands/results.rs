@@ -100,13 +100,13 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The matrix that was asked for, if one was.
-fn layout(args: &LayoutArgs) -> Option<Layout> {
+pub(super) fn layout(args: &LayoutArgs) -> Option<Layout> {
     let LayoutArgs { layout, rows, columns, cell } = args;
     let (rows, columns, cell) = (rows.clone(), columns.clone(), cell.clone());
     (*layout == LayoutWord::Matrix).then_some(Layout { rows, columns, cell })
 }
 
-fn matrix(cli: &Cli, run: &Run, analysis: &Analysis, layout: &Layout) -> Result<Table, Failure> {
+pub(super) fn matrix(cli: &Cli, run: &Run, analysis: &Analysis, layout: &Layout) -> Result<Table, Failure> {
     let units = view(cli, "").units;
     report::matrix_table(run, &analysis.measurements, layout, units).map_err(Failure::usage)
 }

@@ -3,7 +3,7 @@
 //! Up to 0.5 an event is a read or a write and syncs are not timed; from 1.0 each periodic sync is an event too, so
 //! that latencies of the two are never the same thing.
 
-use model::{FileSet, Metric, Operation, Pattern, SyncRule};
+use model::{FileSet, Metric, Operation, Pattern, SyncRule, fact};
 
 use super::report::{EACH_WRITE, Parsed, ProblemKind, Report, ZEROS, random, transfers};
 use super::text::{Line, Num, Text, after, binary, binary_size, block, block_words, bytes, count, number};
@@ -544,14 +544,15 @@ fn old_figures(
 }
 
 /// What is in no event: syncs, and nothing else of size.
-fn syncs(header: &Header, others: u64, seconds: Num, event_s: Num, report: &mut Report) {
+fn syncs(header: &Header, others_count: u64, seconds: Num, event_s: Num, report: &mut Report) {
     let threads = f64::from(header.threads.unwrap_or(1).max(1));
     let all = seconds.times(threads);
     let gap = all.minus(event_s);
-    let others = Num::exact(others as f64);
+    let others = Num::exact(others_count as f64);
     let rate = others.over(seconds);
     report.figure((Operation::Sync, Metric::Iops), None, rate.map(|n| (n, "others / total time")));
     if gap.value > 0.0 {
+        report.fact(fact::SYNCS_OUTSIDE_LATENCY, others_count.to_string());
         let share = gap.over(all);
         report.figure(
             (Operation::Sync, Metric::SyncShare),

@@ -6,15 +6,17 @@ mod labels;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use analyse::analyse;
 use model::{Event, Host, LOG_FORMAT, Plan, Rounds, RunFinished, RunOutcome, RunStarted, Source};
 use record::Store;
 use record::import::{Assembled, Gathered, Problem, ProblemKind, assemble, import as read};
 use twox_hash::XxHash3_128;
 
+use super::results::{layout, matrix};
 use super::run::{new_id, now_unix_ns};
-use super::store;
+use super::{estimator, store};
 use crate::cli::{Cli, ImportArgs};
-use crate::failure::{FAILED, Failure};
+use crate::failure::Failure;
 use crate::output;
 use files::Input;
 
@@ -41,13 +43,22 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     let assembled = assemble(std::mem::take(&mut harvest.gathered));
     if assembled.events.is_empty() {
         output::print(&text)?;
-        output::say(&format!("lodestone: nothing to import in {} file(s)", inputs.len()));
-        return Ok(ExitCode::from(if harvest.only_known() { 0 } else { FAILED }));
+        if harvest.only_known() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        return Err(Failure::failed(format!("nothing could be imported from {} file(s)", inputs.len())));
     }
     text.push_str(&shape(&assembled));
     if !args.dry_run {
         let id = keep(&store, &given, harvest.sources.clone(), assembled)?;
         text.push_str(&format!("kept as run {id}; `lodestone show {id}` shows it\n"));
+        if let Some(layout) = layout(&args.layout) {
+            let run = store.find(&id).map_err(Failure::failed)?.run;
+            let analysis = analyse(&run, &run.started.baseline, estimator(args.summary));
+            let table = matrix(cli, &run, &analysis, &layout)?;
+            text.push('\n');
+            text.push_str(&report::table_text(&table, output::style(cli.color)));
+        }
     }
     output::print(&text)?;
     Ok(ExitCode::from(if harvest.left_out > 0 { LEFT_OUT } else { 0 }))
