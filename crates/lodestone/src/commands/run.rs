@@ -278,6 +278,16 @@ fn resolve_plan(
             )),
         },
     }
+    if let Some(text) = &args.scale {
+        wishes.scale = text.parse().ok().filter(|factor| (1e-4..=1e4).contains(factor));
+        if wishes.scale.is_none() {
+            found.push(flag(
+                "scale",
+                format!("`{text}` is not a factor"),
+                "a number from 0.0001 to 10000, such as 0.05",
+            ));
+        }
+    }
     if let Some(text) = &args.budget {
         match parse_duration_ns(text) {
             Ok(ns) => wishes.budget_ns = Some(ns),
