@@ -394,7 +394,7 @@ fn end(writer: &mut Writer<'_>, around: &Surroundings) {
     let runtime = writer.time("runtime", SECONDS);
     let loops = writer.number("loops").unwrap_or(1).clamp(1, 1_000_000);
     let time_based = writer.on("time_based");
-    writer.set("runtime", runtime.map_or("none".into(), |ns| duration(ns)), "runtime");
+    writer.set("runtime", runtime.map_or("none".into(), duration), "runtime");
     if let Some(ns) = writer.time("ramp_time", SECONDS) {
         writer.set("ramp", duration(ns), "ramp_time");
     }
