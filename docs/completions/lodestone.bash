@@ -31,9 +31,6 @@ _lodestone() {
             lodestone,help)
                 cmd="lodestone__subcmd__help"
                 ;;
-            lodestone,import)
-                cmd="lodestone__subcmd__import"
-                ;;
             lodestone,list)
                 cmd="lodestone__subcmd__list"
                 ;;
@@ -42,9 +39,6 @@ _lodestone() {
                 ;;
             lodestone,reindex)
                 cmd="lodestone__subcmd__reindex"
-                ;;
-            lodestone,report)
-                cmd="lodestone__subcmd__report"
                 ;;
             lodestone,run)
                 cmd="lodestone__subcmd__run"
@@ -61,9 +55,6 @@ _lodestone() {
             lodestone,suites)
                 cmd="lodestone__subcmd__suites"
                 ;;
-            lodestone,targets)
-                cmd="lodestone__subcmd__targets"
-                ;;
             lodestone__subcmd__help,clean)
                 cmd="lodestone__subcmd__help__subcmd__clean"
                 ;;
@@ -79,9 +70,6 @@ _lodestone() {
             lodestone__subcmd__help,help)
                 cmd="lodestone__subcmd__help__subcmd__help"
                 ;;
-            lodestone__subcmd__help,import)
-                cmd="lodestone__subcmd__help__subcmd__import"
-                ;;
             lodestone__subcmd__help,list)
                 cmd="lodestone__subcmd__help__subcmd__list"
                 ;;
@@ -90,9 +78,6 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,reindex)
                 cmd="lodestone__subcmd__help__subcmd__reindex"
-                ;;
-            lodestone__subcmd__help,report)
-                cmd="lodestone__subcmd__help__subcmd__report"
                 ;;
             lodestone__subcmd__help,run)
                 cmd="lodestone__subcmd__help__subcmd__run"
@@ -108,9 +93,6 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,suites)
                 cmd="lodestone__subcmd__help__subcmd__suites"
-                ;;
-            lodestone__subcmd__help,targets)
-                cmd="lodestone__subcmd__help__subcmd__targets"
                 ;;
             lodestone__subcmd__help__subcmd__suites,options)
                 cmd="lodestone__subcmd__help__subcmd__suites__subcmd__options"
@@ -143,7 +125,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-h -V --store --color --units --help --version run targets suites list show compare report export import clean selftest reindex completions man schema help"
+            opts="-h -V --store --color --units --help --version run suites list show compare export clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -255,22 +237,18 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --picture --telemetry --summary --baseline --layout --rows --columns --cell --output --store --color --units --help"
+            opts="-f -o -h --format --telemetry --summary --baseline --output --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
-                    return 0
-                    ;;
-                --picture)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md" -- "${cur}"))
                     return 0
                     ;;
                 --summary)
@@ -278,22 +256,6 @@ _lodestone() {
                     return 0
                     ;;
                 --baseline)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --layout)
-                    COMPREPLY=($(compgen -W "steps matrix" -- "${cur}"))
-                    return 0
-                    ;;
-                --rows)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --columns)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cell)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -325,7 +287,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run targets suites list show compare report export import clean selftest reindex completions man schema help"
+            opts="run suites list show compare export clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -408,20 +370,6 @@ _lodestone() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        lodestone__subcmd__help__subcmd__import)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         lodestone__subcmd__help__subcmd__list)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -451,20 +399,6 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help__subcmd__reindex)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        lodestone__subcmd__help__subcmd__report)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -576,74 +510,6 @@ _lodestone() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        lodestone__subcmd__help__subcmd__targets)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        lodestone__subcmd__import)
-            opts="-h --label --path-labels --again --dry-run --summary --layout --rows --columns --cell --store --color --units --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --label)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --path-labels)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --summary)
-                    COMPREPLY=($(compgen -W "mean median trimmed" -- "${cur}"))
-                    return 0
-                    ;;
-                --layout)
-                    COMPREPLY=($(compgen -W "steps matrix" -- "${cur}"))
-                    return 0
-                    ;;
-                --rows)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --columns)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cell)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         lodestone__subcmd__list)
             opts="-h --json --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -722,50 +588,8 @@ _lodestone() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        lodestone__subcmd__report)
-            opts="-o -h --output --summary --baseline --store --color --units --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --output)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -o)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --summary)
-                    COMPREPLY=($(compgen -W "mean median trimmed" -- "${cur}"))
-                    return 0
-                    ;;
-                --baseline)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --store)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
+            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --scale --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --quiet --rw --stride --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -800,6 +624,10 @@ _lodestone() {
                     return 0
                     ;;
                 --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scale)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1035,7 +863,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__schema)
-            opts="-h --store --color --units --help run comparison telemetry targets"
+            opts="-h --store --color --units --help run comparison telemetry"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1087,7 +915,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__show)
-            opts="-h --telemetry --all-findings --summary --baseline --layout --rows --columns --cell --store --color --units --help"
+            opts="-h --telemetry --all-findings --summary --baseline --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1098,22 +926,6 @@ _lodestone() {
                     return 0
                     ;;
                 --baseline)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --layout)
-                    COMPREPLY=($(compgen -W "steps matrix" -- "${cur}"))
-                    return 0
-                    ;;
-                --rows)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --columns)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --cell)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1247,32 +1059,6 @@ _lodestone() {
         lodestone__subcmd__suites__subcmd__show)
             opts="-h --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --store)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        lodestone__subcmd__targets)
-            opts="-h --all --json --store --color --units --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

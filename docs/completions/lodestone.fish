@@ -57,6 +57,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l summary -d '
 median\t'Their median, with a bootstrap interval'
 trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, layout of the test files included' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l scale -d 'Make the times of all steps longer or shorter by this factor, such as 0.05, for who has not got a day' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l baseline -d 'Target that the others are compared with [default: the first]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l overwrite -d 'Allow a file or block device to be overwritten: name it here once more, and with it, separated by commas, everything on it that would be destroyed' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l seed -d 'Seed of everything random, to repeat a run exactly' -r

@@ -580,6 +580,7 @@ mod tests {
                 .to_vec(),
             rounds: Rounds::Fixed(3),
             in_order: false,
+            until_steady: None,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         };

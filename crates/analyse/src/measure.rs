@@ -311,6 +311,7 @@ pub(crate) mod tests {
                 steps: vec![step],
                 rounds: Rounds::Fixed(3),
                 in_order: false,
+                until_steady: None,
                 margin_ppm: 30_000,
                 layout_limit_ns: 0,
             },

@@ -124,6 +124,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
 
+    /// Make the times of all steps longer or shorter by this factor, such as 0.05, for who has not got a day
+    #[arg(long, value_name = "FACTOR")]
+    pub scale: Option<String>,
+
     /// Target that the others are compared with [default: the first]
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,

@@ -99,3 +99,16 @@ fn a_dry_run_names_the_options_without_effect() {
     assert!(told.contains("of the job file without effect: group_reporting"), "{told}");
     assert!(told.contains("beside it: b"), "{told}");
 }
+
+/// On a shared machine a figure may not become steady in few rounds; that rounds end before the most there may be, and
+/// only when the last five are steady, holds all the same.
+#[test]
+fn the_rounds_of_snia_end_when_the_watched_step_is_steady() {
+    let bench = Bench::new();
+    let options = ["--suite", "snia-latency", "--scale", "0.002", "--size", "8MiB", "--bs", "4k"];
+    let run = bench.json(&options);
+    let value = |m: &&Value| m["step"] == "r0-4k" && m["metric"] == "iops" && m["operation"] == "write";
+    let watched = run["measurements"].as_array().unwrap().iter().find(value).unwrap();
+    let rounds = watched["values"].as_array().unwrap().len();
+    assert!((5..=25).contains(&rounds), "{rounds}");
+}

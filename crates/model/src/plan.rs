@@ -19,6 +19,9 @@ pub struct Plan {
     /// their order is drawn anew for each round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_order: bool,
+    /// The rounds end before their number is reached, as soon as this step's figure is steady on every target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_steady: Option<String>,
     /// Targets whose ratio lies from 1/(1 + margin) to 1 + margin are the same; in parts per million.
     #[serde(default = "usual_margin")]
     pub margin_ppm: u32,

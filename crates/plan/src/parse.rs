@@ -52,13 +52,16 @@ pub struct Suite {
     pub rounds: Option<u32>,
     /// The steps of a round keep their order.
     pub in_order: bool,
+    /// The step whose steady figure ends the rounds.
+    pub until_steady: Option<String>,
     /// What all steps set unless they say otherwise.
     pub defaults: Vec<Setting>,
     /// The steps.
     pub steps: Vec<StepSpec>,
 }
 
-const SUITE_KEYS: [&str; 6] = ["description", "budget", "rounds", "in_order", "defaults", "step"];
+const SUITE_KEYS: [&str; 7] =
+    ["description", "budget", "rounds", "in_order", "until_steady", "defaults", "step"];
 
 impl Suite {
     /// Reads a suite. What can be read is in the suite, whatever else is wrong is in the list.
@@ -75,6 +78,7 @@ impl Suite {
             budget_ns: None,
             rounds: None,
             in_order: false,
+            until_steady: None,
             defaults: Vec::new(),
             steps: Vec::new(),
         };
@@ -107,6 +111,12 @@ impl Suite {
             "in_order" => match value.get_ref().as_bool() {
                 Some(in_order) => self.in_order = in_order,
                 None => problems.push(Problem::error(place, "in_order must be true or false")),
+            },
+            "until_steady" => match value.get_ref().as_str() {
+                Some(step) => self.until_steady = Some(step.to_owned()),
+                None => {
+                    problems.push(Problem::error(place, "until_steady must be the id of a step, in quotes"))
+                }
             },
             "defaults" => match value.get_ref().as_table() {
                 Some(table) => self.defaults = settings(table, &[], problems),

@@ -35,6 +35,8 @@ pub struct Wishes {
     pub rounds_auto: bool,
     /// Nanoseconds for the whole run.
     pub budget_ns: Option<u64>,
+    /// Factor for the times of all steps that are not overridden; their ramps too.
+    pub scale: Option<f64>,
     /// Half the width of an interval that is precise enough, in parts per million of the figure.
     pub precision_ppm: Option<u32>,
     /// How far apart targets may be that count as the same, in parts per million.
@@ -124,6 +126,15 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
     if unique.iter().any(|p| p.level == Level::Error) {
         return Err(unique);
     }
+    if let Some(factor) = wishes.scale {
+        steps.iter_mut().for_each(|step| scale(step, factor));
+    }
+    if let Some(id) = &suite.until_steady
+        && !steps.iter().any(|step| step.id == *id)
+    {
+        let problem = Problem::error(Place::Nowhere, format!("until_steady: there is no step `{id}`"));
+        return Err(vec![problem]);
+    }
     if steps.is_empty() {
         return Err(vec![Problem::error(Place::Nowhere, "there is nothing to do: the suite has no step")]);
     }
@@ -147,6 +158,7 @@ fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan
         steps,
         rounds,
         in_order: suite.in_order,
+        until_steady: suite.until_steady.clone().filter(|_| !wishes.rounds_auto),
         margin_ppm: wishes.margin_ppm.unwrap_or(MARGIN_PPM),
         layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
     }
@@ -275,6 +287,17 @@ fn step(
     found.extend(check::beside_misfits(&step));
     found.into_iter().for_each(|what| Misfit::new(&id, spec, settings, what).join(misfits));
     Some(step)
+}
+
+/// The least that a measured time is scaled down to, in nanoseconds.
+const SHORTEST_SCALED_NS: u64 = 100_000_000;
+
+/// Makes the times of a step longer or shorter.
+fn scale(step: &mut Step, factor: f64) {
+    let scaled = |ns: u64| (ns as f64 * factor) as u64;
+    step.stop.time_ns = step.stop.time_ns.map(|ns| scaled(ns).max(SHORTEST_SCALED_NS.min(ns)));
+    step.ramp_ns = scaled(step.ramp_ns);
+    step.beside.iter_mut().for_each(|other| scale(other, factor));
 }
 
 /// The step's id as written; if it names no option, with those that are swept appended.

@@ -32,6 +32,10 @@ pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "yabs",
     "pi",
     "pi-2022",
+    "snia-iops",
+    "snia-latency",
+    "snia-throughput",
+    "snia-wsat",
 ];
 
 /// The suite of a run that describes its one workload by flags.

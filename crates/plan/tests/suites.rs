@@ -1,9 +1,9 @@
 //! Suites from text to plan: what comes with the program resolves, what is wrong is told all at once.
 
 use model::*;
+// Both crates have one.
 use plan::Place;
 use plan::*;
-// Both crates have one.
 use proptest::prelude::*;
 
 fn engine(kind: EngineKind) -> Capabilities {
@@ -340,4 +340,19 @@ proptest! {
         let (suite, _) = Suite::parse("fuzz", &toml);
         let _ = resolve(&suite, &Wishes::default(), &facts());
     }
+}
+
+#[test]
+fn a_scale_makes_times_shorter_and_the_watched_step_must_be_there() {
+    let suite = builtin("snia-latency").unwrap().toml;
+    let (suite, _) = Suite::parse("snia-latency", suite);
+    let scaled = Wishes { scale: Some(0.01), ..Wishes::default() };
+    let plan = resolve(&suite, &scaled, &facts()).unwrap().plan;
+    assert_eq!(plan.until_steady.as_deref(), Some("r0-4k"));
+    assert!(plan.steps.iter().all(|step| step.stop.time_ns == Some(600_000_000)));
+    let least = Wishes { scale: Some(0.0001), ..Wishes::default() };
+    let plan = resolve(&suite, &least, &facts()).unwrap().plan;
+    assert!(plan.steps.iter().all(|step| step.stop.time_ns == Some(100_000_000)));
+    let told = told("until_steady = \"x\"\n[[step]]\nid = \"y\"\n", &[]);
+    assert!(told.contains("there is no step `x`"), "{told}");
 }

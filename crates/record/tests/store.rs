@@ -33,6 +33,7 @@ fn started(id: &str, at: i64) -> RunStarted {
             steps: Vec::new(),
             rounds: Rounds::Fixed(1),
             in_order: false,
+            until_steady: None,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         },

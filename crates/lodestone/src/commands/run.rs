@@ -289,6 +289,13 @@ fn resolve_plan(
             )),
         },
     }
+    if let Some(text) = &args.scale {
+        wishes.scale = factor(text);
+        if wishes.scale.is_none() {
+            let allowed = "a number from 0.0001 to 10000, such as 0.05";
+            found.push(flag("scale", format!("`{text}` is not a factor"), allowed));
+        }
+    }
     if let Some(text) = &args.budget {
         match parse_duration_ns(text) {
             Ok(ns) => wishes.budget_ns = Some(ns),
@@ -327,6 +334,11 @@ fn resolve_plan(
             Err(Failure::usage(format!("this cannot be run:\n{told}")))
         }
     }
+}
+
+/// A factor for the times of all steps.
+fn factor(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|factor| (1e-4..=1e4).contains(factor))
 }
 
 /// Takes hold of every file and device, with permission to overwrite those that are named with

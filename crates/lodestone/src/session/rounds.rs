@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::{Aims, Series, headline, repeat_values, settled};
+use analyse::{Aims, Series, headline, repeat_values, settled, steady_state};
 use model::{Repeat, Rounds, Step};
 
 use super::Session;
@@ -83,13 +83,24 @@ impl Session<'_> {
     /// True if no further round of these repeats is to be made after `done` rounds.
     pub(super) fn is_enough(&self, done: u32, pairs: &[(usize, usize)]) -> bool {
         match self.plan.rounds {
-            Rounds::Fixed(rounds) => done >= rounds,
+            Rounds::Fixed(rounds) => done >= rounds || self.is_steady(),
             Rounds::Auto { .. } if done < FEWEST_ROUNDS => false,
             Rounds::Auto { budget_ns, .. } => {
                 done >= MOST_ROUNDS
                     || self.recorder.at_ns() + self.round_ns(pairs) > budget_ns + budget_ns / 20
             }
         }
+    }
+
+    /// True if the step that the plan watches is steady wherever it was measured.
+    fn is_steady(&self) -> bool {
+        let Some(step) = &self.plan.until_steady else { return false };
+        let mut watched = self.seen.series.iter().filter(|series| series.step == *step).peekable();
+        let steady = |series: &Series| {
+            let values: Vec<f64> = series.values.iter().map(|(_, value)| *value).collect();
+            steady_state(&values).steady_at_end
+        };
+        watched.peek().is_some() && watched.all(steady)
     }
 
     /// Nanoseconds that these repeats will take: as long as the last time, or as planned.

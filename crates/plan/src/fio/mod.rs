@@ -88,6 +88,7 @@ pub fn read(name: &str, text: &str, around: &Surroundings) -> FioJobs {
         budget_ns: None,
         rounds: Some(1),
         in_order: true,
+        until_steady: None,
         defaults: Vec::new(),
         steps: Vec::new(),
     };

@@ -81,6 +81,13 @@ impl Writer<'_> {
     }
 }
 
+/// A time as a suite writes it.
+fn duration(ns: u64) -> String {
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let unit = units.iter().find(|(_, length)| ns.is_multiple_of(*length));
+    unit.map_or_else(|| format!("{ns}ns"), |(name, length)| format!("{}{name}", ns / length))
+}
+
 /// The settings of one job of a group that runs at the same time.
 pub(super) fn settings(
     job: &Job,
@@ -122,7 +129,7 @@ fn names(writer: &mut Writer<'_>, of: &str, operation: &str) {
     if writer.on("time_based")
         && let Some(ns) = writer.time("runtime", SECONDS)
     {
-        writer.set("runtime", format!("{ns}ns"), "runtime");
+        writer.set("runtime", duration(ns), "runtime");
     } else {
         writer.set("runtime", "none", "ioengine");
         writer.set("ops", (count * loops * writer.job.numjobs).to_string(), "nrfiles");
@@ -387,9 +394,9 @@ fn end(writer: &mut Writer<'_>, around: &Surroundings) {
     let runtime = writer.time("runtime", SECONDS);
     let loops = writer.number("loops").unwrap_or(1).clamp(1, 1_000_000);
     let time_based = writer.on("time_based");
-    writer.set("runtime", runtime.map_or("none".into(), |ns| format!("{ns}ns")), "runtime");
+    writer.set("runtime", runtime.map_or("none".into(), duration), "runtime");
     if let Some(ns) = writer.time("ramp_time", SECONDS) {
-        writer.set("ramp", format!("{ns}ns"), "ramp_time");
+        writer.set("ramp", duration(ns), "ramp_time");
     }
     if let Some(count) = writer.number("number_ios").filter(|count| *count > 0) {
         writer.set("ops", (count * jobs).to_string(), "number_ios");
@@ -543,11 +550,11 @@ fn pace(writer: &mut Writer<'_>) {
     let (job, base) = (writer.job, writer.job.base);
     let jobs = job.numjobs as f64;
     if let Some(ns) = writer.time("startdelay", SECONDS) {
-        writer.set("start_delay", format!("{ns}ns"), "startdelay");
+        writer.set("start_delay", duration(ns), "startdelay");
     }
     if let Some(ns) = writer.time("thinktime", MICROSECONDS) {
         let blocks = writer.number("thinktime_blocks").unwrap_or(1).max(1);
-        writer.set("thinktime", format!("{ns}ns/{blocks}"), "thinktime");
+        writer.set("thinktime", format!("{}/{blocks}", duration(ns)), "thinktime");
     }
     let bs = job.value("bs").and_then(|text| base.by_direction(text).ok()).unwrap_or([4096; 3]);
     let per_second = match (
@@ -658,14 +665,22 @@ fn limits(writer: &mut Writer<'_>) {
         } else if window < 2_000_000_000 {
             writer.refuse("steadystate", "set steadystate_duration to 2 s or more");
         } else {
-            writer.set("steady", format!("{figure}:{percent}:{window}ns:{ramp}ns"), "steadystate");
+            writer.set(
+                "steady",
+                format!("{figure}:{percent}:{}:{}", duration(window), duration(ramp)),
+                "steadystate",
+            );
         }
     }
     let target = job.read("latency_target", writer.problems, |text| time(text, MICROSECONDS));
     if let Some(target) = target.filter(|ns| *ns > 0) {
         let window = writer.time("latency_window", MICROSECONDS).unwrap_or(5_000_000_000);
         let percent = job.value("latency_percentile").unwrap_or("100").to_owned();
-        writer.set("latency_target", format!("{target}ns:{percent}:{window}ns"), "latency_target");
+        writer.set(
+            "latency_target",
+            format!("{}:{percent}:{}", duration(target), duration(window)),
+            "latency_target",
+        );
         if job.line("runtime").is_none()
             && job.value("time_based").is_none_or(|text| boolean(text) != Ok(true))
         {
