@@ -6,7 +6,7 @@ pub mod made;
 use analyse::{Estimator, analyse};
 use jiff::tz::TimeZone;
 use model::Run;
-use report::chart::{CHARTS, Chart, charts};
+use report::chart::{CHARTS, Chart, charts, history};
 use report::{Looked, RunView, Units, gallery_page, run_page};
 
 /// How made runs are looked at.
@@ -31,10 +31,23 @@ pub fn page(run: &Run) -> String {
     run_page(Looked { run, analysis: &analysis, view: &view(run) })
 }
 
+/// The history of made runs over some days.
+pub fn days() -> Vec<Chart> {
+    let runs = made::days();
+    let analyses: Vec<_> =
+        runs.iter().map(|run| analyse(run, &run.started.baseline, Estimator::Mean)).collect();
+    let views: Vec<RunView> = runs.iter().map(view).collect();
+    let looked = runs.iter().zip(&analyses).zip(&views);
+    let looked: Vec<Looked<'_>> =
+        looked.map(|((run, analysis), view)| Looked { run, analysis, view }).collect();
+    history(&looked)
+}
+
 /// One picture of each kind, in the order of the page; of several of a kind the first.
 pub fn gallery_pictures() -> Vec<Chart> {
     let all: Vec<Chart> = made::runs().iter().flat_map(pictures).collect();
-    CHARTS.iter().filter_map(|kind| all.iter().find(|c| c.kind == kind.name).cloned()).collect()
+    let of_runs = CHARTS.iter().filter_map(|kind| all.iter().find(|c| c.kind == kind.name).cloned());
+    of_runs.chain(days().into_iter().take(1)).collect()
 }
 
 /// The page with one picture of each kind.
@@ -46,6 +59,10 @@ pub fn gallery() -> String {
             Some((format!("{}: {}", kind.name, kind.shows), vec![chart]))
         })
         .collect();
+    let history = days().into_iter().next().map(|chart| {
+        ("history: runs of one plan over the days and the hours of the day".to_owned(), vec![chart])
+    });
+    let parts: Vec<(String, Vec<Chart>)> = parts.into_iter().chain(history).collect();
     let words = "Every kind of picture. The storage is made up: three kinds of disk that follow simple laws.";
     gallery_page("Lodestone: gallery of pictures", words, &parts)
 }

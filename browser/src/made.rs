@@ -68,7 +68,35 @@ const LAWS: [Law; 3] = [
 
 /// All made runs: a quick one, queue depths, block sizes, mixed and offered loads.
 pub fn runs() -> Vec<Run> {
-    vec![quick(), depths(), block_sizes(), mixed()]
+    vec![quick(), depths(), block_sizes(), mixed(), saturated()]
+}
+
+/// Two steps four times a day for a week, slower each evening.
+pub fn days() -> Vec<Run> {
+    let steps = vec![
+        step("seq-read", "Sequential read, 1 MiB, depth 8", transfer(100, false, 1 << 20, 8)),
+        step("rand-read", "Random read, 4 KiB, depth 1", transfer(100, true, 4096, 1)),
+    ];
+    let run = |i: u64| {
+        let mut maker = Maker::new("days", steps.clone(), 3, 1);
+        maker.chance = Xoshiro256PlusPlus::seed_from_u64(i);
+        maker.pace = if i % 4 == 3 { 0.6 } else { 1.0 };
+        let mut run = maker.run();
+        run.started.id = format!("day{i}");
+        run.started.started_unix_ns += (i * 6 * 3600 * SECOND) as i64;
+        run
+    };
+    (0..28).map(run).collect()
+}
+
+/// A long write into caches that fill up.
+pub fn saturated() -> Run {
+    let mut long = step("long-write", "Sequential write, 1 MiB, depth 8", transfer(0, false, 1 << 20, 8));
+    long.interval_ns = SECOND;
+    let mut maker = Maker::new("saturate", vec![long], 1, 120);
+    maker.slice_ns = SECOND;
+    maker.cache_slices = 40;
+    maker.run()
 }
 
 /// The usual steps on three targets.
@@ -118,6 +146,24 @@ pub fn hostile() -> Run {
     run.started.host.name = "<host>\"".into();
     run.started.command = vec!["lodestone".into(), "run".into(), names[1].clone(), "it's".into()];
     run.started.plan.steps[0].title = "<svg onload=alert(3)>".into();
+    run
+}
+
+/// Ten targets: more than there are colours.
+pub fn many() -> Run {
+    let mut run = quick();
+    let (targets, repeats) = (run.started.targets.clone(), run.repeats.clone());
+    for copy in 2..=4 {
+        for target in targets.iter().take(if copy == 4 { 1 } else { 3 }) {
+            let name = format!("{}-{copy}", target.name);
+            run.started.targets.push(Target { name: name.clone(), ..target.clone() });
+            for repeat in repeats.iter().filter(|r| r.started.target == target.name) {
+                let mut repeat = repeat.clone();
+                repeat.started.target.clone_from(&name);
+                run.repeats.push(repeat);
+            }
+        }
+    }
     run
 }
 
@@ -198,6 +244,10 @@ struct Maker {
     rounds: u32,
     slices: u64,
     slice_ns: u64,
+    /// What the storage does of what it could.
+    pace: f64,
+    /// Slices until a write cache is full; 0 if there is none.
+    cache_slices: u64,
     chance: Xoshiro256PlusPlus,
     now: u64,
     /// Degrees of the processor: it warms up while something runs.
@@ -207,7 +257,18 @@ struct Maker {
 impl Maker {
     fn new(suite: &'static str, steps: Vec<Step>, rounds: u32, slices: u64) -> Self {
         let chance = Xoshiro256PlusPlus::seed_from_u64(7);
-        Self { steps, suite, rounds, slices, slice_ns: SLICE, chance, now: 0, heat: 41.0 }
+        Self {
+            steps,
+            suite,
+            rounds,
+            slices,
+            slice_ns: SLICE,
+            pace: 1.0,
+            cache_slices: 0,
+            chance,
+            now: 0,
+            heat: 41.0,
+        }
     }
 
     fn run(mut self) -> Run {
@@ -286,12 +347,14 @@ impl Maker {
         let number = run.repeats.len() as u32;
         self.now += 50_000_000;
         let at_ns = self.now;
-        let luck = 1.0 + 0.02 * self.bell();
+        let luck = self.pace * (1.0 + 0.02 * self.bell());
         let mut intervals = vec![self.interval(step, law, number, 0, RAMP, luck * 0.8, Phase::Ramp)];
         for i in 0..self.slices {
             // The card's controller clears up for a while in each third round.
             let stall =
                 if law.disk == "mmcblk0" && round % 3 == 2 && i == self.slices / 2 { 0.25 } else { 1.0 };
+            let full = self.cache_slices > 0 && i >= self.cache_slices && law.disk != "mmcblk0";
+            let stall = if full { 0.3 * (1.0 + 0.03 * self.bell()) } else { stall };
             let start = RAMP + i * self.slice_ns;
             intervals.push(self.interval(
                 step,

@@ -68,7 +68,7 @@ fn look(page: &str, width: u32, light: Light) -> Option<Value> {
     std::fs::write(&file, harness).unwrap();
     let scheme = if light == Light::Night { "0" } else { "1" };
     let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
-    let arguments = ["--window-size=1400,1000", "--virtual-time-budget=60000", "--dump-dom", &scheme];
+    let arguments = ["--window-size=1400,1000", "--virtual-time-budget=600000", "--dump-dom", &scheme];
     let (dom, told) = run(&browser, directory.path(), &arguments, &file);
     let said: Vec<&str> = told.lines().filter(|line| line.contains("CONSOLE")).collect();
     assert!(said.is_empty(), "the console says: {}", said.join("\n"));
@@ -114,7 +114,7 @@ fn the_gallery_shows_every_kind_of_picture_on_screens_and_telephones_by_day_and_
     {
         let Some(found) = look(&page, width, light) else { return };
         is_whole(&found, width, light);
-        assert_eq!(found["figures"].as_array().unwrap().len(), CHARTS.len());
+        assert_eq!(found["figures"].as_array().unwrap().len(), CHARTS.len() + 1, "and the history");
     }
 }
 
@@ -130,6 +130,18 @@ fn a_report_has_its_data_inside_and_its_targets_can_be_hidden() {
         assert_eq!(downloads[0]["head"], "lodestone.run.v1");
         assert_eq!(downloads[1]["head"], "run,host,target,step,operation,metric,unit,round,value");
         assert!(downloads[1]["lines"].as_u64().unwrap() > 500, "{downloads:?}");
+    }
+}
+
+#[test]
+fn more_targets_than_colours_are_told_apart_and_all_colours_stand_out() {
+    let run = browser::made::many();
+    let page = browser::page(&run);
+    assert!(page.contains("c1 d1\" data-t=\"9\""), "the tenth has the second colour and another line");
+    for (width, light) in [(SCREEN, Light::Day), (TELEPHONE, Light::Night)] {
+        let Some(found) = look(&page, width, light) else { return };
+        is_whole(&found, width, light);
+        assert_eq!(found["toggles"], 10);
     }
 }
 

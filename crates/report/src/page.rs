@@ -5,7 +5,7 @@ use model::{Candidate, Inventory, Run, Severity, Target};
 
 use crate::answer::{answers, command};
 use crate::chart::svg::{escaped, short};
-use crate::chart::{Chart, STYLE, charts};
+use crate::chart::{Chart, STYLE, charts, history};
 use crate::document::{Align, Cell, Document, Section, Table, Tone};
 use crate::json::run_export;
 use crate::remarks::remarks;
@@ -66,6 +66,11 @@ pub fn runs_page(runs: &[Looked<'_>], comparison: &Document) -> String {
     let mut body = header(&comparison.title, &answer);
     body.push_str("<main>\n<section>\n<h2>Comparison</h2>\n");
     push_sections(&mut body, &rest, 3);
+    let over_time = history(runs);
+    if !over_time.is_empty() {
+        push_heading(&mut body, 3, "Pictures");
+        push_charts(&mut body, &over_time, 4);
+    }
     body.push_str("</section>\n");
     for looked in runs {
         body.push_str(&format!("<section>\n<h2>{}</h2>\n", escaped(&run_title(*looked))));

@@ -3,7 +3,7 @@
 
 use model::{Better, Metric, Mix, Step, Workload, units::ExactSize};
 
-use super::frame::{Area, COLUMN, panels, title};
+use super::frame::{Area, COLUMN, LARGEST, panels, title};
 use super::svg::{Anchor, Mark, Svg, short};
 use super::{ChartKind, Pictured, Sketch, paged, part, shown};
 use crate::figures::display_ratio;
@@ -103,28 +103,63 @@ fn share_of_best(metric: Metric, values: impl Iterator<Item = f64>) -> impl Fn(f
     }
 }
 
+/// Columns side by side on a telephone.
+const NARROW_COLUMNS: usize = 4;
+
+/// The grid in parts that are as wide as the picture.
+fn parts(grid: &Grid, wide: bool) -> Vec<Grid> {
+    let most = if wide { COLUMNS.max(grid.columns.len()) } else { NARROW_COLUMNS };
+    let count = grid.columns.len().div_ceil(most).max(1);
+    let each = grid.columns.len().div_ceil(count).max(1);
+    let part = |from: usize| {
+        let to = (from + each).min(grid.columns.len());
+        let rows = grid.rows.iter().map(|(name, cells)| (name.clone(), cells[from..to].to_vec()));
+        Grid { columns: grid.columns[from..to].to_vec(), rows: rows.collect(), ..grid.clone() }
+    };
+    (0..count).map(|i| part(i * each)).collect()
+}
+
+/// On a telephone the names of long rows stand above their cells.
+fn is_beside(grid: &Grid, wide: bool) -> bool {
+    wide || grid.rows.iter().all(|(name, _)| name.chars().count() < 8)
+}
+
 fn height(grid: &Grid, wide: bool) -> f64 {
-    let row = if wide { CELL } else { CELL + 20.0 };
+    let row = if is_beside(grid, wide) { CELL } else { CELL + 20.0 };
     let top = if grid.title.is_empty() { 26.0 } else { 60.0 };
-    top + grid.rows.len() as f64 * row + 6.0
+    let part = top + grid.rows.len() as f64 * row + 6.0;
+    part * parts(grid, wide).len() as f64
 }
 
 fn draw_grid(svg: &mut Svg, grid: &Grid, area: Area) {
+    let parts = parts(grid, svg.is_wide());
+    let height = area.height / parts.len() as f64;
+    for (i, part) in parts.iter().enumerate() {
+        draw_part(svg, part, Area { y: area.y + i as f64 * height, height, ..area });
+    }
+}
+
+fn draw_part(svg: &mut Svg, grid: &Grid, area: Area) {
     let wide = svg.is_wide();
     let mut top = area.y;
     if !grid.title.is_empty() {
         title(svg, &area, &grid.title, grid.words);
         top += 34.0;
     }
-    // On a telephone the names of long rows stand above their cells.
     let longest = grid.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let beside = wide || longest < 8;
+    let beside = is_beside(grid, wide);
     let left = if beside { (longest as f64 * (COLUMN + 1.0) + 14.0).min(area.width * 0.34) } else { 0.0 };
     let width = ((area.width - left) / grid.columns.len().max(1) as f64).min(150.0);
     let fits = (width / COLUMN) as usize;
     for (i, name) in grid.columns.iter().enumerate() {
         let middle = area.x + left + (i as f64 + 0.5) * width;
-        svg.text(middle, top + 14.0, Anchor::Middle, "label", &short(name, fits.saturating_sub(2).max(3)));
+        svg.text(
+            middle,
+            top + 14.0,
+            Anchor::Middle,
+            "label",
+            &short(name, ((width / LARGEST) as usize).saturating_sub(1).max(3)),
+        );
     }
     let mut y = top + 22.0;
     for (name, cells) in &grid.rows {
@@ -164,7 +199,7 @@ fn mixed(p: &Pictured<'_>) -> Vec<Sketch> {
     let of = pages.len();
     let sketch = |(i, page): (usize, Vec<Grid>)| {
         Sketch::new(part("Reads and writes mixed", i, of), MIXED_CAPTION, move |svg| {
-            let heights: Vec<f64> = page.iter().map(|grid| height(grid, true)).collect();
+            let heights: Vec<f64> = page.iter().map(|grid| height(grid, svg.is_wide())).collect();
             panels(svg, &[], &heights, |svg, i, area| draw_grid(svg, &page[i], area));
         })
     };

@@ -11,15 +11,19 @@ mod bars;
 mod cdf;
 mod frame;
 mod heat;
+mod history;
 mod machine;
 mod matrix;
 mod profile;
 mod repeats;
+mod saturation;
 mod scale;
 mod slices;
 pub(crate) mod svg;
 mod sweeps;
 mod timeline;
+
+pub use history::history;
 
 use analyse::{Analysis, headline};
 use model::{Measurement, Metric, Operation, Run, Step};
@@ -71,6 +75,7 @@ pub static CHARTS: &[ChartKind] = &[
     timeline::KIND,
     cdf::KIND,
     heat::KIND,
+    saturation::KIND,
     sweeps::DEPTH,
     sweeps::BLOCK_SIZE,
     sweeps::LOAD,
@@ -107,23 +112,24 @@ impl Sketch {
 /// All pictures that a run gives.
 pub fn charts(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<Chart> {
     let pictured = Pictured { run, analysis, view };
-    let mut found = Vec::new();
-    for kind in CHARTS {
-        let sketches = (kind.draw)(&pictured);
-        let several = sketches.len() > 1;
-        for (i, sketch) in sketches.into_iter().enumerate() {
-            let name = if several { format!("{}-{}", kind.name, i + 1) } else { kind.name.to_owned() };
-            let draw = |width: f64, class: &str| {
-                let mut svg = Svg::new(width);
-                (sketch.draw)(&mut svg);
-                svg.finish(class, &sketch.title)
-            };
-            let (wide, narrow) = (draw(WIDE, "wide"), draw(NARROW, "narrow"));
-            let Sketch { title, caption, .. } = sketch;
-            found.push(Chart { kind: kind.name, name, title, caption, wide, narrow });
-        }
-    }
-    found
+    CHARTS.iter().flat_map(|kind| drawn(kind.name, (kind.draw)(&pictured))).collect()
+}
+
+/// Sketches of one kind, drawn for a screen and for a telephone.
+fn drawn(kind: &'static str, sketches: Vec<Sketch>) -> Vec<Chart> {
+    let several = sketches.len() > 1;
+    let chart = |(i, sketch): (usize, Sketch)| {
+        let name = if several { format!("{kind}-{}", i + 1) } else { kind.to_owned() };
+        let draw = |width: f64, class: &str| {
+            let mut svg = Svg::new(width);
+            (sketch.draw)(&mut svg);
+            svg.finish(class, &sketch.title)
+        };
+        let (wide, narrow) = (draw(WIDE, "wide"), draw(NARROW, "narrow"));
+        let Sketch { title, caption, .. } = sketch;
+        Chart { kind, name, title, caption, wide, narrow }
+    };
+    sketches.into_iter().enumerate().map(chart).collect()
 }
 
 impl Chart {
