@@ -301,6 +301,7 @@ impl Maker {
             steps: self.steps.clone(),
             rounds: Rounds::Fixed(self.rounds),
             in_order: false,
+            until_steady: None,
             margin_ppm: 30_000,
             layout_limit_ns: SECOND,
         };

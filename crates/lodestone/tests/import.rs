@@ -30,7 +30,10 @@ fn a_tree_becomes_a_run_that_is_listed_shown_compared_and_exported() {
     let bench = Bench::new();
     let tree = tree(&bench);
     let told = bench.ok(&["import", &tree, "--layout", "matrix", "--summary", "trimmed"]);
-    assert!(told.contains("PiBenchmarks: score") && told.contains("without the best and the worst"), "{told}");
+    assert!(
+        told.contains("PiBenchmarks: score") && told.contains("without the best and the worst"),
+        "{told}"
+    );
     assert!(told.contains("2 target(s) (SDCard, USB3.0), 12 step(s), up to 3 repeat(s) of each"), "{told}");
     assert!(bench.ok(&["list"]).contains("imported"));
     let shown = bench.ok(&["show", "--summary", "trimmed"]);

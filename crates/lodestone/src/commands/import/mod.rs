@@ -186,6 +186,7 @@ fn keep(
             steps,
             rounds: Rounds::Fixed(rounds),
             in_order: true,
+            until_steady: None,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         },
