@@ -119,6 +119,17 @@ fn the_gallery_shows_every_kind_of_picture_on_screens_and_telephones_by_day_and_
 }
 
 #[test]
+fn the_gallery_in_the_documentation_has_every_kind_of_picture() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let page = std::fs::read_to_string(docs.join("gallery.html")).unwrap();
+    for kind in CHARTS.iter().map(|kind| kind.name).chain(["history"]) {
+        let again = "cargo run -p lodestone-browser --example pages docs";
+        assert!(page.contains(&format!("data-kind=\"{kind}\"")), "no {kind}: {again}");
+        assert!(docs.join(format!("pictures/{kind}.svg")).is_file(), "no picture of {kind}: {again}");
+    }
+}
+
+#[test]
 fn a_report_has_its_data_inside_and_its_targets_can_be_hidden() {
     let run = browser::made::quick();
     let page = browser::page(&run);

@@ -28,11 +28,11 @@ const COLUMNS: usize = 8;
 const ROWS: usize = 18;
 /// Shares of the best from which on a cell is a shade darker.
 const SHADES: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 0.95];
-const TARGETS_CAPTION: &str = "One row for each step, one column for each target. The darkest cells of a row are within 5 % of its best; the lightest \
-    have less than a fifth of it. A column that is dark throughout is a target that is good at everything. \
+const TARGETS_CAPTION: &str = "One row for each step, one column for each target. The strongest colours of a row are within 5 % of its best; the faintest \
+    have less than a fifth of it. A column that is strong throughout is a target that is good at everything. \
     For latencies, which are better when smaller, the best is the smallest.";
-const MIXED_CAPTION: &str = "Each cell is a step: its row says what share of the operations are reads, its column how large they are. Dark is near the \
-    best of the panel. Storage whose writes are slow gets lighter from top to bottom.";
+const MIXED_CAPTION: &str = "Each cell is a step: its row says what share of the operations are reads, its column how large they are. A strong colour is near the \
+    best of the panel. Storage whose writes are slow fades from top to bottom.";
 
 /// One cell: what it says, and its share of the best.
 #[derive(Clone, Default)]

@@ -22,16 +22,21 @@ const HEIGHT: f64 = 240.0;
 const FEWEST: usize = 30;
 /// Points of a curve; the look for a steady state takes them as its rounds.
 const POINTS: usize = 60;
+/// Neighbours in the window of SNIA's rule.
+const WINDOW: usize = 5;
 const CAPTION: &str = "The first long write of each target, by how much had been written. A step down is a cache that is full: what lasts is the level \
-    behind it. The ring marks where the writing becomes steady by SNIA's rule (five neighbours within 20 % and without a \
+    behind it. The ring marks from where on the writing is steady to the end by SNIA's rule (five neighbours within 20 % and without a \
     slope of more than 10 %); a curve without a ring never does.";
 
-/// A target's curve: bytes written so far and bytes per second.
+/// Bytes written so far and bytes per second, in the order of time.
+type Points = Vec<(f64, f64)>;
+
+/// A target's curve.
 #[derive(Clone)]
 struct Curve {
     target: usize,
     name: String,
-    points: Vec<(f64, f64)>,
+    points: Points,
     /// The point that ends the first steady window.
     steady: Option<usize>,
 }
@@ -69,7 +74,7 @@ fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
 }
 
 /// Points of a write with the one at which it is steady; `None` if it was short.
-fn curve(slices: Vec<Slice>) -> Option<(Vec<(f64, f64)>, Option<usize>)> {
+fn curve(slices: Vec<Slice>) -> Option<(Points, Option<usize>)> {
     // What the ramp wrote fills a cache too.
     let (mut written, mut measured) = (0.0, Vec::new());
     for slice in slices {
@@ -88,10 +93,17 @@ fn curve(slices: Vec<Slice>) -> Option<(Vec<(f64, f64)>, Option<usize>)> {
         let (from, to) = (group[0].0, group[group.len() - 1].1);
         ((from + to) / 2.0, if seconds > 0.0 { (to - from) / seconds } else { 0.0 })
     };
-    let points: Vec<(f64, f64)> = measured.chunks(together).map(point).collect();
+    let points: Points = measured.chunks(together).map(point).collect();
     let rates: Vec<f64> = points.iter().map(|(_, rate)| *rate).collect();
-    let steady = steady_state(&rates);
-    Some((points, steady.reached_at.filter(|_| steady.steady_at_end)))
+    Some((points, steady_from(&rates)))
+}
+
+/// The end of the first window of those that are all steady until the end: what a cache gives at first may be steady too,
+/// but does not last.
+fn steady_from(rates: &[f64]) -> Option<usize> {
+    let is_steady = |start: &usize| steady_state(&rates[*start..start + WINDOW]).steady_at_end;
+    let starts = (0..=rates.len().checked_sub(WINDOW)?).rev();
+    starts.take_while(is_steady).last().map(|start| start + WINDOW - 1)
 }
 
 fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
@@ -157,7 +169,9 @@ mod tests {
             curve(written((0..42).map(|i| if i < 22 { 1000 - 40 * i } else { 100 }))).unwrap();
         assert_eq!(points.len(), 40);
         assert_eq!(points[0], (1960.0 + 460.0, 920.0), "what the ramp wrote counts as written");
-        assert!(steady.is_some_and(|at| (4..=24).contains(&at)), "{steady:?}");
+        assert!(steady.is_some_and(|at| (20..=24).contains(&at)), "{steady:?}");
+        let (_, step) = curve(written((0..42).map(|i| if i < 22 { 1000 } else { 100 }))).unwrap();
+        assert_eq!(step, Some(24), "what the cache gave was steady, but did not last");
         let (_, never) = curve(written((0..42).map(|i| if i % 2 == 0 { 100 } else { 900 }))).unwrap();
         assert_eq!(never, None);
     }

@@ -48,7 +48,7 @@ impl Scale {
         let step = step.unwrap_or(power * 10.0);
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
-        (first..=last.min(first.saturating_add(50))).map(|i| i as f64 * step).collect()
+        (first..=last.min(first.saturating_add(50))).map(|i| whole(i as f64 * step)).collect()
     }
 
     fn log_ticks(&self, wanted: usize) -> Vec<f64> {
@@ -66,6 +66,12 @@ impl Scale {
         let powers = decades(&[1.0], every);
         if powers.len() >= 2 { powers } else { decades(&[1.0, 3.0], 1) }
     }
+}
+
+/// A mark without the rounding error of binary fractions, which would be written out.
+fn whole(value: f64) -> f64 {
+    let rounded = (value * 1e9).round() / 1e9;
+    if rounded.is_finite() { rounded } else { value }
 }
 
 /// The least and the largest of some values that are numbers; `None` if there are none.
@@ -86,6 +92,7 @@ mod tests {
     #[test]
     fn marks_are_round_values_within_the_domain() {
         assert_eq!(Scale::linear((0.0, 10.0), (0.0, 1.0)).ticks(5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(Scale::linear((0.0, 0.9), (0.0, 1.0)).ticks(5), [0.0, 0.2, 0.4, 0.6, 0.8]);
         assert_eq!(Scale::log((1.0, 1e4), (0.0, 1.0)).ticks(5), [1.0, 10.0, 100.0, 1e3, 1e4]);
         assert_eq!(Scale::log((10.0, 60.0), (0.0, 1.0)).ticks(4), [10.0, 20.0, 50.0]);
         let half = Scale::log((1.0, 100.0), (0.0, 50.0));
