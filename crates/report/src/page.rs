@@ -98,7 +98,10 @@ pub fn gallery_page(title: &str, words: &str, parts: &[(String, Vec<Chart>)]) ->
 fn run_title(looked: Looked<'_>) -> String {
     let started = &looked.run.started;
     let at = when(started.started_unix_ns, &looked.view.time_zone);
-    format!("Run {} · suite {} · {} · {at}", started.id, started.plan.suite, started.host.name)
+    // Of an imported run nobody may know where it was.
+    let host = Some(&started.host.name).filter(|name| !name.is_empty());
+    let host = host.map_or_else(String::new, |name| format!(" · {name}"));
+    format!("Run {} · suite {}{host} · {at}", started.id, started.plan.suite)
 }
 
 fn whole(title: &str, body: &str) -> String {

@@ -234,14 +234,14 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
                 run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == t.name)
             };
             for (i, target) in run.started.targets.iter().filter(begun).enumerate() {
-                let [bandwidth, iops, spread, p50, p99, _, slowest, ..] =
-                    <[Cell; 10]>::try_from(maker.figures(&target.name, *operation, false))
-                        .unwrap_or_default();
+                let [score, bandwidth, iops, spread, _, p50, _, p99, _, slowest, _, _, _] =
+                    maker.figures(&target.name, *operation, false);
                 let figure = match headline(step, *operation) {
                     Some(Metric::Iops) if !iops.text.is_empty() => {
                         Cell { text: format!("{}/s", iops.text), ..iops }
                     }
                     Some(Metric::LatP99) if !p99.text.is_empty() => p99.clone(),
+                    Some(Metric::Score) => score,
                     _ => bandwidth,
                 };
                 let step = Cell::text(if i == 0 { title.as_str() } else { "" });
@@ -319,7 +319,7 @@ impl StepTable<'_> {
     }
 
     /// The cells under [`FIGURES`]; those about the repeat as a whole only where `first`.
-    fn figures(&self, target: &str, operation: Operation, first: bool) -> Vec<Cell> {
+    fn figures(&self, target: &str, operation: Operation, first: bool) -> [Cell; FIGURES.len()] {
         let units = self.view.units;
         let cell = |metric, show: &dyn Fn(f64) -> String| self.cell(target, operation, metric, show);
         let step_wide = |operation: Operation, metric, show: &dyn Fn(f64) -> String| {
@@ -343,7 +343,7 @@ impl StepTable<'_> {
         let spread = two_modes.unwrap_or(spread);
         let primary = self.step.operations().first().copied().unwrap_or(operation);
         let moved = if operation == Operation::DurableWrite { Operation::Write } else { operation };
-        vec![
+        [
             self.score(target, operation),
             bandwidth,
             iops,

@@ -93,6 +93,10 @@ fn a_page_answers_first_and_ends_with_how_to_repeat_it() {
     assert!(answer < page.find("<h2>").unwrap());
     assert!(page.contains("lodestone run /mnt/one /mnt/two --suite fixture.toml --rounds 4 --seed 7</pre>"));
     assert!(page.contains("ext4") && page.contains("AMD EPYC") && page.contains("seed 7"));
+    let overview = &page[page.find("<h2>Comparison").unwrap()..page.find("<details").unwrap()];
+    for heading in ["figure", "±", "p50", "p99", "max", "verdict"] {
+        assert!(overview.contains(&format!(">{heading}</th>")), "{heading} is missing");
+    }
     // Every figure of the tables says where it comes from.
     assert!(page.matches("data-from=\"").count() > 50);
 }
