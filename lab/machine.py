@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).parent
 
 # Seconds after which something counts as hung. The machine may share its processors with compilers, so this is
 # many times what anything takes.
-WATCHDOG = 100
+WATCHDOG = 600
 
 MODULES = {
     "virtio": "virtio_blk",
