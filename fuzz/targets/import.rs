@@ -25,12 +25,21 @@ fuzz_target!(|bytes: &[u8]| {
         }
     };
     // A report takes at least some bytes of its own, so that their number is bounded by the input.
-    assert!(parsed.reports.len() <= bytes.len() + 1, "{} reports of {} bytes", parsed.reports.len(), bytes.len());
+    assert!(
+        parsed.reports.len() <= bytes.len() + 1,
+        "{} reports of {} bytes",
+        parsed.reports.len(),
+        bytes.len()
+    );
     if CHOSEN.is_none() {
         for figure in parsed.reports.iter().flat_map(|r| &r.figures) {
             assert!(figure.value.is_finite());
             let _ = figure.contradiction();
         }
-        drop(assemble(vec![Gathered { file: String::new(), labels: Default::default(), reports: parsed.reports }]));
+        drop(assemble(vec![Gathered {
+            file: String::new(),
+            labels: Default::default(),
+            reports: parsed.reports,
+        }]));
     }
 });

@@ -20,12 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
     run.started.targets.iter().for_each(|target| drop(target.stack_line()));
     let baseline = run.started.baseline.clone();
     let analysis = analyse::analyse(&run, &baseline, analyse::Estimator::default());
-    let view = RunView {
-        units: Units::Decimal,
-        baseline,
-        time_zone: jiff::tz::TimeZone::UTC,
-        all_findings: true,
-    };
+    let view =
+        RunView { units: Units::Decimal, baseline, time_zone: jiff::tz::TimeZone::UTC, all_findings: true };
     let document = report::run_document(&run, &analysis, &view);
     drop(report::text(&document, TextStyle { width: 80, color: true }));
     drop(report::markdown(&document));
