@@ -125,7 +125,8 @@ DEATHS = [
     ),
     Death(
         "a filesystem remounted read-only",
-        *("/bad", NAMES, "until mount -o remount,ro /bad; do :; done 2>/dev/null", "Read-only", "f", EXT4, "umount /bad"),
+        *("/bad", NAMES, "until mount -o remount,ro /bad; do :; done 2>/dev/null", "Read-only", "c*f", EXT4),
+        heal="umount /bad",
     ),
     Death(
         "an iSCSI target lost",
@@ -189,7 +190,8 @@ def one_death(lab, machine, death):
     failure = next((r["failure"] for r in repeats["bad"] if r["failure"]), "")
     lab.check(f"{name}: what failed is said", re.search(death.says, failure), failure)
     work = re.search(r"\d+\.\d s into the repeat, after (\d+) good operations", failure)
-    lab.check(f"{name}: when, and after how much good work", work and int(work[1]) > 0, failure)
+    between_repeats = ends["bad"].startswith("c") and "could not be opened" in failure
+    lab.check(f"{name}: when, and after how much good work", between_repeats or work and int(work[1]) > 0, failure)
     record_is_complete(lab, machine, name, run)
     if death.heal:
         machine.run(death.heal)
