@@ -16,8 +16,9 @@ use crate::text::TextStyle;
 const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// What the overview's figures are.
-const FIGURE_WORDS: &str = "<p class=\"small\">The figure is bandwidth, of work on names operations per second, and p99 latency where the \
-    load is given. Ratios are to the baseline, with their 95 % interval.</p>\n";
+const FIGURE_WORDS: &str = "The figure is bandwidth, of work on names operations per second, and p99 latency where the load is given.";
+/// What its ratios are, where there are several targets.
+const RATIO_WORDS: &str = " Ratios are to the baseline, with their 95 % interval.";
 /// As many findings as a person reads at once.
 const SHOWN: usize = 6;
 /// As many pictures of a kind stand open.
@@ -132,7 +133,8 @@ fn run_section(looked: Looked<'_>, level: u8) -> String {
     push_heading(&mut out, level, if several { "Comparison" } else { "Figures" });
     if let Some(table) = overview_table(run, analysis, view) {
         push_table(&mut out, &table);
-        out.push_str(FIGURE_WORDS);
+        let ratios = if several { RATIO_WORDS } else { "" };
+        out.push_str(&format!("<p class=\"small\">{FIGURE_WORDS}{ratios}</p>\n"));
     }
     let tables = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
     out.push_str("<details>\n<summary>All figures of every step</summary>\n");

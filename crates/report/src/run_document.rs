@@ -246,7 +246,12 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
                 };
                 let step = Cell::text(if i == 0 { title.as_str() } else { "" });
                 let mut row = vec![step, Cell::text(target.name.as_str()), figure, spread];
-                row.extend(maker.comparison(&target.name, *operation));
+                // One alone is compared with nothing.
+                let alone = run.started.targets.len() == 1;
+                row.extend(match alone {
+                    true => <[Cell; 3]>::default(),
+                    false => maker.comparison(&target.name, *operation),
+                });
                 row.extend([p50, p99, slowest]);
                 rows.push(row);
             }
