@@ -133,6 +133,9 @@ fn series(readings: &[Reading]) -> Vec<Series<'_>> {
     all
 }
 
+/// What differs by no more than this share is not told anew (`host`'s book of readings).
+const SAME: f64 = 0.03;
+
 /// A part of a series: from, to, and the value in between.
 type Piece = (u64, u64, f64);
 
@@ -147,21 +150,32 @@ impl Series<'_> {
         (summary.covered_ns > 0).then(|| (summary.mean(), summary.covered_ns))
     }
 
-    /// The same of those readings only that cover nothing but these spans.
+    /// The same of those readings only that cover nothing but these spans, or of which the log has both ends because
+    /// the value stayed the same in between: that held inside the span too.
     pub fn mean_inside(&self, spans: &[(u64, u64)]) -> Option<(f64, u64)> {
         let mut summary = Summary::default();
         for span in spans {
-            let inside = self.pieces(*span).filter(|(from, to, _)| *from >= span.0 && *to <= span.1);
-            inside.for_each(|piece| summary.record(piece, *span, 1.0));
+            for (before, (to, value)) in self.pairs(*span) {
+                let is_inside = before.0 >= span.0 && to <= span.1;
+                let is_held = (before.1 - value).abs() <= SAME * before.1.abs().max(value.abs());
+                if is_inside || is_held {
+                    summary.record((before.0, to, value), *span, 1.0);
+                }
+            }
         }
         (summary.covered_ns > 0).then(|| (summary.mean(), summary.covered_ns))
     }
 
     /// The pieces that overlap a span, whole.
-    fn pieces(&self, (begin, end): (u64, u64)) -> impl Iterator<Item = Piece> {
+    fn pieces(&self, span: (u64, u64)) -> impl Iterator<Item = Piece> {
+        self.pairs(span).map(|(before, (to, value))| (before.0, to, value))
+    }
+
+    /// The readings that end these pieces, each with the one before it.
+    fn pairs(&self, (begin, end): (u64, u64)) -> impl Iterator<Item = ((u64, f64), (u64, f64))> {
         let first = self.values.partition_point(|(at_ns, _)| *at_ns <= begin).max(1);
-        let pairs = self.values[first - 1..].windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1));
-        pairs.take_while(move |(from, ..)| *from < end)
+        let pairs = self.values[first - 1..].windows(2).map(|pair| (pair[0], pair[1]));
+        pairs.take_while(move |(before, _)| before.0 < end)
     }
 
     /// The value that covers the moments just before `at_ns`.
@@ -345,6 +359,26 @@ mod tests {
         let f = figure(&found, "dirty");
         assert_eq!((f.min, f.max), (0.3, 0.3));
         assert!(f.mean > 0.3 && f.mean < 0.5, "{f:?}");
+    }
+
+    /// A disk that nobody read and somebody wrote to at an even rate was said to be unobserved between repeats: the log
+    /// has only both ends of what stays the same, and these lay outside.
+    #[test]
+    fn what_stays_the_same_holds_inside_a_span_too() {
+        let mean = |values: &[(f64, f64)], span: (u64, u64)| {
+            let readings: Vec<Reading> =
+                values.iter().map(|(s, v)| reading(*s, "devices", "sdb.read", *v)).collect();
+            series(&readings)[0].mean_inside(&[(span.0 * SECOND, span.1 * SECOND)])
+        };
+        let idle = [(0.0, 8.0), (1.0, 0.0), (9.0, 0.0), (10.0, 7.0)];
+        assert_eq!(mean(&idle, (3, 5)), Some((0.0, 2 * SECOND)));
+        assert_eq!(mean(&[(0.0, 5.0), (1.0, 50.0), (9.0, 51.0)], (3, 5)), Some((51.0, 2 * SECOND)));
+        assert_eq!(
+            mean(&[(0.0, 5.0), (1.0, 5.0), (9.0, 51.0)], (3, 5)),
+            None,
+            "a change may have been outside"
+        );
+        assert_eq!(mean(&[(3.0, 5.0), (4.0, 51.0), (9.0, 7.0)], (3, 5)), Some((51.0, SECOND)));
     }
 
     #[test]
