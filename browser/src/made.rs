@@ -396,6 +396,7 @@ impl Maker {
             devices: Vec::new(),
             cache: None,
             integrity: None,
+            places: BTreeMap::new(),
         };
         Repeat { started, intervals, finished: Some(Box::new(finished)), imported: None }
     }

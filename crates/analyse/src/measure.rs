@@ -375,6 +375,7 @@ pub(crate) mod tests {
                 devices: vec![device],
                 cache: None,
                 integrity: None,
+                places: BTreeMap::new(),
             })),
         }
     }

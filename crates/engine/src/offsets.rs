@@ -23,6 +23,11 @@ enum Order {
         /// Blocks of the present run that are done.
         done: u64,
     },
+    /// So many places, evenly spaced, in order.
+    Spaced {
+        count: u64,
+        at: u64,
+    },
     Sequence {
         list: Vec<u64>,
         moves_on: bool,
@@ -72,6 +77,7 @@ impl BlockOrder {
                 }
                 Order::Strided { run, skip, done: 0 }
             }
+            Pattern::Spaced { count } => Order::Spaced { count: u64::from(*count).max(1), at: 0 },
             Pattern::Random { distribution, repeats } => match distribution {
                 Distribution::Uniform if *repeats => Order::Uniform,
                 Distribution::Uniform => Order::Once(Permutation::new(blocks, rng)),
@@ -133,6 +139,11 @@ impl BlockOrder {
                 });
                 block
             }
+            Order::Spaced { count, at } => {
+                let block = u128::from(*at) * u128::from(self.blocks) / u128::from(*count);
+                *at = if *at + 1 == *count { 0 } else { *at + 1 };
+                block as u64
+            }
             Order::Sequence { list, moves_on, at, base } => {
                 let block = (*base + list[*at]) % self.blocks;
                 *at += 1;
@@ -175,6 +186,8 @@ impl BlockOrder {
     }
 }
 
+/// Bytes at whose multiples evenly spaced blocks begin, so that they need not be multiples of the block apart: pages.
+const SPACED_GRAIN: u64 = 4096;
 /// How many blocks are drawn at a time: the order's state then stays in registers.
 const AHEAD: usize = 64;
 
@@ -200,7 +213,14 @@ impl Places {
         block_bytes: u64,
         rng: &mut Xoshiro256PlusPlus,
     ) -> Self {
-        let order = BlockOrder::new(pattern, len / block_bytes, block_bytes, rng);
+        let (blocks, block_bytes) = match pattern {
+            // Where a block may begin, so that it ends within the region.
+            Pattern::Spaced { .. } if block_bytes.is_multiple_of(SPACED_GRAIN) => {
+                ((len - block_bytes) / SPACED_GRAIN + 1, SPACED_GRAIN)
+            }
+            _ => (len / block_bytes, block_bytes),
+        };
+        let order = BlockOrder::new(pattern, blocks, block_bytes, rng);
         Self { order, start, block_bytes, ahead: [0; AHEAD], next: AHEAD }
     }
 
@@ -287,6 +307,26 @@ mod tests {
         assert_eq!(draw(&strided(2, 3), 12, 8), [0, 1, 5, 6, 10, 11, 0, 1]);
         assert_eq!(draw(&strided(2, -4), 6, 8), [4, 5, 2, 3, 0, 1, 4, 5]);
         assert_eq!(draw(&strided(9, 5), 3, 4), [0, 1, 2, 0], "a run longer than the region is all of it");
+    }
+
+    #[test]
+    fn spaced_places_are_pages_over_the_whole_region_and_no_block_reaches_beyond_it() {
+        let mut rng = rng();
+        let pattern = Pattern::Spaced { count: 100 };
+        for (len, block) in [(1 << 40, 10 << 20), (1 << 30, 10 << 20), (10 << 20, 10 << 20), (51_200, 512)] {
+            let start = 1 << 20;
+            let mut places = Places::new(&pattern, start, len, block, &mut rng);
+            let drawn: Vec<u64> = (0..100).map(|_| places.next(&mut rng)).collect();
+            assert_eq!(drawn[0], start);
+            assert!(drawn.is_sorted() && drawn.iter().all(|at| at + block <= start + len));
+            assert!(drawn.iter().all(|at| at.is_multiple_of(block.min(4096))));
+            let even = (len - block) as f64 / 100.0;
+            assert!(
+                (1..100)
+                    .all(|i| (drawn[i] as f64 - start as f64 - i as f64 * even).abs() < 4097.0 + even / 50.0)
+            );
+            assert_eq!(places.next(&mut rng), start, "and again");
+        }
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use std::{io, mem};
 
 use model::{
-    CpuTime, EngineKind, FailureKind, IntegrityCheck, Interval, Operation, Regions, RepeatFailure,
-    RepeatOutcome, Stop, Workload,
+    CpuTime, EngineKind, FailureKind, IntegrityCheck, Interval, KeptPlaces, Operation, Regions,
+    RepeatFailure, RepeatOutcome, Stop, Workload,
 };
 
 use crate::clock::{meet_due_times, monotonic_ns, process_cpu_ns};
@@ -111,6 +111,8 @@ pub struct Outcome {
     pub integrity: Option<IntegrityCheck>,
     /// The same operations stamped both ways, if that was asked for.
     pub stamps: Option<StampComparison>,
+    /// Where the operations were, for workloads that keep that.
+    pub places: BTreeMap<Operation, KeptPlaces>,
 }
 
 impl Outcome {
@@ -127,6 +129,7 @@ impl Outcome {
             hung: false,
             integrity: None,
             stamps: None,
+            places: BTreeMap::new(),
         }
     }
 }
@@ -685,7 +688,12 @@ impl Collector {
                 integrity.get_or_insert_default().merge(check.clone());
             }
         }
+        let mut places: BTreeMap<Operation, KeptPlaces> = BTreeMap::new();
+        for (operation, theirs) in self.reports.iter().flat_map(|r| &r.places) {
+            places.entry(*operation).or_default().merge(theirs.clone());
+        }
         Outcome {
+            places,
             window_ns: whole_ns.saturating_sub(self.ramp_ns),
             whole_ns,
             unserved: self.reports.iter().map(|r| r.unserved).sum(),

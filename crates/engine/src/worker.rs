@@ -8,8 +8,10 @@ mod alike;
 mod draws;
 mod one_by_one;
 mod pauses;
+mod places;
 mod syncs;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
@@ -17,7 +19,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use model::{FailureKind, IntegrityCheck, Mix, OpenSync, Operation, Pace, Pattern, Regions, Workload};
+use model::{
+    FailureKind, IntegrityCheck, KeptPlace, KeptPlaces, Mix, OpenSync, Operation, Pace, Pattern, Regions,
+    Workload,
+};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -36,6 +41,7 @@ use alike::Alike;
 use draws::Draws;
 pub(crate) use pauses::Flow;
 use pauses::{DepthControl, Pauses};
+use places::PlaceKeeper;
 
 /// How often a waiting worker looks at the stop flag.
 const LOOK_UP_NS: u64 = 100_000_000;
@@ -133,6 +139,8 @@ pub(crate) struct WorkerReport {
     pub failure: Option<WorkerFailure>,
     pub integrity: Option<IntegrityCheck>,
     pub stamps: Option<Box<StampComparison>>,
+    /// Where its operations were, if that is kept.
+    pub places: BTreeMap<Operation, KeptPlaces>,
 }
 
 /// The bytes of the data set that a worker works on.
@@ -216,8 +224,10 @@ pub(crate) struct Worker<'a, E: Engine> {
     depth: Option<DepthControl>,
     /// Only transfers, with nothing between one and the next, neither a sync nor a pause.
     only_in_order: bool,
-    /// A transfer that went well is only counted: nothing is verified either.
+    /// A transfer that went well is only counted: nothing is verified, kept or read before it either.
     is_plain: bool,
+    /// Only if places are kept.
+    places: Option<Box<PlaceKeeper>>,
     integrity: IntegrityCheck,
     /// Only if stamps are compared.
     stamps: Option<Box<StampRecorder>>,
@@ -264,6 +274,12 @@ impl<'a, E: Engine> Worker<'a, E> {
         let mut pauses = Pauses::new(workload.special.think, spec.flow.clone());
         pauses.weigh(workload.special.flow);
         let control = workload.special.latency_target.map(|target| DepthControl::new(target, depth));
+        let only_in_order = only_transfers && pauses.are_none() && control.is_none();
+        let is_one_by_one = E::SYNCHRONOUS && only_in_order && workload.pace == Pace::Closed;
+        if workload.special.read_first.is_some() && !is_one_by_one {
+            // Were it left out, a write would destroy what it is to write back.
+            return Err(io::Error::other("only transfers one by one can read something first"));
+        }
         let (engine, clock) = E::open(&Setup {
             files: &spec.files,
             file_bytes: spec.file_bytes,
@@ -282,7 +298,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             alive_ns: 0,
             interrupted_ns: None,
             leisure: 0,
-            only_in_order: only_transfers && pauses.are_none() && control.is_none(),
+            only_in_order,
             pauses,
             depth: control,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
@@ -293,7 +309,11 @@ impl<'a, E: Engine> Worker<'a, E> {
             dirty: vec![false; spec.files.len()],
             uncovered: Vec::with_capacity(workload.sync.every as usize),
             withdrawn: 0,
-            is_plain: only_transfers && spec.generations.is_none(),
+            is_plain: only_transfers
+                && spec.generations.is_none()
+                && !workload.special.keep_places
+                && workload.special.read_first.is_none(),
+            places: PlaceKeeper::new(&workload, spec.workers),
             integrity: IntegrityCheck::default(),
             stamps: spec.compare_stamps.then(Box::default),
             failure: None,
@@ -376,6 +396,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             failure: self.failure.take(),
             stamps: self.stamps.as_ref().map(|stamps| Box::new(stamps.finish())),
             integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.integrity)),
+            places: self.places.take().map(|places| places.finish()).unwrap_or_default(),
         }
     }
 
@@ -390,7 +411,11 @@ impl<'a, E: Engine> Worker<'a, E> {
         // of an open loop have been waiting since.
         let mut now = start.max(self.clock.now());
         if E::SYNCHRONOUS && self.only_in_order && matches!(self.arrivals, Arrivals::Closed) {
-            return self.one_by_one(now, timeline, sink);
+            return Ok(if self.is_plain {
+                self.one_by_one::<true>(now, timeline, sink)
+            } else {
+                self.one_by_one::<false>(now, timeline, sink)
+            });
         }
         // What was drawn counts against the limits already and is done. So is a sync that has become due, even
         // if the write before it was the last.
@@ -770,6 +795,11 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
         if let Some(recorder) = &mut recorder.slat {
             recorder.record(slat);
+        }
+        if let Some(places) = &mut self.places {
+            let offset = self.slots.get(slot).offset;
+            let place = KeptPlace { offset, bytes: result as u64, ns: now - intended };
+            places.keep(verb, timeline.current.phase, place);
         }
         match verb {
             Verb::Write => self.written(slot, result as u64, intended),

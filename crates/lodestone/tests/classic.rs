@@ -112,3 +112,16 @@ fn the_rounds_of_snia_end_when_the_watched_step_is_steady() {
     let rounds = watched["values"].as_array().unwrap().len();
     assert!((5..=25).contains(&rounds), "{rounds}");
 }
+
+/// Its blocks of 10 MiB do not fit into what the other suites get along with.
+#[test]
+fn disks_runs_in_a_directory_too() {
+    for (suite, steps) in [("disks", 2), ("disks-write", 3)] {
+        let bench = Bench::new();
+        let run = bench.json(&["--suite", suite, "--rounds", "1", "--size", "64MiB", "--no-report"]);
+        assert_eq!(run["run"]["outcome"], "completed", "{suite}");
+        let repeats = run["repeats"].as_array().unwrap();
+        assert_eq!(repeats.len(), steps);
+        assert!(repeats.iter().all(|r| !r["places"][0]["kept"].as_array().unwrap().is_empty()), "{suite}");
+    }
+}

@@ -320,3 +320,48 @@ fn three_filesystems_are_compared_in_one_command() {
     assert!(btrfs > 3.0 * ext4, "btrfs writes far more than it is given, and {btrfs} says otherwise");
     assert!(!std::path::Path::new(place).exists(), "the script takes away what it made");
 }
+
+/// Bytes of each operation whose place the log keeps, by step.
+fn places(json: &Value) -> Vec<(String, Vec<(u64, u64)>)> {
+    let of = |repeat: &Value| {
+        let kept = repeat["places"].as_array().unwrap().iter().flat_map(|p| p["kept"].as_array().unwrap());
+        let kept = kept.map(|p| (p["offset"].as_u64().unwrap(), p["bytes"].as_u64().unwrap())).collect();
+        (repeat["step"].as_str().unwrap().to_owned(), kept)
+    };
+    json["repeats"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn disks_reads_all_of_a_file_without_a_word_of_consent_and_writes_back_only_with_it() {
+    const BYTES: u64 = 80 << 20;
+    let bench = Bench::new();
+    let path = bench.path("data");
+    let content: Vec<u8> = (0..BYTES as u32).map(|i| (i % 251) as u8).collect();
+    std::fs::write(&path, &content).unwrap();
+    let file = path.to_str().unwrap();
+    let run = |args: &[&str]| -> Value {
+        let args = [&["run", file, "--rounds", "1", "--json", "--quiet", "--no-report"], args].concat();
+        serde_json::from_str(&bench.ok(&args)).unwrap()
+    };
+
+    let json = run(&["--suite", "disks"]);
+    let kept = places(&json);
+    assert_eq!(
+        kept.iter().map(|(step, kept)| (step.as_str(), kept.len())).collect::<Vec<_>>(),
+        [("transfer-read", 100), ("access", 1000)]
+    );
+    let last = kept[0].1[99];
+    assert!(last.0 > BYTES / 100 * 85 && last.0 + last.1 <= BYTES, "{last:?}");
+    assert!(kept[1].1.iter().any(|p| p.0 > BYTES / 10 * 9) && kept[1].1.iter().any(|p| p.0 < BYTES / 10));
+    assert_eq!(json["targets"][0]["laid_out"], Value::Null);
+    assert!(std::fs::read(&path).unwrap() == content, "nothing was changed");
+
+    let json = run(&["--suite", "disks-write"]);
+    assert_eq!(steps_measured(&json), ["access", "transfer-read"]);
+    assert!(topics(&json).contains(&"step-left-out"), "what is left out is said");
+
+    let json = run(&["--suite", "disks-write", "--overwrite", file]);
+    assert_eq!(places(&json)[2].1.len(), 100);
+    assert_eq!(json["targets"][0]["laid_out"], Value::Null, "what is written back needs no laying out");
+    assert!(std::fs::read(&path).unwrap() == content, "what was there was written back");
+}

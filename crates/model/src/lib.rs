@@ -21,6 +21,7 @@ mod imported;
 mod inventory;
 mod measurement;
 mod operation;
+mod places;
 mod plan;
 mod run;
 mod target;
@@ -41,11 +42,12 @@ pub use measurement::{
     Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Place, Subject, Verdict,
 };
 pub use operation::{Operation, OperationStats};
+pub use places::{KeptPlace, KeptPlaces};
 pub use plan::{Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
 pub use target::{Layer, LayerKind, Target, TargetKind};
 pub use workload::{
     BlockSizes, BlockSplit, CacheState, Data, DataClass, Distribution, FileSet, LatencyTarget,
-    MetadataOperation, MetadataWork, Mix, Names, OpenSync, Pace, Pattern, Regions, SizeShare, Special,
-    SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
+    MetadataOperation, MetadataWork, Mix, Names, OpenSync, Pace, Pattern, ReadFirst, Regions, SizeShare,
+    Special, SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
 };

@@ -119,6 +119,11 @@ impl Workload {
         self.writes_data() || matches!(self.mix, Mix::Trim | Mix::Allocate | Mix::Truncate | Mix::Metadata(_))
     }
 
+    /// True if what the workload writes is what stood there: the data are not ours and need not be.
+    pub fn writes_back(&self) -> bool {
+        self.special.read_first == Some(ReadFirst::Block)
+    }
+
     /// True if the workload works on names rather than on a data set.
     pub fn is_metadata(&self) -> bool {
         matches!(self.mix, Mix::Metadata(_))
@@ -212,6 +217,11 @@ pub enum Pattern {
         run_bytes: u64,
         /// Bytes left out after each run; if negative, bytes gone back.
         skip_bytes: i64,
+    },
+    /// So many blocks, evenly spaced from the start of the job's region to its end, and again.
+    Spaced {
+        /// How many.
+        count: u32,
     },
     /// At random.
     Random {
@@ -434,6 +444,23 @@ pub struct Special {
     /// The queue depth is adjusted to keep a latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_target: Option<LatencyTarget>,
+    /// What is read at its place before each operation, outside its latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_first: Option<ReadFirst>,
+    /// The log keeps place and time of each operation, up to [`crate::KeptPlaces::MOST`].
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep_places: bool,
+}
+
+/// What is read at the place of an operation before it begins. The time that takes is part of the window, but of no
+/// operation's latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadFirst {
+    /// A page, so that the way of a disk's head to a read is not in its time.
+    Page,
+    /// The whole block, which the write then writes back: nothing that is stored changes.
+    Block,
 }
 
 impl Special {

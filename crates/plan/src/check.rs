@@ -2,8 +2,8 @@
 
 use model::units::ExactSize;
 use model::{
-    Capabilities, DataClass, EngineChoice, EngineKind, Mix, OpenSync, Preparation, Regions, Step, Target,
-    TargetKind, Workload,
+    Capabilities, DataClass, EngineChoice, EngineKind, Mix, OpenSync, Preparation, ReadFirst, Regions, Step,
+    Target, TargetKind, Workload,
 };
 
 use crate::draft::{Draft, Rw};
@@ -62,6 +62,7 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
         ));
     }
     special_contradictions(draft, &mut found);
+    place_contradictions(draft, &mut found);
     if draft.rw == Rw::Metadata && draft.open_sync != OpenSync::None {
         found.push(fatal(
             &["sync", "rw"],
@@ -139,6 +140,71 @@ fn special_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
     found.extend(wrong.map(|(keys, _, what, help)| fatal(keys, what, help)));
 }
 
+/// What contradicts options that have to do with single places.
+fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
+    let sequential = !draft.rw.is_random() && draft.rw != Rw::Metadata;
+    let has_others = draft.stride.is_some() || draft.bs_split.is_some() || draft.files > 1 || draft.verify;
+    // The loop that does transfers one by one; every other option would leave what is read first out.
+    let is_plain = draft.engine == EngineChoice::Only(EngineKind::Psync)
+        && draft.rate_iops.is_none()
+        && draft.rate_bytes.is_none()
+        && draft.think.is_none()
+        && draft.flow == 0
+        && draft.latency_target.is_none()
+        && draft.fsync.max(draft.fdatasync) == 0
+        && !draft.verify;
+    let wants = match draft.rw {
+        Rw::Read | Rw::RandRead => Some(ReadFirst::Page),
+        Rw::Write | Rw::RandWrite => Some(ReadFirst::Block),
+        _ => None,
+    };
+    let checks: [(Keys, bool, &str, &str); 5] = [
+        (
+            &["spaced", "rw"],
+            draft.spaced.is_some() && !sequential,
+            "evenly spaced blocks are in order",
+            "leave out spaced, or use read, write, rw or trim",
+        ),
+        (
+            &["spaced", "stride", "bs_split", "files", "verify"],
+            draft.spaced.is_some() && has_others,
+            "evenly spaced blocks may overlap, and need one file and one block size",
+            "leave out stride, bs_split, files and verify",
+        ),
+        (
+            &["read_first", "rw"],
+            draft.read_first.is_some() && draft.read_first != wants,
+            "a page is read first before reads, and a block to be written back before writes",
+            "use read_first = \"page\" with read or randread, and \"back\" with write or randwrite",
+        ),
+        (
+            &[
+                "read_first",
+                "engine",
+                "rate",
+                "rate_iops",
+                "thinktime",
+                "flow",
+                "latency_target",
+                "fsync",
+                "fdatasync",
+                "verify",
+            ],
+            draft.read_first.is_some() && !is_plain,
+            "only psync reads something first, and only where one transfer follows the other with nothing between",
+            "set engine = \"psync\"; leave out rates, pauses, syncs (sync = \"sync\" is possible) and verify",
+        ),
+        (
+            &["keep_places", "rw"],
+            draft.keep_places && draft.rw == Rw::Metadata,
+            "work on names has no places",
+            "leave out keep_places",
+        ),
+    ];
+    let wrong = checks.into_iter().filter(|(_, wrong, ..)| *wrong);
+    found.extend(wrong.map(|(keys, _, what, help)| fatal(keys, what, help)));
+}
+
 /// Everything about a workload that cannot work, with the engine that it asks for.
 pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: u64) -> Vec<Contradiction> {
     let mut found = Vec::new();
@@ -156,6 +222,13 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
     size_misfits(w, memory_bytes, &mut found);
     if w.verify {
         verify_misfits(step, &mut found);
+    }
+    if step.prepare != Preparation::Written && w.writes_back() {
+        found.push(fatal(
+            &["prepare", "read_first"],
+            "fresh files hold nothing that could be written back",
+            "use prepare = \"written\"",
+        ));
     }
     if step.prepare != Preparation::Written && (w.reads_data() || matches!(w.mix, Mix::Trim)) {
         found.push(fatal(

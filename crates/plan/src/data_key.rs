@@ -1,6 +1,6 @@
 //! Which steps work on the same data.
 
-use model::{Data, FileSet, Plan, Step, Target, TargetKind};
+use model::{Data, FileSet, Plan, Step, Target, TargetKind, Workload};
 
 use crate::check::obstacle;
 
@@ -27,6 +27,11 @@ impl DataKey {
     }
 }
 
+/// True if a workload changes the data or checks them, so that they have to be ours.
+pub fn needs_own_data(workload: &Workload) -> bool {
+    workload.modifies() && !workload.writes_back() || workload.verify
+}
+
 /// For each step of a plan why it cannot be run on a target; `None` where it can.
 ///
 /// A file or a device has room for one data set: as soon as one step overwrites it, the others must want
@@ -37,7 +42,7 @@ pub fn obstacles(plan: &Plan, target: &Target) -> Vec<Option<String>> {
         return found;
     }
     let possible = |(step, why): (&'_ Step, &Option<String>)| {
-        let needs = |part: &&Step| part.workload.modifies() || part.workload.verify;
+        let needs = |part: &&Step| needs_own_data(&part.workload);
         if why.is_some() { None } else { step.parts().find(needs).cloned() }
     };
     let Some(first) = plan.steps.iter().zip(&found).find_map(possible) else { return found };

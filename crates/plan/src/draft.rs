@@ -2,7 +2,7 @@
 
 use model::{
     CacheState, DataClass, Distribution, EngineChoice, LatencyTarget, MetadataOperation, Names, OpenSync,
-    Preparation, Regions, SteadyRule, Think,
+    Preparation, ReadFirst, Regions, SteadyRule, Think,
 };
 
 use crate::options::Splits;
@@ -115,6 +115,9 @@ pub(crate) struct Draft {
     pub latency_target: Option<LatencyTarget>,
     pub sync_all_files: bool,
     pub loops: Option<u32>,
+    pub spaced: Option<u32>,
+    pub read_first: Option<ReadFirst>,
+    pub keep_places: bool,
 }
 
 impl Default for Draft {
@@ -171,6 +174,9 @@ impl Default for Draft {
             latency_target: None,
             sync_all_files: false,
             loops: None,
+            spaced: None,
+            read_first: None,
+            keep_places: false,
         }
     }
 }

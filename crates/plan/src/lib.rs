@@ -19,7 +19,7 @@ mod suites;
 mod title;
 
 pub use check::step_seconds;
-pub use data_key::{DataKey, obstacles};
+pub use data_key::{DataKey, needs_own_data, obstacles};
 pub use options::{OPTIONS, OptionSpec, option};
 pub use parse::{Setting, StepSpec, Suite};
 pub use problem::{Level, Place, Problem};

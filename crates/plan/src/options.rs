@@ -7,7 +7,7 @@ use std::str::FromStr;
 use model::units::{parse_duration_ns, parse_size};
 use model::{
     CacheState, DataClass, Distribution, EngineChoice, EngineKind, LatencyTarget, MetadataOperation, Names,
-    OpenSync, Preparation, Regions, SizeShare, SteadyFigure, SteadyRule, Think, Zone,
+    OpenSync, Preparation, ReadFirst, Regions, SizeShare, SteadyFigure, SteadyRule, Think, Zone,
 };
 
 use crate::draft::{Draft, RateProcess, Rw};
@@ -59,6 +59,14 @@ pub static OPTIONS: &[OptionSpec] = &[
         help: "For sequential work: bytes done in a row, and bytes left out after that (negative: gone back)",
         allowed: "two sizes in multiples of bs, such as 4k:64k, or 4k:-8k for backwards; or none",
         set: |d, v| put(&mut d.stride, or_word("none", v, stride)),
+    },
+    OptionSpec {
+        key: "spaced",
+        value: "N",
+        default: "none",
+        help: "For sequential work: only so many blocks, evenly spaced from the start of the data to their end",
+        allowed: "1 to 1000000, or none",
+        set: |d, v| put(&mut d.spaced, or_word("none", v, |v| number(v, 1, 1_000_000))),
     },
     OptionSpec {
         key: "mix_order",
@@ -400,6 +408,26 @@ pub static OPTIONS: &[OptionSpec] = &[
         help: "Stamp every block with its place, generation and checksum, and check what is read",
         allowed: "true or false",
         set: |d, v| put(&mut d.verify, boolean(v)),
+    },
+    OptionSpec {
+        key: "read_first",
+        value: "WHAT",
+        default: "none",
+        help: "What is read at its place before each operation, outside its latency",
+        allowed: "none, page (before a read: the way to its place is then not in its time) or back (the block itself, which \
+                  the write then writes back, so that nothing stored changes); with engine psync",
+        set: |d, v| {
+            let words = [("page", ReadFirst::Page), ("back", ReadFirst::Block)];
+            put(&mut d.read_first, or_word("none", v, |v| word(v, &words)))
+        },
+    },
+    OptionSpec {
+        key: "keep_places",
+        value: "BOOL",
+        default: "false",
+        help: "Keep place and time of each operation in the log, the first 4096 of each repeat, for the position graph",
+        allowed: "true or false",
+        set: |d, v| put(&mut d.keep_places, boolean(v)),
     },
     OptionSpec {
         key: "interval",

@@ -412,6 +412,8 @@ fn finish(draft: Draft, id: String) -> Step {
         Pattern::Random { distribution: draft.distribution.clone(), repeats: draft.norandommap }
     } else if let Some((run_bytes, skip_bytes)) = draft.stride {
         Pattern::Strided { run_bytes, skip_bytes }
+    } else if let Some(count) = draft.spaced {
+        Pattern::Spaced { count }
     } else {
         Pattern::Sequential
     };
@@ -454,6 +456,8 @@ fn finish(draft: Draft, id: String) -> Step {
             ends_all: draft.ends_all,
             steady: draft.steady,
             latency_target: draft.latency_target,
+            read_first: draft.read_first,
+            keep_places: draft.keep_places,
         },
     };
     let mut step = Step {

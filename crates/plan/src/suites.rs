@@ -28,6 +28,8 @@ pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "hdparm",
     "iozone",
     "ioping",
+    "disks",
+    "disks-write",
     "crystal",
     "yabs",
     "pi",

@@ -46,6 +46,7 @@ fn subject(w: &Workload, prepare: Preparation) -> String {
         Pattern::Sequential => "Sequential",
         Pattern::Strided { skip_bytes: ..0, .. } => "Backward",
         Pattern::Strided { .. } => "Strided",
+        Pattern::Spaced { .. } => "Evenly spaced",
         Pattern::Random { distribution, .. } => match distribution {
             Distribution::Uniform => "Random",
             Distribution::Zipf { .. } => "Random (zipf)",

@@ -356,3 +356,26 @@ fn a_scale_makes_times_shorter_and_the_watched_step_must_be_there() {
     let told = told("until_steady = \"x\"\n[[step]]\nid = \"y\"\n", &[]);
     assert!(told.contains("there is no step `x`"), "{told}");
 }
+
+#[test]
+fn what_is_read_first_needs_an_engine_and_a_direction_that_do_it() {
+    let back = "[[step]]\nid = \"x\"\nrw = \"write\"\nread_first = \"back\"\n";
+    let resolved = resolved(back, &[("engine", "psync"), ("spaced", "50")]).unwrap();
+    let workload = &resolved.plan.steps[0].workload;
+    assert_eq!(workload.pattern, Pattern::Spaced { count: 50 });
+    assert!(workload.writes_back() && workload.modifies() && !needs_own_data(workload));
+    for (overrides, said) in [
+        (&[("engine", "libaio")][..], "only psync reads something first"),
+        (&[("engine", "psync"), ("fsync", "1")], "only psync reads something first"),
+        (&[("engine", "psync"), ("rate_iops", "10")], "only psync reads something first"),
+        (&[("engine", "psync"), ("rw", "rw")], "a block to be written back before writes"),
+        (&[("engine", "psync"), ("read_first", "page")], "a page is read first before reads"),
+        (&[("engine", "psync"), ("prepare", "fresh")], "nothing that could be written back"),
+        (&[("engine", "psync"), ("rw", "randwrite"), ("spaced", "5")], "evenly spaced blocks are in order"),
+        (&[("engine", "psync"), ("files", "2"), ("spaced", "5")], "evenly spaced blocks may overlap"),
+        (&[("engine", "psync"), ("rw", "metadata"), ("keep_places", "true")], "work on names has no places"),
+    ] {
+        let told = told(back, overrides);
+        assert!(told.contains(said), "{overrides:?}: {told}");
+    }
+}

@@ -130,6 +130,11 @@ fn the_saved_benchmark_of_gnome_disks_has_both_its_series() {
     let access = figure(&parsed, Operation::Read, Metric::LatMean).value;
     assert!((9e7..1.1e8).contains(&rate) && (8e4..2e5).contains(&access), "{rate} {access}");
     assert_eq!(parsed.reports[0].size_bytes, 8 << 30);
+    let [rates, times] = [0, 1].map(|i| &parsed.reports[i].places[&Operation::Read]);
+    assert!(rates.kept.len() > 2 && times.kept.len() > 2 && rates.left_out == 0, "{rates:?}");
+    assert!(rates.kept.iter().all(|p| p.bytes == 10 << 20 && p.offset < 8 << 30 && p.rate().unwrap() > 5e7));
+    let mean = times.kept.iter().map(|p| p.ns).sum::<u64>() as f64 / times.kept.len() as f64;
+    assert!((mean / access - 1.0).abs() < 1e-4, "{mean} {access}");
 }
 
 #[test]

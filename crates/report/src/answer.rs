@@ -115,6 +115,7 @@ fn is_plain(step: &Step, random: bool, percent: u8) -> bool {
     w.mix == Mix::Transfer { read_percent: percent }
         && w.pace == Pace::Closed
         && matches!(w.pattern, Pattern::Random { .. }) == random
+        && !matches!(w.pattern, Pattern::Spaced { .. })
         && w.sync.every == 0
 }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use analyse::{Analysis, Difference, HourFigure, HoursVerdict, Look, Summary, TargetByHour, differences};
 use model::{
-    Comparison, Evidence, Figure, Finding, Host, Imported, Layer, Measurement, RepeatOutcome, Run, Target,
+    Comparison, Evidence, Figure, Finding, Host, Imported, KeptPlace, KeptPlaces, Layer, Measurement,
+    Operation, RepeatOutcome, Run, Target,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -157,6 +158,30 @@ pub struct RepeatFacts {
     pub failure: Option<String>,
     /// Where the figures come from, if another program measured.
     pub imported: Option<ImportedFacts>,
+    /// Where its operations were, one by one, if the workload keeps that or the imported output says it.
+    pub places: Vec<PlacesFacts>,
+}
+
+/// The places of one kind of operation in a repeat.
+#[derive(Serialize, JsonSchema)]
+pub struct PlacesFacts {
+    /// The operation.
+    pub operation: String,
+    /// How many good operations more there were, of which no place was kept.
+    pub left_out: u64,
+    /// The first ones, in the order in which they ended, job after job.
+    pub kept: Vec<PlaceFacts>,
+}
+
+/// One operation with its place.
+#[derive(Serialize, JsonSchema)]
+pub struct PlaceFacts {
+    /// Byte of the test data, or of the device, at which it began.
+    pub offset: u64,
+    /// Bytes that it moved.
+    pub bytes: u64,
+    /// Nanoseconds that it took.
+    pub ns: u64,
 }
 
 /// A result of another program.
@@ -544,6 +569,16 @@ fn repeat_facts(repeat: &model::Repeat) -> RepeatFacts {
         outcome: outcome.to_owned(),
         failure,
         imported: repeat.imported.as_deref().map(imported_facts),
+        places: repeat.finished.iter().flat_map(|f| &f.places).map(places_facts).collect(),
+    }
+}
+
+fn places_facts((operation, places): (&Operation, &KeptPlaces)) -> PlacesFacts {
+    let place = |p: &KeptPlace| PlaceFacts { offset: p.offset, bytes: p.bytes, ns: p.ns };
+    PlacesFacts {
+        operation: operation.name().to_owned(),
+        left_out: places.left_out,
+        kept: places.kept.iter().map(place).collect(),
     }
 }
 

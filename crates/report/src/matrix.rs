@@ -277,7 +277,7 @@ fn labels(run: &Run, m: &Measurement, step: &Step) -> Labels {
 }
 
 fn direction(step: &Step) -> String {
-    let random = if step.workload.pattern == Pattern::Sequential { "" } else { "rand" };
+    let random = if matches!(step.workload.pattern, Pattern::Random { .. }) { "rand" } else { "" };
     match step.workload.mix {
         Mix::Transfer { read_percent: 100 } => format!("{random}read"),
         Mix::Transfer { read_percent: 0 } => format!("{random}write"),

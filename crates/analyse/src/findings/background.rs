@@ -48,7 +48,8 @@ struct Foreign {
 fn foreign(pair: &Pair<'_>) -> Option<Foreign> {
     let w = &pair.step.workload;
     let only_reads = w.reads_data() && !w.modifies();
-    let only_writes = w.writes_data() && !w.reads_data() && !w.verify && !reads_to_write(pair.target);
+    let only_writes =
+        w.writes_data() && !w.reads_data() && !w.verify && !w.writes_back() && !reads_to_write(pair.target);
     // A write of less than a block of the device or of the filesystem makes it read the rest.
     let is_whole = w.used_blocks().iter().all(|block| *block >= 4096);
     if !(only_reads || only_writes && is_whole && pair.repeats.iter().all(|r| r.repeat.started.direct)) {

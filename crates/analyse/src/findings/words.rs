@@ -73,7 +73,11 @@ pub(super) fn short_list(names: &[String]) -> String {
 
 /// Data operations of a step with the order in which they come, such as `random reads`.
 pub(super) fn in_order(workload: &Workload, operation: Operation) -> String {
-    let order = if matches!(workload.pattern, Pattern::Sequential) { "sequential" } else { "random" };
+    let order = match workload.pattern {
+        Pattern::Sequential => "sequential",
+        Pattern::Spaced { .. } => "evenly spaced",
+        _ => "random",
+    };
     format!("{order} {}", operations(operation))
 }
 

@@ -1,7 +1,7 @@
 //! The driver's loop for an engine that does one operation at a time and a workload that only transfers, in
 //! a closed loop: the same figures as the general loop, without its bookkeeping for what is in flight.
 
-use std::io;
+use model::KeptPlace;
 
 use super::Worker;
 use crate::clock::Clock;
@@ -13,19 +13,24 @@ use crate::recorder::{IntervalSink, Timeline};
 const SLOW_NS: u64 = 10_000;
 
 impl<E: Engine> Worker<'_, E> {
-    /// Transfers until something says stop. Returns the time.
-    pub(super) fn one_by_one(
+    /// Transfers until something says stop. Returns the time. `PLAIN` is what `is_plain` says: compiled twice, so that
+    /// plain work does not ask at each operation.
+    pub(super) fn one_by_one<const PLAIN: bool>(
         &mut self,
         start: u64,
         timeline: &mut Timeline,
         sink: &mut impl IntervalSink,
-    ) -> io::Result<u64> {
+    ) -> u64 {
         let mut now = start;
         // Making or checking a block takes time; that must not look like the storage's.
-        let costs_time = self.spec.workload.writes_data() || !self.is_plain;
+        let costs_time = self.spec.workload.writes_data() || !PLAIN;
         let mut is_fast = true;
         while now < self.deadline_ns && self.limits_left() && !self.signals.stops() {
             let (request, offset) = self.draw_one();
+            if !PLAIN && !self.read_first(&request, offset, timeline) {
+                now = self.clock.now();
+                break;
+            }
             let has_own_stamp = is_fast || costs_time;
             let before = if has_own_stamp { self.clock.now() } else { now };
             timeline.integrate(before, 0);
@@ -45,14 +50,14 @@ impl<E: Engine> Worker<'_, E> {
                 recorder.count += 1;
                 recorder.bytes += u64::from(request.len);
                 recorder.lat.record(now - before);
-                if !self.is_plain {
-                    self.verify_one(&request, offset);
+                if !PLAIN {
+                    self.take_in(&request, offset, now - before, timeline);
                 }
             } else {
                 self.odd_one(&request, offset, before, result, now, timeline);
             }
         }
-        Ok(now)
+        now
     }
 
     /// The next transfer, and its offset in the data set.
@@ -71,8 +76,12 @@ impl<E: Engine> Worker<'_, E> {
         (Request { slot: 0, verb, file, offset: file_offset, len, buffer }, offset)
     }
 
-    /// Takes a whole transfer of verified data into account.
-    fn verify_one(&mut self, request: &Request, offset: u64) {
+    /// Takes a whole transfer into account whose place is kept or whose data are verified.
+    fn take_in(&mut self, request: &Request, offset: u64, ns: u64, timeline: &Timeline) {
+        if let Some(places) = &mut self.places {
+            let place = KeptPlace { offset, bytes: u64::from(request.len), ns };
+            places.keep(request.verb, timeline.current.phase, place);
+        }
         let slot = self.slots.get_mut(request.slot);
         (slot.offset, slot.len) = (offset, request.len);
         match request.verb {

@@ -38,6 +38,11 @@ impl DataSet {
         self.bytes / self.wanted.count
     }
 
+    /// True if it is all of a file or device of the user's, whatever the size of other targets.
+    pub fn stays_whole(&self) -> bool {
+        self.wanted.whole && !self.wanted.modified && matches!(self.files, Backing::Target)
+    }
+
     /// Opens the set for every job of a workload, with direct I/O or without.
     ///
     /// # Errors

@@ -230,17 +230,19 @@ impl Session<'_> {
     /// Gives sets whose size was left open the same size on every target: the smallest.
     fn equalise(&mut self) {
         let fresh = self.places.iter().flat_map(|p| &p.fresh).map(|(wanted, _)| wanted.key);
-        let kept = self.places.iter().flat_map(|p| &p.sets).map(|set| set.wanted.key);
+        let kept =
+            self.places.iter().flat_map(|p| &p.sets).filter(|s| !s.stays_whole()).map(|s| s.wanted.key);
         let keys: Vec<DataKey> = fresh.chain(kept).filter(|k| k.files.size_bytes.is_none()).collect();
         for key in keys {
             let living = || self.places.iter().filter(|p| !p.gone);
-            let kept = living().filter_map(|p| p.set(key)).map(|s| s.bytes).min();
+            let sets = living().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
+            let kept = sets.map(|s| s.bytes).min();
             let fresh = living().filter_map(|p| p.fresh_bytes(key)).min();
             for place in self.places.iter_mut().filter(|p| !p.gone) {
                 for (_, bytes) in place.fresh.iter_mut().filter(|(wanted, _)| wanted.key == key) {
                     *bytes = fresh.unwrap_or(*bytes);
                 }
-                for set in place.sets.iter_mut().filter(|s| s.wanted.key == key) {
+                for set in place.sets.iter_mut().filter(|s| s.wanted.key == key && !s.stays_whole()) {
                     if kept.is_some_and(|smallest| smallest < set.bytes) {
                         set.shrink(kept.unwrap_or(set.bytes));
                     }

@@ -196,6 +196,7 @@ fn measured(
         devices,
         cache,
         integrity,
+        places: outcome.places,
     };
     Ok((finished, hung))
 }
@@ -257,6 +258,7 @@ fn unopened(session: &Session<'_>, repeat: u32, workload: &Workload, errno: i32)
         devices: Vec::new(),
         cache: None,
         integrity: None,
+        places: std::collections::BTreeMap::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use host::testfiles::free_bytes;
 use model::{Plan, Preparation, Regions, Target, TargetKind, Workload};
-use plan::DataKey;
+use plan::{DataKey, needs_own_data};
 
 use super::SessionError;
 
@@ -29,6 +29,8 @@ pub(super) struct Wanted {
     pub modified: bool,
     /// It is laid out; else it is only made anew for each repeat.
     pub laid_out: bool,
+    /// Its steps tell where on the target their operations were: of a device that is not overwritten all is wanted.
+    pub whole: bool,
 }
 
 /// The data sets that the steps of a plan need on a target, in the order of the plan.
@@ -45,8 +47,9 @@ pub(super) fn wanted(plan: &Plan, target: &Target) -> Vec<Wanted> {
             count,
             least: block * least_blocks(w, block) * count,
             unit: block,
-            modified: w.modifies() || w.verify,
+            modified: needs_own_data(w),
             laid_out: step.prepare == Preparation::Written,
+            whole: w.special.keep_places,
         };
         match sets.iter_mut().find(|s| s.key == key && s.laid_out == next.laid_out) {
             Some(set) => set.join(&next),
@@ -75,6 +78,7 @@ impl Wanted {
         self.unit = common.filter(|unit| *unit <= AUTO_BYTES).unwrap_or(self.unit.max(other.unit));
         self.least = self.least.max(other.least);
         self.modified |= other.modified;
+        self.whole |= other.whole;
     }
 
     /// The largest size of at most `bytes` in which every file is used to its end; 0 if there is none.
@@ -175,7 +179,7 @@ mod tests {
         let data = Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 };
         let key = DataKey { files: FileSet { count, size_bytes, number: 0 }, data, verify_block: None };
         let least = unit * u64::from(count);
-        Wanted { key, count: count.into(), least, unit, modified: true, laid_out: true }
+        Wanted { key, count: count.into(), least, unit, modified: true, laid_out: true, whole: false }
     }
 
     #[test]

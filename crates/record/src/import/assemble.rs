@@ -247,6 +247,7 @@ fn events_of(repeat: u32, round: u32, step: &str, target: String, placed: Placed
         devices: Vec::new(),
         cache: None,
         integrity: None,
+        places: report.places,
     })));
     events
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Metric, Operation, Pattern};
+use model::{KeptPlace, KeptPlaces, Metric, Operation, Pattern, ReadFirst, Special};
 
 use super::report::{Parsed, ProblemKind, Report, random, transfers};
 use super::text::{Num, Text};
@@ -14,6 +14,8 @@ use super::text::{Num, Text};
 const TOOL: &str = "GNOME Disks";
 /// One value of a series: an offset and a rate or a time.
 const PAIR_BYTES: usize = 16;
+/// Bytes of one access.
+const PAGE: u32 = 4096;
 
 /// A value of one of the types that such a file has.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +54,7 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
         if points.is_empty() {
             continue;
         }
-        let mut report = described(operation, words, name.starts_with("access"), block);
+        let mut report = described(operation, words, name.starts_with("access"), block, points.len());
         report.size_bytes = size as u64;
         report.version = number("version").map(|v| format!("{v}"));
         if let Some(at) = number("timestamp-usec") {
@@ -62,6 +64,8 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
             report.fact("device", model.clone());
         }
         fill(operation, name, points, block, &mut report);
+        let places = places(points, name.starts_with("access"), block);
+        report.places.extend((!places.kept.is_empty()).then_some((operation, places)));
         parsed.reports.push(report);
     }
     if parsed.reports.is_empty() && parsed.problems.is_empty() {
@@ -70,15 +74,29 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
     parsed
 }
 
-fn described(operation: Operation, words: &str, is_access: bool, block: f64) -> Report {
-    let percent = if operation == Operation::Read { 100 } else { 0 };
-    let pattern = if is_access { random(true) } else { Pattern::Sequential };
-    let bytes = if is_access { 4096 } else { super::text::block(block).unwrap_or(10 << 20) };
-    let mut workload = transfers(percent, pattern, bytes);
+fn described(operation: Operation, words: &str, is_access: bool, block: f64, count: usize) -> Report {
+    let reads = operation == Operation::Read;
+    let pattern = if is_access { random(true) } else { Pattern::Spaced { count: count as u32 } };
+    let bytes = if is_access { PAGE } else { super::text::block(block).unwrap_or(10 << 20) };
+    let mut workload = transfers(if reads { 100 } else { 0 }, pattern, bytes);
     workload.direct = true;
+    let first = if reads { ReadFirst::Page } else { ReadFirst::Block };
+    workload.special =
+        Special { read_first: (!is_access).then_some(first), keep_places: true, ..Special::default() };
     let mut report = Report::new(TOOL, 1, format!("GNOME Disks: {words}"), workload);
     report.unsaid(&["window", "machine", "memory"]);
     report
+}
+
+/// The values with their places. An access time has no rate, and a rate of 0 has no time.
+fn places(points: &[(u64, f64)], is_access: bool, block: f64) -> KeptPlaces {
+    let mut places = KeptPlaces::default();
+    for (offset, value) in points.iter().filter(|(_, value)| is_access || *value > 0.0) {
+        let (bytes, seconds) = if is_access { (f64::from(PAGE), *value) } else { (block, block / value) };
+        let place = KeptPlace { offset: *offset, bytes: bytes as u64, ns: (seconds * 1e9).round() as u64 };
+        places.record(place, KeptPlaces::MOST);
+    }
+    places
 }
 
 /// GNOME Disks shows the mean of the rates; bytes over time is their harmonic mean, and is what counts here.

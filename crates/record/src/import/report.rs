@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    BlockSizes, Data, DataClass, EngineKind, Figure, Metric, Mix, Operation, OperationStats, Pattern,
-    Printed, Recomputed, Remark, SyncRule, Workload,
+    BlockSizes, Data, DataClass, EngineKind, Figure, KeptPlaces, Metric, Mix, Operation, OperationStats,
+    Pattern, Printed, Recomputed, Remark, SyncRule, Workload,
 };
 
 use super::text::Num;
@@ -44,6 +44,8 @@ pub struct Report {
     pub remarks: Vec<Remark>,
     /// Counts and histograms, where the output has whole histograms.
     pub stats: BTreeMap<Operation, OperationStats>,
+    /// Where single operations were, where the output says it.
+    pub places: BTreeMap<Operation, KeptPlaces>,
 }
 
 /// Everything found in a text.
@@ -160,6 +162,7 @@ impl Report {
             figures: Vec::new(),
             remarks: Vec::new(),
             stats: BTreeMap::new(),
+            places: BTreeMap::new(),
         }
     }
 

@@ -53,6 +53,7 @@ fn best(all: &[Headline], words: &'static str, random: bool, percent: u8) -> Opt
         w.mix == Mix::Transfer { read_percent: percent }
             && w.pace == Pace::Closed
             && matches!(w.pattern, Pattern::Random { .. }) == random
+            && !matches!(w.pattern, Pattern::Spaced { .. })
             && h.metric == Metric::Bandwidth
             && w.sync.every == 0
     };

@@ -1,0 +1,75 @@
+//! What only few workloads ask for around each operation: keeping its place, and reading something there before it.
+//! None of it touches plain work.
+
+use std::collections::BTreeMap;
+
+use model::{FailureKind, KeptPlace, KeptPlaces, Operation, Phase, ReadFirst, Workload};
+
+use super::{Worker, WorkerFailure};
+use crate::clock::Clock;
+use crate::engines::{Engine, Request, Verb};
+use crate::recorder::{Kind, Timeline};
+use std::sync::atomic::Ordering;
+
+/// Bytes read so that a disk's head is where an operation begins.
+const PAGE: u32 = 4096;
+
+/// Keeps the first places of each operation of one worker, in memory that is there before it starts.
+pub(super) struct PlaceKeeper {
+    places: BTreeMap<Operation, KeptPlaces>,
+    room: usize,
+}
+
+impl PlaceKeeper {
+    /// A keeper for one of so many workers; `None` if the workload does not ask for it.
+    pub fn new(workload: &Workload, workers: u32) -> Option<Box<Self>> {
+        let room = (KeptPlaces::MOST / workers.max(1) as usize).max(1);
+        let empty = || KeptPlaces { kept: Vec::with_capacity(room), left_out: 0 };
+        let has_place = |o: &Operation| !matches!(o, Operation::Sync | Operation::DurableWrite);
+        let operations = workload.operations().into_iter().filter(has_place);
+        let places = operations.map(|operation| (operation, empty())).collect();
+        workload.special.keep_places.then(|| Box::new(Self { places, room }))
+    }
+
+    /// Keeps one, if it was in the measured time.
+    #[inline(never)]
+    pub fn keep(&mut self, verb: Verb, phase: Phase, place: KeptPlace) {
+        if phase == Phase::Measure
+            && let Some(places) = self.places.get_mut(&Kind::from(verb).operation())
+        {
+            places.record(place, self.room);
+        }
+    }
+
+    /// What was kept; operations that were not done are left out.
+    pub fn finish(self) -> BTreeMap<Operation, KeptPlaces> {
+        self.places.into_iter().filter(|(_, places)| !places.kept.is_empty()).collect()
+    }
+}
+
+impl<E: Engine> Worker<'_, E> {
+    /// Reads what the workload wants read before an operation. False if that failed: then the operation must not
+    /// be done, because a write would put something else there than what it was to write back.
+    #[inline(never)]
+    pub(super) fn read_first(&mut self, request: &Request, offset: u64, timeline: &Timeline) -> bool {
+        let Some(what) = self.spec.workload.special.read_first else { return true };
+        let len = match what {
+            ReadFirst::Page => request.len.min(PAGE),
+            ReadFirst::Block => request.len,
+        };
+        let result = self.engine.transfer(&Request { verb: Verb::Read, len, ..*request });
+        if result == i64::from(len) {
+            return true;
+        }
+        let kind = if result < 0 { FailureKind::Errno((-result) as i32) } else { FailureKind::NoData };
+        let at_ns = timeline.since_origin(self.clock.now());
+        self.failure.get_or_insert(WorkerFailure {
+            kind,
+            operation: Operation::Read,
+            offset: Some(offset),
+            at_ns,
+        });
+        self.signals.abort.store(true, Ordering::Relaxed);
+        false
+    }
+}

@@ -1,0 +1,139 @@
+//! Operations one by one with their places, and what is read before them: on real files.
+
+mod common;
+
+use std::path::Path;
+
+use common::*;
+use engine::Place;
+use model::*;
+
+const MIB: u64 = 1 << 20;
+
+/// Spaced transfers of 64 KiB with their places kept.
+fn spaced(read_percent: u8, count: u32, read_first: Option<ReadFirst>) -> Workload {
+    Workload {
+        mix: Mix::Transfer { read_percent },
+        pattern: Pattern::Spaced { count },
+        block: BlockSizes::uniform(65536),
+        special: Special { keep_places: true, read_first, ..Special::default() },
+        ..workload()
+    }
+}
+
+fn on_file(path: &Path, workload: Workload, engine: EngineKind, stop: Stop) -> Done {
+    let files = open(path, workload.jobs, 4 * MIB, workload.writes_data(), 0);
+    run_task(task(workload, engine, stop, Place::Files(files)))
+}
+
+#[test]
+fn each_place_is_kept_with_its_time_and_the_times_are_those_of_the_latencies() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 4 << 20);
+    for engine in [EngineKind::Psync, EngineKind::Libaio] {
+        let done = on_file(&path, spaced(100, 16, None), engine, operations(16));
+        let places = &done.outcome.places[&Operation::Read];
+        let offsets: Vec<u64> = places.kept.iter().map(|p| p.offset).collect();
+        // From the start to the last place at which a block still fits, in steps of pages.
+        let starts = (4 * MIB - 65536) / 4096 + 1;
+        let expected: Vec<u64> = (0..16).map(|i| i * starts / 16 * 4096).collect();
+        assert_eq!(offsets, expected, "{engine}");
+        assert_eq!(places.left_out, 0);
+        assert!(places.kept.iter().all(|p| p.bytes == 65536));
+        let lat = done.of(Operation::Read).lat;
+        assert_eq!(places.kept.iter().map(|p| p.ns).max(), lat.max_ns());
+        assert_eq!(places.kept.iter().map(|p| p.ns).min(), lat.min_ns());
+    }
+}
+
+#[test]
+fn what_is_over_is_counted_and_the_ramp_is_not_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 4 << 20);
+    let many = KeptPlaces::MOST as u64 + 1000;
+    let random = Workload { jobs: 2, ..spaced(100, 16, None) };
+    let done = on_file(&path, random, EngineKind::Psync, operations(many));
+    let places = &done.outcome.places[&Operation::Read];
+    assert_eq!((places.kept.len(), places.left_out), (KeptPlaces::MOST, 1000));
+    let files = Place::Files(open(&path, 1, 4 * MIB, false, 0));
+    let mut ramped = task(spaced(100, 16, None), EngineKind::Psync, time(20 * MS), files);
+    ramped.ramp_ns = 20 * MS;
+    let done = run_task(ramped);
+    let measured = done.totals(|i| i.phase == Phase::Measure)[&Operation::Read].count;
+    let places = &done.outcome.places[&Operation::Read];
+    assert_eq!(places.kept.len() as u64 + places.left_out, measured);
+}
+
+#[test]
+fn a_workload_that_does_not_ask_keeps_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 4 << 20);
+    let plain = Workload { special: Special::default(), ..spaced(100, 16, None) };
+    assert!(on_file(&path, plain, EngineKind::Psync, operations(16)).outcome.places.is_empty());
+}
+
+#[test]
+fn what_is_written_back_is_what_stood_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 4 << 20);
+    let before = std::fs::read(&path).unwrap();
+    let back = spaced(0, 70, Some(ReadFirst::Block));
+    let done = on_file(&path, back.clone(), EngineKind::Psync, operations(140));
+    assert_eq!(done.of(Operation::Write).bytes, 140 * 65536);
+    assert_eq!(done.outcome.places[&Operation::Write].kept.len(), 140);
+    assert!(std::fs::read(&path).unwrap() == before);
+    // Without that they are other data: the test can fail.
+    let plain = Workload { special: Special::default(), ..back };
+    on_file(&path, plain, EngineKind::Psync, operations(1));
+    assert!(std::fs::read(&path).unwrap() != before);
+}
+
+/// What cannot be read must not be overwritten with something else.
+#[test]
+fn where_the_block_cannot_be_read_nothing_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    // Shorter than the set: the block in the middle is there only in part, those behind it are not.
+    filled(&path, 2 << 20 | 1000);
+    let before = std::fs::read(&path).unwrap();
+    let done = on_file(&path, spaced(0, 64, Some(ReadFirst::Block)), EngineKind::Psync, operations(64));
+    assert_eq!(done.failure().operation, Operation::Read);
+    assert_eq!(done.failure().kind, FailureKind::NoData);
+    let failed_at = done.failure().offset.unwrap();
+    assert!(failed_at + 65536 > before.len() as u64 && failed_at < before.len() as u64, "{failed_at}");
+    assert!(std::fs::read(&path).unwrap() == before);
+}
+
+#[test]
+fn the_page_before_a_read_is_neither_counted_nor_in_its_time_but_in_the_window() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 4 << 20);
+    let done = on_file(&path, spaced(100, 16, Some(ReadFirst::Page)), EngineKind::Psync, operations(16));
+    let reads = done.of(Operation::Read);
+    assert_eq!((reads.count, reads.bytes), (16, 16 * 65536));
+    assert!(done.queue_depth() < 1.0, "{}", done.queue_depth());
+}
+
+/// An engine that leaves it out would overwrite what is to be kept.
+#[test]
+fn an_engine_that_cannot_read_first_does_not_begin() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 4 << 20);
+    let before = std::fs::read(&path).unwrap();
+    let paced = Workload { pace: Pace::Fixed { per_second: 1e4 }, ..spaced(0, 16, Some(ReadFirst::Block)) };
+    for (workload, engine) in
+        [(spaced(0, 16, Some(ReadFirst::Block)), EngineKind::Libaio), (paced, EngineKind::Psync)]
+    {
+        let files = open(&path, 1, 4 * MIB, true, 0);
+        let task = task(workload, engine, operations(16), Place::Files(files));
+        let result = engine::run(task, &std::sync::Arc::default(), &mut |_| {});
+        assert!(result.is_err_and(|e| e.to_string().contains("read something first")), "{engine}");
+    }
+    assert!(std::fs::read(&path).unwrap() == before);
+}
