@@ -1,6 +1,8 @@
 //! Runs that nobody measured: a memory card, a disk on USB and an NVMe drive as simple laws with seeded chance. They
 //! give every picture its data, and what it must show is known.
 
+mod positions;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -12,6 +14,8 @@ use model::{
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+pub use positions::positions;
 
 const SECOND: u64 = 1_000_000_000;
 const RAMP: u64 = 200_000_000;
@@ -66,9 +70,9 @@ const LAWS: [Law; 3] = [
     },
 ];
 
-/// All made runs: a quick one, queue depths, block sizes, mixed and offered loads.
+/// All made runs: a quick one, queue depths, block sizes, mixed and offered loads, places.
 pub fn runs() -> Vec<Run> {
-    vec![quick(), depths(), block_sizes(), mixed(), saturated()]
+    vec![quick(), depths(), block_sizes(), mixed(), saturated(), positions()]
 }
 
 /// Two steps four times a day for a week, slower each evening.

@@ -392,6 +392,10 @@ pub struct ExportArgs {
     #[arg(long, conflicts_with = "baseline")]
     pub telemetry: bool,
 
+    /// The places of single operations instead of the result, for runs that keep them, as CSV
+    #[arg(long, conflicts_with_all = ["baseline", "telemetry"])]
+    pub places: bool,
+
     /// How repeats are put into one figure
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
     pub summary: SummaryRule,

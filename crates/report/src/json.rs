@@ -169,19 +169,9 @@ pub struct PlacesFacts {
     pub operation: String,
     /// How many good operations more there were, of which no place was kept.
     pub left_out: u64,
-    /// The first ones, in the order in which they ended, job after job.
-    pub kept: Vec<PlaceFacts>,
-}
-
-/// One operation with its place.
-#[derive(Serialize, JsonSchema)]
-pub struct PlaceFacts {
-    /// Byte of the test data, or of the device, at which it began.
-    pub offset: u64,
-    /// Bytes that it moved.
-    pub bytes: u64,
-    /// Nanoseconds that it took.
-    pub ns: u64,
+    /// The first ones, in the order in which they ended, job after job. Each is the byte of the test data, or of the
+    /// device, at which it began, the bytes that it moved, and the nanoseconds that it took.
+    pub kept: Vec<[u64; 3]>,
 }
 
 /// A result of another program.
@@ -574,7 +564,7 @@ fn repeat_facts(repeat: &model::Repeat) -> RepeatFacts {
 }
 
 fn places_facts((operation, places): (&Operation, &KeptPlaces)) -> PlacesFacts {
-    let place = |p: &KeptPlace| PlaceFacts { offset: p.offset, bytes: p.bytes, ns: p.ns };
+    let place = |p: &KeptPlace| [p.offset, p.bytes, p.ns];
     PlacesFacts {
         operation: operation.name().to_owned(),
         left_out: places.left_out,

@@ -20,6 +20,7 @@ mod layer_words;
 mod markdown;
 mod matrix;
 mod page;
+mod places;
 mod remarks;
 mod run_document;
 mod series;
@@ -34,6 +35,7 @@ pub use figures::{Units, display_iops, display_ns, display_rate};
 pub use markdown::markdown;
 pub use matrix::{Layout, MatrixError, matrix_csv, matrix_table};
 pub use page::{Looked, gallery_page, run_page, runs_page};
+pub use places::{PLACES_COLUMNS, has_places, places_csv};
 pub use run_document::{RunView, comparison_document, run_document, when};
 pub use series::{influx, prometheus};
 pub use targets::{

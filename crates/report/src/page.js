@@ -69,11 +69,28 @@
     });
   }
 
+  // A name as a field of CSV, in which a spreadsheet sees no formula.
+  const field = (text) => {
+    const guarded = /^[=+\-@]/.test(text) ? "'" + text : text;
+    return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+  };
+
+  const places = (data) => {
+    const rows = ["run,host,target,step,operation,round,offset,bytes,ns"];
+    for (const repeat of data.repeats) {
+      for (const { operation, kept } of repeat.places) {
+        const names = [data.run.id, data.run.host.name, repeat.target, repeat.step, operation].map(field);
+        for (const place of kept) rows.push([...names, repeat.round, ...place].join(","));
+      }
+    }
+    return rows.join("\r\n") + "\r\n";
+  };
+
   for (const button of document.querySelectorAll("button[data-download]")) {
     button.addEventListener("click", () => {
       const data = JSON.parse(document.getElementById(button.dataset.download).textContent);
-      const csv = button.dataset.form === "csv";
-      const text = csv ? data.csv : JSON.stringify(data.json, null, 2) + "\n";
+      const { form } = button.dataset, csv = form !== "json";
+      const text = form === "csv" ? data.csv : form === "places" ? places(data.json) : JSON.stringify(data.json, null, 2) + "\n";
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([text], { type: csv ? "text/csv" : "application/json" }));
       link.download = button.dataset.name;

@@ -8,6 +8,7 @@ use crate::chart::svg::{escaped, short};
 use crate::chart::{Chart, STYLE, charts, history};
 use crate::document::{Align, Cell, Document, Section, Table, Tone};
 use crate::json::run_export;
+use crate::places::has_places;
 use crate::remarks::remarks;
 use crate::run_document::{RunView, circumstances, overview_table, step_table, when};
 use crate::targets::targets_text;
@@ -264,9 +265,12 @@ fn push_data(out: &mut String, looked: Looked<'_>, id: &str) {
     let data = harmless_json(&data.to_string());
     let name = safe_id(&looked.run.started.id);
     out.push_str("<div class=\"tools\" role=\"group\" aria-label=\"Data of this page\">\n");
-    for (form, words) in [("json", "Download the data as JSON"), ("csv", "Download the data as CSV")] {
+    // The script makes the places from the JSON, which has them already.
+    let places = has_places(looked.run).then_some(("places", "-places.csv", "Download the places as CSV"));
+    let forms = [("json", ".json", "Download the data as JSON"), ("csv", ".csv", "Download the data as CSV")];
+    for (form, end, words) in forms.into_iter().chain(places) {
         out.push_str(&format!(
-            "<button type=\"button\" data-download=\"{id}-data\" data-form=\"{form}\" data-name=\"lodestone-{name}.{form}\">{words}</button>\n"
+            "<button type=\"button\" data-download=\"{id}-data\" data-form=\"{form}\" data-name=\"lodestone-{name}{end}\">{words}</button>\n"
         ));
     }
     out.push_str(&format!("</div>\n<script type=\"application/json\" id=\"{id}-data\">{data}</script>\n"));

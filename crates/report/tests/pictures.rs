@@ -2,7 +2,7 @@
 
 use analyse::{Analysis, Estimator, analyse};
 use jiff::tz::TimeZone;
-use model::Run;
+use model::{KeptPlace, KeptPlaces, Operation, Pattern, Run};
 use report::chart::{CHARTS, Chart, charts};
 use report::{Looked, RunView, Units, run_page, runs_page};
 
@@ -41,6 +41,55 @@ fn the_latencies_as_svg_for_a_telephone() {
     let all = pictures(&fixture());
     let latency = all.iter().find(|c| c.kind == "latency").unwrap();
     insta::assert_snapshot!(latency.narrow);
+}
+
+/// The fixture with places: a rate that falls towards the end, and accesses.
+fn with_places() -> Run {
+    let mut run = fixture();
+    let step = run.started.plan.steps[0].id.clone();
+    for repeat in run.repeats.iter_mut().filter(|r| r.started.step == step) {
+        let round = u64::from(repeat.started.round);
+        let mut places = KeptPlaces { left_out: 5, ..KeptPlaces::default() };
+        for i in 0..6 {
+            let place = KeptPlace {
+                offset: i * 10_000_000,
+                bytes: 1_000_000,
+                ns: 10_000_000 + i * 1_000_000 + round,
+            };
+            places.record(place, KeptPlaces::MOST);
+        }
+        repeat.finished.as_mut().unwrap().places.insert(Operation::Read, places);
+    }
+    run
+}
+
+#[test]
+fn the_positions_as_svg_for_a_telephone() {
+    let mut run = with_places();
+    for pattern in [Pattern::Spaced { count: 6 }, model::Workload::random_reads().pattern] {
+        let kind = if pattern == (Pattern::Spaced { count: 6 }) { "lines" } else { "dots" };
+        run.started.plan.steps[0].workload.pattern = pattern;
+        let all = pictures(&run);
+        let position = all.iter().find(|c| c.kind == "position").unwrap();
+        assert!(position.caption.contains("later ones are not here"), "{}", position.caption);
+        insta::assert_snapshot!(format!("positions_{kind}"), position.narrow);
+    }
+}
+
+#[test]
+fn no_places_are_too_wild_to_be_drawn() {
+    let mut run = with_places();
+    let wild = [(u64::MAX, u64::MAX, 1), (0, 0, 0), (0, u64::MAX, u64::MAX), (u64::MAX, 1, u64::MAX)];
+    for places in
+        run.repeats.iter_mut().filter_map(|r| r.finished.as_mut()).flat_map(|f| f.places.values_mut())
+    {
+        (places.kept, places.left_out) = (wild.map(KeptPlace::from).to_vec(), u64::MAX);
+    }
+    for chart in pictures(&run) {
+        assert!(!chart.wide.contains("NaN") && !chart.narrow.contains("inf"), "{}", chart.wide);
+    }
+    let repeats = run.repeats.iter().filter(|r| r.finished.as_ref().is_some_and(|f| !f.places.is_empty()));
+    assert_eq!(report::places_csv(&run).lines().count(), 1 + wild.len() * repeats.count());
 }
 
 #[test]

@@ -159,6 +159,8 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     let run = find(&store(cli)?, &args.run)?;
     let text = if args.telemetry {
         telemetry_text(cli, &run, args.format)?
+    } else if args.places {
+        places_text(&run, args.format)?
     } else {
         let baseline = baseline(&run, args.baseline.as_deref())?;
         let analysis = analyse(&run, &baseline, estimator(args.summary));
@@ -209,6 +211,20 @@ fn picture(charts: &[report::chart::Chart], wanted: Option<&str>) -> Result<Stri
         None => Failure::usage("this run has no figures, so that there is no picture of it"),
         Some(name) => Failure::usage(format!("there is no picture `{name}`; there are {}", names.join(", "))),
     })
+}
+
+fn places_text(run: &Run, format: Format) -> Result<String, Failure> {
+    if format != Format::Csv {
+        return Err(Failure::usage(
+            "places by themselves come as --format csv; JSON has them anyway, and the picture position shows them",
+        ));
+    }
+    if !report::has_places(run) {
+        return Err(Failure::usage(
+            "this run keeps no places: the suite disks does, and steps with keep_places = true",
+        ));
+    }
+    Ok(report::places_csv(run))
 }
 
 fn telemetry_text(cli: &Cli, run: &Run, format: Format) -> Result<String, Failure> {

@@ -14,6 +14,7 @@ mod heat;
 mod history;
 mod machine;
 mod matrix;
+mod position;
 mod profile;
 mod repeats;
 mod saturation;
@@ -75,6 +76,7 @@ pub static CHARTS: &[ChartKind] = &[
     timeline::KIND,
     cdf::KIND,
     heat::KIND,
+    position::KIND,
     saturation::KIND,
     sweeps::DEPTH,
     sweeps::BLOCK_SIZE,

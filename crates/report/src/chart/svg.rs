@@ -163,6 +163,17 @@ impl Svg {
         let _ = writeln!(self.body, "<circle{attributes} cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>");
     }
 
+    /// Many dots of one look, as a single mark: each is a line of hardly any length, drawn by its round ends.
+    pub fn dots(&mut self, places: &[(f64, f64)], mark: &Mark) {
+        let mut d = String::new();
+        for (x, y) in places {
+            let _ = write!(d, "M{} {}h.1", place(*x), place(*y));
+        }
+        if !d.is_empty() {
+            let _ = writeln!(self.body, "<path{} d=\"{d}\"/>", mark.attributes());
+        }
+    }
+
     /// A line through places; it breaks where there is none.
     pub fn path(&mut self, places: &[Option<(f64, f64)>], mark: &Mark) {
         let mut d = String::new();
