@@ -255,7 +255,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --picture --telemetry --summary --baseline --layout --rows --columns --cell --output --store --color --units --help"
+            opts="-f -o -h --format --picture --telemetry --places --summary --baseline --layout --rows --columns --cell --output --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -765,7 +765,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --scale --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
+            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --scale --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --keep-places --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -828,6 +828,10 @@ _lodestone() {
                     return 0
                     ;;
                 --stride)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spaced)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -988,6 +992,14 @@ _lodestone() {
                     return 0
                     ;;
                 --verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --read-first)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep-places)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -64,6 +64,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l seed -d 'See
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l telemetry -d 'How often to read what the machine does meanwhile (processors, devices, temperatures, other processes): a time from 100ms, or off [default: 1s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rw -d 'What is done, and in which order over the data [suite default: randread]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stride -d 'For sequential work: bytes done in a row, and bytes left out after that (negative: gone back) [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l spaced -d 'For sequential work: only so many blocks, evenly spaced from the start of the data to their end [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l mix-order -d 'How reads and writes of rw and randrw follow each other [suite default: random]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rwmixread -d 'Share of reads in rw and randrw [suite default: 50]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l bs -d 'Block size: bytes per operation, for each direction if they differ [suite default: 4KiB]' -r
@@ -104,6 +105,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l data -d 'Wha
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l compress -d 'Share of each written block that is zeros [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dedupe -d 'Share of the written blocks that are all the same [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l verify -d 'Stamp every block with its place, generation and checksum, and check what is read [suite default: false]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l read-first -d 'What is read at its place before each operation, outside its latency [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l keep-places -d 'Keep place and time of each operation in the log, the first 4096 of a kind in each repeat, for the position graph [suite default: false]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l interval -d 'Time covered by one record of the time series [suite default: 500ms]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l max-errors -d 'Failed operations after which a repeat is given up [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-ops -d 'For rw = metadata: the passes over all files, in this order [suite default: create,stat,open,unlink]' -r
@@ -232,6 +235,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l telemetry -d 'What the machine did meanwhile instead of the result, step by step'
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l places -d 'The places of single operations instead of the result, for runs that keep them, as CSV'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l label -d 'Something true of all of them, such as host=node1' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l path-labels -d 'What the directories below PATH stand for, from the top down, such as device/machine; `-` for nothing [default: device, level2, level3, …]' -r

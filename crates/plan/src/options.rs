@@ -425,7 +425,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "keep_places",
         value: "BOOL",
         default: "false",
-        help: "Keep place and time of each operation in the log, the first 4096 of each repeat, for the position graph",
+        help: "Keep place and time of each operation in the log, the first 4096 of a kind in each repeat, for the position graph",
         allowed: "true or false",
         set: |d, v| put(&mut d.keep_places, boolean(v)),
     },
