@@ -228,6 +228,8 @@ pub(crate) struct Worker<'a, E: Engine> {
     is_plain: bool,
     /// Only if places are kept.
     places: Option<Box<PlaceKeeper>>,
+    /// Something is read before each operation: its rate is over its own time.
+    reads_first: bool,
     integrity: IntegrityCheck,
     /// Only if stamps are compared.
     stamps: Option<Box<StampRecorder>>,
@@ -314,6 +316,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                 && !workload.special.keep_places
                 && workload.special.read_first.is_none(),
             places: PlaceKeeper::new(&workload, spec.workers),
+            reads_first: workload.special.read_first.is_some(),
             integrity: IntegrityCheck::default(),
             stamps: spec.compare_stamps.then(Box::default),
             failure: None,
@@ -368,7 +371,11 @@ impl<'a, E: Engine> Worker<'a, E> {
         now = self.drain(stopped, &mut timeline, sink)?;
         let ended_well = self.failure.is_none() && !self.signals.ended();
         if ended_well && self.spec.workload.sync.at_end && self.spec.workload.writes_data() {
+            let written = now;
             now = self.sync_at_end(now, &mut timeline, sink)?;
+            if self.reads_first {
+                timeline.current.of(Kind::Write).active_ns += now - written;
+            }
         }
         let ran_out = self.signals.stops();
         if ended_well && self.deadline_ns != u64::MAX && self.limits_left() && !ran_out {

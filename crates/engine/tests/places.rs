@@ -92,6 +92,20 @@ fn what_is_written_back_is_what_stood_there() {
     assert!(std::fs::read(&path).unwrap() != before);
 }
 
+#[test]
+fn the_rate_of_what_is_written_back_has_the_last_sync_in_it_but_not_the_reading() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 4 << 20);
+    let sync = SyncRule { every: 0, data_only: false, at_end: true };
+    let back = Workload { sync, ..spaced(0, 16, Some(ReadFirst::Block)) };
+    let done = on_file(&path, back, EngineKind::Psync, operations(16));
+    let (writes, syncs) = (done.of(Operation::Write), done.of(Operation::Sync));
+    assert_eq!(syncs.count, 1);
+    let own = writes.lat.sum_ns() + syncs.lat.sum_ns();
+    assert!(writes.active_ns >= own && writes.active_ns < done.outcome.window_ns, "{writes:?} {syncs:?}");
+}
+
 /// What cannot be read must not be overwritten with something else.
 #[test]
 fn where_the_block_cannot_be_read_nothing_is_written() {
@@ -109,13 +123,14 @@ fn where_the_block_cannot_be_read_nothing_is_written() {
 }
 
 #[test]
-fn the_page_before_a_read_is_neither_counted_nor_in_its_time_but_in_the_window() {
+fn the_page_before_a_read_is_neither_counted_nor_in_its_time_or_rate_but_in_the_window() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
     let done = on_file(&path, spaced(100, 16, Some(ReadFirst::Page)), EngineKind::Psync, operations(16));
     let reads = done.of(Operation::Read);
     assert_eq!((reads.count, reads.bytes), (16, 16 * 65536));
+    assert_eq!(reads.active_ns, reads.lat.sum_ns(), "the rate is over the reads' own time");
     assert!(done.queue_depth() < 1.0, "{}", done.queue_depth());
 }
 

@@ -107,7 +107,8 @@ pub struct OperationStats {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<i32, u64>,
     /// Wall time in nanoseconds, summed over the workers, that was set aside for this operation.
-    /// Only metadata operations, which take turns, have it; it is the divisor of their rate.
+    /// Only operations that take turns with something else have it, those on names and those before which something is
+    /// read; it is the divisor of their rate.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub active_ns: u64,
     /// Time inside the submitting call. Absent where the engine cannot tell it from the operation.

@@ -444,7 +444,7 @@ pub struct Special {
     /// The queue depth is adjusted to keep a latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_target: Option<LatencyTarget>,
-    /// What is read at its place before each operation, outside its latency.
+    /// What is read at its place before each operation, outside its latency and rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_first: Option<ReadFirst>,
     /// The log keeps place and time of each operation, up to [`crate::KeptPlaces::MOST`].
@@ -452,8 +452,8 @@ pub struct Special {
     pub keep_places: bool,
 }
 
-/// What is read at the place of an operation before it begins. The time that takes is part of the window, but of no
-/// operation's latency.
+/// What is read at the place of an operation before it begins. The time that takes is part of the window, but neither of
+/// an operation's latency nor of its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadFirst {

@@ -413,7 +413,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "read_first",
         value: "WHAT",
         default: "none",
-        help: "What is read at its place before each operation, outside its latency",
+        help: "What is read at its place before each operation, outside its latency and rate",
         allowed: "none, page (before a read: the way to its place is then not in its time) or back (the block itself, which \
                   the write then writes back, so that nothing stored changes); with engine psync",
         set: |d, v| {

@@ -88,9 +88,11 @@ fn others(pair: &Pair<'_>, seen: &Seen<'_>) -> Vec<(String, f64)> {
 /// that is of the workload's own rate. Not more than this can others have done there.
 fn excess(pair: &Pair<'_>) -> Option<(f64, f64)> {
     let own = pair.median(own_rate)?;
+    // What is written back was read before, which is in no figure.
+    let times = if pair.step.workload.writes_back() { 2.0 } else { 1.0 };
     let beyond = pair.median(|r| {
         let all = at_bottom(r, |d| d.read_bytes.saturating_add(d.written_bytes))?.1;
-        Some((all - own_rate(r)?).max(0.0))
+        Some((all - own_rate(r)? * times).max(0.0))
     })?;
     Some((beyond, beyond / own.max(1.0)))
 }

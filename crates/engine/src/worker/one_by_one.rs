@@ -51,6 +51,7 @@ impl<E: Engine> Worker<'_, E> {
                 recorder.bytes += u64::from(request.len);
                 recorder.lat.record(now - before);
                 if !PLAIN {
+                    recorder.active_ns += if self.reads_first { now - before } else { 0 };
                     self.take_in(&request, offset, now - before, timeline);
                 }
             } else {

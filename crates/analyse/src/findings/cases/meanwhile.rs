@@ -53,6 +53,15 @@ pub(super) fn cases() -> Vec<Case> {
             each_finished(r, |f| f.devices[0].written_bytes *= 2);
             readings(r, "other_processes", "dd.write", &[45e6; 6]);
         }),
+        ("background-traffic", false, writes_back(), |r| {
+            // What is written back is read first, also while others work on other devices.
+            each_finished(r, |f| f.devices[0].read_bytes = f.devices[0].written_bytes);
+            readings(r, "other_processes", "dd.write", &[45e6; 6]);
+        }),
+        ("background-traffic", true, writes_back(), |r| {
+            each_finished(r, |f| f.devices[0].read_bytes = f.devices[0].written_bytes * 2);
+            readings(r, "other_processes", "dd.write", &[45e6; 6]);
+        }),
         ("background-traffic", false, workload(), |r| {
             // The device saw nothing of it.
             readings(r, "other_processes", "dd.write", &[45e6; 6]);
@@ -82,6 +91,11 @@ pub(super) fn cases() -> Vec<Case> {
         ("background-before", true, workload(), |r| r.notes.push(note("background-work"))),
         ("background-before", false, workload(), |r| r.notes.push(note("governor"))),
     ]
+}
+
+fn writes_back() -> Workload {
+    let special = Special { read_first: Some(ReadFirst::Block), ..Special::default() };
+    Workload { special, ..writes() }
 }
 
 /// All repeats are of a second target on this device.
