@@ -214,8 +214,11 @@ pub(crate) struct Worker<'a, E: Engine> {
     pauses: Pauses,
     /// Only if a latency is to be kept.
     depth: Option<DepthControl>,
-    /// Only transfers, with nothing between one and the next, neither a sync nor a pause.
-    only_in_order: bool,
+    /// Only transfers: no sync between one and the next.
+    only_transfers: bool,
+    /// Nothing but room and limits keeps an operation from starting: there are no pauses, shares or latencies to
+    /// keep.
+    is_unhindered: bool,
     /// A transfer that went well is only counted: nothing is verified either.
     is_plain: bool,
     integrity: IntegrityCheck,
@@ -282,7 +285,8 @@ impl<'a, E: Engine> Worker<'a, E> {
             alive_ns: 0,
             interrupted_ns: None,
             leisure: 0,
-            only_in_order: only_transfers && pauses.are_none() && control.is_none(),
+            only_transfers,
+            is_unhindered: pauses.are_none() && control.is_none(),
             pauses,
             depth: control,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
@@ -389,7 +393,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         // A thread may wake late for the common start. What it starts then starts then; only arrivals
         // of an open loop have been waiting since.
         let mut now = start.max(self.clock.now());
-        if E::SYNCHRONOUS && self.only_in_order && matches!(self.arrivals, Arrivals::Closed) {
+        let in_order = self.only_transfers && self.is_unhindered;
+        if E::SYNCHRONOUS && in_order && matches!(self.arrivals, Arrivals::Closed) {
             return self.one_by_one(now, timeline, sink);
         }
         // What was drawn counts against the limits already and is done. So is a sync that has become due, even
@@ -484,8 +489,14 @@ impl<'a, E: Engine> Worker<'a, E> {
             }
             return;
         }
+        if self.is_plain && self.is_unhindered && matches!(self.arrivals, Arrivals::Closed) {
+            while self.slots.any_free() && self.limits_left() {
+                self.draw::<true>(0);
+            }
+            return;
+        }
         while self.slots.any_free() && self.limits_left() {
-            if !self.may_start(now) {
+            if !self.is_unhindered && !self.may_start(now) {
                 return;
             }
             let intended = match &mut self.arrivals {
@@ -498,7 +509,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                     due
                 }
             };
-            if !self.draw(intended) {
+            if !self.draw::<false>(intended) {
                 return;
             }
             if let Arrivals::Open(open) = &mut self.arrivals {
@@ -511,13 +522,13 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 
     /// Draws the next operation into the batch. False if, on a verified set, it finds only blocks that
-    /// are still being written.
+    /// are still being written. What a plain and unhindered worker has no need of is left out for it.
     #[inline]
-    fn draw(&mut self, intended: u64) -> bool {
+    fn draw<const PLAIN: bool>(&mut self, intended: u64) -> bool {
         let direction = self.draws.next(&mut self.rng);
         let (verb, len) = (direction.verb, direction.len);
         let mut offset = direction.next_offset(&mut self.rng);
-        if let Some(generations) = &self.spec.generations {
+        if !PLAIN && let Some(generations) = &self.spec.generations {
             let mut tries = 1;
             while generations.is_in_flight(offset) {
                 if tries == DRAWS {
@@ -533,12 +544,14 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.batch.push(Request { slot, verb, file, offset: file_offset, len, buffer });
         self.operations_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
-        self.pauses.started();
+        if !PLAIN && !self.is_unhindered {
+            self.pauses.started();
+        }
         if verb == Verb::Write {
             self.dirty[file as usize] = true;
         }
         let every = self.spec.workload.sync.every;
-        if every > 0 {
+        if !PLAIN && every > 0 {
             self.note_due_sync(verb, every);
         }
         true
@@ -553,7 +566,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         ((offset / self.spec.file_bytes) as u32, offset % self.spec.file_bytes)
     }
 
-    #[inline]
+    #[inline(always)]
     fn buffer(&mut self, verb: Verb, slot: u32, offset: u64, len: u32) -> *mut u8 {
         let index = slot as usize;
         match verb {
@@ -717,13 +730,14 @@ impl<'a, E: Engine> Worker<'a, E> {
                 continue;
             }
             if !alike.takes(slot) {
+                self.in_flight -= alike.count;
                 alike.count_in(now, timeline);
                 alike = Alike::of(slot);
             }
             alike.count += 1;
-            self.in_flight -= 1;
             self.slots.release(completion.slot);
         }
+        self.in_flight -= alike.count;
         alike.count_in(now, timeline);
         completed.clear();
         self.completed = completed;
