@@ -239,6 +239,13 @@ pub static RULES: &[Rule] = &[
         apply: sweeps::block_size,
     },
     Rule {
+        name: "no-storage",
+        speaks_when: "the engine was noop, whose requests do nothing",
+        advice: "use another engine if the storage is meant",
+        is_told_apart: false,
+        apply: size::no_storage,
+    },
+    Rule {
         name: "fits-into-memory",
         speaks_when: "the test data went through the page cache and are smaller than the machine's memory",
         advice: "use a --size above the memory, or direct I/O",

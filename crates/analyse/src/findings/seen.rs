@@ -56,7 +56,8 @@ impl<'a> Seen<'a> {
             }
         }
         let good = |pair: &Pair<'a>| {
-            let repeats = pair.repeats.iter().copied().filter(|r| r.repeat.is_complete()).collect();
+            let is_good = |r: &Ended<'a>| r.repeat.is_complete() && r.repeat.started.engine.reaches_storage();
+            let repeats = pair.repeats.iter().copied().filter(is_good).collect();
             Pair { repeats, ..pair.clone() }
         };
         let completed: Vec<Pair<'a>> = finished.iter().map(good).collect();
@@ -77,7 +78,7 @@ impl<'a> Seen<'a> {
         self.finished.iter()
     }
 
-    /// The same, with only the repeats that ended as planned.
+    /// The same, with only the repeats that ended as planned and asked something of the storage.
     pub(super) fn completed(&self) -> impl Iterator<Item = &Pair<'a>> {
         self.completed.iter()
     }

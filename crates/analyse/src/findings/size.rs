@@ -28,6 +28,31 @@ pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     found
 }
 
+/// Requests that do nothing say nothing of a target.
+pub(super) fn no_storage(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for target in seen.targets() {
+        let idle = |pair: &Pair<'_>| {
+            pair.repeats.iter().filter(|r| !r.repeat.started.engine.reaches_storage()).count()
+        };
+        let of_target = seen.finished().filter(|p| p.target.name == target.name);
+        let all: Vec<(String, usize)> = of_target.map(|p| (p.step.id.clone(), idle(p))).collect();
+        let steps: Vec<String> = all.iter().filter(|(_, idle)| *idle > 0).map(|(id, _)| id.clone()).collect();
+        if steps.is_empty() {
+            continue;
+        }
+        let repeats: usize = all.iter().map(|(_, idle)| idle).sum();
+        let figures = vec![evidence("repeats without storage", repeats as f64, "1")];
+        let message = format!(
+            "the requests of {} did nothing: their figures are those of the generator and the kernel's queues, not of {}",
+            short_list(&steps),
+            target.name
+        );
+        found.push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(1.0));
+    }
+    found
+}
+
 pub(super) fn fits_into_device_cache(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     const LIMIT: u64 = 1 << 30;
     let mut found = Vec::new();
