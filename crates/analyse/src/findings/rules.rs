@@ -310,10 +310,17 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "sysbench-views",
-        speaks_when: "all files were synced after every so many requests, as sysbench does: the averages that its versions 0.4 and 1.0 would print, and the share of the time in syncs",
+        speaks_when: "all files were synced after every so many requests, as sysbench does: the averages and 95th percentiles that its versions 0.4 and 1.0 would print, and the share of the time in syncs",
         advice: "never compare averages of sysbench 0.4 with those of 1.0",
         is_told_apart: true,
         apply: tools::sysbench_views,
+    },
+    Rule {
+        name: "crystal-best",
+        speaks_when: "the suite is crystal: the best round of each test, which is what CrystalDiskMark shows",
+        advice: "the best of three flatters; the figures of the table are of all rounds",
+        is_told_apart: true,
+        apply: tools::crystal_best,
     },
     Rule {
         name: "pi-score",
