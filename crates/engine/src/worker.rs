@@ -17,12 +17,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use model::{FailureKind, IntegrityCheck, Mix, OpenSync, Operation, Pace, Pattern, Regions, Workload};
+use model::{
+    CacheState, FailureKind, IntegrityCheck, Mix, OpenSync, Operation, Pace, Pattern, Regions, Workload,
+};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::buffers::{BufferPlan, Buffers};
+use crate::cache::evict_range;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::content::Content;
 use crate::engines::{Completion, Engine, Request, Setup, Verb};
@@ -217,7 +220,7 @@ pub(crate) struct Worker<'a, E: Engine> {
     /// Only transfers: no sync between one and the next.
     only_transfers: bool,
     /// Nothing but room and limits keeps an operation from starting: there are no pauses, shares or latencies to
-    /// keep.
+    /// keep, and nothing is to be evicted before it.
     is_unhindered: bool,
     /// A transfer that went well is only counted: nothing is verified either.
     is_plain: bool,
@@ -286,7 +289,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             interrupted_ns: None,
             leisure: 0,
             only_transfers,
-            is_unhindered: pauses.are_none() && control.is_none(),
+            is_unhindered: pauses.are_none() && control.is_none() && workload.cache != CacheState::ColdEach,
             pauses,
             depth: control,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
@@ -546,6 +549,10 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
         if !PLAIN && !self.is_unhindered {
             self.pauses.started();
+            if verb == Verb::Read && self.spec.workload.cache == CacheState::ColdEach {
+                // Advice that fails has no consequence but a cached read, which the device's account shows.
+                drop(evict_range(&self.spec.files[file as usize], file_offset, u64::from(len)));
+            }
         }
         if verb == Verb::Write {
             self.dirty[file as usize] = true;

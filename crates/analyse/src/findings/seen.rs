@@ -1,8 +1,8 @@
 //! What the rules look at: a run with everything that several of them need, computed once.
 
 use model::{
-    Evidence, Measurement, Metric, Operation, OperationStats, Repeat, RepeatFinished, Run, Step, Subject,
-    Target,
+    Evidence, Measurement, Metric, Operation, OperationStats, Pace, Repeat, RepeatFinished, Run, Step,
+    Subject, Target,
 };
 
 use crate::compare::headline;
@@ -128,9 +128,10 @@ impl<'a> Pair<'a> {
         seen.telemetry.iter().find(|t| t.step == self.step.id && t.target == self.target.name)
     }
 
-    /// True if the only thing that ends an operation is the storage: no given load, no work on names.
+    /// True if the rate is the storage's: no given load, no pauses, no work on names.
     pub fn is_closed_transfer(&self) -> bool {
-        self.step.workload.pace == model::Pace::Closed && !self.step.workload.is_metadata()
+        let workload = &self.step.workload;
+        workload.pace == Pace::Closed && workload.special.think.is_none() && !workload.is_metadata()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Too small, too short, too few.
 
-use model::{Finding, Severity, Step, Target};
+use model::{CacheState, Finding, Severity, Step, Target};
 
 use super::seen::Pair;
 use super::words::{amount, short_list};
@@ -12,6 +12,7 @@ pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     for target in seen.targets() {
         let sizes = seen
             .transfers_on(target)
+            .filter(|p| p.step.workload.cache != CacheState::ColdEach)
             .flat_map(|p| &p.repeats)
             .map(|r| &r.repeat.started)
             .filter(|started| !started.direct && started.size_bytes < memory)

@@ -9,6 +9,9 @@ pub(super) fn cases() -> Vec<Case> {
             r.started.host.memory_bytes = 1 << 30;
             each_started(r, |s| s.direct = false);
         }),
+        ("fits-into-memory", false, Workload { cache: CacheState::ColdEach, ..workload() }, |r| {
+            each_started(r, |s| s.direct = false);
+        }),
         ("fits-into-memory", false, workload(), NOTHING),
         ("fits-into-device-cache", true, workload(), |r| each_started(r, |s| s.size_bytes = 1 << 28)),
         ("fits-into-device-cache", false, workload(), NOTHING),
