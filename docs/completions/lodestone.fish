@@ -105,7 +105,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l data -d 'Wha
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l compress -d 'Share of each written block that is zeros [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dedupe -d 'Share of the written blocks that are all the same [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l verify -d 'Stamp every block with its place, generation and checksum, and check what is read [suite default: false]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l read-first -d 'What is read at its place before each operation, outside its latency [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l read-first -d 'What is read at its place before each operation, outside its latency and rate [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l keep-places -d 'Keep place and time of each operation in the log, the first 4096 of a kind in each repeat, for the position graph [suite default: false]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l interval -d 'Time covered by one record of the time series [suite default: 500ms]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l max-errors -d 'Failed operations after which a repeat is given up [suite default: 1]' -r

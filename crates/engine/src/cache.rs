@@ -10,8 +10,18 @@ use std::os::fd::AsRawFd;
 /// # Errors
 /// The kernel's.
 pub fn evict(file: &File) -> io::Result<()> {
+    evict_range(file, 0, 0)
+}
+
+/// The same for the pages within `len` bytes from `start`, 0 being all to the end. What the kernel caches in one piece goes
+/// only if all of the piece is within.
+///
+/// # Errors
+/// The kernel's.
+pub fn evict_range(file: &File, start: u64, len: u64) -> io::Result<()> {
+    let fd = file.as_raw_fd();
     // SAFETY: plain integers and an open descriptor.
-    match unsafe { libc::posix_fadvise64(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
+    match unsafe { libc::posix_fadvise64(fd, start as i64, len as i64, libc::POSIX_FADV_DONTNEED) } {
         0 => Ok(()),
         errno => Err(io::Error::from_raw_os_error(errno)),
     }
@@ -87,6 +97,7 @@ fn page_bytes() -> u64 {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::os::unix::fs::FileExt;
 
     /// Both ways of asking must tell the same of a file that was just written and of one that was
     /// evicted.
@@ -103,6 +114,22 @@ mod tests {
         evict(&file).unwrap();
         assert_eq!(cached_bytes(&file, len).unwrap(), 0);
         assert_eq!(by_mincore_of(&directory, len), 0);
+    }
+
+    #[test]
+    fn a_range_is_evicted_and_the_rest_stays() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut file = File::create_new(directory.path().join("data")).unwrap();
+        file.write_all(&vec![7; 1 << 20]).unwrap();
+        file.sync_all().unwrap();
+        evict(&file).unwrap();
+        // Page by page and without read-ahead: the kernel caches what it may in larger pieces, and drops only whole ones.
+        let file = File::open(directory.path().join("data")).unwrap();
+        advise(&file, true);
+        (0..1 << 8).for_each(|page| file.read_exact_at(&mut [0; 4096], page << 12).unwrap());
+        assert_eq!(cached_bytes(&file, 1 << 20).unwrap(), 1 << 20);
+        evict_range(&file, 1 << 18, 1 << 16).unwrap();
+        assert_eq!(cached_bytes(&file, 1 << 20).unwrap(), (1 << 20) - (1 << 16));
     }
 
     fn by_mincore_of(directory: &tempfile::TempDir, len: u64) -> u64 {

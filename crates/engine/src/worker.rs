@@ -6,6 +6,7 @@
 
 mod alike;
 mod draws;
+mod failures;
 mod one_by_one;
 mod pauses;
 mod places;
@@ -20,14 +21,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use model::{
-    FailureKind, IntegrityCheck, KeptPlace, KeptPlaces, Mix, OpenSync, Operation, Pace, Pattern, Regions,
-    Workload,
+    CacheState, FailureKind, IntegrityCheck, KeptPlace, KeptPlaces, Mix, OpenSync, Operation, Pace, Pattern,
+    Regions, Workload,
 };
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::buffers::{BufferPlan, Buffers};
+use crate::cache::evict_range;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::content::Content;
 use crate::engines::{Completion, Engine, Request, Setup, Verb};
@@ -41,16 +43,12 @@ use alike::Alike;
 use draws::Draws;
 pub(crate) use pauses::Flow;
 use pauses::{DepthControl, Pauses};
-use places::PlaceKeeper;
+use places::{PlaceKeeper, can_read_first};
 
 /// How often a waiting worker looks at the stop flag.
 const LOOK_UP_NS: u64 = 100_000_000;
 /// Shorter waits for a due operation are polled: the kernel's timers are not that exact.
 const POLL_NS: u64 = 60_000;
-/// Operations in flight of which none has ended for so long are taken for hung.
-const HANG_NS: u64 = 300_000_000_000;
-/// The same after the user has asked to stop.
-const HANG_WHEN_INTERRUPTED_NS: u64 = 5_000_000_000;
 /// For so many turns of the loop after it had to wait a worker is taken to have time still.
 const LEISURE: u32 = 64;
 /// Tries to draw a block that is not being written, before an operation on a verified set waits.
@@ -222,8 +220,11 @@ pub(crate) struct Worker<'a, E: Engine> {
     pauses: Pauses,
     /// Only if a latency is to be kept.
     depth: Option<DepthControl>,
-    /// Only transfers, with nothing between one and the next, neither a sync nor a pause.
-    only_in_order: bool,
+    /// Only transfers: no sync between one and the next.
+    only_transfers: bool,
+    /// Nothing but room and limits keeps an operation from starting: there are no pauses, shares or latencies to
+    /// keep, and nothing is to be evicted before it.
+    is_unhindered: bool,
     /// A transfer that went well is only counted: nothing is verified, kept or read before it either.
     is_plain: bool,
     /// Only if places are kept.
@@ -276,12 +277,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         let mut pauses = Pauses::new(workload.special.think, spec.flow.clone());
         pauses.weigh(workload.special.flow);
         let control = workload.special.latency_target.map(|target| DepthControl::new(target, depth));
-        let only_in_order = only_transfers && pauses.are_none() && control.is_none();
-        let is_one_by_one = E::SYNCHRONOUS && only_in_order && workload.pace == Pace::Closed;
-        if workload.special.read_first.is_some() && !is_one_by_one {
-            // Were it left out, a write would destroy what it is to write back.
-            return Err(io::Error::other("only transfers one by one can read something first"));
-        }
+        let is_unhindered = pauses.are_none() && control.is_none() && workload.cache != CacheState::ColdEach;
+        can_read_first::<E>(&workload, only_transfers && is_unhindered)?;
         let (engine, clock) = E::open(&Setup {
             files: &spec.files,
             file_bytes: spec.file_bytes,
@@ -300,7 +297,8 @@ impl<'a, E: Engine> Worker<'a, E> {
             alive_ns: 0,
             interrupted_ns: None,
             leisure: 0,
-            only_in_order,
+            only_transfers,
+            is_unhindered,
             pauses,
             depth: control,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
@@ -417,7 +415,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         // A thread may wake late for the common start. What it starts then starts then; only arrivals
         // of an open loop have been waiting since.
         let mut now = start.max(self.clock.now());
-        if E::SYNCHRONOUS && self.only_in_order && matches!(self.arrivals, Arrivals::Closed) {
+        let in_order = self.only_transfers && self.is_unhindered;
+        if E::SYNCHRONOUS && in_order && matches!(self.arrivals, Arrivals::Closed) {
             return Ok(if self.is_plain {
                 self.one_by_one::<true>(now, timeline, sink)
             } else {
@@ -479,29 +478,6 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
     }
 
-    /// True if none of the operations in flight has ended for so long that they are to be left behind.
-    /// That is a failure, unless the user is waiting for the end: then the storage had little time.
-    fn gives_up(&mut self, now: u64, timeline: &Timeline) -> bool {
-        if self.in_flight == 0 {
-            return false;
-        }
-        if self.signals.interrupted() {
-            let noticed_ns = *self.interrupted_ns.get_or_insert(now);
-            return now.saturating_sub(self.alive_ns.max(noticed_ns)) > HANG_WHEN_INTERRUPTED_NS;
-        }
-        let silent = now.saturating_sub(self.alive_ns) > HANG_NS;
-        if silent {
-            self.hung(now, timeline);
-        }
-        silent
-    }
-
-    fn hung(&mut self, now: u64, timeline: &Timeline) {
-        if let Some(oldest) = self.slots.busy().first() {
-            self.end(FailureKind::Hung(HANG_NS), *oldest, now, timeline);
-        }
-    }
-
     #[inline]
     fn limits_left(&self) -> bool {
         self.operations_left > 0 && self.bytes_left > 0
@@ -516,8 +492,14 @@ impl<'a, E: Engine> Worker<'a, E> {
             }
             return;
         }
+        if self.is_plain && self.is_unhindered && matches!(self.arrivals, Arrivals::Closed) {
+            while self.slots.any_free() && self.limits_left() {
+                self.draw::<true>(0);
+            }
+            return;
+        }
         while self.slots.any_free() && self.limits_left() {
-            if !self.may_start(now) {
+            if !self.is_unhindered && !self.may_start(now) {
                 return;
             }
             let intended = match &mut self.arrivals {
@@ -530,7 +512,7 @@ impl<'a, E: Engine> Worker<'a, E> {
                     due
                 }
             };
-            if !self.draw(intended) {
+            if !self.draw::<false>(intended) {
                 return;
             }
             if let Arrivals::Open(open) = &mut self.arrivals {
@@ -543,13 +525,13 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 
     /// Draws the next operation into the batch. False if, on a verified set, it finds only blocks that
-    /// are still being written.
+    /// are still being written. What a plain and unhindered worker has no need of is left out for it.
     #[inline]
-    fn draw(&mut self, intended: u64) -> bool {
+    fn draw<const PLAIN: bool>(&mut self, intended: u64) -> bool {
         let direction = self.draws.next(&mut self.rng);
         let (verb, len) = (direction.verb, direction.len);
         let mut offset = direction.next_offset(&mut self.rng);
-        if let Some(generations) = &self.spec.generations {
+        if !PLAIN && let Some(generations) = &self.spec.generations {
             let mut tries = 1;
             while generations.is_in_flight(offset) {
                 if tries == DRAWS {
@@ -565,12 +547,18 @@ impl<'a, E: Engine> Worker<'a, E> {
         self.batch.push(Request { slot, verb, file, offset: file_offset, len, buffer });
         self.operations_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
-        self.pauses.started();
+        if !PLAIN && !self.is_unhindered {
+            self.pauses.started();
+            if verb == Verb::Read && self.spec.workload.cache == CacheState::ColdEach {
+                // Advice that fails has no consequence but a cached read, which the device's account shows.
+                drop(evict_range(&self.spec.files[file as usize], file_offset, u64::from(len)));
+            }
+        }
         if verb == Verb::Write {
             self.dirty[file as usize] = true;
         }
         let every = self.spec.workload.sync.every;
-        if every > 0 {
+        if !PLAIN && every > 0 {
             self.note_due_sync(verb, every);
         }
         true
@@ -585,7 +573,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         ((offset / self.spec.file_bytes) as u32, offset % self.spec.file_bytes)
     }
 
-    #[inline]
+    #[inline(always)]
     fn buffer(&mut self, verb: Verb, slot: u32, offset: u64, len: u32) -> *mut u8 {
         let index = slot as usize;
         match verb {
@@ -749,13 +737,14 @@ impl<'a, E: Engine> Worker<'a, E> {
                 continue;
             }
             if !alike.takes(slot) {
+                self.in_flight -= alike.count;
                 alike.count_in(now, timeline);
                 alike = Alike::of(slot);
             }
             alike.count += 1;
-            self.in_flight -= 1;
             self.slots.release(completion.slot);
         }
+        self.in_flight -= alike.count;
         alike.count_in(now, timeline);
         completed.clear();
         self.completed = completed;
@@ -851,34 +840,6 @@ impl<'a, E: Engine> Worker<'a, E> {
         // SAFETY: the kernel has filled the slot's read buffer with `bytes` bytes.
         let block = unsafe { std::slice::from_raw_parts(self.buffers.read(slot as usize), bytes as usize) };
         self.integrity.record(offset, generations.check(block, offset, generation));
-    }
-
-    #[cold]
-    fn fail(&mut self, kind: FailureKind, slot: u32, now: u64, timeline: &Timeline) {
-        let errors = self.signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
-        let verb = self.slots.get(slot).verb;
-        if matches!(verb, Verb::Fsync | Verb::Fdatasync) {
-            // What it should have covered never became durable.
-            self.sync = SyncState::Idle;
-            self.writes_since_sync = 0;
-            self.uncovered.clear();
-        }
-        if !matches!(kind, FailureKind::Errno(_)) || errors >= self.spec.max_errors {
-            self.end(kind, slot, now, timeline);
-        }
-    }
-
-    /// The operation in `slot` ends the repeat, for all workers.
-    fn end(&mut self, kind: FailureKind, slot: u32, now: u64, timeline: &Timeline) {
-        let Slot { verb, offset, .. } = *self.slots.get(slot);
-        let has_place = !matches!(verb, Verb::Fsync | Verb::Fdatasync);
-        self.failure.get_or_insert(WorkerFailure {
-            kind,
-            operation: Kind::from(verb).operation(),
-            offset: has_place.then_some(offset),
-            at_ns: timeline.since_origin(now),
-        });
-        self.signals.abort.store(true, Ordering::Relaxed);
     }
 }
 

@@ -86,6 +86,21 @@ fn buffered_bytes_reach_the_process_account_too() {
     }
 }
 
+/// Two passes over the same data: only if each block is evicted before it is read do both come from the device.
+#[test]
+fn what_is_evicted_before_each_operation_is_read_from_the_device_each_time() {
+    let bench = Bench::new();
+    const TWICE: &[&str] = &["--rw", "randread", "--direct", "false", "--ops", "2048", "--runtime", "none"];
+    const REGION: &[&str] = &["--regions", "0:0:4MiB", "--ramp", "0s", "--engine", "psync"];
+    for (cache, passes) in [("cold", 1), ("cold-each", 2)] {
+        for repeat in repeats(&bench, &bench.disk(), &[TWICE, REGION, &["--cache", cache]].concat()) {
+            assert_eq!(moved(&repeat, Operation::Read), 8 << 20);
+            let read = repeat.finished.as_ref().unwrap().process_io.unwrap().read_bytes;
+            agree(read, passes << 22, cache);
+        }
+    }
+}
+
 /// A filesystem of our own on a loop device, where nobody else writes.
 #[test]
 fn direct_bytes_are_those_that_the_block_device_counted() {

@@ -34,6 +34,11 @@ impl EngineKind {
             Self::Sim => "sim",
         }
     }
+
+    /// False for requests that do nothing: their figures are those of the generator.
+    pub fn reaches_storage(self) -> bool {
+        self != Self::Noop
+    }
 }
 
 impl fmt::Display for EngineKind {

@@ -407,6 +407,8 @@ pub enum Regions {
 pub enum CacheState {
     /// Evicted, and checked to be.
     Cold,
+    /// The same, and what an operation is about to read is evicted once more before it, outside of its latency.
+    ColdEach,
     /// Left as it is.
     Warm,
 }

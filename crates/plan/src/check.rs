@@ -2,8 +2,8 @@
 
 use model::units::ExactSize;
 use model::{
-    Capabilities, DataClass, EngineChoice, EngineKind, Mix, OpenSync, Preparation, ReadFirst, Regions, Step,
-    Target, TargetKind, Workload,
+    CacheState, Capabilities, DataClass, EngineChoice, EngineKind, Mix, OpenSync, Preparation, ReadFirst,
+    Regions, Step, Target, TargetKind, Workload,
 };
 
 use crate::draft::{Draft, Rw};
@@ -151,6 +151,7 @@ fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
         && draft.think.is_none()
         && draft.flow == 0
         && draft.latency_target.is_none()
+        && draft.cache != CacheState::ColdEach
         && draft.fsync.max(draft.fdatasync) == 0
         && !draft.verify;
     let wants = match draft.rw {
@@ -186,6 +187,7 @@ fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
                 "thinktime",
                 "flow",
                 "latency_target",
+                "cache",
                 "fsync",
                 "fdatasync",
                 "verify",

@@ -258,8 +258,12 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "STATE",
         default: "cold",
         help: "Page cache at the start of a buffered repeat",
-        allowed: "cold (evicted, and checked to be) or warm (left as it is)",
-        set: |d, v| put(&mut d.cache, word(v, &[("cold", CacheState::Cold), ("warm", CacheState::Warm)])),
+        allowed: "cold (evicted, and checked to be), cold-each (and what is read is evicted again before each operation, outside of the latency), or warm (left as it is)",
+        set: |d, v| {
+            let words =
+                [("cold", CacheState::Cold), ("cold-each", CacheState::ColdEach), ("warm", CacheState::Warm)];
+            put(&mut d.cache, word(v, &words))
+        },
     },
     OptionSpec {
         key: "prepare",

@@ -368,6 +368,7 @@ fn what_is_read_first_needs_an_engine_and_a_direction_that_do_it() {
         (&[("engine", "libaio")][..], "only psync reads something first"),
         (&[("engine", "psync"), ("fsync", "1")], "only psync reads something first"),
         (&[("engine", "psync"), ("rate_iops", "10")], "only psync reads something first"),
+        (&[("engine", "psync"), ("cache", "cold-each")], "only psync reads something first"),
         (&[("engine", "psync"), ("rw", "rw")], "a block to be written back before writes"),
         (&[("engine", "psync"), ("read_first", "page")], "a page is read first before reads"),
         (&[("engine", "psync"), ("prepare", "fresh")], "nothing that could be written back"),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Evidence, Finding, Measurement, Operation, Pace, Phase, Repeat, Severity, Step};
+use model::{Evidence, Finding, Measurement, Operation, Phase, Repeat, Severity, Step};
 
 use super::seen::Pair;
 use super::words::{by, figure, rounds as rounds_in_words, what};
@@ -163,8 +163,7 @@ pub(super) fn series(repeat: &Repeat) -> Vec<Work> {
 
 pub(super) fn start_up_transient(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     // The rate of a given load is the load's; operations on names take turns.
-    let judged =
-        seen.completed().filter(|p| !p.step.workload.is_metadata() && p.step.workload.pace == Pace::Closed);
+    let judged = seen.completed().filter(|p| p.is_closed_transfer());
     let found: Vec<(&Pair<'_>, Option<Transient>)> = judged
         .map(|pair| {
             let series: Vec<Vec<Work>> = pair.repeats.iter().map(|r| series(r.repeat)).collect();

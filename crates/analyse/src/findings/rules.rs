@@ -239,6 +239,13 @@ pub static RULES: &[Rule] = &[
         apply: sweeps::block_size,
     },
     Rule {
+        name: "no-storage",
+        speaks_when: "the engine was noop, whose requests do nothing",
+        advice: "use another engine if the storage is meant",
+        is_told_apart: false,
+        apply: size::no_storage,
+    },
+    Rule {
         name: "fits-into-memory",
         speaks_when: "the test data went through the page cache and are smaller than the machine's memory",
         advice: "use a --size above the memory, or direct I/O",
@@ -303,10 +310,17 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "sysbench-views",
-        speaks_when: "all files were synced after every so many requests, as sysbench does: the averages that its versions 0.4 and 1.0 would print, and the share of the time in syncs",
+        speaks_when: "all files were synced after every so many requests, as sysbench does: the averages and 95th percentiles that its versions 0.4 and 1.0 would print, and the share of the time in syncs",
         advice: "never compare averages of sysbench 0.4 with those of 1.0",
         is_told_apart: true,
         apply: tools::sysbench_views,
+    },
+    Rule {
+        name: "crystal-best",
+        speaks_when: "the suite is crystal: the best round of each test, which is what CrystalDiskMark shows",
+        advice: "the best of three flatters; the figures of the table are of all rounds",
+        is_told_apart: true,
+        apply: tools::crystal_best,
     },
     Rule {
         name: "pi-score",

@@ -1,8 +1,8 @@
 //! What the rules look at: a run with everything that several of them need, computed once.
 
 use model::{
-    Evidence, Measurement, Metric, Operation, OperationStats, Repeat, RepeatFinished, Run, Step, Subject,
-    Target,
+    Evidence, Measurement, Metric, Operation, OperationStats, Pace, Repeat, RepeatFinished, Run, Step,
+    Subject, Target,
 };
 
 use crate::compare::headline;
@@ -56,7 +56,8 @@ impl<'a> Seen<'a> {
             }
         }
         let good = |pair: &Pair<'a>| {
-            let repeats = pair.repeats.iter().copied().filter(|r| r.repeat.is_complete()).collect();
+            let is_good = |r: &Ended<'a>| r.repeat.is_complete() && r.repeat.started.engine.reaches_storage();
+            let repeats = pair.repeats.iter().copied().filter(is_good).collect();
             Pair { repeats, ..pair.clone() }
         };
         let completed: Vec<Pair<'a>> = finished.iter().map(good).collect();
@@ -77,7 +78,7 @@ impl<'a> Seen<'a> {
         self.finished.iter()
     }
 
-    /// The same, with only the repeats that ended as planned.
+    /// The same, with only the repeats that ended as planned and asked something of the storage.
     pub(super) fn completed(&self) -> impl Iterator<Item = &Pair<'a>> {
         self.completed.iter()
     }
@@ -127,9 +128,10 @@ impl<'a> Pair<'a> {
         seen.telemetry.iter().find(|t| t.step == self.step.id && t.target == self.target.name)
     }
 
-    /// True if the only thing that ends an operation is the storage: no given load, no work on names.
+    /// True if the rate is the storage's: no given load, no pauses, no work on names.
     pub fn is_closed_transfer(&self) -> bool {
-        self.step.workload.pace == model::Pace::Closed && !self.step.workload.is_metadata()
+        let workload = &self.step.workload;
+        workload.pace == Pace::Closed && workload.special.think.is_none() && !workload.is_metadata()
     }
 }
 

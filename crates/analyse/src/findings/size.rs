@@ -1,6 +1,6 @@
 //! Too small, too short, too few.
 
-use model::{Finding, Severity, Step, Target};
+use model::{CacheState, Finding, Severity, Step, Target};
 
 use super::seen::Pair;
 use super::words::{amount, short_list};
@@ -12,6 +12,7 @@ pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     for target in seen.targets() {
         let sizes = seen
             .transfers_on(target)
+            .filter(|p| p.step.workload.cache != CacheState::ColdEach)
             .flat_map(|p| &p.repeats)
             .map(|r| &r.repeat.started)
             .filter(|started| !started.direct && started.size_bytes < memory)
@@ -24,6 +25,31 @@ pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         );
         let figures = vec![evidence("test data", size as f64, "B"), evidence("memory", memory as f64, "B")];
         found.push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.3));
+    }
+    found
+}
+
+/// Requests that do nothing say nothing of a target.
+pub(super) fn no_storage(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for target in seen.targets() {
+        let idle = |pair: &Pair<'_>| {
+            pair.repeats.iter().filter(|r| !r.repeat.started.engine.reaches_storage()).count()
+        };
+        let of_target = seen.finished().filter(|p| p.target.name == target.name);
+        let all: Vec<(String, usize)> = of_target.map(|p| (p.step.id.clone(), idle(p))).collect();
+        let steps: Vec<String> = all.iter().filter(|(_, idle)| *idle > 0).map(|(id, _)| id.clone()).collect();
+        if steps.is_empty() {
+            continue;
+        }
+        let repeats: usize = all.iter().map(|(_, idle)| idle).sum();
+        let figures = vec![evidence("repeats without storage", repeats as f64, "1")];
+        let message = format!(
+            "the requests of {} did nothing: their figures are those of the generator and the kernel's queues, not of {}",
+            short_list(&steps),
+            target.name
+        );
+        found.push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(1.0));
     }
     found
 }

@@ -1,11 +1,13 @@
 //! What is wrong with the way in which a classic tool measures, and the honest figure beside it; figures that a tool
 //! would print and a table does not.
 
-use model::{Finding, Metric, Operation, Severity};
+use std::collections::BTreeMap;
+
+use model::{Finding, Histogram, Measurement, Metric, Operation, Severity, Target};
 
 use super::seen::Pair;
 use super::words::{by, figure, percent, time};
-use super::{Rule, Seen, evidence};
+use super::{Rule, Seen, evidence, subject};
 use crate::compare::headline;
 use crate::score::{PiFigures, pi_score};
 
@@ -94,16 +96,13 @@ pub(super) fn honest_figure(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     seen.completed().filter_map(finding).collect()
 }
 
-/// Mean of a latency over repeats, in nanoseconds, and the operations behind it.
-fn mean(pair: &Pair<'_>, operations: &[Operation]) -> (f64, u64) {
-    let (mut sum, mut count) = (0.0, 0);
+/// The latencies of some operations over all repeats.
+fn latencies(pair: &Pair<'_>, operations: &[Operation]) -> Histogram {
+    let mut all = Histogram::default();
     for repeat in &pair.repeats {
-        for stats in operations.iter().filter_map(|o| repeat.measured(*o)) {
-            sum += stats.lat.mean_ns().unwrap_or(0.0) * stats.lat.count() as f64;
-            count += stats.lat.count();
-        }
+        operations.iter().filter_map(|o| repeat.measured(*o)).for_each(|stats| all.merge(&stats.lat));
     }
-    (sum / count.max(1) as f64, count)
+    all
 }
 
 pub(super) fn sysbench_views(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
@@ -111,31 +110,84 @@ pub(super) fn sysbench_views(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         if !pair.step.workload.special.sync_all_files {
             return None;
         }
-        let (requests, request_count) = mean(pair, &[Operation::Read, Operation::Write]);
-        let (sync, sync_count) = mean(pair, &[Operation::Sync]);
-        if request_count == 0 || sync_count == 0 {
-            return None;
-        }
-        let (old, new) = (requests, mean(pair, &[Operation::Read, Operation::Write, Operation::Sync]).0);
+        let requests = latencies(pair, &[Operation::Read, Operation::Write]);
+        let syncs = latencies(pair, &[Operation::Sync]);
+        let (sync, sync_count) = (syncs.mean_ns()?, syncs.count());
+        let (old, old_95) = (requests.mean_ns()?, requests.percentile_ns(95.0)? as f64);
+        let mut both = requests;
+        both.merge(&syncs);
+        let (new, new_95) = (both.mean_ns()?, both.percentile_ns(95.0)? as f64);
         let seconds: f64 = pair.repeats.iter().map(super::seen::Ended::seconds).sum();
         let jobs = f64::from(pair.step.workload.jobs);
         let share = (sync * sync_count as f64 / 1e9 / (seconds * jobs)).min(1.0);
         let message = format!(
-            "{} of the time went into {sync_count} syncs of {} on average; sysbench 0.4 does not time them and would print an average of {}, 1.0 counts them as requests and would print {}",
+            "{} of the time went into {sync_count} syncs of {} on average; sysbench 0.4 does not time them and would print an average of {} (95th percentile {}), 1.0 counts them as requests and would print {} ({})",
             percent(share),
             time(sync),
             time(old),
-            time(new)
+            time(old_95),
+            time(new),
+            time(new_95)
         );
         let figures = vec![
             evidence("average as sysbench 0.4", old, "ns"),
             evidence("average as sysbench 1.0", new, "ns"),
+            evidence("95th percentile as sysbench 0.4", old_95, "ns"),
+            evidence("95th percentile as sysbench 1.0", new_95, "ns"),
             evidence("average of a sync", sync, "ns"),
             evidence("share of the time in syncs", share, "1"),
         ];
         Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(0.8))
     };
     seen.completed().filter_map(finding).collect()
+}
+
+/// The largest bandwidth of a round of a step on a target, reads and writes of a mix together, in bytes per second.
+fn best_round(seen: &Seen<'_>, step: &str, target: &Target) -> Option<f64> {
+    let mut rounds: BTreeMap<u32, f64> = BTreeMap::new();
+    let of_step =
+        |m: &&Measurement| m.step == step && m.target == target.name && m.metric == Metric::Bandwidth;
+    for (round, value) in seen.measurements.iter().filter(of_step).flat_map(|m| &m.values) {
+        *rounds.entry(*round).or_default() += value;
+    }
+    rounds.into_values().reduce(f64::max)
+}
+
+pub(super) fn crystal_best(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    let plan = &seen.run.started.plan;
+    if plan.suite != "crystal" {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for target in seen.targets() {
+        // The steps of a test are named after it and end with what they do: seq1m-q8t1-read.
+        let mut tests: Vec<(String, Vec<String>)> = Vec::new();
+        let mut figures = Vec::new();
+        for step in &plan.steps {
+            let (Some(best), Some((test, _))) =
+                (best_round(seen, &step.id, target), step.id.rsplit_once('-'))
+            else {
+                continue;
+            };
+            figures.push(evidence(step.id.clone(), best, Metric::Bandwidth.unit()));
+            let (test, shown) = (test.to_uppercase().replace('-', " "), format!("{:.2}", best / 1e6));
+            match tests.last_mut().filter(|(name, _)| *name == test) {
+                Some((_, all)) => all.push(shown),
+                None => tests.push((test, vec![shown])),
+            }
+        }
+        if tests.is_empty() {
+            continue;
+        }
+        let tests: Vec<String> =
+            tests.into_iter().map(|(name, all)| format!("{name} {}", all.join(" / "))).collect();
+        let message = format!(
+            "CrystalDiskMark would show the best of the rounds, in MB/s (read / write / mix): {}",
+            tests.join("; ")
+        );
+        found.push(rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.9));
+    }
+    found
 }
 
 pub(super) fn pi_benchmarks_score(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
@@ -164,8 +216,7 @@ pub(super) fn pi_benchmarks_score(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> 
         let score = pi_score(&figures);
         let message = format!("PiBenchmarks' score is {score}, by its formula of the figures of this run");
         let figures = vec![evidence("score", score as f64, "1")];
-        found
-            .push(rule.finding(Severity::Info, super::subject(target, None), message, figures).changing(0.9));
+        found.push(rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.9));
     }
     found
 }

@@ -127,12 +127,17 @@ impl Draws {
     }
 
     /// The direction of the next operation.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> &mut Direction {
-        let writes = self.mixed_with.as_mut().is_some_and(|mixed| mixed.writes(rng));
         let direction = match &mut self.mixed_with {
-            Some(mixed) if writes => &mut mixed.write,
-            _ => &mut self.first,
+            None => &mut self.first,
+            Some(mixed) => {
+                if mixed.writes(rng) {
+                    &mut mixed.write
+                } else {
+                    &mut self.first
+                }
+            }
         };
         if let Some(sizes) = &direction.sizes {
             direction.len = sizes.draw(rng);

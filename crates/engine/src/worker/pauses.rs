@@ -90,9 +90,6 @@ impl<E: Engine> Worker<'_, E> {
         if self.depth.as_ref().is_some_and(|depth| in_flight >= depth.allowed) {
             return false;
         }
-        if self.pauses.are_none() {
-            return true;
-        }
         if let Some(think) = self.pauses.think
             && self.pauses.since >= think.every
         {

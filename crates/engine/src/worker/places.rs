@@ -2,14 +2,15 @@
 //! None of it touches plain work.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::Ordering;
 
-use model::{FailureKind, KeptPlace, KeptPlaces, Operation, Phase, ReadFirst, Workload};
+use model::{FailureKind, KeptPlace, KeptPlaces, Operation, Pace, Phase, ReadFirst, Workload};
 
 use super::{Worker, WorkerFailure};
 use crate::clock::Clock;
 use crate::engines::{Engine, Request, Verb};
 use crate::recorder::{Kind, Timeline};
-use std::sync::atomic::Ordering;
 
 /// Bytes read so that a disk's head is where an operation begins.
 const PAGE: u32 = 4096;
@@ -45,6 +46,18 @@ impl PlaceKeeper {
     pub fn finish(self) -> BTreeMap<Operation, KeptPlaces> {
         self.places.into_iter().filter(|(_, places)| !places.kept.is_empty()).collect()
     }
+}
+
+/// Refuses work that would leave out what is to be read first: a write would destroy what it is to write back.
+///
+/// # Errors
+/// It wants something read first, and is not done as transfers one by one.
+pub(super) fn can_read_first<E: Engine>(workload: &Workload, only_in_order: bool) -> io::Result<()> {
+    let is_one_by_one = E::SYNCHRONOUS && only_in_order && workload.pace == Pace::Closed;
+    if workload.special.read_first.is_some() && !is_one_by_one {
+        return Err(io::Error::other("only transfers one by one can read something first"));
+    }
+    Ok(())
 }
 
 impl<E: Engine> Worker<'_, E> {

@@ -320,7 +320,7 @@ fn cache_state(place: &Place, workload: &Workload, direct: bool, set: Option<&Da
     let random = !matches!(workload.pattern, Pattern::Sequential);
     files.per_job.iter().flatten().for_each(|file| cache::advise(file, random));
     let own = files.per_job.first()?;
-    let evict = workload.cache == CacheState::Cold && workload.reads_data();
+    let evict = workload.cache != CacheState::Warm && workload.reads_data();
     if evict {
         own.iter().for_each(|file| drop(cache::evict(file)));
     }

@@ -4,6 +4,12 @@ use model::*;
 
 use super::*;
 
+/// The rate is that of the pauses.
+fn with_pauses() -> Workload {
+    let think = Some(Think { ns: 1_000_000_000, every: 1 });
+    Workload { special: Special { think, ..Special::default() }, ..workload() }
+}
+
 pub(super) fn cases() -> Vec<Case> {
     vec![
         ("two-modes", true, workload(), |r| each_round(r, &[16.0, 25.1, 16.1, 25.0, 24.9])),
@@ -27,6 +33,7 @@ pub(super) fn cases() -> Vec<Case> {
         ("start-up-transient", true, workload(), |r| each_interval(r, &[70, 71, 100, 101, 99, 100])),
         ("start-up-transient", true, writes(), |r| each_interval(r, &[200, 100, 101, 99, 100])),
         ("start-up-transient", false, workload(), |r| each_interval(r, &[101, 100, 99, 100, 100])),
+        ("start-up-transient", false, with_pauses(), |r| each_interval(r, &[70, 71, 100, 101, 99, 100])),
         ("start-up-transient", false, workload(), |r| each_interval(r, &[70, 100, 100])),
         ("start-up-transient", false, workload(), |r| {
             each_interval(r, &[70, 71, 100, 101, 99, 100]);

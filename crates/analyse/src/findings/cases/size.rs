@@ -9,12 +9,20 @@ pub(super) fn cases() -> Vec<Case> {
             r.started.host.memory_bytes = 1 << 30;
             each_started(r, |s| s.direct = false);
         }),
+        ("fits-into-memory", false, Workload { cache: CacheState::ColdEach, ..workload() }, |r| {
+            each_started(r, |s| s.direct = false);
+        }),
         ("fits-into-memory", false, workload(), NOTHING),
         ("fits-into-device-cache", true, workload(), |r| each_started(r, |s| s.size_bytes = 1 << 28)),
         ("fits-into-device-cache", false, workload(), NOTHING),
         ("fits-into-device-cache", false, workload(), |r| {
             each_started(r, |s| s.size_bytes = 1 << 28);
             r.started.targets[0].stack[0].name = "tmpfs".into();
+        }),
+        ("no-storage", true, workload(), |r| each_started(r, |s| s.engine = EngineKind::Noop)),
+        ("no-storage", false, workload(), NOTHING),
+        ("fits-into-memory", false, workload(), |r| {
+            each_started(r, |s| (s.direct, s.engine) = (false, EngineKind::Noop));
         }),
         ("few-rounds", true, workload(), |r| r.repeats.truncate(2)),
         ("few-rounds", false, workload(), NOTHING),

@@ -30,11 +30,11 @@ fn sysbench() -> Workload {
     }
 }
 
-/// In every repeat ten syncs of a millisecond.
+/// In every repeat a hundred syncs of half a second.
 fn with_syncs(run: &mut Run) {
     let mut recorder = LatencyRecorder::new();
-    (0..10).for_each(|_| recorder.record(1_000_000));
-    let syncs = OperationStats { count: 10, lat: recorder.finish(), ..OperationStats::default() };
+    recorder.record_many(500_000_000, 100);
+    let syncs = OperationStats { count: 100, lat: recorder.finish(), ..OperationStats::default() };
     let intervals = run.repeats.iter_mut().flat_map(|repeat| &mut repeat.intervals);
     intervals.for_each(|interval| drop(interval.operations.insert(Operation::Sync, syncs.clone())));
 }
@@ -63,6 +63,36 @@ fn as_pi(run: &mut Run, but: &str) {
     }
 }
 
+/// The step becomes one of a suite's.
+fn as_crystal(run: &mut Run, suite: &str) {
+    run.started.plan.suite = suite.into();
+    run.started.plan.steps[0].id = "rnd4k-q1t1-randread".into();
+    run.repeats.iter_mut().for_each(|r| r.started.step = "rnd4k-q1t1-randread".into());
+}
+
+#[test]
+fn the_best_round_is_what_crystaldiskmark_shows() {
+    let mut run = run(workload());
+    as_crystal(&mut run, "crystal");
+    let read = run.repeats[1].intervals[0].operations.get_mut(&Operation::Read).unwrap();
+    (read.count, read.bytes) = (2000, 2000 * 4096);
+    let found = found_in(&run).into_iter().find(|f| f.rule == "crystal-best").unwrap();
+    assert!(found.message.ends_with(": RND4K Q1T1 8.19"), "{}", found.message);
+}
+
+#[test]
+fn the_views_of_sysbench_have_percentiles_of_their_own() {
+    let mut run = run(sysbench());
+    with_syncs(&mut run);
+    let found = found_in(&run).into_iter().find(|f| f.rule == "sysbench-views").unwrap();
+    let value = |what: &str| found.evidence.iter().find(|e| e.what == what).unwrap().value;
+    // A hundred syncs beside a thousand quicker writes are more than a twentieth.
+    let near = |name: &str, ns: f64| (value(name) / ns - 1.0).abs() < 0.02;
+    assert!(near("95th percentile as sysbench 1.0", 5e8), "{found:?}");
+    assert!(value("95th percentile as sysbench 0.4") < 1e8 && value("average as sysbench 0.4") < 1e8);
+    assert!(value("average as sysbench 1.0") > 5e8 / 11.0);
+}
+
 pub(super) fn cases() -> Vec<Case> {
     vec![
         ("honest-figure", true, writes(), |r| with_honest(r, 50)),
@@ -75,6 +105,8 @@ pub(super) fn cases() -> Vec<Case> {
         ("sysbench-views", true, sysbench(), with_syncs),
         ("sysbench-views", false, sysbench(), NOTHING),
         ("sysbench-views", false, writes(), with_syncs),
+        ("crystal-best", true, workload(), |r| as_crystal(r, "crystal")),
+        ("crystal-best", false, workload(), |r| as_crystal(r, "own")),
         ("pi-score", true, workload(), |r| as_pi(r, "")),
         ("pi-score", false, workload(), |r| as_pi(r, "iozone-read")),
         ("pi-score", false, workload(), |r| {
