@@ -139,11 +139,7 @@ impl BlockOrder {
                 });
                 block
             }
-            Order::Spaced { count, at } => {
-                let block = u128::from(*at) * u128::from(self.blocks) / u128::from(*count);
-                *at = if *at + 1 == *count { 0 } else { *at + 1 };
-                block as u64
-            }
+            Order::Spaced { count, at } => spaced(self.blocks, *count, at),
             Order::Sequence { list, moves_on, at, base } => {
                 let block = (*base + list[*at]) % self.blocks;
                 *at += 1;
@@ -184,6 +180,16 @@ impl BlockOrder {
             }
         }
     }
+}
+
+/// The block of the present of `count` places, and on to the next. Not a part of the loop over the orders, whose code for
+/// the others would be worse for its division.
+#[cold]
+#[inline(never)]
+fn spaced(blocks: u64, count: u64, at: &mut u64) -> u64 {
+    let block = u128::from(*at) * u128::from(blocks) / u128::from(count);
+    *at = if *at + 1 == count { 0 } else { *at + 1 };
+    block as u64
 }
 
 /// Bytes at whose multiples evenly spaced blocks begin, so that they need not be multiples of the block apart: pages.

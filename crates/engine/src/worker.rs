@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use model::{
-    CacheState, FailureKind, IntegrityCheck, KeptPlace, KeptPlaces, Mix, OpenSync, Operation, Pace, Pattern,
-    Regions, Workload,
+    CacheState, FailureKind, IntegrityCheck, KeptPlaces, Mix, OpenSync, Operation, Pace, Pattern, Regions,
+    Workload,
 };
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -420,7 +420,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             return Ok(if self.is_plain {
                 self.one_by_one::<true>(now, timeline, sink)
             } else {
-                self.one_by_one::<false>(now, timeline, sink)
+                self.one_by_one_noted(now, timeline, sink)
             });
         }
         // What was drawn counts against the limits already and is done. So is a sync that has become due, even
@@ -792,10 +792,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         if let Some(recorder) = &mut recorder.slat {
             recorder.record(slat);
         }
-        if let Some(places) = &mut self.places {
-            let offset = self.slots.get(slot).offset;
-            let place = KeptPlace { offset, bytes: result as u64, ns: now - intended };
-            places.keep(verb, timeline.current.phase, place);
+        if self.places.is_some() {
+            self.keep_place(slot, result as u64, now, timeline);
         }
         match verb {
             Verb::Write => self.written(slot, result as u64, intended),

@@ -15,6 +15,7 @@ const SLOW_NS: u64 = 10_000;
 impl<E: Engine> Worker<'_, E> {
     /// Transfers until something says stop. Returns the time. `PLAIN` is what `is_plain` says: compiled twice, so that
     /// plain work does not ask at each operation.
+    #[inline(always)]
     pub(super) fn one_by_one<const PLAIN: bool>(
         &mut self,
         start: u64,
@@ -61,8 +62,19 @@ impl<E: Engine> Worker<'_, E> {
         now
     }
 
+    /// The same for work that is not plain, apart so that the loop for plain work is not the worse for it.
+    #[inline(never)]
+    pub(super) fn one_by_one_noted(
+        &mut self,
+        start: u64,
+        timeline: &mut Timeline,
+        sink: &mut impl IntervalSink,
+    ) -> u64 {
+        self.one_by_one::<false>(start, timeline, sink)
+    }
+
     /// The next transfer, and its offset in the data set.
-    #[inline]
+    #[inline(always)]
     fn draw_one(&mut self) -> (Request, u64) {
         let direction = self.draws.next(&mut self.rng);
         let (verb, len) = (direction.verb, direction.len);

@@ -11,6 +11,7 @@ use super::{Worker, WorkerFailure};
 use crate::clock::Clock;
 use crate::engines::{Engine, Request, Verb};
 use crate::recorder::{Kind, Timeline};
+use crate::slots::Slot;
 
 /// Bytes read so that a disk's head is where an operation begins.
 const PAGE: u32 = 4096;
@@ -61,6 +62,16 @@ pub(super) fn can_read_first<E: Engine>(workload: &Workload, only_in_order: bool
 }
 
 impl<E: Engine> Worker<'_, E> {
+    /// Keeps the place of an operation that has moved so many bytes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn keep_place(&mut self, slot: u32, bytes: u64, now: u64, timeline: &Timeline) {
+        let Slot { verb, offset, intended, .. } = *self.slots.get(slot);
+        if let Some(places) = &mut self.places {
+            places.keep(verb, timeline.current.phase, KeptPlace { offset, bytes, ns: now - intended });
+        }
+    }
+
     /// Reads what the workload wants read before an operation. False if that failed: then the operation must not
     /// be done, because a write would put something else there than what it was to write back.
     #[inline(never)]
