@@ -57,7 +57,7 @@ pub fn positions() -> Run {
     let steps = vec![transfers("transfer-read", 100), accesses(), transfers("transfer-write", 0)];
     let mut maker = Maker::new("disks-write", steps, 3, 1);
     let mut started = maker.started();
-    started.targets = DISKS.iter().map(|disk| disk_target(disk)).collect();
+    started.targets = DISKS.iter().map(disk_target).collect();
     started.baseline = DISKS[0].name.into();
     let mut run = Run::new(started);
     for round in 0..maker.rounds {
