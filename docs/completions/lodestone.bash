@@ -765,7 +765,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --scale --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --keep-places --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
+            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --scale --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --keep-places --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -932,6 +932,10 @@ _lodestone() {
                     return 0
                     ;;
                 --prepare)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --once)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -90,6 +90,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l engine -d 'H
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l direct -d 'Bypass the page cache (O_DIRECT) [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l cache -d 'Page cache at the start of a buffered repeat [suite default: cold]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l prepare -d 'What the files are like before a repeat [suite default: written]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l once -d 'Do the step in the first round only, before all others, as what prepares the storage [suite default: false]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l distribution -d 'Which blocks random operations prefer [suite default: uniform]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l norandommap -d 'Draw random blocks with replacement instead of each once per pass [suite default: false]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l regions -d 'How jobs share the data [suite default: disjoint]' -r

@@ -581,6 +581,7 @@ mod tests {
             rounds: Rounds::Fixed(3),
             in_order: false,
             until_steady: None,
+            until_written: None,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         };

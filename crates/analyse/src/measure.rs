@@ -1,6 +1,6 @@
 //! From repeats to measurements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Estimate, Imported, Measurement, Metric, Operation, OperationStats, Phase, Repeat, RepeatFinished, Run,
@@ -8,6 +8,7 @@ use model::{
 };
 
 use crate::stats::{Estimator, METHOD_LARGEST};
+use crate::steady::STEADY_WINDOW;
 
 /// Every metric that one repeat gives, by operation, in the metric's unit.
 ///
@@ -209,10 +210,14 @@ pub fn measurements(run: &Run, rule: Estimator) -> Vec<Measurement> {
 /// [`measurements`] from what was counted.
 pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Vec<Measurement> {
     let mut measurements = Vec::new();
+    let window = measurement_window(run);
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
             let mut values: BTreeMap<(Operation, Metric), Vec<(u32, f64)>> = BTreeMap::new();
             for (repeat, counts) in counts.completed(run, step, &target.name) {
+                if repeat.started.round < window && !step.workload.special.once {
+                    continue;
+                }
                 for (operation, metric, value) in values_of(step, repeat, counts) {
                     values.entry((operation, metric)).or_default().push((repeat.started.round, value));
                 }
@@ -240,6 +245,15 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
         }
     }
     measurements
+}
+
+/// The first round that counts: of a run whose rounds go on until a step is steady, that of the last five of them, which
+/// are what was steady (PTS calls them the measurement window); else 0.
+fn measurement_window(run: &Run) -> u32 {
+    let Some(step) = &run.started.plan.until_steady else { return 0 };
+    let watched = run.repeats.iter().filter(|r| r.started.step == *step && r.is_complete());
+    let rounds: BTreeSet<u32> = watched.map(|r| r.started.round).collect();
+    rounds.into_iter().rev().nth(STEADY_WINDOW - 1).unwrap_or(0)
 }
 
 fn estimated(metric: Metric, rule: Estimator, values: &[(u32, f64)]) -> (Estimate, &'static str) {
@@ -312,6 +326,7 @@ pub(crate) mod tests {
                 rounds: Rounds::Fixed(3),
                 in_order: false,
                 until_steady: None,
+                until_written: None,
                 margin_ppm: 30_000,
                 layout_limit_ns: 0,
             },
@@ -385,6 +400,31 @@ pub(crate) mod tests {
             .into_iter()
             .find(|m| m.operation == operation && m.metric == metric);
         found.unwrap_or_else(|| panic!("no {metric} of {operation}")).estimate.value
+    }
+
+    #[test]
+    fn of_rounds_that_went_on_until_all_was_steady_the_last_five_count_and_what_prepared_them_is_told() {
+        let mut run = run(workload());
+        let repeat = run.repeats[0].clone();
+        run.repeats = (0..7).map(|_| repeat.clone()).collect();
+        for (round, repeat) in (0..).zip(&mut run.repeats) {
+            repeat.started.round = round;
+        }
+        let rounds = |run: &Run| {
+            let all = measurements(run, Estimator::Mean);
+            let rate = all.into_iter().find(|m| m.metric == Metric::Iops).unwrap();
+            rate.values.into_iter().map(|(round, _)| round).collect::<Vec<_>>()
+        };
+        assert_eq!(rounds(&run), [0, 1, 2, 3, 4, 5, 6]);
+        run.started.plan.until_steady = Some("step".into());
+        assert_eq!(rounds(&run), [2, 3, 4, 5, 6]);
+        run.repeats.truncate(4);
+        assert_eq!(rounds(&run), [0, 1, 2, 3]);
+        run.repeats.iter_mut().for_each(|r| r.started.step = "other".into());
+        let mut prepares = run.started.plan.steps[0].clone();
+        (prepares.id, prepares.workload.special.once) = ("other".into(), true);
+        run.started.plan.steps.push(prepares);
+        assert_eq!(rounds(&run), [0, 1, 2, 3]);
     }
 
     #[test]

@@ -103,14 +103,31 @@ fn a_dry_run_names_the_options_without_effect() {
 /// On a shared machine a figure may not become steady in few rounds; that rounds end before the most there may be, and
 /// only when the last five are steady, holds all the same.
 #[test]
-fn the_rounds_of_snia_end_when_the_watched_step_is_steady() {
+fn the_rounds_of_snia_end_when_the_watched_step_is_steady_and_the_last_five_count() {
     let bench = Bench::new();
     let options = ["--suite", "snia-latency", "--scale", "0.002", "--size", "8MiB", "--bs", "4k"];
     let run = bench.json(&options);
-    let value = |m: &&Value| m["step"] == "r0-4k" && m["metric"] == "iops" && m["operation"] == "write";
-    let watched = run["measurements"].as_array().unwrap().iter().find(value).unwrap();
-    let rounds = watched["values"].as_array().unwrap().len();
-    assert!((5..=25).contains(&rounds), "{rounds}");
+    let rounds = |step: &str, metric: &str| -> Vec<u64> {
+        let wanted = |m: &&Value| m["step"] == step && m["metric"] == metric;
+        let found = run["measurements"].as_array().unwrap().iter().find(wanted).unwrap();
+        found["rounds"].as_array().unwrap().iter().map(|round| round.as_u64().unwrap()).collect()
+    };
+    let watched = rounds("r0-4k", "iops");
+    assert!(watched.len() == 5 && watched[4] == watched[0] + 4 && watched[4] < 25, "{watched:?}");
+    // What prepares the storage is done once, before all rounds.
+    assert_eq!((rounds("purge", "iops"), rounds("precondition", "iops")), (vec![0], vec![0]));
+}
+
+#[test]
+fn rounds_end_when_the_data_were_written_as_often_as_the_suite_says() {
+    let bench = Bench::new();
+    let suite = bench.path("own.toml");
+    let step =
+        "[[step]]\nid = \"w\"\nrw = \"write\"\nruntime = \"none\"\nloops = 1\nramp = \"0s\"\nbs = \"64k\"\n";
+    std::fs::write(&suite, format!("rounds = 50\nuntil_written = 3\n{step}")).unwrap();
+    let run = bench.json(&["--suite", suite.to_str().unwrap(), "--size", "2MiB"]);
+    let values = run["measurements"][0]["values"].as_array().unwrap();
+    assert_eq!(values.len(), 3, "{values:?}");
 }
 
 /// Its blocks of 10 MiB do not fit into what the other suites get along with.

@@ -22,6 +22,9 @@ pub struct Plan {
     /// The rounds end before their number is reached, as soon as this step's figure is steady on every target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_steady: Option<String>,
+    /// They end too as soon as so many times the size of its data set was written on every target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_written: Option<u32>,
     /// Targets whose ratio lies from 1/(1 + margin) to 1 + margin are the same; in parts per million.
     #[serde(default = "usual_margin")]
     pub margin_ppm: u32,

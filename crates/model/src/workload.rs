@@ -440,6 +440,9 @@ pub struct Special {
     /// When this workload's jobs have ended, the others of the step are ended too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ends_all: bool,
+    /// Done in the first round only, before all that is not: it makes the storage what the others find.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
     /// The repeat ends when the figure is steady.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyRule>,

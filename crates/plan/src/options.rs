@@ -283,6 +283,14 @@ pub static OPTIONS: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        key: "once",
+        value: "BOOL",
+        default: "false",
+        help: "Do the step in the first round only, before all others, as what prepares the storage",
+        allowed: "true or false",
+        set: |d, v| put(&mut d.once, boolean(v)),
+    },
+    OptionSpec {
         key: "distribution",
         value: "LAW",
         default: "uniform",

@@ -54,14 +54,16 @@ pub struct Suite {
     pub in_order: bool,
     /// The step whose steady figure ends the rounds.
     pub until_steady: Option<String>,
+    /// How often the data set is to be written before the rounds end.
+    pub until_written: Option<u32>,
     /// What all steps set unless they say otherwise.
     pub defaults: Vec<Setting>,
     /// The steps.
     pub steps: Vec<StepSpec>,
 }
 
-const SUITE_KEYS: [&str; 7] =
-    ["description", "budget", "rounds", "in_order", "until_steady", "defaults", "step"];
+const SUITE_KEYS: [&str; 8] =
+    ["description", "budget", "rounds", "in_order", "until_steady", "until_written", "defaults", "step"];
 
 impl Suite {
     /// Reads a suite. What can be read is in the suite, whatever else is wrong is in the list.
@@ -79,6 +81,7 @@ impl Suite {
             rounds: None,
             in_order: false,
             until_steady: None,
+            until_written: None,
             defaults: Vec::new(),
             steps: Vec::new(),
         };
@@ -118,6 +121,16 @@ impl Suite {
                     problems.push(Problem::error(place, "until_steady must be the id of a step, in quotes"))
                 }
             },
+            "until_written" => {
+                match scalar(value.get_ref()).and_then(|text| text.parse().ok()).filter(|n| *n > 0) {
+                    Some(times) => self.until_written = Some(times),
+                    None => {
+                        let what =
+                            "until_written must be a whole number from 1: how often the data are written";
+                        problems.push(Problem::error(place, what));
+                    }
+                }
+            }
             "defaults" => match value.get_ref().as_table() {
                 Some(table) => self.defaults = settings(table, &[], problems),
                 None => problems.push(Problem::error(place, "defaults must be a table: [defaults]")),

@@ -159,6 +159,7 @@ fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan
         rounds,
         in_order: suite.in_order,
         until_steady: suite.until_steady.clone().filter(|_| !wishes.rounds_auto),
+        until_written: suite.until_written.filter(|_| !wishes.rounds_auto),
         margin_ppm: wishes.margin_ppm.unwrap_or(MARGIN_PPM),
         layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
     }
@@ -454,6 +455,7 @@ fn finish(draft: Draft, id: String) -> Step {
             even_mix: draft.even_mix,
             sync_all_files: draft.sync_all_files,
             ends_all: draft.ends_all,
+            once: draft.once,
             steady: draft.steady,
             latency_target: draft.latency_target,
             read_first: draft.read_first,

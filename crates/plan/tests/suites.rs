@@ -346,13 +346,14 @@ proptest! {
 fn a_scale_makes_times_shorter_and_the_watched_step_must_be_there() {
     let suite = builtin("snia-latency").unwrap().toml;
     let (suite, _) = Suite::parse("snia-latency", suite);
-    let scaled = Wishes { scale: Some(0.01), ..Wishes::default() };
-    let plan = resolve(&suite, &scaled, &facts()).unwrap().plan;
-    assert_eq!(plan.until_steady.as_deref(), Some("r0-4k"));
-    assert!(plan.steps.iter().all(|step| step.stop.time_ns == Some(600_000_000)));
-    let least = Wishes { scale: Some(0.0001), ..Wishes::default() };
-    let plan = resolve(&suite, &least, &facts()).unwrap().plan;
-    assert!(plan.steps.iter().all(|step| step.stop.time_ns == Some(100_000_000)));
+    for (scale, ns) in [(0.01, 600_000_000), (0.0001, 100_000_000)] {
+        let scaled = Wishes { scale: Some(scale), ..Wishes::default() };
+        let plan = resolve(&suite, &scaled, &facts()).unwrap().plan;
+        assert_eq!(plan.until_steady.as_deref(), Some("r0-4k"));
+        let (once, timed): (Vec<_>, Vec<_>) = plan.steps.iter().partition(|s| s.workload.special.once);
+        assert!(once.len() == 2 && timed.len() == 9);
+        assert!(timed.iter().all(|step| step.stop.time_ns == Some(ns)));
+    }
     let told = told("until_steady = \"x\"\n[[step]]\nid = \"y\"\n", &[]);
     assert!(told.contains("there is no step `x`"), "{told}");
 }

@@ -140,7 +140,8 @@ pub(super) fn few_rounds(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for target in seen.targets() {
         let begun = |step: &&Step| {
-            run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == target.name)
+            !step.workload.special.once
+                && run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == target.name)
         };
         let good = |step: &Step| run.completed(&step.id, &target.name).count();
         let counts = run.started.plan.steps.iter().filter(begun).map(good);

@@ -183,12 +183,12 @@ impl Session<'_> {
     fn measure(&mut self) -> Result<(), SessionError> {
         self.look_for_company();
         self.say_obstacles();
-        self.expect(0, &self.pairs());
+        self.expect(0, &self.pairs(0));
         self.lay_out_all()?;
         self.await_readiness(self.expected());
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         for round in 0.. {
-            let mut pairs = self.pairs();
+            let mut pairs = self.pairs(round);
             if self.interrupted() || pairs.is_empty() || self.is_enough(round, &pairs) {
                 break;
             }
@@ -198,6 +198,10 @@ impl Session<'_> {
                 pairs.sort_unstable();
             } else {
                 pairs.shuffle(&mut order);
+                // What prepares the storage comes first and keeps its order.
+                let once = |step: usize| self.plan.steps[step].workload.special.once;
+                pairs
+                    .sort_by_key(|(step, place)| if once(*step) { (*step, *place) } else { (usize::MAX, 0) });
             }
             for (step, place) in pairs {
                 if !self.interrupted() && !self.places[place].gone {
@@ -215,7 +219,8 @@ impl Session<'_> {
     fn expected(&self) -> Duration {
         match self.plan.rounds {
             Rounds::Fixed(rounds) => {
-                Duration::from_nanos(self.round_ns(&self.pairs()).saturating_mul(u64::from(rounds)))
+                let later = self.round_ns(&self.pairs(1)).saturating_mul(u64::from(rounds.saturating_sub(1)));
+                Duration::from_nanos(self.round_ns(&self.pairs(0)).saturating_add(later))
             }
             Rounds::Auto { budget_ns, .. } => Duration::from_nanos(budget_ns),
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analyse::{Aims, Series, headline, repeat_values, settled, steady_state};
-use model::{Repeat, Rounds, Step};
+use model::{Operation, Repeat, Rounds, Step};
 
 use super::Session;
 
@@ -54,16 +54,17 @@ impl Seen {
 }
 
 impl Session<'_> {
-    /// The repeats of the next round, as indices of step and place: every step on every target where it can be run
-    /// and, with rounds `auto`, still has something to tell.
-    pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
+    /// The repeats of a round, as indices of step and place: every step on every target where it can be run and, with
+    /// rounds `auto`, still has something to tell.
+    pub(super) fn pairs(&self, round: u32) -> Vec<(usize, usize)> {
         let settled = self.settled();
         let mut pairs = Vec::new();
         for (j, place) in self.places.iter().enumerate().filter(|(_, place)| !place.gone) {
             let obstacles = plan::obstacles(self.plan, &place.target);
             let steps = self.plan.steps.iter().zip(obstacles).enumerate();
             let wanted = steps.filter(|(_, (step, why))| {
-                why.is_none() && !settled.contains(&(step.id.clone(), place.target.name.clone()))
+                let is_done = round > 0 && step.workload.special.once;
+                why.is_none() && !is_done && !settled.contains(&(step.id.clone(), place.target.name.clone()))
             });
             pairs.extend(wanted.map(|(i, _)| (i, j)));
         }
@@ -83,7 +84,7 @@ impl Session<'_> {
     /// True if no further round of these repeats is to be made after `done` rounds.
     pub(super) fn is_enough(&self, done: u32, pairs: &[(usize, usize)]) -> bool {
         match self.plan.rounds {
-            Rounds::Fixed(rounds) => done >= rounds || self.is_steady(),
+            Rounds::Fixed(rounds) => done >= rounds || self.is_steady() || self.is_written(),
             Rounds::Auto { .. } if done < FEWEST_ROUNDS => false,
             Rounds::Auto { budget_ns, .. } => {
                 done >= MOST_ROUNDS
@@ -101,6 +102,22 @@ impl Session<'_> {
             steady_state(&values).steady_at_end
         };
         watched.peek().is_some() && watched.all(steady)
+    }
+
+    /// True if the data were written as often as the plan wants, wherever they are measured.
+    fn is_written(&self) -> bool {
+        let Some(times) = self.plan.until_written else { return false };
+        let repeats = &self.recorder.run().repeats;
+        let is_written = |target: &str| {
+            let own = || repeats.iter().filter(|repeat| repeat.started.target == target);
+            let size = own().map(|repeat| repeat.started.size_bytes).max().unwrap_or(0);
+            let counts = own()
+                .flat_map(|repeat| &repeat.intervals)
+                .filter_map(|i| i.operations.get(&Operation::Write));
+            let written = counts.fold(0_u64, |sum, stats| sum.saturating_add(stats.bytes));
+            size > 0 && written >= size.saturating_mul(u64::from(times))
+        };
+        self.places.iter().filter(|place| !place.gone).all(|place| is_written(&place.target.name))
     }
 
     /// Nanoseconds that these repeats will take: as long as the last time, or as planned.

@@ -89,6 +89,7 @@ pub fn read(name: &str, text: &str, around: &Surroundings) -> FioJobs {
         rounds: Some(1),
         in_order: true,
         until_steady: None,
+        until_written: None,
         defaults: Vec::new(),
         steps: Vec::new(),
     };

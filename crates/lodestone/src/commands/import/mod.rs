@@ -187,6 +187,7 @@ fn keep(
             rounds: Rounds::Fixed(rounds),
             in_order: true,
             until_steady: None,
+            until_written: None,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         },
