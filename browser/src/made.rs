@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use model::{
-    BlockSizes, EngineChoice, EngineKind, Host, Interval, LaidOut, LatencyRecorder, Layer, LayerKind, Mix,
-    Operation, OperationStats, Pace, Pattern, Phase, Plan, Preparation, Reading, Repeat, RepeatFinished,
-    RepeatOutcome, RepeatStarted, Rounds, Run, RunFinished, RunOutcome, RunStarted, Step, Stop, Target,
-    TargetKind, Workload,
+    BlockSizes, EngineChoice, EngineKind, Figure, Host, Imported, Interval, LaidOut, LatencyRecorder, Layer,
+    LayerKind, Metric, Mix, Operation, OperationStats, Pace, Pattern, Phase, Plan, Preparation, Reading,
+    Repeat, RepeatFinished, RepeatOutcome, RepeatStarted, Rounds, Run, RunFinished, RunOutcome, RunStarted,
+    Source, Step, Stop, Target, TargetKind, Workload,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -68,7 +68,78 @@ const LAWS: [Law; 3] = [
 
 /// All made runs: a quick one, queue depths, block sizes, mixed and offered loads.
 pub fn runs() -> Vec<Run> {
-    vec![quick(), depths(), block_sizes(), mixed(), saturated()]
+    vec![quick(), depths(), block_sizes(), mixed(), saturated(), filesystems()]
+}
+
+/// Three filesystems on two devices at two block sizes, as another program printed them: one figure each.
+pub fn filesystems() -> Run {
+    let mut steps = Vec::new();
+    for bytes in [4096, 4 << 20] {
+        let size = model::units::ExactSize(u64::from(bytes));
+        for (share, words) in [(0, "write"), (100, "read")] {
+            let title = format!("fio: sequential {words}, {size}, depth 64");
+            let step = step(&format!("{words}-{bytes}"), &title, transfer(share, false, bytes, 64));
+            steps.push(Step { foreign: vec![(read_or_write(share), Metric::Bandwidth)], ..step });
+        }
+    }
+    let mut run = Maker::new("imported", steps, 1, 1).run();
+    let sources = run.repeats.clone();
+    (run.repeats, run.layouts, run.readings) = (Vec::new(), Vec::new(), Vec::new());
+    run.started.sources = vec![Source { file: "results".into(), digest: "made".into(), bytes: 1 }];
+    run.started.command =
+        ["lodestone", "import", "results", "--path-labels", "device"].map(str::to_owned).to_vec();
+    run.started.targets.clear();
+    // What each filesystem has of the device's rate: written and read, small blocks and large ones.
+    let filesystems = [
+        ("ext4", [0.9, 0.96, 0.97, 0.98]),
+        ("xfs", [0.8, 0.93, 0.99, 1.0]),
+        ("btrfs", [0.4, 0.85, 0.9, 0.9]),
+    ];
+    for law in &LAWS[..2] {
+        for (filesystem, shares) in filesystems {
+            let name = format!("{} {filesystem}", law.name);
+            run.started.targets.push(Target { name: name.clone(), stack: Vec::new(), ..target(*law) });
+            for (step, share) in run.started.plan.steps.iter().zip(shares) {
+                let is_it = |r: &&Repeat| r.started.step == step.id && r.started.target == law.name;
+                let mut repeat = sources.iter().find(is_it).cloned().expect("every step was made");
+                let (operation, metric) = step.foreign[0];
+                let window = repeat.finished.as_ref().map_or(1, |f| f.window_ns) as f64 / 1e9;
+                let bytes: u64 = repeat.measured().values().map(|stats| stats.bytes).sum();
+                let value = bytes as f64 / window * share;
+                repeat.started.repeat = run.repeats.len() as u32;
+                repeat.started.target.clone_from(&name);
+                repeat.intervals.clear();
+                repeat.imported = Some(Box::new(printed(
+                    repeat.started.repeat,
+                    [law.name, filesystem],
+                    Figure { operation, metric, value, printed: None, recomputed: None },
+                )));
+                run.repeats.push(repeat);
+            }
+        }
+    }
+    run.started.baseline.clone_from(&run.started.targets[0].name);
+    run
+}
+
+fn read_or_write(share: u8) -> Operation {
+    if share == 0 { Operation::Write } else { Operation::Read }
+}
+
+fn printed(repeat: u32, [device, filesystem]: [&str; 2], figure: Figure) -> Imported {
+    let labels = [("device", device), ("filesystem", filesystem)];
+    Imported {
+        repeat,
+        tool: "fio".into(),
+        version: Some("3.33".into()),
+        file: format!("results/{device}/{filesystem}.txt"),
+        line: 1,
+        labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+        facts: BTreeMap::new(),
+        unsaid: Vec::new(),
+        figures: vec![figure],
+        remarks: Vec::new(),
+    }
 }
 
 /// Two steps four times a day for a week, slower each evening.

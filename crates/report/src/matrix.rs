@@ -9,6 +9,7 @@ use model::{Imported, Measurement, Metric, Mix, Operation, Pattern, Run, Step};
 use crate::csv::row;
 use crate::document::{Align, Cell, Column, Provenance, Table};
 use crate::figures::{Units, digits, display_iops, display_ns, display_percent, display_rate};
+use crate::glance::labels_of;
 
 /// How the matrix is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -252,8 +253,9 @@ fn labels(run: &Run, m: &Measurement, step: &Step) -> Labels {
     let plain = |text: String| Value { order: 0.0, text };
     let imported: Option<&Imported> = run.completed(&m.step, &m.target).find_map(|r| r.imported.as_deref());
     let mut labels: Labels = BTreeMap::new();
-    for (key, value) in imported.iter().flat_map(|i| &i.labels) {
-        labels.insert(key.clone(), plain(value.clone()));
+    let target = run.started.targets.iter().find(|t| t.name == m.target);
+    for (key, value) in target.map(|t| labels_of(run, t)).into_iter().flatten() {
+        labels.insert(key, plain(value));
     }
     if let Some(imported) = imported {
         labels.insert("tool".into(), plain(imported.tool.clone()));
@@ -289,7 +291,8 @@ fn direction(step: &Step) -> String {
     }
 }
 
-fn block(bytes: u32) -> String {
+/// A block size with a blank before its unit.
+pub(crate) fn block(bytes: u32) -> String {
     match bytes {
         b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
         b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),

@@ -12,6 +12,7 @@ mod cdf;
 mod frame;
 mod heat;
 mod history;
+mod labels;
 mod machine;
 mod matrix;
 mod profile;
@@ -68,6 +69,7 @@ pub struct ChartKind {
 
 /// All kinds, in the order in which they stand on a page.
 pub static CHARTS: &[ChartKind] = &[
+    labels::KIND,
     bars::KIND,
     matrix::TARGETS,
     profile::KIND,
@@ -226,6 +228,7 @@ pub(crate) fn shown(view: &RunView, metric: Metric, value: f64) -> String {
     match metric {
         Metric::Bandwidth => display_rate(value, view.units),
         Metric::Iops => format!("{}/s", display_iops(value)),
+        Metric::Score => format!("{value:.0}"),
         _ => display_ns(value),
     }
 }
@@ -237,6 +240,7 @@ pub(crate) fn metric_words(metric: Metric) -> &'static str {
         Metric::Iops => "operations per second",
         Metric::LatP50 => "median latency",
         Metric::LatP99 => "p99 latency, less is better",
+        Metric::Score => "score",
         _ => "latency",
     }
 }
