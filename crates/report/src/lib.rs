@@ -23,6 +23,7 @@ mod matrix;
 mod page;
 mod remarks;
 mod run_document;
+mod score_table;
 mod scores;
 mod series;
 mod targets;
@@ -37,6 +38,7 @@ pub use markdown::markdown;
 pub use matrix::{Layout, MatrixError, matrix_csv, matrix_table};
 pub use page::{Looked, gallery_page, run_page, runs_page};
 pub use run_document::{RunView, comparison_document, run_document, when};
+pub use score_table::{ScoreLayout, score_csv, score_table};
 pub use series::{influx, prometheus};
 pub use targets::{
     CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,

@@ -72,10 +72,10 @@ struct Value {
 type Labels = BTreeMap<String, Value>;
 
 /// Figures by row and column.
-struct Matrix<'a> {
+pub(crate) struct Matrix<'a> {
     rows: Vec<Vec<Value>>,
     columns: Vec<Vec<Value>>,
-    cells: BTreeMap<(usize, usize), Vec<&'a Measurement>>,
+    pub cells: BTreeMap<(usize, usize), Vec<&'a Measurement>>,
     parts: Vec<Part>,
 }
 
@@ -143,7 +143,11 @@ pub fn matrix_csv(run: &Run, measurements: &[Measurement], layout: &Layout) -> R
 }
 
 impl<'a> Matrix<'a> {
-    fn of(run: &Run, measurements: &'a [Measurement], layout: &Layout) -> Result<Self, MatrixError> {
+    /// The figures that the layout asks for.
+    ///
+    /// # Errors
+    /// [`MatrixError`].
+    pub fn of(run: &Run, measurements: &'a [Measurement], layout: &Layout) -> Result<Self, MatrixError> {
         let parts = parts(&layout.cell)?;
         let wanted: Vec<(&Measurement, Labels)> = measurements
             .iter()
@@ -187,6 +191,17 @@ impl<'a> Matrix<'a> {
             cell.push(*m);
         }
         Ok(Self { rows, columns, cells, parts })
+    }
+
+    /// What names the rows.
+    pub fn row_names(&self) -> Vec<Vec<String>> {
+        let texts = |keys: &Vec<Value>| keys.iter().map(|key| key.text.clone()).collect();
+        self.rows.iter().map(texts).collect()
+    }
+
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.columns.len()
     }
 
     /// The figures of one cell in the order of the parts.
@@ -336,14 +351,14 @@ fn joined(key: &[Value]) -> Cow<'static, str> {
 }
 
 /// A rate as a plain number of millions or mebibytes per second.
-fn mega(value: f64, units: Units) -> String {
+pub(crate) fn mega(value: f64, units: Units) -> String {
     match units {
         Units::Decimal => digits(value / 1e6),
         Units::Binary => digits(value / 1_048_576.0),
     }
 }
 
-fn shown(m: &Measurement, units: Units) -> String {
+pub(crate) fn shown(m: &Measurement, units: Units) -> String {
     let value = m.estimate.value;
     match (m.metric, m.metric.unit()) {
         (Metric::Score, _) => score(m),

@@ -5,7 +5,7 @@ use model::{Candidate, Inventory, Run, Severity, Target};
 
 use crate::answer::{answers, command};
 use crate::chart::svg::{escaped, short};
-use crate::chart::{Chart, STYLE, charts, history};
+use crate::chart::{Chart, charts, history, style};
 use crate::document::{Align, Cell, Document, Section, Table, Tone};
 use crate::glance::glance;
 use crate::imported;
@@ -113,13 +113,13 @@ fn run_title(looked: Looked<'_>) -> String {
 }
 
 fn whole(title: &str, body: &str) -> String {
-    let title = escaped(&short(title, 120));
+    let (title, style) = (escaped(&short(title, 120)), style());
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"generator\" content=\"Lodestone\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n{body}\
+         <title>{title}</title>\n<style>\n{style}{PAGE_STYLE}</style>\n</head>\n<body>\n{body}\
          <div id=\"tip\" role=\"status\"></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
     )
 }
