@@ -8,7 +8,7 @@ use model::{
     BlockSizes, EngineChoice, EngineKind, Figure, Host, Imported, Interval, LaidOut, LatencyRecorder, Layer,
     LayerKind, Metric, Mix, Operation, OperationStats, Pace, Pattern, Phase, Plan, Preparation, Reading,
     Repeat, RepeatFinished, RepeatOutcome, RepeatStarted, Rounds, Run, RunFinished, RunOutcome, RunStarted,
-    Source, Step, Stop, Target, TargetKind, Workload,
+    Source, Step, Stop, Target, TargetKind, Workload, fact,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -28,6 +28,8 @@ struct Law {
     write_ns: f64,
     seek_ns: f64,
     link: f64,
+    /// What the kernel calls the link, and its bits per second.
+    wire: (&'static str, &'static str),
     at_once: f64,
     /// How far the latencies spread.
     spread: f64,
@@ -41,6 +43,7 @@ const LAWS: [Law; 3] = [
         write_ns: 900e3,
         seek_ns: 250e3,
         link: 45e6,
+        wire: ("sd", "416000000"),
         at_once: 2.0,
         spread: 0.9,
     },
@@ -51,6 +54,7 @@ const LAWS: [Law; 3] = [
         write_ns: 70e3,
         seek_ns: 30e3,
         link: 430e6,
+        wire: ("usb", "5000000000"),
         at_once: 16.0,
         spread: 0.35,
     },
@@ -60,7 +64,8 @@ const LAWS: [Law; 3] = [
         read_ns: 60e3,
         write_ns: 18e3,
         seek_ns: 5e3,
-        link: 3.2e9,
+        link: 3.3e9,
+        wire: ("nvme", "32000000000"),
         at_once: 64.0,
         spread: 0.25,
     },
@@ -220,12 +225,12 @@ pub fn hostile() -> Run {
     run
 }
 
-/// Ten targets: more than there are colours.
+/// Twelve targets: more than there are colours.
 pub fn many() -> Run {
     let mut run = quick();
     let (targets, repeats) = (run.started.targets.clone(), run.repeats.clone());
     for copy in 2..=4 {
-        for target in targets.iter().take(if copy == 4 { 1 } else { 3 }) {
+        for target in &targets {
             let name = format!("{}-{copy}", target.name);
             run.started.targets.push(Target { name: name.clone(), ..target.clone() });
             for repeat in repeats.iter().filter(|r| r.started.target == target.name) {
@@ -574,6 +579,8 @@ fn target(law: Law) -> Target {
         device: None,
         facts: BTreeMap::new(),
     };
+    let wire = [(fact::LINK, law.wire.0), (fact::LINK_SPEED, law.wire.1)];
+    let wire = wire.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     Target {
         name: law.name.into(),
         path: PathBuf::from(format!("/mnt/{}", law.name)),
@@ -583,6 +590,9 @@ fn target(law: Law) -> Target {
         block_bytes: 512,
         direct: true,
         writable: true,
-        stack: vec![layer(LayerKind::Filesystem, "ext4", 0), layer(LayerKind::Disk, law.disk, 1)],
+        stack: vec![
+            layer(LayerKind::Filesystem, "ext4", 0),
+            Layer { facts: wire, ..layer(LayerKind::Disk, law.disk, 1) },
+        ],
     }
 }

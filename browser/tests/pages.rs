@@ -152,7 +152,7 @@ fn more_targets_than_colours_are_told_apart_and_all_colours_stand_out() {
     for (width, light) in [(SCREEN, Light::Day), (TELEPHONE, Light::Night)] {
         let Some(found) = look(&page, width, light) else { return };
         is_whole(&found, width, light);
-        assert_eq!(found["toggles"], 10);
+        assert_eq!(found["toggles"], 12);
     }
 }
 

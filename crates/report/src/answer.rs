@@ -126,7 +126,8 @@ fn ranked(summaries: &[&Summary]) -> Vec<String> {
     }
     then.push('.');
     let mut sentences = vec![best, then];
-    let reach = first.speed.interval.map(|(low, _)| low).filter(|_| first.speed.value >= 1.0);
+    // The baseline is 1 by itself, without an interval.
+    let reach = if first.speed.value >= 1.0 { first.speed.interval.map(|(low, _)| low) } else { Some(1.0) };
     let is_near = |s: &&&Summary| reach.zip(s.speed.interval).is_some_and(|(low, (_, high))| high >= low);
     let near: Vec<String> =
         behind.iter().filter(is_near).map(|s| short(&s.target, LONGEST_NAME / 2)).collect();
@@ -385,6 +386,42 @@ mod tests {
         assert_eq!(summary(0.5, Some((0.4, 0.8))), "card is 2.00 × (1.25–2.50) as fast as ssd over 2 steps.");
         assert!(summary(1.01, Some((0.9, 1.1))).starts_with("No difference between ssd and card is shown"));
         assert_eq!(summary(2.0, None), "ssd is 2.00 × as fast as card over 2 steps.");
+    }
+
+    /// Targets `t1`, `t2`, … of these speeds against `card`, each interval so far up and down.
+    fn ranks(speeds: &[f64], spread: f64) -> Vec<String> {
+        let one = |(i, value): (usize, &f64)| Summary {
+            target: format!("t{}", i + 1),
+            baseline: "card".into(),
+            speed: Estimate { value: *value, interval: Some((value / spread, value * spread)) },
+            steps: 8,
+        };
+        let summaries: Vec<Summary> = speeds.iter().enumerate().map(one).collect();
+        ranked(&summaries.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn twelve_targets_are_ranked_in_two_sentences() {
+        let speeds = [7.9, 5.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.2, 1.1, 0.9, 0.31];
+        assert_eq!(
+            ranks(&speeds, 1.05),
+            [
+                "t1 is the fastest of 12 targets: 7.90 × (7.52–8.29) as fast as card over 8 steps.",
+                "Then come t2 (5.00 ×), t3 (4.00 ×), t4 (3.00 ×) and 7 more, t11 (0.31 ×) the last of them.",
+            ]
+        );
+        assert!(ranks(&speeds[..5], 1.05)[1].ends_with("t4 (3.00 ×) and t5 (2.50 ×)."));
+    }
+
+    #[test]
+    fn a_first_place_that_is_not_shown_is_told_and_a_baseline_may_be_the_fastest() {
+        let near = ranks(&[2.0, 1.98, 1.5, 1.0, 0.5], 1.05);
+        assert_eq!(near[2], "That it is faster than t2 is not shown: their intervals overlap.");
+        let level = ranks(&[2.0, 1.99, 1.98, 1.97, 1.96, 1.0], 1.05);
+        assert_eq!(level[2], "That it is faster than the next 4 is not shown: their intervals overlap.");
+        let slow = ranks(&[0.9, 0.8, 0.7, 0.6], 1.05);
+        assert_eq!(slow[0], "card, the baseline, is the fastest of 5 targets over 8 steps.");
+        assert_eq!(slow[1], "Then come t1 (0.90 ×), t2 (0.80 ×), t3 (0.70 ×) and t4 (0.60 ×).");
     }
 
     #[test]

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use analyse::{Analysis, Estimator, analyse};
 use jiff::tz::TimeZone;
-use model::{Event, Run, RunFinished, RunOutcome};
+use model::{Event, Evidence, Finding, Run, RunFinished, RunOutcome, Severity, Subject};
 use record::import::{Assembled, Gathered, assemble, import};
 use report::chart::{Chart, charts};
-use report::{Looked, RunView, Units, run_page};
+use report::{
+    Document, Looked, MatrixError, RunView, ScoreLayout, Section, TextStyle, Units, markdown, run_page,
+    score_csv, score_table, table_text,
+};
 
 const MIB: f64 = 1_048_576.0;
 
@@ -199,6 +202,86 @@ fn a_score_is_the_answer_and_no_latency() {
     let bars: Vec<Chart> = pictures(&run).into_values().filter(|c| c.kind == "bars").collect();
     let score = bars.iter().find(|c| c.wide.contains("PiBenchmarks: score")).expect("a panel of the score");
     assert!(score.wide.contains(">1404</text>") && !score.wide.contains("1.40 µs"));
+}
+
+/// The lines of a Markdown table, each cut into its cells.
+fn cells(markdown: &str) -> Vec<Vec<String>> {
+    let rows = markdown.lines().filter(|l| l.starts_with('|'));
+    rows.map(|l| l.trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect()).collect()
+}
+
+fn scores_of(rows: &[&str], cell: &str) -> ScoreLayout {
+    ScoreLayout { rows: rows.iter().map(|r| (*r).to_owned()).collect(), cell: cell.to_owned() }
+}
+
+#[test]
+fn a_published_table_has_a_storage_in_each_row_and_the_score_last() {
+    let run = pi();
+    let (analysis, _) = seen(&run);
+    let layout = scores_of(&["device"], "headline");
+    let table = score_table(&run, &analysis, &layout, Units::Decimal).unwrap();
+    let shown = table_text(&table, TextStyle { width: 400, color: false });
+    let document = Document { title: "Pi".into(), sections: vec![Section::Table(table)] };
+    let rows = cells(&markdown(&document));
+    let heads: Vec<&str> = rows[0].iter().map(String::as_str).collect();
+    assert_eq!(
+        heads[..3],
+        [
+            "device",
+            "hdparm: direct reads of the same 2 MiB (-T --direct), MB/s",
+            "hdparm: sequential reads, MB/s"
+        ]
+    );
+    assert_eq!(heads[heads.len() - 2..], ["fio: random write, MB/s", "PiBenchmarks: score"]);
+    assert_eq!((rows[2].first().unwrap().as_str(), rows[2].last().unwrap().as_str()), ("SDCard", "1154"));
+    assert_eq!((rows[3].first().unwrap().as_str(), rows[3].last().unwrap().as_str()), ("USB3.0", "1404"));
+    assert!(shown.lines().nth(1).unwrap().trim_end().ends_with("PiBenchmarks: score"), "{shown}");
+    let csv = score_csv(&run, &analysis, &layout).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(
+        lines[0].starts_with("device,") && lines[0].ends_with(",PiBenchmarks: score mixed score 1"),
+        "{csv}"
+    );
+    let last = |line: &str| line.rsplit(',').next().unwrap().parse::<f64>().unwrap();
+    assert!((last(lines[1]) - 1154.0).abs() < 1.0 && (last(lines[2]) - 1404.0).abs() < 1.0, "{csv}");
+}
+
+#[test]
+fn a_published_table_may_have_rows_of_labels_and_only_some_figures() {
+    let run = filesystems(&RATES, 1);
+    let (analysis, _) = seen(&run);
+    let table =
+        |rows: &[&str], cell: &str| score_table(&run, &analysis, &scores_of(rows, cell), Units::Decimal);
+    let found = table(&["device", "filesystem"], "read").unwrap();
+    assert_eq!((found.rows.len(), found.columns.len(), found.stub), (6, 4, 2));
+    let texts: Vec<&str> = found.rows[5].iter().map(|c| c.text.as_str()).collect();
+    assert_eq!(texts, ["ssd", "xfs", "80.0", "120"]);
+    assert!(matches!(table(&["colour"], "read"), Err(MatrixError::Label { .. })));
+    // Three filesystems of a device would fall into one row.
+    assert!(matches!(table(&["device"], "read"), Err(MatrixError::Ambiguous { .. })));
+    assert!(matches!(table(&["target"], "sync"), Err(MatrixError::Empty(_))));
+}
+
+#[test]
+fn a_score_that_a_finding_computes_stands_last_too() {
+    let run = filesystems(&RATES, 1);
+    let (mut analysis, _) = seen(&run);
+    let subject = Subject { target: Some("ssd xfs pi".into()), step: None };
+    let evidence = vec![Evidence { what: "score".into(), value: 2345.0, unit: "1".into(), place: None }];
+    analysis.findings = vec![Finding {
+        rule: "pi-score".into(),
+        severity: Severity::Info,
+        subject,
+        message: "a score".into(),
+        advice: None,
+        effect: 0.0,
+        evidence,
+    }];
+    let table = score_table(&run, &analysis, &scores_of(&["target"], "headline"), Units::Decimal).unwrap();
+    assert_eq!(table.columns.last().unwrap().heading, "PiBenchmarks: score");
+    let last: Vec<(&str, &str)> =
+        table.rows.iter().map(|r| (r[0].text.as_str(), r.last().unwrap().text.as_str())).collect();
+    assert!(last.contains(&("ssd xfs pi", "2345")) && last.contains(&("hdd xfs pc", "")), "{last:?}");
 }
 
 #[test]
