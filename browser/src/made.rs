@@ -198,14 +198,17 @@ pub fn hour() -> Run {
     maker.run()
 }
 
+/// The usual steps in so many rounds that no picture has room for every repeat, as a run of hours has them.
+pub fn rounds() -> Run {
+    let mut run = Maker::new("rounds", quick().started.plan.steps, 60, 2).run();
+    run.started.plan.rounds = Rounds::Fixed(60);
+    run
+}
+
 /// A run whose names are meant to do harm: markup, quotes, signs without width, emoji, a thousand characters.
 pub fn hostile() -> Run {
     let mut run = quick();
-    let names = [
-        "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>".to_owned(),
-        format!("</script><!-- 💾 `x` \u{202e}\u{301} {}", "long ".repeat(200)),
-        "]]>&amp;&#x27;{{7*7}}\u{0}\u{1b}[31m".to_owned(),
-    ];
+    let names = evil_names();
     for (law, name) in LAWS.iter().zip(&names) {
         for target in run.started.targets.iter_mut().filter(|t| t.name == law.name) {
             target.name.clone_from(name);
@@ -222,6 +225,31 @@ pub fn hostile() -> Run {
     run.started.host.name = "<host>\"".into();
     run.started.command = vec!["lodestone".into(), "run".into(), names[1].clone(), "it's".into()];
     run.started.plan.steps[0].title = "<svg onload=alert(3)>".into();
+    run
+}
+
+fn evil_names() -> [String; 3] {
+    [
+        "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>".to_owned(),
+        format!("</script><!-- 💾 `x` \u{202e}\u{301} {}", "long ".repeat(200)),
+        "]]>&amp;&#x27;{{7*7}}\u{0}\u{1b}[31m".to_owned(),
+    ]
+}
+
+/// An imported run whose labels, files and programs are called as badly, with a finding that repeats them.
+pub fn hostile_labels() -> Run {
+    let mut run = filesystems();
+    let names = evil_names();
+    for repeat in &mut run.repeats {
+        let imported = repeat.imported.as_mut().expect("it is imported");
+        for (key, law) in [("device", LAWS[0].name), ("filesystem", "ext4")] {
+            let own = imported.labels.get_mut(key).expect("it has its labels");
+            *own = if own == law { names[0].clone() } else { format!("{own}{}", names[1]) };
+        }
+        imported.tool.clone_from(&names[2]);
+        imported.file = format!("/logs/{}", names[0]);
+        imported.remarks = vec![model::Remark { topic: names[0].clone(), message: names.concat(), line: 1 }];
+    }
     run
 }
 

@@ -180,6 +180,17 @@ impl Svg {
         }
     }
 
+    /// Many dots of one look as one mark: a picture of thousands stays light.
+    pub fn dots(&mut self, places: &[(f64, f64)], mark: &Mark) {
+        let mut d = String::new();
+        for (x, y) in places {
+            let _ = write!(d, "M{} {}h0", place(*x), place(*y));
+        }
+        if !d.is_empty() {
+            let _ = writeln!(self.body, "<path{} d=\"{d}\"/>", mark.attributes());
+        }
+    }
+
     /// Many rectangles of one look, each a corner and a size.
     pub fn cells(&mut self, cells: &[(f64, f64, f64, f64)], mark: &Mark) {
         let mut d = String::new();
