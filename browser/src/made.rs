@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use model::{
-    BlockSizes, EngineChoice, EngineKind, Host, Interval, LaidOut, LatencyRecorder, Layer, LayerKind, Mix,
-    Operation, OperationStats, Pace, Pattern, Phase, Plan, Preparation, Reading, Repeat, RepeatFinished,
-    RepeatOutcome, RepeatStarted, Rounds, Run, RunFinished, RunOutcome, RunStarted, Step, Stop, Target,
-    TargetKind, Workload,
+    BlockSizes, EngineChoice, EngineKind, Figure, Host, Imported, Interval, LaidOut, LatencyRecorder, Layer,
+    LayerKind, Metric, Mix, Operation, OperationStats, Pace, Pattern, Phase, Plan, Preparation, Reading,
+    Repeat, RepeatFinished, RepeatOutcome, RepeatStarted, Rounds, Run, RunFinished, RunOutcome, RunStarted,
+    Source, Step, Stop, Target, TargetKind, Workload, fact,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -32,6 +32,8 @@ struct Law {
     write_ns: f64,
     seek_ns: f64,
     link: f64,
+    /// What the kernel calls the link, and its bits per second.
+    wire: (&'static str, &'static str),
     at_once: f64,
     /// How far the latencies spread.
     spread: f64,
@@ -45,6 +47,7 @@ const LAWS: [Law; 3] = [
         write_ns: 900e3,
         seek_ns: 250e3,
         link: 45e6,
+        wire: ("sd", "416000000"),
         at_once: 2.0,
         spread: 0.9,
     },
@@ -55,6 +58,7 @@ const LAWS: [Law; 3] = [
         write_ns: 70e3,
         seek_ns: 30e3,
         link: 430e6,
+        wire: ("usb", "5000000000"),
         at_once: 16.0,
         spread: 0.35,
     },
@@ -64,7 +68,8 @@ const LAWS: [Law; 3] = [
         read_ns: 60e3,
         write_ns: 18e3,
         seek_ns: 5e3,
-        link: 3.2e9,
+        link: 3.3e9,
+        wire: ("nvme", "32000000000"),
         at_once: 64.0,
         spread: 0.25,
     },
@@ -72,7 +77,78 @@ const LAWS: [Law; 3] = [
 
 /// All made runs: a quick one, queue depths, block sizes, mixed and offered loads, places.
 pub fn runs() -> Vec<Run> {
-    vec![quick(), depths(), block_sizes(), mixed(), saturated(), positions()]
+    vec![quick(), depths(), block_sizes(), mixed(), saturated(), positions(), filesystems()]
+}
+
+/// Three filesystems on two devices at two block sizes, as another program printed them: one figure each.
+pub fn filesystems() -> Run {
+    let mut steps = Vec::new();
+    for bytes in [4096, 4 << 20] {
+        let size = model::units::ExactSize(u64::from(bytes));
+        for (share, words) in [(0, "write"), (100, "read")] {
+            let title = format!("fio: sequential {words}, {size}, depth 64");
+            let step = step(&format!("{words}-{bytes}"), &title, transfer(share, false, bytes, 64));
+            steps.push(Step { foreign: vec![(read_or_write(share), Metric::Bandwidth)], ..step });
+        }
+    }
+    let mut run = Maker::new("imported", steps, 1, 1).run();
+    let sources = run.repeats.clone();
+    (run.repeats, run.layouts, run.readings) = (Vec::new(), Vec::new(), Vec::new());
+    run.started.sources = vec![Source { file: "results".into(), digest: "made".into(), bytes: 1 }];
+    run.started.command =
+        ["lodestone", "import", "results", "--path-labels", "device"].map(str::to_owned).to_vec();
+    run.started.targets.clear();
+    // What each filesystem has of the device's rate: written and read, small blocks and large ones.
+    let filesystems = [
+        ("ext4", [0.9, 0.96, 0.97, 0.98]),
+        ("xfs", [0.8, 0.93, 0.99, 1.0]),
+        ("btrfs", [0.4, 0.85, 0.9, 0.9]),
+    ];
+    for law in &LAWS[..2] {
+        for (filesystem, shares) in filesystems {
+            let name = format!("{} {filesystem}", law.name);
+            run.started.targets.push(Target { name: name.clone(), stack: Vec::new(), ..target(*law) });
+            for (step, share) in run.started.plan.steps.iter().zip(shares) {
+                let is_it = |r: &&Repeat| r.started.step == step.id && r.started.target == law.name;
+                let mut repeat = sources.iter().find(is_it).cloned().expect("every step was made");
+                let (operation, metric) = step.foreign[0];
+                let window = repeat.finished.as_ref().map_or(1, |f| f.window_ns) as f64 / 1e9;
+                let bytes: u64 = repeat.measured().values().map(|stats| stats.bytes).sum();
+                let value = bytes as f64 / window * share;
+                repeat.started.repeat = run.repeats.len() as u32;
+                repeat.started.target.clone_from(&name);
+                repeat.intervals.clear();
+                repeat.imported = Some(Box::new(printed(
+                    repeat.started.repeat,
+                    [law.name, filesystem],
+                    Figure { operation, metric, value, printed: None, recomputed: None },
+                )));
+                run.repeats.push(repeat);
+            }
+        }
+    }
+    run.started.baseline.clone_from(&run.started.targets[0].name);
+    run
+}
+
+fn read_or_write(share: u8) -> Operation {
+    if share == 0 { Operation::Write } else { Operation::Read }
+}
+
+fn printed(repeat: u32, [device, filesystem]: [&str; 2], figure: Figure) -> Imported {
+    let labels = [("device", device), ("filesystem", filesystem)];
+    Imported {
+        repeat,
+        tool: "fio".into(),
+        version: Some("3.33".into()),
+        file: format!("results/{device}/{filesystem}.txt"),
+        line: 1,
+        labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+        facts: BTreeMap::new(),
+        unsaid: Vec::new(),
+        figures: vec![figure],
+        remarks: Vec::new(),
+    }
 }
 
 /// Two steps four times a day for a week, slower each evening.
@@ -126,14 +202,17 @@ pub fn hour() -> Run {
     maker.run()
 }
 
+/// The usual steps in so many rounds that no picture has room for every repeat, as a run of hours has them.
+pub fn rounds() -> Run {
+    let mut run = Maker::new("rounds", quick().started.plan.steps, 60, 2).run();
+    run.started.plan.rounds = Rounds::Fixed(60);
+    run
+}
+
 /// A run whose names are meant to do harm: markup, quotes, signs without width, emoji, a thousand characters.
 pub fn hostile() -> Run {
     let mut run = quick();
-    let names = [
-        "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>".to_owned(),
-        format!("</script><!-- 💾 `x` \u{202e}\u{301} {}", "long ".repeat(200)),
-        "]]>&amp;&#x27;{{7*7}}\u{0}\u{1b}[31m".to_owned(),
-    ];
+    let names = evil_names();
     for (law, name) in LAWS.iter().zip(&names) {
         for target in run.started.targets.iter_mut().filter(|t| t.name == law.name) {
             target.name.clone_from(name);
@@ -153,12 +232,37 @@ pub fn hostile() -> Run {
     run
 }
 
-/// Ten targets: more than there are colours.
+fn evil_names() -> [String; 3] {
+    [
+        "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>".to_owned(),
+        format!("</script><!-- 💾 `x` \u{202e}\u{301} {}", "long ".repeat(200)),
+        "]]>&amp;&#x27;{{7*7}}\u{0}\u{1b}[31m".to_owned(),
+    ]
+}
+
+/// An imported run whose labels, files and programs are called as badly, with a finding that repeats them.
+pub fn hostile_labels() -> Run {
+    let mut run = filesystems();
+    let names = evil_names();
+    for repeat in &mut run.repeats {
+        let imported = repeat.imported.as_mut().expect("it is imported");
+        for (key, law) in [("device", LAWS[0].name), ("filesystem", "ext4")] {
+            let own = imported.labels.get_mut(key).expect("it has its labels");
+            *own = if own == law { names[0].clone() } else { format!("{own}{}", names[1]) };
+        }
+        imported.tool.clone_from(&names[2]);
+        imported.file = format!("/logs/{}", names[0]);
+        imported.remarks = vec![model::Remark { topic: names[0].clone(), message: names.concat(), line: 1 }];
+    }
+    run
+}
+
+/// Twelve targets: more than there are colours.
 pub fn many() -> Run {
     let mut run = quick();
     let (targets, repeats) = (run.started.targets.clone(), run.repeats.clone());
     for copy in 2..=4 {
-        for target in targets.iter().take(if copy == 4 { 1 } else { 3 }) {
+        for target in &targets {
             let name = format!("{}-{copy}", target.name);
             run.started.targets.push(Target { name: name.clone(), ..target.clone() });
             for repeat in repeats.iter().filter(|r| r.started.target == target.name) {
@@ -306,6 +410,7 @@ impl Maker {
             rounds: Rounds::Fixed(self.rounds),
             in_order: false,
             until_steady: None,
+            until_written: None,
             margin_ppm: 30_000,
             layout_limit_ns: SECOND,
         };
@@ -508,6 +613,8 @@ fn target(law: Law) -> Target {
         device: None,
         facts: BTreeMap::new(),
     };
+    let wire = [(fact::LINK, law.wire.0), (fact::LINK_SPEED, law.wire.1)];
+    let wire = wire.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     Target {
         name: law.name.into(),
         path: PathBuf::from(format!("/mnt/{}", law.name)),
@@ -517,6 +624,9 @@ fn target(law: Law) -> Target {
         block_bytes: 512,
         direct: true,
         writable: true,
-        stack: vec![layer(LayerKind::Filesystem, "ext4", 0), layer(LayerKind::Disk, law.disk, 1)],
+        stack: vec![
+            layer(LayerKind::Filesystem, "ext4", 0),
+            Layer { facts: wire, ..layer(LayerKind::Disk, law.disk, 1) },
+        ],
     }
 }

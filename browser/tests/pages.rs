@@ -165,6 +165,18 @@ fn the_page_of_a_position_graph_carries_its_places() {
 }
 
 #[test]
+fn a_page_of_an_imported_run_is_whole_too() {
+    let run = browser::made::filesystems();
+    let page = browser::page(&run);
+    assert!(page.contains("data-kind=\"labels\"") && page.contains("How it was imported"));
+    for (width, light) in [(SCREEN, Light::Night), (TELEPHONE, Light::Day)] {
+        let Some(found) = look(&page, width, light) else { return };
+        is_whole(&found, width, light);
+        assert_eq!(found["toggles"], run.started.targets.len());
+    }
+}
+
+#[test]
 fn more_targets_than_colours_are_told_apart_and_all_colours_stand_out() {
     let run = browser::made::many();
     let page = browser::page(&run);
@@ -172,19 +184,22 @@ fn more_targets_than_colours_are_told_apart_and_all_colours_stand_out() {
     for (width, light) in [(SCREEN, Light::Day), (TELEPHONE, Light::Night)] {
         let Some(found) = look(&page, width, light) else { return };
         is_whole(&found, width, light);
-        assert_eq!(found["toggles"], 10);
+        assert_eq!(found["toggles"], 12);
     }
 }
 
 #[test]
 fn names_that_mean_harm_do_none() {
-    let page = browser::page(&browser::made::hostile());
-    assert!(!page.contains("<script>alert") && !page.contains("<img") && !page.contains("<svg onload"));
-    assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}') && !page.contains('\u{0}'));
-    for width in [SCREEN, TELEPHONE] {
-        let Some(found) = look(&page, width, Light::Day) else { return };
-        is_whole(&found, width, Light::Day);
-        assert_eq!(found["scripts"], 2, "the page's own script and its data");
+    for run in [browser::made::hostile(), browser::made::hostile_labels()] {
+        let page = browser::page(&run);
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "the names are there");
+        assert!(!page.contains("<script>alert") && !page.contains("<img") && !page.contains("<svg onload"));
+        assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}') && !page.contains('\u{0}'));
+        for width in [SCREEN, TELEPHONE] {
+            let Some(found) = look(&page, width, Light::Day) else { return };
+            is_whole(&found, width, Light::Day);
+            assert_eq!(found["scripts"], 2, "the page's own script and its data");
+        }
     }
 }
 
@@ -195,6 +210,28 @@ fn the_page_of_an_hour_is_no_heavier_than_one_of_minutes() {
     assert!(hour.len() < quick.len(), "{} against {} bytes", hour.len(), quick.len());
     let Some(found) = look(&hour, SCREEN, Light::Day) else { return };
     is_whole(&found, SCREEN, Light::Day);
+}
+
+/// The bytes of the pictures of a kind on a page.
+fn weight(page: &str, kind: &str) -> usize {
+    let figures = page.split("<figure ").skip(1).filter(|f| f.starts_with(&format!("data-kind=\"{kind}\"")));
+    figures.filter_map(|f| f.find("</figure>")).sum()
+}
+
+/// A page of an hour of rounds had 13 MB and 45,000 marks, and took two seconds to open: each repeat was a mark of its own.
+#[test]
+fn ten_times_the_repeats_make_no_four_times_heavier_pictures() {
+    let (run, quick) = (browser::made::rounds(), browser::page(&browser::made::quick()));
+    let page = browser::page(&run);
+    assert!(run.repeats.len() > 1000);
+    for kind in ["timeline", "repeats"] {
+        let (many, few) = (weight(&page, kind), weight(&quick, kind));
+        assert!(0 < many && many < 4 * few, "{kind}: {many} against {few} bytes");
+    }
+    for (width, light) in [(SCREEN, Light::Day), (TELEPHONE, Light::Night)] {
+        let Some(found) = look(&page, width, light) else { return };
+        is_whole(&found, width, light);
+    }
 }
 
 /// The pages of a PDF as text, if there is a program that reads it.
@@ -213,21 +250,29 @@ fn pages_of(pdf: &Path) -> Option<Vec<String>> {
 #[test]
 fn printed_pictures_stand_whole_on_a_page() {
     let Some(browser) = browser() else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let (file, pdf) = (directory.path().join("gallery.html"), directory.path().join("gallery.pdf"));
-    std::fs::write(&file, browser::gallery()).unwrap();
-    let to = format!("--print-to-pdf={}", pdf.display());
-    // Printed at night, paper stays white.
-    let arguments = ["--blink-settings=preferredColorScheme=0", "--no-pdf-header-footer", &to];
-    run(&browser, directory.path(), &arguments, &file);
-    let Some(pages) = pages_of(&pdf) else { return };
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let pages: Vec<String> = pages.iter().map(|page| words(page)).collect();
-    for chart in browser::gallery_pictures() {
-        let last: Vec<&str> = chart.caption.split_whitespace().rev().take(2).collect();
-        let last = format!("{} {}", last[1], last[0]);
-        let title = words(&chart.title);
-        let whole = pages.iter().any(|page| page.find(&title).is_some_and(|at| page[at..].contains(&last)));
-        assert!(whole, "{}: title and end of the caption are on different pages", chart.name);
+    let imported = browser::made::filesystems();
+    let pages = [
+        (browser::gallery(), browser::gallery_pictures()),
+        (browser::page(&imported), browser::pictures(&imported)),
+    ];
+    for (page, charts) in pages {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, pdf) = (directory.path().join("page.html"), directory.path().join("page.pdf"));
+        std::fs::write(&file, page).unwrap();
+        let to = format!("--print-to-pdf={}", pdf.display());
+        // Printed at night, paper stays white.
+        let arguments = ["--blink-settings=preferredColorScheme=0", "--no-pdf-header-footer", &to];
+        run(&browser, directory.path(), &arguments, &file);
+        let Some(pages) = pages_of(&pdf) else { return };
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let pages: Vec<String> = pages.iter().map(|page| words(page)).collect();
+        for chart in charts {
+            let last: Vec<&str> = chart.caption.split_whitespace().rev().take(2).collect();
+            let last = format!("{} {}", last[1], last[0]);
+            let title = words(&chart.title);
+            let whole =
+                pages.iter().any(|page| page.find(&title).is_some_and(|at| page[at..].contains(&last)));
+            assert!(whole, "{}: title and end of the caption are on different pages", chart.name);
+        }
     }
 }

@@ -255,21 +255,29 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --picture --telemetry --places --summary --baseline --layout --rows --columns --cell --output --store --color --units --help"
+            opts="-f -o -h --format --picture --width --scale --dark --telemetry --places --summary --baseline --layout --rows --columns --cell --output --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg png influx prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg png influx prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --picture)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --width)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scale)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -282,7 +290,7 @@ _lodestone() {
                     return 0
                     ;;
                 --layout)
-                    COMPREPLY=($(compgen -W "steps matrix" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "steps matrix scores" -- "${cur}"))
                     return 0
                     ;;
                 --rows)
@@ -610,7 +618,7 @@ _lodestone() {
                     return 0
                     ;;
                 --layout)
-                    COMPREPLY=($(compgen -W "steps matrix" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "steps matrix scores" -- "${cur}"))
                     return 0
                     ;;
                 --rows)
@@ -1122,7 +1130,7 @@ _lodestone() {
                     return 0
                     ;;
                 --layout)
-                    COMPREPLY=($(compgen -W "steps matrix" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "steps matrix scores" -- "${cur}"))
                     return 0
                     ;;
                 --rows)

@@ -176,10 +176,11 @@ median\t'Their median, with a bootstrap interval'
 trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l baseline -d 'Target that the others are compared with [default: as in the run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l layout -d 'How the figures are laid out' -r -f -a "steps\t'A table for each step, with findings'
-matrix\t'One table over labels'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l rows -d 'With --layout matrix: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, and those of imported files)' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l columns -d 'With --layout matrix: labels that make the columns' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l cell -d 'With --layout matrix: headline, or operations between slashes, each with a metric behind a colon if it is not bandwidth, such as write/read or read:lat_p99' -r
+matrix\t'One table over labels'
+scores\t'One table with a row for each target, a column for each figure, the score last'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l rows -d 'With --layout matrix and scores: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step, with scores target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l columns -d 'With --layout matrix: labels that make the columns [default: target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l cell -d 'With --layout matrix and scores: headline, or operations between slashes, each with a metric behind a colon if it is not bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -215,19 +216,23 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s h -l help
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'The form' -r -f -a "json\t'Everything, by the published schema'
 csv\t'One row per repeat and metric'
 md\t'Tables and findings'
-svg\t'One picture'
+svg\t'One picture that can be drawn at any size'
+png\t'One picture in pixels'
 influx\t'One line of InfluxDB\'s protocol per repeat and metric'
 prometheus\t'Estimates as gauges in Prometheus\' text format'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l picture -d 'Which picture, with --format svg, such as bars, timeline or latency-1 [default: the first]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l picture -d 'Which picture, with --format svg or png, such as bars, timeline or latency-1 [default: the first]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l width -d 'How wide a picture is drawn; below 784 its parts stand below each other [default: 964]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l scale -d 'With --format png: pixels of the file for each that is drawn, 0.25 to 8 [default: 2]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
 median\t'Their median, with a bootstrap interval'
 trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l baseline -d 'Target that the others are compared with [default: as in the run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l layout -d 'How the figures are laid out' -r -f -a "steps\t'A table for each step, with findings'
-matrix\t'One table over labels'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l rows -d 'With --layout matrix: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, and those of imported files)' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l columns -d 'With --layout matrix: labels that make the columns' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l cell -d 'With --layout matrix: headline, or operations between slashes, each with a metric behind a colon if it is not bandwidth, such as write/read or read:lat_p99' -r
+matrix\t'One table over labels'
+scores\t'One table with a row for each target, a column for each figure, the score last'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l rows -d 'With --layout matrix and scores: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step, with scores target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l columns -d 'With --layout matrix: labels that make the columns [default: target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l cell -d 'With --layout matrix and scores: headline, or operations between slashes, each with a metric behind a colon if it is not bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s o -l output -d 'File to write to [default: the standard output]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -235,6 +240,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l dark -d 'With --format png: light on black. An svg follows its reader\'s light'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l telemetry -d 'What the machine did meanwhile instead of the result, step by step'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l places -d 'The places of single operations instead of the result, for runs that keep them, as CSV'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -244,10 +250,11 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l summary -
 median\t'Their median, with a bootstrap interval'
 trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l layout -d 'How the figures are laid out' -r -f -a "steps\t'A table for each step, with findings'
-matrix\t'One table over labels'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l rows -d 'With --layout matrix: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, and those of imported files)' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l columns -d 'With --layout matrix: labels that make the columns' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l cell -d 'With --layout matrix: headline, or operations between slashes, each with a metric behind a colon if it is not bandwidth, such as write/read or read:lat_p99' -r
+matrix\t'One table over labels'
+scores\t'One table with a row for each target, a column for each figure, the score last'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l rows -d 'With --layout matrix and scores: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step, with scores target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l columns -d 'With --layout matrix: labels that make the columns [default: target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l cell -d 'With --layout matrix and scores: headline, or operations between slashes, each with a metric behind a colon if it is not bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'

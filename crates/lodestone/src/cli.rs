@@ -304,17 +304,17 @@ pub struct LayoutArgs {
     #[arg(long, value_enum, value_name = "LAYOUT", default_value_t = LayoutWord::Steps)]
     pub layout: LayoutWord,
 
-    /// With --layout matrix: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, and
-    /// those of imported files)
-    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', default_value = "step")]
+    /// With --layout matrix and scores: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct,
+    /// tool, filesystem, device, and those of imported files) [default: step, with scores target]
+    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',')]
     pub rows: Vec<String>,
 
-    /// With --layout matrix: labels that make the columns
-    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', default_value = "target")]
+    /// With --layout matrix: labels that make the columns [default: target]
+    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',')]
     pub columns: Vec<String>,
 
-    /// With --layout matrix: headline, or operations between slashes, each with a metric behind a colon if it is not
-    /// bandwidth, such as write/read or read:lat_p99
+    /// With --layout matrix and scores: headline, or operations between slashes, each with a metric behind a colon if it is
+    /// not bandwidth, such as write/read or read:lat_p99
     #[arg(long, value_name = "CELL", default_value = "headline")]
     pub cell: String,
 }
@@ -326,6 +326,8 @@ pub enum LayoutWord {
     Steps,
     /// One table over labels.
     Matrix,
+    /// One table with a row for each target, a column for each figure, the score last.
+    Scores,
 }
 
 /// Arguments of `compare`.
@@ -384,9 +386,21 @@ pub struct ExportArgs {
     #[arg(long, short, value_enum, default_value_t = Format::Json)]
     pub format: Format,
 
-    /// Which picture, with --format svg, such as bars, timeline or latency-1 [default: the first]
+    /// Which picture, with --format svg or png, such as bars, timeline or latency-1 [default: the first]
     #[arg(long, value_name = "NAME")]
     pub picture: Option<String>,
+
+    /// How wide a picture is drawn; below 784 its parts stand below each other [default: 964]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u16).range(320..=2400))]
+    pub width: Option<u16>,
+
+    /// With --format png: pixels of the file for each that is drawn, 0.25 to 8 [default: 2]
+    #[arg(long, value_name = "FACTOR", value_parser = scale)]
+    pub scale: Option<f64>,
+
+    /// With --format png: light on black. An svg follows its reader's light
+    #[arg(long)]
+    pub dark: bool,
 
     /// What the machine did meanwhile instead of the result, step by step
     #[arg(long, conflicts_with = "baseline")]
@@ -411,6 +425,12 @@ pub struct ExportArgs {
     /// File to write to [default: the standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// A factor for pixels.
+fn scale(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    if (0.25..=8.0).contains(&factor) { Ok(factor) } else { Err("it is not within 0.25 and 8".to_owned()) }
 }
 
 /// Arguments of `import`.
@@ -480,8 +500,10 @@ pub enum Format {
     Csv,
     /// Tables and findings.
     Md,
-    /// One picture.
+    /// One picture that can be drawn at any size.
     Svg,
+    /// One picture in pixels.
+    Png,
     /// One line of InfluxDB's protocol per repeat and metric.
     Influx,
     /// Estimates as gauges in Prometheus' text format.

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         Command::List(args) => commands::results::list(&cli, args),
         Command::Show(args) => commands::results::show(&cli, args),
         Command::Compare(args) => commands::results::compare(&cli, args),
-        Command::Export(args) => commands::results::export(&cli, args),
+        Command::Export(args) => commands::export::export(&cli, args),
         Command::Import(args) => commands::import::import(&cli, args),
         Command::Report(args) => commands::report::report(&cli, args),
         Command::Clean(args) => commands::clean::clean(&cli, args),

@@ -19,8 +19,16 @@ const NARROWEST: usize = 40;
 /// # Errors
 /// The kernel's, such as a full disk behind a redirection.
 pub fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes what need not be text to the standard output.
+///
+/// # Errors
+/// The kernel's.
+pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::failed(format!("cannot write the result: {error}")))
         }
@@ -37,6 +45,11 @@ pub fn say(line: &str) {
 pub fn fail(failure: &Failure) -> ExitCode {
     say(&format!("lodestone: {}", failure.message.trim_end()));
     ExitCode::from(failure.code)
+}
+
+/// True if somebody reads the standard output on a terminal.
+pub fn is_terminal() -> bool {
+    io::stdout().is_terminal()
 }
 
 /// How text for the standard output is to be written.

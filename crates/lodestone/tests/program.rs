@@ -598,6 +598,28 @@ fn a_run_leaves_a_page_and_report_writes_one_where_it_is_told_to() {
     assert!(bench.fails(2, &["report", "--baseline", "nobody"]).contains("nobody"));
     let svg = bench.ok(&["export", "--format", "svg", "--picture", "timeline"]);
     assert!(svg.starts_with("<svg ") && svg.contains("seconds from the start"));
+    let file = bench.path("picture.png").display().to_string();
+    bench.ok(&[
+        "export",
+        "-f",
+        "png",
+        "--picture",
+        "timeline",
+        "--width",
+        "500",
+        "--scale",
+        "1",
+        "--dark",
+        "-o",
+        &file,
+    ]);
+    let png = std::fs::read(&file).unwrap();
+    assert_eq!((&png[..8], &png[16..20]), (&b"\x89PNG\r\n\x1a\n"[..], &500u32.to_be_bytes()[..]));
+    for idle in
+        [&["-f", "svg", "--scale", "2"][..], &["-f", "svg", "--dark"], &["-f", "md", "--width", "500"]]
+    {
+        assert!(bench.fails(2, &[&["export"], idle].concat()).contains("is for --format"), "{idle:?}");
+    }
     let unknown = bench.fails(2, &["export", "--format", "svg", "--picture", "nothing"]);
     assert!(unknown.contains("bars") && unknown.contains("timeline"), "{unknown}");
     assert!(bench.fails(2, &["export", "--format", "svg", "--telemetry"]).contains("timeline"));

@@ -1,61 +1,289 @@
 //! The answer of a run in a sentence or two, and the command that repeats it.
 
 use analyse::{Summary, headline};
-use model::{Metric, Mix, Pace, Pattern, Run, Step};
+use model::{Finding, Metric, Mix, Pace, Pattern, Run, Step};
 
+use crate::chart::shown;
 use crate::chart::svg::short;
 use crate::figures::{display_iops, display_ns, display_rate, display_ratio};
+use crate::glance::{Glance, Row, glance};
 use crate::page::Looked;
 
 /// Names longer than this many columns make a sentence unreadable.
 const LONGEST_NAME: usize = 60;
+/// More targets than this beside the baseline are ranked instead of told one by one.
+const TOLD: usize = 3;
 
 /// What a run says, the answer first.
 pub(crate) fn answers(looked: Looked<'_>) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let mut summaries: Vec<&Summary> = looked.analysis.summaries.iter().collect();
-    summaries.sort_by(|a, b| b.speed.value.total_cmp(&a.speed.value));
-    sentences.extend(summaries.iter().map(|s| compared(s)));
+    let mut sentences = scores(looked);
+    let labels = glance(looked.run, &looked.analysis.measurements).filter(Glance::has_labels);
+    match labels {
+        Some(glance) => sentences.extend(by_labels(&glance, looked)),
+        None => sentences.extend(by_targets(looked)),
+    }
     if sentences.is_empty() {
         sentences.extend(looked.run.started.targets.iter().filter_map(|t| alone(looked, &t.name)));
     }
     if sentences.is_empty() {
         sentences.push("No step gave a figure: no repeat ended as planned.".to_owned());
     }
-    let fastest = summaries.first().map(|s| if s.speed.value >= 1.0 { &s.target } else { &s.baseline });
-    let fastest = fastest.or(looked.run.started.targets.first().map(|t| &t.name));
-    let limit = looked.analysis.findings.iter().find(|f| {
-        matches!(f.rule.as_str(), "link-bound" | "link-below-capability")
-            && f.subject.target.as_ref() == fastest
-    });
+    sentences.extend(slow_link(looked));
     sentences
-        .extend(limit.zip(fastest).map(|(f, name)| format!("{}: {}.", short(name, LONGEST_NAME), f.message)));
+}
+
+/// The published scores, where the run has some: the highest first.
+fn scores(looked: Looked<'_>) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for (title, mut scores) in crate::scores::scores(looked.run, looked.analysis) {
+        scores.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let one = |(name, value): &(String, f64)| format!("{} {value:.0}", short(name, LONGEST_NAME));
+        let first: Vec<String> = scores.iter().take(2 * TOLD).map(one).collect();
+        let more = scores.len().saturating_sub(first.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let title = title.replace(": score", " score");
+        sentences.push(format!("{title}: {}{more}.", first.join(", ")));
+    }
     sentences
+}
+
+/// Every target against the baseline; of many targets their ranks.
+fn by_targets(looked: Looked<'_>) -> Vec<String> {
+    let mut summaries: Vec<&Summary> = looked.analysis.summaries.iter().collect();
+    summaries.sort_by(|a, b| b.speed.value.total_cmp(&a.speed.value));
+    let mut sentences: Vec<String> = if summaries.len() > TOLD {
+        ranked(&summaries)
+    } else {
+        summaries.iter().map(|s| compared(s)).collect()
+    };
+    if let (Some(first), Some(limit)) = (sentences.first_mut(), limit(looked)) {
+        first.truncate(first.trim_end_matches('.').len());
+        first.push_str(&limit);
+    }
+    sentences
+}
+
+/// The fastest target of a run with several, else the only one.
+fn fastest(looked: Looked<'_>) -> Option<&str> {
+    let best = looked.analysis.summaries.iter().max_by(|a, b| a.speed.value.total_cmp(&b.speed.value));
+    match best {
+        Some(best) if best.speed.value >= 1.0 => Some(&best.target),
+        Some(best) => Some(&best.baseline),
+        None => looked.run.started.targets.first().map(|t| t.name.as_str()),
+    }
+}
+
+fn about<'a>(looked: Looked<'a>, rule: &str) -> Option<&'a Finding> {
+    let name = fastest(looked)?;
+    looked.analysis.findings.iter().find(|f| f.rule == rule && f.subject.target.as_deref() == Some(name))
+}
+
+/// What limits the fastest target, as the end of a sentence about it.
+fn limit(looked: Looked<'_>) -> Option<String> {
+    let finding = about(looked, "link-bound")?;
+    let (carried, rates) = finding.evidence.split_first()?;
+    let link = carried.what.strip_prefix("what ")?.strip_suffix(" can carry")?;
+    let all = looked.run.started.plan.steps.len();
+    Some(match rates.len() {
+        n if n == all => format!(", limited by {link}."),
+        n => format!(", in {n} of them limited by {link}."),
+    })
+}
+
+/// That the fastest target's link is slower than it could be.
+fn slow_link(looked: Looked<'_>) -> Option<String> {
+    let finding = about(looked, "link-below-capability")?;
+    Some(format!("{}: {}.", short(fastest(looked)?, LONGEST_NAME), finding.message))
+}
+
+/// Many targets by rank, the fastest first; those that its interval does not tell from it are named.
+fn ranked(summaries: &[&Summary]) -> Vec<String> {
+    let (first, last) = (summaries[0], summaries[summaries.len() - 1]);
+    let baseline = short(&first.baseline, LONGEST_NAME);
+    let name =
+        |s: &Summary| format!("{} ({} ×)", short(&s.target, LONGEST_NAME / 2), display_ratio(s.speed.value));
+    let of = summaries.len() + 1;
+    let (best, behind) = if first.speed.value >= 1.0 {
+        let target = short(&first.target, LONGEST_NAME);
+        let sentence = format!(
+            "{target} is the fastest of {of} targets: {} as fast as {baseline} {}.",
+            times(first.speed.value, first.speed.interval),
+            over(first.steps)
+        );
+        (sentence, &summaries[1..])
+    } else {
+        let sentence =
+            format!("{baseline}, the baseline, is the fastest of {of} targets {}.", over(first.steps));
+        (sentence, summaries)
+    };
+    let next: Vec<String> = behind.iter().take(TOLD).map(|s| name(s)).collect();
+    let more = behind.len() - next.len();
+    let mut then = format!("Then come {}", next.join(", "));
+    if more > 1 {
+        then.push_str(&format!(" and {more} more, {} the last of them", name(last)));
+    } else if more == 1 {
+        then.push_str(&format!(" and {}", name(last)));
+    }
+    then.push('.');
+    let mut sentences = vec![best, then];
+    // The baseline is 1 by itself, without an interval.
+    let reach = if first.speed.value >= 1.0 { first.speed.interval.map(|(low, _)| low) } else { Some(1.0) };
+    let is_near = |s: &&&Summary| reach.zip(s.speed.interval).is_some_and(|(low, (_, high))| high >= low);
+    let near: Vec<String> =
+        behind.iter().filter(is_near).map(|s| short(&s.target, LONGEST_NAME / 2)).collect();
+    match near.len() {
+        0 => {}
+        n if n <= TOLD => sentences
+            .push(format!("That it is faster than {} is not shown: their intervals overlap.", listed(&near))),
+        n => sentences
+            .push(format!("That it is faster than the next {n} is not shown: their intervals overlap.")),
+    }
+    sentences
+}
+
+/// A ratio with its interval.
+fn times(value: f64, interval: Option<(f64, f64)>) -> String {
+    let interval = interval
+        .map_or_else(String::new, |(low, high)| format!(" ({}–{})", display_ratio(low), display_ratio(high)));
+    format!("{} ×{interval}", display_ratio(value))
+}
+
+fn over(steps: usize) -> String {
+    if steps == 1 { "in one step".to_owned() } else { format!("over {steps} steps") }
+}
+
+/// Words in a row, the last with `and`.
+pub(crate) fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 /// A target against the baseline, the faster one first.
 fn compared(s: &Summary) -> String {
     let (target, baseline) = (short(&s.target, LONGEST_NAME), short(&s.baseline, LONGEST_NAME));
-    let steps = if s.steps == 1 { "in one step".to_owned() } else { format!("over {} steps", s.steps) };
-    let words = |value: f64, interval: Option<(f64, f64)>| {
-        let interval = interval.map_or_else(String::new, |(low, high)| {
-            format!(" ({}–{})", display_ratio(low), display_ratio(high))
-        });
-        format!("{} ×{interval}", display_ratio(value))
-    };
-    let turned = s.speed.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
+    let steps = over(s.steps);
     match s.speed.interval {
         Some((low, high)) if low <= 1.0 && high >= 1.0 => {
-            format!(
-                "No difference between {target} and {baseline} is shown: {} as fast {steps}.",
-                words(s.speed.value, s.speed.interval)
-            )
+            let ratio = times(s.speed.value, s.speed.interval);
+            format!("No difference between {target} and {baseline} is shown: {ratio} as fast {steps}.")
         }
-        _ if s.speed.value >= 1.0 => {
-            format!("{target} is {} as fast as {baseline} {steps}.", words(s.speed.value, s.speed.interval))
+        interval if s.speed.value >= 1.0 => {
+            format!("{target} is {} as fast as {baseline} {steps}.", times(s.speed.value, interval))
         }
-        _ => format!("{baseline} is {} as fast as {target} {steps}.", words(1.0 / s.speed.value, turned)),
+        interval => {
+            let turned = interval.map(|(low, high)| (1.0 / high, 1.0 / low));
+            format!("{baseline} is {} as fast as {target} {steps}.", times(1.0 / s.speed.value, turned))
+        }
     }
+}
+
+/// Which of the columns wins where, and by how much over all.
+fn by_labels(glance: &Glance<'_>, looked: Looked<'_>) -> Vec<String> {
+    let contested: Vec<(&Row<'_>, Vec<usize>)> = glance
+        .rows
+        .iter()
+        .map(|row| (row, row.leaders(glance.margin)))
+        .filter(|(_, l)| !l.is_empty())
+        .collect();
+    let wins = |column: usize| contested.iter().filter(|(_, leaders)| leaders.contains(&column)).count();
+    let columns = 0..glance.columns.len();
+    let against = |column: usize, other: usize| over_all(&contested, column, other);
+    let strength = |column: usize| columns.clone().filter_map(|other| against(column, other)).sum::<f64>();
+    let Some(best) =
+        columns.clone().max_by(|a, b| wins(*a).cmp(&wins(*b)).then(strength(*a).total_cmp(&strength(*b))))
+    else {
+        return Vec::new();
+    };
+    if contested.is_empty() {
+        return Vec::new();
+    }
+    let name = |column: usize| short(&glance.columns[column], LONGEST_NAME / 2);
+    let (won, all) = (wins(best), contested.len());
+    let share = if won == all { format!("all {all}") } else { format!("{won} of {all}") };
+    let mut sentences = vec![format!(
+        "Of {} {}s {} is the fastest, or within {} of it, in {share} combinations of {}.",
+        glance.columns.len(),
+        glance.across,
+        name(best),
+        glance.margin_words(),
+        listed(&glance.down)
+    )];
+    let lost: Vec<&(&Row<'_>, Vec<usize>)> = contested.iter().filter(|(_, l)| !l.contains(&best)).collect();
+    if lost.len() <= TOLD {
+        sentences.extend(lost.iter().map(|(row, leaders)| exception(glance, looked, row, leaders, best)));
+    } else {
+        let others = columns
+            .clone()
+            .filter(|c| *c != best)
+            .map(|c| (c, lost.iter().filter(|(_, l)| l.contains(&c)).count()));
+        let others: Vec<String> =
+            others.filter(|(_, n)| *n > 0).map(|(c, n)| format!("{} in {n}", name(c))).collect();
+        sentences.push(format!("Elsewhere it is {}.", listed(&others)));
+    }
+    let mut behind: Vec<(usize, f64)> =
+        columns.filter(|c| *c != best).filter_map(|c| Some((c, against(best, c)?))).collect();
+    behind.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let ratio = |(i, (column, ratio)): (usize, &(usize, f64))| {
+        let than = if i == 0 { "as fast as" } else { "as" };
+        format!("{} × {than} {}", display_ratio(*ratio), name(*column))
+    };
+    let words: Vec<String> = behind.iter().take(2 * TOLD).enumerate().map(ratio).collect();
+    if !words.is_empty() {
+        sentences.push(format!("Over all it is {} (geometric means).", listed(&words)));
+    }
+    sentences.extend(few_repeats(glance));
+    sentences
+}
+
+/// How many times one column is as fast as another, as the geometric mean over the rows that have both.
+fn over_all(contested: &[(&Row<'_>, Vec<usize>)], column: usize, other: usize) -> Option<f64> {
+    let both = contested.iter().filter_map(|(row, _)| {
+        let shares = row.shares();
+        Some((shares[column]?, shares[other]?)).filter(|(a, b)| *a > 0.0 && *b > 0.0)
+    });
+    let logs: Vec<f64> = both.map(|(a, b)| (a / b).ln()).collect();
+    (column != other && !logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}
+
+/// A row in which another column wins.
+fn exception(
+    glance: &Glance<'_>,
+    looked: Looked<'_>,
+    row: &Row<'_>,
+    leaders: &[usize],
+    best: usize,
+) -> String {
+    let value =
+        |column: usize| row.cells[column].map(|(_, m)| shown(looked.view, row.metric, m.estimate.value));
+    let winners: Vec<String> = leaders.iter().map(|c| short(&glance.columns[*c], LONGEST_NAME / 2)).collect();
+    let against = value(best).map_or_else(String::new, |v| format!(" against {v}"));
+    let first = leaders.first().and_then(|c| value(*c)).unwrap_or_default();
+    format!("For {} it is {}: {first}{against}.", row_words(glance, row), listed(&winners))
+}
+
+/// A row as part of a sentence, such as `reads of 4 MiB on SSD_USB`.
+fn row_words(glance: &Glance<'_>, row: &Row<'_>) -> String {
+    let is_plain = glance.down.last().is_some_and(|d| d == "operation");
+    let (labels, what) = match row.names.as_slice() {
+        [labels @ .., size, operation] if is_plain => (labels, format!("{operation}s of {size}")),
+        [labels @ .., title] => (labels, title.clone()),
+        [] => return String::new(),
+    };
+    let labels: Vec<String> = labels.iter().map(|l| short(l, LONGEST_NAME / 2)).collect();
+    if labels.is_empty() { what } else { format!("{what} on {}", labels.join(", ")) }
+}
+
+/// That most of the figures are too few repeats to judge by.
+fn few_repeats(glance: &Glance<'_>) -> Option<String> {
+    let figures = glance.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let all = figures.clone().count();
+    let single = figures.filter(|(_, m)| m.estimate.interval.is_none()).count();
+    (2 * single > all).then(|| {
+        format!("{single} of the {all} figures were measured once only: nothing tells small differences from chance.")
+    })
 }
 
 /// The best figures of a target by itself.
@@ -126,7 +354,8 @@ pub(crate) fn command(run: &Run) -> String {
     if let Some(program) = words.first_mut() {
         *program = "lodestone".to_owned();
     }
-    if !has_seed {
+    // What others measured has no seed of ours.
+    if !has_seed && !run.is_imported() {
         words.push(format!("--seed {}", run.started.seed));
     }
     words.join(" ")
@@ -158,6 +387,42 @@ mod tests {
         assert_eq!(summary(0.5, Some((0.4, 0.8))), "card is 2.00 × (1.25–2.50) as fast as ssd over 2 steps.");
         assert!(summary(1.01, Some((0.9, 1.1))).starts_with("No difference between ssd and card is shown"));
         assert_eq!(summary(2.0, None), "ssd is 2.00 × as fast as card over 2 steps.");
+    }
+
+    /// Targets `t1`, `t2`, … of these speeds against `card`, each interval so far up and down.
+    fn ranks(speeds: &[f64], spread: f64) -> Vec<String> {
+        let one = |(i, value): (usize, &f64)| Summary {
+            target: format!("t{}", i + 1),
+            baseline: "card".into(),
+            speed: Estimate { value: *value, interval: Some((value / spread, value * spread)) },
+            steps: 8,
+        };
+        let summaries: Vec<Summary> = speeds.iter().enumerate().map(one).collect();
+        ranked(&summaries.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn twelve_targets_are_ranked_in_two_sentences() {
+        let speeds = [7.9, 5.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.2, 1.1, 0.9, 0.31];
+        assert_eq!(
+            ranks(&speeds, 1.05),
+            [
+                "t1 is the fastest of 12 targets: 7.90 × (7.52–8.29) as fast as card over 8 steps.",
+                "Then come t2 (5.00 ×), t3 (4.00 ×), t4 (3.00 ×) and 7 more, t11 (0.31 ×) the last of them.",
+            ]
+        );
+        assert!(ranks(&speeds[..5], 1.05)[1].ends_with("t4 (3.00 ×) and t5 (2.50 ×)."));
+    }
+
+    #[test]
+    fn a_first_place_that_is_not_shown_is_told_and_a_baseline_may_be_the_fastest() {
+        let near = ranks(&[2.0, 1.98, 1.5, 1.0, 0.5], 1.05);
+        assert_eq!(near[2], "That it is faster than t2 is not shown: their intervals overlap.");
+        let level = ranks(&[2.0, 1.99, 1.98, 1.97, 1.96, 1.0], 1.05);
+        assert_eq!(level[2], "That it is faster than the next 4 is not shown: their intervals overlap.");
+        let slow = ranks(&[0.9, 0.8, 0.7, 0.6], 1.05);
+        assert_eq!(slow[0], "card, the baseline, is the fastest of 5 targets over 8 steps.");
+        assert_eq!(slow[1], "Then come t1 (0.90 ×), t2 (0.80 ×), t3 (0.70 ×) and t4 (0.60 ×).");
     }
 
     #[test]

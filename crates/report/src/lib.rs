@@ -13,6 +13,7 @@ mod circumstances;
 mod csv;
 mod document;
 mod figures;
+mod glance;
 mod grid;
 mod imported;
 pub mod json;
@@ -23,6 +24,8 @@ mod page;
 mod places;
 mod remarks;
 mod run_document;
+mod score_table;
+mod scores;
 mod series;
 mod targets;
 mod telemetry;
@@ -37,6 +40,7 @@ pub use matrix::{Layout, MatrixError, matrix_csv, matrix_table};
 pub use page::{Looked, gallery_page, run_page, runs_page};
 pub use places::{PLACES_COLUMNS, has_places, places_csv};
 pub use run_document::{RunView, comparison_document, run_document, when};
+pub use score_table::{ScoreLayout, score_csv, score_table};
 pub use series::{influx, prometheus};
 pub use targets::{
     CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,

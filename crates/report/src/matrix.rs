@@ -9,6 +9,7 @@ use model::{Imported, Measurement, Metric, Mix, Operation, Pattern, Run, Step};
 use crate::csv::row;
 use crate::document::{Align, Cell, Column, Provenance, Table};
 use crate::figures::{Units, digits, display_iops, display_ns, display_percent, display_rate};
+use crate::glance::labels_of;
 
 /// How the matrix is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,10 +72,10 @@ struct Value {
 type Labels = BTreeMap<String, Value>;
 
 /// Figures by row and column.
-struct Matrix<'a> {
+pub(crate) struct Matrix<'a> {
     rows: Vec<Vec<Value>>,
     columns: Vec<Vec<Value>>,
-    cells: BTreeMap<(usize, usize), Vec<&'a Measurement>>,
+    pub cells: BTreeMap<(usize, usize), Vec<&'a Measurement>>,
     parts: Vec<Part>,
 }
 
@@ -142,7 +143,11 @@ pub fn matrix_csv(run: &Run, measurements: &[Measurement], layout: &Layout) -> R
 }
 
 impl<'a> Matrix<'a> {
-    fn of(run: &Run, measurements: &'a [Measurement], layout: &Layout) -> Result<Self, MatrixError> {
+    /// The figures that the layout asks for.
+    ///
+    /// # Errors
+    /// [`MatrixError`].
+    pub fn of(run: &Run, measurements: &'a [Measurement], layout: &Layout) -> Result<Self, MatrixError> {
         let parts = parts(&layout.cell)?;
         let wanted: Vec<(&Measurement, Labels)> = measurements
             .iter()
@@ -186,6 +191,17 @@ impl<'a> Matrix<'a> {
             cell.push(*m);
         }
         Ok(Self { rows, columns, cells, parts })
+    }
+
+    /// What names the rows.
+    pub fn row_names(&self) -> Vec<Vec<String>> {
+        let texts = |keys: &Vec<Value>| keys.iter().map(|key| key.text.clone()).collect();
+        self.rows.iter().map(texts).collect()
+    }
+
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.columns.len()
     }
 
     /// The figures of one cell in the order of the parts.
@@ -252,8 +268,9 @@ fn labels(run: &Run, m: &Measurement, step: &Step) -> Labels {
     let plain = |text: String| Value { order: 0.0, text };
     let imported: Option<&Imported> = run.completed(&m.step, &m.target).find_map(|r| r.imported.as_deref());
     let mut labels: Labels = BTreeMap::new();
-    for (key, value) in imported.iter().flat_map(|i| &i.labels) {
-        labels.insert(key.clone(), plain(value.clone()));
+    let target = run.started.targets.iter().find(|t| t.name == m.target);
+    for (key, value) in target.map(|t| labels_of(run, t)).into_iter().flatten() {
+        labels.insert(key, plain(value));
     }
     if let Some(imported) = imported {
         labels.insert("tool".into(), plain(imported.tool.clone()));
@@ -289,7 +306,8 @@ fn direction(step: &Step) -> String {
     }
 }
 
-fn block(bytes: u32) -> String {
+/// A block size with a blank before its unit.
+pub(crate) fn block(bytes: u32) -> String {
     match bytes {
         b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
         b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),
@@ -333,14 +351,14 @@ fn joined(key: &[Value]) -> Cow<'static, str> {
 }
 
 /// A rate as a plain number of millions or mebibytes per second.
-fn mega(value: f64, units: Units) -> String {
+pub(crate) fn mega(value: f64, units: Units) -> String {
     match units {
         Units::Decimal => digits(value / 1e6),
         Units::Binary => digits(value / 1_048_576.0),
     }
 }
 
-fn shown(m: &Measurement, units: Units) -> String {
+pub(crate) fn shown(m: &Measurement, units: Units) -> String {
     let value = m.estimate.value;
     match (m.metric, m.metric.unit()) {
         (Metric::Score, _) => score(m),

@@ -5,12 +5,14 @@ use model::{Candidate, Inventory, Run, Severity, Target};
 
 use crate::answer::{answers, command};
 use crate::chart::svg::{escaped, short};
-use crate::chart::{Chart, STYLE, charts, history};
+use crate::chart::{Chart, charts, history, style};
 use crate::document::{Align, Cell, Document, Section, Table, Tone};
+use crate::glance::glance;
+use crate::imported;
 use crate::json::run_export;
 use crate::places::has_places;
 use crate::remarks::remarks;
-use crate::run_document::{RunView, circumstances, overview_table, step_table, when};
+use crate::run_document::{RunView, circumstances, glance_table, overview_table, step_table, when};
 use crate::targets::targets_text;
 use crate::text::TextStyle;
 
@@ -20,6 +22,8 @@ const SCRIPT: &str = include_str!("page.js");
 const FIGURE_WORDS: &str = "The figure is bandwidth, of work on names operations per second, and p99 latency where the load is given.";
 /// What its ratios are, where there are several targets.
 const RATIO_WORDS: &str = " Ratios are to the baseline, with their 95 % interval.";
+/// Names of more letters than this are broken into lines where they begin a row.
+const LONG: usize = 20;
 /// As many findings as a person reads at once.
 const SHOWN: usize = 6;
 /// As many pictures of a kind stand open.
@@ -100,20 +104,23 @@ pub fn gallery_page(title: &str, words: &str, parts: &[(String, Vec<Chart>)]) ->
 fn run_title(looked: Looked<'_>) -> String {
     let started = &looked.run.started;
     let at = when(started.started_unix_ns, &looked.view.time_zone);
-    // Of an imported run nobody may know where it was.
+    if looked.run.is_imported() {
+        return format!("Run {} · imported {at}", started.id);
+    }
+    // Nobody may know where a run was.
     let host = Some(&started.host.name).filter(|name| !name.is_empty());
     let host = host.map_or_else(String::new, |name| format!(" · {name}"));
     format!("Run {} · suite {}{host} · {at}", started.id, started.plan.suite)
 }
 
 fn whole(title: &str, body: &str) -> String {
-    let title = escaped(&short(title, 120));
+    let (title, style) = (escaped(&short(title, 120)), style());
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"generator\" content=\"Lodestone\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n{body}\
+         <title>{title}</title>\n<style>\n{style}{PAGE_STYLE}</style>\n</head>\n<body>\n{body}\
          <div id=\"tip\" role=\"status\"></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
     )
 }
@@ -132,15 +139,7 @@ fn run_section(looked: Looked<'_>, level: u8) -> String {
     let mut out = String::from("<section>\n");
     let several = run.started.targets.len() > 1;
     push_heading(&mut out, level, if several { "Comparison" } else { "Figures" });
-    if let Some(table) = overview_table(run, analysis, view) {
-        push_table(&mut out, &table);
-        let ratios = if several { RATIO_WORDS } else { "" };
-        out.push_str(&format!("<p class=\"small\">{FIGURE_WORDS}{ratios}</p>\n"));
-    }
-    let tables = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
-    out.push_str("<details>\n<summary>All figures of every step</summary>\n");
-    tables.for_each(|table| push_table(&mut out, &table));
-    out.push_str("</details>\n");
+    push_figures(&mut out, looked);
     push_remarks(&mut out, &remarks(run, &analysis.findings, true), level);
     let pictures = charts(run, analysis, view);
     if !pictures.is_empty() {
@@ -149,12 +148,36 @@ fn run_section(looked: Looked<'_>, level: u8) -> String {
         push_charts(&mut out, &pictures, level + 1);
     }
     push_heading(&mut out, level, "Circumstances");
-    push_sections(&mut out, &[Section::Facts(circumstances(run, analysis, view))], level + 1);
+    let facts =
+        if run.is_imported() { imported::facts(run, analysis) } else { circumstances(run, analysis, view) };
+    push_sections(&mut out, &[Section::Facts(facts)], level + 1);
     push_stacks(&mut out, looked);
     push_repeat(&mut out, looked, level, &id);
     push_data(&mut out, looked, &id);
     out.push_str("</section>\n");
     out
+}
+
+/// The tables: what labels or imported targets say at a glance, every step, and behind a fold all figures.
+fn push_figures(out: &mut String, looked: Looked<'_>) {
+    let Looked { run, analysis, view } = looked;
+    let glance = glance(run, &analysis.measurements);
+    let overview = overview_table(run, analysis, view);
+    if let Some(glance) = &glance {
+        push_table(out, &glance_table(run, analysis, view, glance));
+        out.push_str(&format!("<p class=\"small\">{} {FIGURE_WORDS}</p>\n", glance.words()));
+    } else if let Some(table) = &overview {
+        push_table(out, table);
+        let ratios = if run.started.targets.len() > 1 { RATIO_WORDS } else { "" };
+        out.push_str(&format!("<p class=\"small\">{FIGURE_WORDS}{ratios}</p>\n"));
+    }
+    out.push_str("<details>\n<summary>All figures of every step</summary>\n");
+    if let Some(table) = overview.filter(|_| glance.is_some()) {
+        push_table(out, &table);
+    }
+    let tables = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
+    tables.for_each(|table| push_table(out, &table));
+    out.push_str("</details>\n");
 }
 
 fn push_heading(out: &mut String, level: u8, text: &str) {
@@ -244,13 +267,18 @@ fn escaped_lines(text: &str) -> String {
 }
 
 fn push_repeat(out: &mut String, looked: Looked<'_>, level: u8, id: &str) {
-    push_heading(out, level, "How to repeat it");
+    let version = escaped(&looked.run.started.version);
+    let (heading, words) = if looked.run.is_imported() {
+        ("How it was imported", format!("The same files in the same way, with Lodestone {version}:"))
+    } else {
+        (
+            "How to repeat it",
+            format!("The same work in the same order, on the same targets, with Lodestone {version}:"),
+        )
+    };
+    push_heading(out, level, heading);
     let command = escaped(&command(looked.run));
-    out.push_str(&format!(
-        "<p>The same work in the same order, on the same targets, with Lodestone {}:</p>\n\
-         <pre id=\"{id}-command\">{command}</pre>\n",
-        escaped(&looked.run.started.version)
-    ));
+    out.push_str(&format!("<p>{words}</p>\n<pre id=\"{id}-command\">{command}</pre>\n"));
     out.push_str(&format!(
         "<div class=\"tools\"><button type=\"button\" data-copy=\"{id}-command\">Copy the command</button></div>\n"
     ));
@@ -375,7 +403,8 @@ fn push_cell(out: &mut String, cell: &Cell, names_row: bool, right: bool) {
     });
     let text = escaped(&cell.text);
     if names_row {
-        out.push_str(&format!("<th scope=\"row\" class=\"name{class}\" title=\"{text}\">{text}</th>"));
+        let long = if cell.text.chars().count() > LONG { " long" } else { "" };
+        out.push_str(&format!("<th scope=\"row\" class=\"name{long}{class}\" title=\"{text}\">{text}</th>"));
         return;
     }
     // Where a figure comes from, for whoever reads the page by program.

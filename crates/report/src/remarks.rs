@@ -13,7 +13,7 @@ const MOST: usize = 8;
 /// wanted, the least of them are only counted.
 pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section> {
     let mut remarks: Vec<(Severity, Section)> =
-        groups(findings).into_iter().map(|g| (g.first.severity, g.section())).collect();
+        groups(findings).into_iter().map(|g| (g.first.severity, g.section(run))).collect();
     for note in run.notes.iter().filter(|note| !is_taken_over(note, findings)) {
         let about = match &note.target {
             Some(target) => format!("{target} · {}", note.topic),
@@ -80,7 +80,7 @@ impl Group<'_> {
         finding.rule == self.first.rule && finding.severity == self.first.severity && (alike || same_words)
     }
 
-    fn section(self) -> Section {
+    fn section(self, run: &Run) -> Section {
         let first = self.first;
         let target = first.subject.target.as_deref().unwrap_or("all");
         let whom = if self.same_words && !self.targets.is_empty() {
@@ -90,9 +90,10 @@ impl Group<'_> {
         };
         let mut about = format!("{whom} · {}", first.rule);
         if let Some(step) = self.steps.first() {
-            about.push_str(&format!(" · {step}"));
+            about.push_str(&format!(" · {}", step_name(run, step)));
         }
-        let mut others = self.steps.get(1..).unwrap_or_default().to_vec();
+        let steps = self.steps.get(1..).unwrap_or_default();
+        let mut others: Vec<&str> = steps.iter().map(|step| step_name(run, step)).collect();
         if !self.same_words {
             others.extend(self.targets.iter().filter(|t| **t != target));
         }
@@ -102,6 +103,12 @@ impl Group<'_> {
         };
         Section::Remark { severity: first.severity, about, message, advice: first.advice.clone() }
     }
+}
+
+/// What a step is called here: its id, as the suite has it; that of an imported step is made up, and says
+/// less than its title.
+fn step_name<'a>(run: &'a Run, id: &'a str) -> &'a str {
+    run.started.plan.step(id).filter(|_| run.is_imported()).map_or(id, |step| step.title.as_str())
 }
 
 /// Names in a row, of many only the first few.

@@ -14,6 +14,7 @@ use crate::figures::{
     Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
     display_ratios,
 };
+use crate::glance::{Glance, Row};
 use crate::imported;
 use crate::remarks::remarks;
 use crate::targets::bearings;
@@ -169,7 +170,7 @@ const FIGURES: [&str; 13] =
     ["score", "bandwidth", "IOPS", "±", "mean", "p50", "p95", "p99", "p99.9", "max", "sync", "CPU", "device"];
 
 /// The headings over [`comparison_cells`], which are about this metric.
-fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
+pub(crate) fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
     let ratio = if metric == Some(Metric::LatP99) { "p99 ratio" } else { "ratio" };
     [
         Column::new(ratio, Align::Right),
@@ -234,16 +235,9 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
                 run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == t.name)
             };
             for (i, target) in run.started.targets.iter().filter(begun).enumerate() {
-                let [score, bandwidth, iops, spread, _, p50, _, p99, _, slowest, _, _, _] =
+                let [_, _, _, spread, _, p50, _, p99, _, slowest, _, _, _] =
                     maker.figures(&target.name, *operation, false);
-                let figure = match headline(step, *operation) {
-                    Some(Metric::Iops) if !iops.text.is_empty() => {
-                        Cell { text: format!("{}/s", iops.text), ..iops }
-                    }
-                    Some(Metric::LatP99) if !p99.text.is_empty() => p99.clone(),
-                    Some(Metric::Score) => score,
-                    _ => bandwidth,
-                };
+                let figure = maker.headline(&target.name, *operation);
                 let step = Cell::text(if i == 0 { title.as_str() } else { "" });
                 let mut row = vec![step, Cell::text(target.name.as_str()), figure, spread];
                 // One alone is compared with nothing.
@@ -269,6 +263,29 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
     let mut table = Table { title, columns, stub: 2, rows };
     drop_empty_columns(&mut table);
     (!table.rows.is_empty()).then_some(table)
+}
+
+/// Two figures, the unit once where it is the same.
+fn either(low: &str, high: &str) -> String {
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((value, unit)), Some((_, other))) if unit == other => format!("{value} or {high}"),
+        _ => format!("{low} or {high}"),
+    }
+}
+
+/// The figures at a glance, where labels or imported targets compete.
+pub(crate) fn glance_table(run: &Run, analysis: &Analysis, view: &RunView, glance: &Glance<'_>) -> Table {
+    fn maker<'a>(of: (&'a Run, &'a Analysis, &'a RunView), row: &Row<'a>) -> StepTable<'a> {
+        StepTable { run: of.0, analysis: of.1, step: row.step, view: of.2 }
+    }
+    let of = (run, analysis, view);
+    let other = run.started.targets.iter().map(|t| t.name.as_str()).find(|name| *name != view.baseline);
+    let mut table = glance
+        .table(&|row, target| maker(of, row).headline(&target.name, row.operation), &|row| {
+            maker(of, row).comparison(other.unwrap_or_default(), row.operation)
+        });
+    drop_empty_columns(&mut table);
+    table
 }
 
 /// Takes away columns in which no row has anything, such as the share of syncs where there are none.
@@ -306,7 +323,7 @@ impl StepTable<'_> {
             || show(m.estimate.value),
             |modes| {
                 let mean = |of: &[usize]| of.iter().map(|i| m.values[*i].1).sum::<f64>() / of.len() as f64;
-                format!("{} or {}", show(mean(&modes.low)), show(mean(&modes.high)))
+                either(&show(mean(&modes.low)), &show(mean(&modes.high)))
             },
         );
         Cell {
@@ -363,6 +380,18 @@ impl StepTable<'_> {
             step_wide(primary, Metric::Cpu, &display_percent),
             self.cell(target, moved, Metric::DeviceRatio, |v| format!("{}×", display_ratio(v))),
         ]
+    }
+
+    /// The figure in which an operation is judged, of a score without those of each repeat.
+    fn headline(&self, target: &str, operation: Operation) -> Cell {
+        let [_, bandwidth, iops, _, _, _, _, p99, ..] = self.figures(target, operation, false);
+        let score = || self.cell(target, operation, Metric::Score, |v| format!("{v:.0}"));
+        match headline(self.step, operation) {
+            Some(Metric::Iops) if !iops.text.is_empty() => Cell { text: format!("{}/s", iops.text), ..iops },
+            Some(Metric::LatP99) if !p99.text.is_empty() => p99,
+            Some(Metric::Score) => score(),
+            _ => bandwidth,
+        }
     }
 
     /// The score with that of each repeat.
@@ -508,6 +537,7 @@ fn compared_table(
             let show = |v: f64| match metric {
                 Metric::Bandwidth => display_rate(v, view.units),
                 Metric::Iops => display_iops(v),
+                Metric::Score => format!("{v:.0}"),
                 _ => display_ns(v),
             };
             let spread =
@@ -537,6 +567,7 @@ fn compared_table(
     let value = match metric {
         Metric::Bandwidth => "bandwidth",
         Metric::Iops => "per second",
+        Metric::Score => "score",
         _ => "p99",
     };
     let title = match rows_of(step).len() {

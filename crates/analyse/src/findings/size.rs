@@ -152,7 +152,13 @@ pub(super) fn few_rounds(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             counts.len()
         );
         let figures = vec![evidence("fewest good repeats of a step", *fewest as f64, "1")];
-        found.push(rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.05));
+        let finding = rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.05);
+        // What another program measured is not repeated with our options.
+        found.push(if run.is_imported() {
+            finding.advising("measure each three times at least")
+        } else {
+            finding
+        });
     }
     found
 }

@@ -1,6 +1,7 @@
 //! The commands, each in a module: resolve what the arguments name, act, print.
 
 pub mod clean;
+pub mod export;
 mod fio;
 pub mod generated;
 pub mod import;

@@ -1,4 +1,4 @@
-//! `list`, `show`, `compare`, `export`, `reindex`: the results that are kept.
+//! `list`, `show`, `compare`, `reindex`: the results that are kept.
 
 use std::process::ExitCode;
 
@@ -9,10 +9,10 @@ use analyse::{
 use jiff::tz::TimeZone;
 use model::{Run, Step};
 use record::{Log, RunSummary, Store};
-use report::{Document, Layout, RunView, Section, Table, json};
+use report::{Document, Layout, RunView, ScoreLayout, Table, json};
 
 use super::{estimator, parts_per_million, store, view};
-use crate::cli::{Cli, CompareArgs, ExportArgs, Format, LayoutArgs, LayoutWord, ListArgs, ShowArgs};
+use crate::cli::{Cli, CompareArgs, LayoutArgs, LayoutWord, ListArgs, ShowArgs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -90,8 +90,7 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
     }
     let baseline = baseline(&run, args.baseline.as_deref())?;
     let analysis = analyse(&run, &baseline, estimator(args.summary));
-    if let Some(layout) = layout(&args.layout) {
-        let table = matrix(cli, &run, &analysis, &layout)?;
+    if let Some(table) = laid_out(cli, &run, &analysis, &args.layout)? {
         output::print(&report::table_text(&table, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -99,16 +98,39 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The matrix that was asked for, if one was.
-pub(super) fn layout(args: &LayoutArgs) -> Option<Layout> {
-    let LayoutArgs { layout, rows, columns, cell } = args;
-    let (rows, columns, cell) = (rows.clone(), columns.clone(), cell.clone());
-    (*layout == LayoutWord::Matrix).then_some(Layout { rows, columns, cell })
+/// The one table that was asked for instead of many, if one was.
+///
+/// # Errors
+/// There is no such label, or no such figure.
+pub(super) fn laid_out(
+    cli: &Cli,
+    run: &Run,
+    analysis: &Analysis,
+    args: &LayoutArgs,
+) -> Result<Option<Table>, Failure> {
+    let units = view(cli, "").units;
+    let table = match args.layout {
+        LayoutWord::Steps => return Ok(None),
+        LayoutWord::Matrix => report::matrix_table(run, &analysis.measurements, &matrix_layout(args), units),
+        LayoutWord::Scores => report::score_table(run, analysis, &score_layout(args)?, units),
+    };
+    table.map(Some).map_err(Failure::usage)
 }
 
-pub(super) fn matrix(cli: &Cli, run: &Run, analysis: &Analysis, layout: &Layout) -> Result<Table, Failure> {
-    let units = view(cli, "").units;
-    report::matrix_table(run, &analysis.measurements, layout, units).map_err(Failure::usage)
+pub(super) fn matrix_layout(args: &LayoutArgs) -> Layout {
+    let labels = |wanted: &[String], usual: &str| {
+        if wanted.is_empty() { vec![usual.to_owned()] } else { wanted.to_vec() }
+    };
+    let (rows, columns) = (labels(&args.rows, "step"), labels(&args.columns, "target"));
+    Layout { rows, columns, cell: args.cell.clone() }
+}
+
+pub(super) fn score_layout(args: &LayoutArgs) -> Result<ScoreLayout, Failure> {
+    if !args.columns.is_empty() {
+        return Err(Failure::usage("--layout scores has the figures as columns; leave --columns out"));
+    }
+    let rows = if args.rows.is_empty() { vec!["target".to_owned()] } else { args.rows.clone() };
+    Ok(ScoreLayout { rows, cell: args.cell.clone() })
 }
 
 /// A run as text for the terminal, with all findings or only as many as a person reads.
@@ -149,101 +171,6 @@ pub(super) fn find(store: &Store, name: &str) -> Result<Run, Failure> {
         ));
     }
     Ok(run)
-}
-
-/// Writes a run in another form.
-///
-/// # Errors
-/// There is no such run or target, or the output cannot be written.
-pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
-    let run = find(&store(cli)?, &args.run)?;
-    let text = if args.telemetry {
-        telemetry_text(cli, &run, args.format)?
-    } else if args.places {
-        places_text(&run, args.format)?
-    } else {
-        let baseline = baseline(&run, args.baseline.as_deref())?;
-        let analysis = analyse(&run, &baseline, estimator(args.summary));
-        match (args.format, layout(&args.layout)) {
-            (Format::Csv, Some(layout)) => {
-                report::matrix_csv(&run, &analysis.measurements, &layout).map_err(Failure::usage)?
-            }
-            (Format::Md, Some(layout)) => {
-                let table = matrix(cli, &run, &analysis, &layout)?;
-                let title = format!("Run {}", run.started.id);
-                report::markdown(&Document { title, sections: vec![Section::Table(table)] })
-            }
-            (_, Some(_)) => {
-                return Err(Failure::usage(
-                    "--layout matrix is for --format md and csv; JSON has everything anyway",
-                ));
-            }
-            (Format::Json, None) => json::pretty(&json::run_export(&run, &analysis)),
-            (Format::Csv, None) => report::csv(&run, &analysis.measurements),
-            (Format::Influx, None) => report::influx(&run, &analysis.measurements),
-            (Format::Prometheus, None) => report::prometheus(&run, &analysis.measurements),
-            (Format::Svg, None) => {
-                let view = RunView { all_findings: true, ..view(cli, &baseline) };
-                picture(&report::chart::charts(&run, &analysis, &view), args.picture.as_deref())?
-            }
-            (Format::Md, None) => {
-                let view = RunView { all_findings: true, ..view(cli, &baseline) };
-                report::markdown(&report::run_document(&run, &analysis, &view))
-            }
-        }
-    };
-    match &args.output {
-        None => output::print(&text)?,
-        Some(path) => std::fs::write(path, text)
-            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?,
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The named picture on its own, or the first.
-fn picture(charts: &[report::chart::Chart], wanted: Option<&str>) -> Result<String, Failure> {
-    let found = match wanted {
-        None => charts.first(),
-        Some(name) => charts.iter().find(|chart| chart.name == name),
-    };
-    let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
-    found.map(report::chart::Chart::standalone).ok_or_else(|| match wanted {
-        None => Failure::usage("this run has no figures, so that there is no picture of it"),
-        Some(name) => Failure::usage(format!("there is no picture `{name}`; there are {}", names.join(", "))),
-    })
-}
-
-fn places_text(run: &Run, format: Format) -> Result<String, Failure> {
-    if format != Format::Csv {
-        return Err(Failure::usage(
-            "places by themselves come as --format csv; JSON has them anyway, and the picture position shows them",
-        ));
-    }
-    if !report::has_places(run) {
-        return Err(Failure::usage(
-            "this run keeps no places: the suite disks does, and steps with keep_places = true",
-        ));
-    }
-    Ok(report::places_csv(run))
-}
-
-fn telemetry_text(cli: &Cli, run: &Run, format: Format) -> Result<String, Failure> {
-    let telemetry = telemetry(run);
-    Ok(match format {
-        Format::Influx | Format::Prometheus => {
-            return Err(Failure::usage(
-                "telemetry by itself comes as json, csv or md; these forms are for the figures",
-            ));
-        }
-        Format::Svg => {
-            return Err(Failure::usage(
-                "telemetry by itself is no picture; the picture timeline shows it: --format svg --picture timeline",
-            ));
-        }
-        Format::Json => json::pretty(&report::telemetry_export(run, &telemetry)),
-        Format::Csv => report::telemetry_csv(run, &telemetry),
-        Format::Md => report::markdown(&report::telemetry_document(run, &telemetry, &view(cli, ""))),
-    })
 }
 
 /// Compares runs with each other. Their targets are called `run:target`.

@@ -2,7 +2,9 @@
 
 use model::{Comparison, Verdict};
 
-use super::frame::{Area, Axis, LARGEST, panels, title, x_axis};
+use unicode_width::UnicodeWidthStr;
+
+use super::frame::{Area, Axis, COLUMN, fit, label_width, panels, title, x_axis};
 use super::scale::Scale;
 use super::svg::{Anchor, Mark, Svg, short};
 use super::{ChartKind, Headline, Pictured, Sketch, metric_words, paged, part, shown};
@@ -75,7 +77,12 @@ fn ratio_words(c: &Comparison) -> String {
 fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     let headline = &panel.headline;
     title(svg, &area, &headline.title, metric_words(headline.metric));
-    let (left, right) = if svg.is_wide() { (104.0, 196.0) } else { (74.0, 158.0) };
+    // Names and words have the room that they need, as far as the bars keep theirs.
+    let (least, most) = if svg.is_wide() { (64.0, 0.42 * area.width) } else { (44.0, 0.3 * area.width) };
+    let names = headline.targets.iter().map(|(_, name, _)| label_width(name)).fold(0.0, f64::max);
+    let words = panel.ratios.iter().map(|words| words.width()).max().unwrap_or(0).max(12);
+    let right = (words as f64 * COLUMN + 22.0).min(184.0);
+    let left = (names + 8.0).clamp(least, most.min(area.width - right - 90.0).max(least));
     let plot = area.inner(left, 34.0, right, 26.0);
     let ends = headline
         .targets
@@ -104,8 +111,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
             m.values.len(),
             panel.ratios[i]
         );
-        let columns = ((left - 6.0) / LARGEST) as usize - 1;
-        svg.text(plot.x - 6.0, y + 17.0, Anchor::End, "label", &short(name, columns));
+        svg.text(plot.x - 6.0, y + 17.0, Anchor::End, "label", &fit(name, left - 6.0));
         let end = scale.at(m.estimate.value);
         let mark = Mark::of("bar", *target).tip(tip);
         svg.rect((plot.x, y + 4.0), ((end - plot.x).max(1.0), 18.0), &mark);

@@ -1,6 +1,6 @@
 //! Panels side by side, their axes, and the key to the targets' colours.
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::scale::Scale;
 use super::svg::{Anchor, Mark, Svg, short};
@@ -9,9 +9,28 @@ use super::svg::{Anchor, Mark, Svg, short};
 const GAP: f64 = 28.0;
 /// Pixels that a column of text takes on average in the label's size.
 pub(crate) const COLUMN: f64 = 6.7;
-/// Pixels that a column takes at most, as names in capitals and signs do, in a title and in a label.
-const BOLD: f64 = 8.6;
-pub(crate) const LARGEST: f64 = 8.2;
+/// How much wider the letters of a title are than those of a label.
+const BOLD: f64 = 1.22;
+
+/// Pixels that a text takes in the label's size, rather too many than too few: those of DejaVu Sans, which is wider than
+/// most fonts.
+pub(crate) fn label_width(text: &str) -> f64 {
+    let width = |c: char| match c {
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 4.2,
+        'f' | 't' | 'r' | '-' | '(' | ')' | '[' | ']' | '/' | ' ' | '·' => 5.2,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' => 12.0,
+        'A'..='Z' | '0'..='9' => 8.6,
+        _ => (7.8 * c.width().unwrap_or(0) as f64).min(12.4),
+    };
+    text.chars().map(width).sum()
+}
+
+/// A label cut to so many pixels, with a sign that it was.
+pub(crate) fn fit(text: &str, pixels: f64) -> String {
+    let most = 200.min(text.width().max(1));
+    let cut = (1..=most).rev().map(|columns| short(text, columns));
+    cut.into_iter().find(|cut| label_width(cut) <= pixels).unwrap_or_else(|| short(text, 1))
+}
 
 /// A rectangle of the picture.
 #[derive(Clone, Copy, Debug)]
@@ -96,10 +115,9 @@ pub(crate) fn key(svg: &mut Svg, targets: &[String]) -> f64 {
 
 /// A panel's title, cut to its width.
 pub(crate) fn title(svg: &mut Svg, area: &Area, title: &str, words: &str) {
-    let columns = (area.width / BOLD) as usize;
-    svg.text(area.x, area.y + 12.0, Anchor::Start, "title", &short(title, columns.saturating_sub(1)));
+    svg.text(area.x, area.y + 12.0, Anchor::Start, "title", &fit(title, area.width / BOLD));
     if !words.is_empty() {
-        svg.text(area.x, area.y + 27.0, Anchor::Start, "words", &short(words, columns));
+        svg.text(area.x, area.y + 27.0, Anchor::Start, "words", &fit(words, area.width));
     }
 }
 

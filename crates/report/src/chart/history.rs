@@ -67,7 +67,7 @@ pub fn history(runs: &[Looked<'_>]) -> Vec<Chart> {
             });
         })
     };
-    drawn("history", pages.into_iter().enumerate().map(sketch).collect())
+    drawn("history", pages.into_iter().enumerate().map(sketch).collect(), super::WIDE)
 }
 
 fn panels_of(runs: &[&Looked<'_>], names: &[String]) -> Vec<Panel> {

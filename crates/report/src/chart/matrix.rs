@@ -3,10 +3,11 @@
 
 use model::{Better, Metric, Mix, Step, Workload, units::ExactSize};
 
-use super::frame::{Area, COLUMN, LARGEST, panels, title};
+use super::frame::{Area, COLUMN, fit, label_width, panels, title};
 use super::svg::{Anchor, Mark, Svg, short};
 use super::{ChartKind, Pictured, Sketch, paged, part, shown};
 use crate::figures::display_ratio;
+use crate::glance::glance;
 
 pub(super) const TARGETS: ChartKind = ChartKind {
     name: "matrix",
@@ -23,37 +24,40 @@ pub(super) const MIXED: ChartKind = ChartKind {
 const FEWEST: usize = 3;
 const CELL: f64 = 30.0;
 /// Columns beside each other; more become a picture of their own.
-const COLUMNS: usize = 8;
+pub(super) const COLUMNS: usize = 8;
 /// Rows of one picture.
-const ROWS: usize = 18;
+pub(super) const ROWS: usize = 18;
+/// A share above this is the best itself.
+const BEST: f64 = 0.9999;
 /// Shares of the best from which on a cell is a shade darker.
 const SHADES: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 0.95];
-const TARGETS_CAPTION: &str = "One row for each step, one column for each target. The strongest colours of a row are within 5 % of its best; the faintest \
+const TARGETS_CAPTION: &str = "One row for each step, one column for each target. The best of a row is bold, the strongest colours are within 5 % of it; the faintest \
     have less than a fifth of it. A column that is strong throughout is a target that is good at everything. \
     For latencies, which are better when smaller, the best is the smallest.";
 const MIXED_CAPTION: &str = "Each cell is a step: its row says what share of the operations are reads, its column how large they are. A strong colour is near the \
-    best of the panel. Storage whose writes are slow fades from top to bottom.";
+    best of the panel, which is bold. Storage whose writes are slow fades from top to bottom.";
 
 /// One cell: what it says, and its share of the best.
 #[derive(Clone, Default)]
-struct Cell {
-    text: String,
-    share: f64,
-    tip: String,
+pub(super) struct Cell {
+    pub text: String,
+    pub share: f64,
+    pub tip: String,
 }
 
 /// A coloured table.
 #[derive(Clone)]
-struct Grid {
-    title: String,
-    words: &'static str,
-    columns: Vec<String>,
-    rows: Vec<(String, Vec<Option<Cell>>)>,
+pub(super) struct Grid {
+    pub title: String,
+    pub words: &'static str,
+    pub columns: Vec<String>,
+    pub rows: Vec<(String, Vec<Option<Cell>>)>,
 }
 
 fn targets(p: &Pictured<'_>) -> Vec<Sketch> {
     let (names, all) = (p.target_names(), p.headlines());
-    if names.len() < FEWEST || all.len() < FEWEST {
+    let is_shown = glance(p.run, &p.analysis.measurements).is_some_and(|g| g.has_labels());
+    if names.len() < FEWEST || all.len() < FEWEST || is_shown {
         return Vec::new();
     }
     let mut grids = Vec::new();
@@ -124,14 +128,14 @@ fn is_beside(grid: &Grid, wide: bool) -> bool {
     wide || grid.rows.iter().all(|(name, _)| name.chars().count() < 8)
 }
 
-fn height(grid: &Grid, wide: bool) -> f64 {
+pub(super) fn height(grid: &Grid, wide: bool) -> f64 {
     let row = if is_beside(grid, wide) { CELL } else { CELL + 20.0 };
     let top = if grid.title.is_empty() { 26.0 } else { 60.0 };
     let part = top + grid.rows.len() as f64 * row + 6.0;
     part * parts(grid, wide).len() as f64
 }
 
-fn draw_grid(svg: &mut Svg, grid: &Grid, area: Area) {
+pub(super) fn draw_grid(svg: &mut Svg, grid: &Grid, area: Area) {
     let parts = parts(grid, svg.is_wide());
     let height = area.height / parts.len() as f64;
     for (i, part) in parts.iter().enumerate() {
@@ -146,28 +150,21 @@ fn draw_part(svg: &mut Svg, grid: &Grid, area: Area) {
         title(svg, &area, &grid.title, grid.words);
         top += 34.0;
     }
-    let longest = grid.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let longest = grid.rows.iter().map(|(name, _)| label_width(name)).fold(0.0, f64::max);
     let beside = is_beside(grid, wide);
-    let left = if beside { (longest as f64 * (COLUMN + 1.0) + 14.0).min(area.width * 0.34) } else { 0.0 };
+    let left = if beside { (longest + 14.0).min(area.width * 0.34) } else { 0.0 };
     let width = ((area.width - left) / grid.columns.len().max(1) as f64).min(150.0);
     let fits = (width / COLUMN) as usize;
     for (i, name) in grid.columns.iter().enumerate() {
         let middle = area.x + left + (i as f64 + 0.5) * width;
-        svg.text(
-            middle,
-            top + 14.0,
-            Anchor::Middle,
-            "label",
-            &short(name, ((width / LARGEST) as usize).saturating_sub(1).max(3)),
-        );
+        svg.text(middle, top + 14.0, Anchor::Middle, "label", &fit(name, width - 4.0));
     }
     let mut y = top + 22.0;
     for (name, cells) in &grid.rows {
         if beside {
-            let columns = ((left - 10.0) / COLUMN) as usize;
-            svg.text(area.x + left - 8.0, y + 19.0, Anchor::End, "label", &short(name, columns));
+            svg.text(area.x + left - 8.0, y + 19.0, Anchor::End, "label", &fit(name, left - 8.0));
         } else {
-            svg.text(area.x, y + 13.0, Anchor::Start, "label", &short(name, 50));
+            svg.text(area.x, y + 13.0, Anchor::Start, "label", &fit(name, area.width));
             y += 20.0;
         }
         for (i, cell) in cells.iter().enumerate() {
@@ -177,7 +174,8 @@ fn draw_part(svg: &mut Svg, grid: &Grid, area: Area) {
             let mark = Mark::new(&format!("cell h{shade}")).tip(cell.tip.clone());
             svg.rect((x + 1.0, y + 1.0), (width - 2.0, CELL - 2.0), &mark);
             let text = if fits < 10 { cell.text.replace("/s", "") } else { cell.text.clone() };
-            svg.text(x + width / 2.0, y + 19.0, Anchor::Middle, "cell-text", &short(&text, fits.max(4)));
+            let class = if cell.share > BEST { "cell-text best" } else { "cell-text" };
+            svg.text(x + width / 2.0, y + 19.0, Anchor::Middle, class, &short(&text, fits.max(4)));
         }
         y += CELL;
     }

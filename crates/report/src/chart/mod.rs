@@ -12,19 +12,25 @@ mod cdf;
 mod frame;
 mod heat;
 mod history;
+mod labels;
 mod machine;
 mod matrix;
+mod png;
 mod position;
 mod profile;
 mod repeats;
 mod saturation;
 mod scale;
 mod slices;
+mod style;
 pub(crate) mod svg;
 mod sweeps;
 mod timeline;
 
 pub use history::history;
+pub use png::{Png, PngError};
+pub use style::Light;
+pub(crate) use style::style;
 
 use analyse::{Analysis, headline};
 use model::{Measurement, Metric, Operation, Run, Step};
@@ -35,6 +41,8 @@ use svg::Svg;
 
 /// Pixels of a picture for a screen.
 const WIDE: f64 = 940.0;
+/// Pixels around a picture that is a file of its own.
+pub const MARGIN: u16 = 12;
 /// Pixels of a picture for a telephone.
 const NARROW: f64 = 360.0;
 /// Panels in one picture: more would not fit on a printed page.
@@ -51,7 +59,7 @@ pub struct Chart {
     pub title: String,
     /// What to see in it.
     pub caption: String,
-    /// SVG, 940 pixels wide, coloured by the page's style.
+    /// SVG, 940 pixels wide unless another width was asked for, coloured by the page's style.
     pub wide: String,
     /// SVG, 360 pixels wide.
     pub narrow: String,
@@ -69,6 +77,7 @@ pub struct ChartKind {
 
 /// All kinds, in the order in which they stand on a page.
 pub static CHARTS: &[ChartKind] = &[
+    labels::KIND,
     bars::KIND,
     matrix::TARGETS,
     profile::KIND,
@@ -83,9 +92,6 @@ pub static CHARTS: &[ChartKind] = &[
     sweeps::LOAD,
     matrix::MIXED,
 ];
-
-/// The look of pictures, for a page or for a picture on its own.
-pub(crate) const STYLE: &str = include_str!("chart.css");
 
 /// What is drawn.
 pub(crate) struct Pictured<'a> {
@@ -113,12 +119,17 @@ impl Sketch {
 
 /// All pictures that a run gives.
 pub fn charts(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<Chart> {
-    let pictured = Pictured { run, analysis, view };
-    CHARTS.iter().flat_map(|kind| drawn(kind.name, (kind.draw)(&pictured))).collect()
+    charts_at(run, analysis, view, WIDE)
 }
 
-/// Sketches of one kind, drawn for a screen and for a telephone.
-fn drawn(kind: &'static str, sketches: Vec<Sketch>) -> Vec<Chart> {
+/// All pictures that a run gives, those for a screen so many pixels wide. Below 760 pixels panels stand below each other.
+pub fn charts_at(run: &Run, analysis: &Analysis, view: &RunView, width: f64) -> Vec<Chart> {
+    let pictured = Pictured { run, analysis, view };
+    CHARTS.iter().flat_map(|kind| drawn(kind.name, (kind.draw)(&pictured), width)).collect()
+}
+
+/// Sketches of one kind, drawn for a screen of a width and for a telephone.
+fn drawn(kind: &'static str, sketches: Vec<Sketch>, width: f64) -> Vec<Chart> {
     let several = sketches.len() > 1;
     let chart = |(i, sketch): (usize, Sketch)| {
         let name = if several { format!("{kind}-{}", i + 1) } else { kind.to_owned() };
@@ -127,7 +138,7 @@ fn drawn(kind: &'static str, sketches: Vec<Sketch>) -> Vec<Chart> {
             (sketch.draw)(&mut svg);
             svg.finish(class, &sketch.title)
         };
-        let (wide, narrow) = (draw(WIDE, "wide"), draw(NARROW, "narrow"));
+        let (wide, narrow) = (draw(width, "wide"), draw(NARROW, "narrow"));
         let Sketch { title, caption, .. } = sketch;
         Chart { kind, name, title, caption, wide, narrow }
     };
@@ -137,11 +148,35 @@ fn drawn(kind: &'static str, sketches: Vec<Sketch>) -> Vec<Chart> {
 impl Chart {
     /// The picture as a file of its own, light or dark as its reader has it, with its colours inside.
     pub fn standalone(&self) -> String {
+        self.with_style(&style())
+    }
+
+    fn with_style(&self, style: &str) -> String {
         let at = self.wide.find(">\n").map_or(0, |at| at + 1);
         let (head, body) = self.wide.split_at(at);
-        let backdrop = "<rect class=\"backdrop\" width=\"100%\" height=\"100%\"/>";
-        format!("{head}<style>{STYLE}</style>{backdrop}{}", without_points(body))
+        let backdrop = format!(
+            "<rect class=\"backdrop\" x=\"-{MARGIN}\" y=\"-{MARGIN}\" width=\"100%\" height=\"100%\"/>"
+        );
+        format!("{}<style>{style}</style>{backdrop}{}", with_margin(head), without_points(body))
     }
+}
+
+/// The opening tag of a picture, with some room around what is drawn.
+fn with_margin(head: &str) -> String {
+    let size =
+        head.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"')).map_or("", |s| s.0);
+    let Some((Ok(width), Ok(height))) =
+        size.split_once(' ').map(|(w, h)| (w.parse::<f64>(), h.parse::<f64>()))
+    else {
+        return head.to_owned();
+    };
+    let dimensions = |corner: &str, width: f64, height: f64| {
+        let (width, height) = (svg::place(width), svg::place(height));
+        format!("viewBox=\"{corner} {width} {height}\" width=\"{width}\" height=\"{height}\"")
+    };
+    let room = 2.0 * f64::from(MARGIN);
+    let whole = dimensions(&format!("-{MARGIN} -{MARGIN}"), width + room, height + room);
+    head.replace(&dimensions("0 0", width, height), &whole)
 }
 
 /// A picture without what only the page's script reads.
@@ -228,6 +263,7 @@ pub(crate) fn shown(view: &RunView, metric: Metric, value: f64) -> String {
     match metric {
         Metric::Bandwidth => display_rate(value, view.units),
         Metric::Iops => format!("{}/s", display_iops(value)),
+        Metric::Score => format!("{value:.0}"),
         _ => display_ns(value),
     }
 }
@@ -239,6 +275,7 @@ pub(crate) fn metric_words(metric: Metric) -> &'static str {
         Metric::Iops => "operations per second",
         Metric::LatP50 => "median latency",
         Metric::LatP99 => "p99 latency, less is better",
+        Metric::Score => "score",
         _ => "latency",
     }
 }

@@ -16,7 +16,9 @@ pub(super) const KIND: ChartKind = ChartKind {
 };
 
 const HEIGHT: f64 = 220.0;
-const CAPTION: &str = "Each dot is one repeat, from left to right as they ran; the line through it reaches from the slowest to the \
+/// With more dots in a panel than this, each is only a dot.
+const MANY: usize = 150;
+const CAPTION: &str = "Each dot is one repeat, from left to right as they ran; the line through it, where there are few, reaches from the slowest to the \
     fastest tenth of its moments. The band is the 95 % interval of the target's figure. Dots that wander, \
     jump or fall apart into two groups say that one figure does not tell all. The axis need not begin at zero.";
 
@@ -87,8 +89,10 @@ fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
 fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     title(svg, &area, &panel.title, metric_words(panel.metric));
     let plot = area.inner(70.0, 40.0, 10.0, 40.0);
+    let has_many = panel.dots.len() > MANY;
+    let spread = |d: &Dot| d.spread.filter(|_| !has_many);
     let values =
-        panel.dots.iter().flat_map(|d| [Some(d.value), d.spread.map(|s| s.0), d.spread.map(|s| s.1)]);
+        panel.dots.iter().flat_map(|d| [Some(d.value), spread(d).map(|s| s.0), spread(d).map(|s| s.1)]);
     let (low, high) = range(values.flatten()).unwrap_or((0.0, 1.0));
     let room = (high - low).max(high.abs() * 0.01) * 0.08;
     let ends = ((low - room).max(0.0), high + room);
@@ -110,13 +114,36 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
         let (top, bottom) = (y.at(*high), y.at(*low));
         svg.rect((plot.x, top), (plot.width, (bottom - top).max(1.5)), &Mark::of("band", *target));
     }
-    for (i, dot) in panel.dots.iter().enumerate() {
-        let (x, at) = (x.at((i + 1) as f64), y.at(dot.value));
-        let mut tip = format!("{}, round {}: {}", short(&dot.name, 60), dot.round + 1, show(dot.value));
+    let placed: Vec<(&Dot, (f64, f64))> = panel
+        .dots
+        .iter()
+        .enumerate()
+        .map(|(i, dot)| (dot, (x.at((i + 1) as f64), y.at(dot.value))))
+        .collect();
+    let said = |dot: &Dot| format!("{}, round {}: {}", short(&dot.name, 60), dot.round + 1, show(dot.value));
+    if has_many {
+        draw_many(svg, &placed, &said);
+        return;
+    }
+    for (dot, (x, at)) in placed {
+        let mut tip = said(dot);
         if let Some((low, high)) = dot.spread {
             svg.line((x, y.at(low)), (x, y.at(high)), &Mark::of("spread", dot.target));
             tip.push_str(&format!(", moments from {} to {}", show(low), show(high)));
         }
         svg.dot((x, at), 4.0, &Mark::of("dot", dot.target).tip(tip));
+    }
+}
+
+/// Repeats of hours: dots without the spread within each, which nobody could tell from its neighbours'.
+fn draw_many(svg: &mut Svg, placed: &[(&Dot, (f64, f64))], said: &dyn Fn(&Dot) -> String) {
+    let mut targets: Vec<usize> = placed.iter().map(|(dot, _)| dot.target).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    for target in targets {
+        let own = || placed.iter().filter(|(dot, _)| dot.target == target);
+        let places: Vec<(f64, f64)> = own().map(|(_, place)| *place).collect();
+        let points: Vec<(f64, f64, String)> = own().map(|(dot, (x, y))| (*x, *y, said(dot))).collect();
+        svg.dots(&places, &Mark::of("dots", target).points(&points));
     }
 }

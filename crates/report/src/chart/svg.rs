@@ -129,7 +129,7 @@ impl Svg {
 
     /// Room for many small things side by side: a screen, not a telephone.
     pub fn is_wide(&self) -> bool {
-        self.width > 600.0
+        self.width >= 760.0
     }
 
     pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {

@@ -19,11 +19,13 @@ pub(super) const KIND: ChartKind = ChartKind {
 
 /// Points along the time of a run: a run of hours makes no larger page than one of seconds.
 pub(super) const BINS: usize = 300;
+/// The same on a telephone.
+const NARROW_BINS: usize = 120;
 const HEIGHT: f64 = 84.0;
 const LEFT: f64 = 70.0;
 const CAPTION: &str = "The run from its start to its end. The strip at the top says which target was measured when (point at a block for its \
     step); dark shading is a ramp, which does not count, pale dashed blocks the writing of test data. Triangles mark where a finding \
-    happened. The faint line above the median latency is the 99th percentile. Look for dips that are on several \
+    happened. Where repeats are too many to be told apart, lines reach from the lowest to the highest of each moment. The faint line above the median latency is the 99th percentile. Look for dips that are on several \
     rows at once: what the machine did at that moment is their likely cause.";
 
 /// What was done in a span of the run, in seconds.
@@ -67,6 +69,13 @@ struct Timeline {
     flags: Vec<Flag>,
     rows: Vec<Row>,
     traces: Vec<Trace>,
+}
+
+impl Timeline {
+    /// More repeats than moments that can be told apart.
+    fn has_many(&self) -> bool {
+        self.rows.len() > BINS
+    }
 }
 
 /// What the rows show: places of [`Moment::values`], and the metric.
@@ -257,9 +266,14 @@ fn paint_phases(svg: &mut Svg, t: &Timeline, x: &Scale, strip: &Area, bottom: f6
         svg.rect((from, strip.y), (width, strip.height), &hatched);
     }
     svg.cells(&layouts, &Mark::new("phase-layout"));
-    svg.cells(&measured, &Mark::new("phase-measure"));
-    svg.cells(&ramps, &Mark::new("phase-ramp"));
-    for span in &t.spans {
+    // Thinner than a pixel, phases are not shaded.
+    if t.has_many() {
+        paint_many_spans(svg, t, x, strip);
+    } else {
+        svg.cells(&measured, &Mark::new("phase-measure"));
+        svg.cells(&ramps, &Mark::new("phase-ramp"));
+    }
+    for span in t.spans.iter().filter(|_| !t.has_many()) {
         let (from, width) = column(span.from, span.to);
         svg.rect(
             (from, strip.y),
@@ -273,6 +287,18 @@ fn paint_phases(svg: &mut Svg, t: &Timeline, x: &Scale, strip: &Area, bottom: f6
         let y = strip.bottom() + 3.0;
         let triangle = [(at - 5.0, y), (at + 5.0, y), (at, y + 9.0), (at - 5.0, y)];
         svg.path(&triangle.map(Some), &Mark::new("flag").tip(short(&flag.words, 300)));
+    }
+}
+
+/// What was measured when, where it is too much to be pointed at: one mark for each target.
+fn paint_many_spans(svg: &mut Svg, t: &Timeline, x: &Scale, strip: &Area) {
+    for target in 0..t.names.len() {
+        let own = t.spans.iter().filter(|span| span.target == target);
+        let cell = |span: &Span| {
+            (x.at(span.from), strip.y, (x.at(span.to) - x.at(span.from)).max(0.4), strip.height)
+        };
+        let cells: Vec<_> = own.map(cell).collect();
+        svg.cells(&cells, &Mark::of("block", target));
     }
 }
 
@@ -300,6 +326,9 @@ fn paint_row(
     let seconds = |value: f64| format!("{value}");
     let across = time_axis(x, svg.is_wide(), &seconds, last);
     axes(svg, area, &across, &Axis { scale: y, ticks: y.ticks(3), words: "", show: &show });
+    if t.has_many() {
+        return paint_many(svg, t, values, (x, &y), &|v| shown(view, metric, v));
+    }
     for row in &t.rows {
         for (nth, value) in values.iter().enumerate() {
             let class = if nth == 0 { "curve fine" } else { "curve faint" };
@@ -320,6 +349,40 @@ fn paint_row(
                 svg.dot((*px, *py), 1.5, &Mark::of("point", row.target));
             }
         }
+    }
+}
+
+/// For each target and moment of the run a line from the lowest to the highest value of its repeats.
+fn paint_many(
+    svg: &mut Svg,
+    t: &Timeline,
+    values: &[usize],
+    (x, y): (&Scale, &Scale),
+    show: &dyn Fn(f64) -> String,
+) {
+    let bins = if svg.is_wide() { BINS } else { NARROW_BINS };
+    let bin = t.seconds / bins as f64;
+    for (target, name) in t.names.iter().enumerate() {
+        let mut ends: Vec<Option<(f64, f64)>> = vec![None; bins];
+        let own = t.rows.iter().filter(|row| row.target == target);
+        for moment in own.flat_map(|row| &row.moments) {
+            let found = values.iter().filter_map(|value| moment.values[*value]);
+            let at = ((moment.at / bin) as usize).min(bins - 1);
+            for value in found {
+                let (low, high) = ends[at].unwrap_or((value, value));
+                ends[at] = Some((low.min(value), high.max(value)));
+            }
+        }
+        let (mut line, mut points) = (Vec::new(), Vec::new());
+        for (i, ends) in ends.iter().enumerate() {
+            let Some((low, high)) = ends else { continue };
+            let at = (i as f64 + 0.5) * bin;
+            let (top, bottom) = (y.at(*high), y.at(*low));
+            line.extend([Some((x.at(at), top)), Some((x.at(at), bottom)), None]);
+            let words = format!("{} at {at:.0} s: {} to {}", short(name, 40), show(*low), show(*high));
+            points.push((x.at(at), (top + bottom) / 2.0, words));
+        }
+        svg.path(&line, &Mark::of("curve faint", target).points(&points));
     }
 }
 

@@ -12,10 +12,10 @@ use record::Store;
 use record::import::{Assembled, Gathered, Problem, ProblemKind, assemble, import as read};
 use twox_hash::XxHash3_128;
 
-use super::results::{layout, matrix};
+use super::results::laid_out;
 use super::run::{new_id, now_unix_ns};
 use super::{estimator, store};
-use crate::cli::{Cli, ImportArgs};
+use crate::cli::{Cli, ImportArgs, LayoutWord};
 use crate::failure::Failure;
 use crate::output;
 use files::Input;
@@ -52,12 +52,13 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     if !args.dry_run {
         let id = keep(&store, &given, harvest.sources.clone(), assembled)?;
         text.push_str(&format!("kept as run {id}; `lodestone show {id}` shows it\n"));
-        if let Some(layout) = layout(&args.layout) {
+        if args.layout.layout != LayoutWord::Steps {
             let run = store.find(&id).map_err(Failure::failed)?.run;
             let analysis = analyse(&run, &run.started.baseline, estimator(args.summary));
-            let table = matrix(cli, &run, &analysis, &layout)?;
-            text.push('\n');
-            text.push_str(&report::table_text(&table, output::style(cli.color)));
+            if let Some(table) = laid_out(cli, &run, &analysis, &args.layout)? {
+                text.push('\n');
+                text.push_str(&report::table_text(&table, output::style(cli.color)));
+            }
         }
     }
     output::print(&text)?;

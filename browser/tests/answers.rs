@@ -1,0 +1,77 @@
+//! The first words of pages of made runs, whose truth is known.
+
+use browser::made;
+use model::{Run, Step};
+
+/// The sentences at the head of a page.
+fn answer(run: &Run) -> Vec<String> {
+    let page = browser::page(run);
+    let (_, rest) = page.split_once("<div class=\"answer\">").unwrap();
+    let (answer, _) = rest.split_once("</div>").unwrap();
+    answer.lines().filter_map(|l| Some(l.strip_prefix("<p>")?.strip_suffix("</p>")?.to_owned())).collect()
+}
+
+/// The same run with only these targets and steps.
+fn only(mut run: Run, targets: &[&str], is_kept: impl Fn(&Step) -> bool) -> Run {
+    run.started.targets.retain(|t| targets.contains(&t.name.as_str()));
+    run.started.baseline = targets[0].to_owned();
+    run.started.plan.steps.retain(is_kept);
+    let steps = &run.started.plan.steps;
+    run.repeats.retain(|r| {
+        targets.contains(&r.started.target.as_str()) && steps.iter().any(|s| s.id == r.started.step)
+    });
+    run
+}
+
+#[test]
+fn what_limits_the_fastest_is_in_the_first_sentence() {
+    let run = only(made::quick(), &["sd-card", "usb-ssd"], |s| s.id.starts_with("seq"));
+    let answer = answer(&run);
+    assert!(answer[0].starts_with("usb-ssd is 10.0 × ("), "{answer:?}");
+    assert!(
+        answer[0].ends_with(") as fast as sd-card over 2 steps, limited by USB at 5 Gb/s."),
+        "{answer:?}"
+    );
+    assert_eq!(answer.len(), 1);
+}
+
+#[test]
+fn a_limit_in_some_steps_only_is_not_said_of_all() {
+    let run = only(made::quick(), &["sd-card", "usb-ssd"], |_| true);
+    let answer = answer(&run);
+    assert!(answer[0].ends_with(" over 6 steps, in 4 of them limited by USB at 5 Gb/s."), "{answer:?}");
+}
+
+#[test]
+fn a_limit_of_the_slower_one_and_an_unknown_link_are_not_told() {
+    // The card is at the end of its bus too, but it is not what the sentence is about.
+    let mut run = only(made::quick(), &["sd-card", "usb-ssd"], |_| true);
+    for layer in run.started.targets[1].stack.iter_mut() {
+        layer.facts.clear();
+    }
+    let answer = answer(&run);
+    assert!(answer.iter().all(|sentence| !sentence.contains("limited by")), "{answer:?}");
+}
+
+#[test]
+fn a_link_below_what_it_could_be_is_a_sentence_of_its_own() {
+    let mut run = only(made::quick(), &["sd-card", "usb-ssd"], |_| true);
+    let disk = run.started.targets[1].stack.last_mut().unwrap();
+    disk.facts.insert(model::fact::HIGHEST_LINK_SPEED.into(), "10000000000".into());
+    let answer = answer(&run);
+    assert!(
+        answer.iter().any(|s| s.starts_with("usb-ssd: the link to sda runs at 5 Gb/s, 50 % of the 10 Gb/s")),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn twelve_targets_make_no_more_sentences_than_are_read() {
+    let answer = answer(&made::many());
+    assert!(answer[0].contains("is the fastest of 12 targets: "), "{answer:?}");
+    assert!(answer[1].starts_with("Then come nvme") && answer[1].contains(" and 7 more, "), "{answer:?}");
+    // Copies of one disk cannot be told apart.
+    assert!(answer[2].ends_with("is not shown: their intervals overlap."), "{answer:?}");
+    assert_eq!(answer.len(), 3);
+    assert!(answer.iter().all(|sentence| sentence.len() < 200), "{answer:?}");
+}

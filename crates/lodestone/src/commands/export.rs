@@ -1,0 +1,170 @@
+//! `export`: a run in another form.
+
+use std::process::ExitCode;
+
+use analyse::{Analysis, analyse, telemetry};
+use model::Run;
+use report::chart::{Chart, Light, MARGIN, charts_at};
+use report::{Document, RunView, Section, json};
+
+use super::results::{baseline, find, laid_out, matrix_layout, score_layout};
+use super::{estimator, store, view};
+use crate::cli::{Cli, ExportArgs, Format, LayoutWord};
+use crate::failure::Failure;
+use crate::output;
+
+/// Pixels of a picture, and how many of the file stand for one of them.
+const WIDTH: u16 = 964;
+const SCALE: f64 = 2.0;
+
+/// Writes a run in another form.
+///
+/// # Errors
+/// There is no such run or target, or the output cannot be written.
+pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
+    check(args)?;
+    let run = find(&store(cli)?, &args.run)?;
+    let bytes = if args.telemetry {
+        telemetry_text(cli, &run, args.format)?.into_bytes()
+    } else if args.places {
+        places_text(&run, args.format)?.into_bytes()
+    } else {
+        let baseline = baseline(&run, args.baseline.as_deref())?;
+        let analysis = analyse(&run, &baseline, estimator(args.summary));
+        let view = RunView { all_findings: true, ..view(cli, &baseline) };
+        match args.format {
+            Format::Svg => picture(&run, &analysis, &view, args)?.standalone().into_bytes(),
+            Format::Png => pixels(&picture(&run, &analysis, &view, args)?, args)?,
+            _ => text(cli, &run, &analysis, &view, args)?.into_bytes(),
+        }
+    };
+    match &args.output {
+        None if args.format == Format::Png && output::is_terminal() => {
+            return Err(Failure::usage("a terminal shows no png; name a file: -o FILE.png"));
+        }
+        None => output::print_bytes(&bytes)?,
+        Some(path) => std::fs::write(path, bytes)
+            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses options that would do nothing.
+fn check(args: &ExportArgs) -> Result<(), Failure> {
+    let is_picture = matches!(args.format, Format::Svg | Format::Png);
+    let idle = if args.picture.is_some() && !is_picture {
+        Some("--picture is for --format svg and png")
+    } else if args.width.is_some() && !is_picture {
+        Some("--width is for --format svg and png")
+    } else if args.scale.is_some() && args.format != Format::Png {
+        Some("--scale is for --format png; an svg can be shown at any size")
+    } else if args.dark && args.format != Format::Png {
+        Some("--dark is for --format png; an svg follows its reader's light")
+    } else {
+        None
+    };
+    idle.map_or(Ok(()), |message| Err(Failure::usage(message)))
+}
+
+/// The run as text for people or programs.
+fn text(
+    cli: &Cli,
+    run: &Run,
+    analysis: &Analysis,
+    view: &RunView,
+    args: &ExportArgs,
+) -> Result<String, Failure> {
+    let measurements = &analysis.measurements;
+    if let Some(table) = laid_out(cli, run, analysis, &args.layout)? {
+        return match (args.format, args.layout.layout) {
+            (Format::Csv, LayoutWord::Scores) => {
+                report::score_csv(run, analysis, &score_layout(&args.layout)?)
+            }
+            (Format::Csv, _) => report::matrix_csv(run, measurements, &matrix_layout(&args.layout)),
+            (Format::Md, _) => {
+                let title = format!("Run {}", run.started.id);
+                Ok(report::markdown(&Document { title, sections: vec![Section::Table(table)] }))
+            }
+            _ => {
+                let words = "--layout is for --format md and csv, and for show; JSON has everything anyway";
+                return Err(Failure::usage(words));
+            }
+        }
+        .map_err(Failure::usage);
+    }
+    Ok(match args.format {
+        Format::Csv => report::csv(run, measurements),
+        Format::Influx => report::influx(run, measurements),
+        Format::Prometheus => report::prometheus(run, measurements),
+        Format::Md => report::markdown(&report::run_document(run, analysis, view)),
+        Format::Json | Format::Svg | Format::Png => json::pretty(&json::run_export(run, analysis)),
+    })
+}
+
+/// The named picture, or the first.
+fn picture(run: &Run, analysis: &Analysis, view: &RunView, args: &ExportArgs) -> Result<Chart, Failure> {
+    if args.layout.layout != LayoutWord::Steps {
+        return Err(Failure::usage("--layout is for tables; pictures are chosen with --picture"));
+    }
+    let width = args.width.unwrap_or(WIDTH) - 2 * MARGIN;
+    let mut charts = charts_at(run, analysis, view, f64::from(width));
+    let wanted = args.picture.as_deref();
+    let found = charts.iter().position(|chart| wanted.is_none_or(|name| chart.name == name));
+    let Some(at) = found else {
+        let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+        return Err(match wanted.filter(|_| !names.is_empty()) {
+            None => Failure::usage("this run has no figures, so that there is no picture of it"),
+            Some(name) => {
+                Failure::usage(format!("there is no picture `{name}`; there are {}", names.join(", ")))
+            }
+        });
+    };
+    Ok(charts.swap_remove(at))
+}
+
+/// The picture as PNG; says aloud which characters it could not draw.
+fn pixels(chart: &Chart, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
+    let light = if args.dark { Light::Night } else { Light::Day };
+    let png = chart.png(args.scale.unwrap_or(SCALE), light).map_err(Failure::usage)?;
+    if !png.missing.is_empty() {
+        let missing: Vec<&str> = png.missing.iter().map(String::as_str).collect();
+        output::say(&format!(
+            "lodestone: the font of pictures has no {}: boxes stand for them; --format svg leaves the letters to its reader",
+            missing.join(" ")
+        ));
+    }
+    Ok(png.bytes)
+}
+
+fn places_text(run: &Run, format: Format) -> Result<String, Failure> {
+    if format != Format::Csv {
+        return Err(Failure::usage(
+            "places by themselves come as --format csv; JSON has them anyway, and the picture position shows them",
+        ));
+    }
+    if !report::has_places(run) {
+        return Err(Failure::usage(
+            "this run keeps no places: the suite disks does, and steps with keep_places = true",
+        ));
+    }
+    Ok(report::places_csv(run))
+}
+
+fn telemetry_text(cli: &Cli, run: &Run, format: Format) -> Result<String, Failure> {
+    let telemetry = telemetry(run);
+    Ok(match format {
+        Format::Influx | Format::Prometheus => {
+            return Err(Failure::usage(
+                "telemetry by itself comes as json, csv or md; these forms are for the figures",
+            ));
+        }
+        Format::Svg | Format::Png => {
+            return Err(Failure::usage(
+                "telemetry by itself is no picture; the picture timeline shows it: --format svg --picture timeline",
+            ));
+        }
+        Format::Json => json::pretty(&report::telemetry_export(run, &telemetry)),
+        Format::Csv => report::telemetry_csv(run, &telemetry),
+        Format::Md => report::markdown(&report::telemetry_document(run, &telemetry, &view(cli, ""))),
+    })
+}

@@ -1,0 +1,105 @@
+//! What labels say at a glance, such as filesystems on each device at each block size: an annotated heat map for each
+//! operation.
+
+use super::frame::panels;
+use super::matrix::{COLUMNS, Cell, Grid, ROWS, draw_grid, height};
+use super::svg::short;
+use super::{ChartKind, Pictured, Sketch, paged, part};
+use crate::answer::listed;
+use crate::figures::{display_percent, display_ratio};
+use crate::glance::{Glance, Row, glance};
+
+pub(super) const KIND: ChartKind = ChartKind {
+    name: "labels",
+    shows: "labels such as device, filesystem and block size against each other, coloured by the share of the best",
+    draw,
+};
+
+const CAPTION: &str = "What stands above the columns competes in each row. The best of a row is bold; the strongest colours are within 5 % of it, the \
+    faintest have less than a fifth. The last row is the geometric mean of what each column has of the best: the \
+    column to take if only one can be had.";
+
+fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+    let Some(glance) = glance(p.run, &p.analysis.measurements).filter(Glance::has_labels) else {
+        return Vec::new();
+    };
+    let mut across = glance.across.clone();
+    across.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
+    let title = format!("{across}s by {}", listed(&glance.down));
+    let grids: Vec<Grid> = by_operation(&glance)
+        .iter()
+        .flat_map(|(operation, rows)| {
+            rows.chunks(ROWS).flat_map(|rows| grids(p, &glance, operation, rows)).collect::<Vec<_>>()
+        })
+        .collect();
+    let pages = paged(&grids);
+    let of = pages.len();
+    let sketch = |(i, page): (usize, Vec<Grid>)| {
+        Sketch::new(part(&title, i, of), CAPTION, move |svg| {
+            let heights: Vec<f64> = page.iter().map(|grid| height(grid, svg.is_wide())).collect();
+            panels(svg, &[], &heights, |svg, i, area| draw_grid(svg, &page[i], area));
+        })
+    };
+    pages.into_iter().enumerate().map(sketch).collect()
+}
+
+/// The rows of each operation, where rows are named by it; else all together.
+fn by_operation<'a>(glance: &'a Glance<'a>) -> Vec<(String, Vec<&'a Row<'a>>)> {
+    let mut found: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
+    let is_plain = glance.down.last().is_some_and(|d| d == "operation");
+    for row in &glance.rows {
+        let operation = row.names.last().filter(|_| is_plain).cloned().unwrap_or_default();
+        match found.iter_mut().find(|(known, _)| *known == operation) {
+            Some((_, rows)) => rows.push(row),
+            None => found.push((operation, vec![row])),
+        }
+    }
+    found
+}
+
+/// The grid of some rows, in parts of as many columns as stand side by side.
+fn grids(p: &Pictured<'_>, glance: &Glance<'_>, operation: &str, rows: &[&Row<'_>]) -> Vec<Grid> {
+    let named = |row: &Row<'_>| {
+        let own = if operation.is_empty() { row.names.len() } else { row.names.len() - 1 };
+        row.names[..own].join(" · ")
+    };
+    let each = glance.columns.len().div_ceil(glance.columns.len().div_ceil(COLUMNS));
+    let mut grids = Vec::new();
+    for (from, columns) in glance.columns.chunks(each).enumerate().map(|(i, c)| (i * each, c)) {
+        let places = from..from + columns.len();
+        let cells = |row: &&Row<'_>| {
+            let (shares, name) = (row.shares(), named(row));
+            let cell = |i: usize| {
+                let ((_, m), share) = (row.cells[i]?, shares[i]?);
+                let text = p.shown(row.metric, m.estimate.value);
+                let column = short(&glance.columns[i], 60);
+                let tip =
+                    format!("{column}, {name} {operation}: {text}, {} × the best", display_ratio(share));
+                Some(Cell { text, share, tip })
+            };
+            (name.clone(), places.clone().map(cell).collect::<Vec<_>>())
+        };
+        let mut lines: Vec<_> = rows.iter().map(cells).collect();
+        lines.extend(overall(rows, &places));
+        let title = if operation.is_empty() { String::new() } else { operation.to_owned() };
+        grids.push(Grid { title, words: "", columns: columns.to_vec(), rows: lines });
+    }
+    grids
+}
+
+/// What each column has of the best over all rows, if every column is in every row.
+fn overall(rows: &[&Row<'_>], places: &std::ops::Range<usize>) -> Option<(String, Vec<Option<Cell>>)> {
+    let shares: Vec<Vec<Option<f64>>> = rows.iter().map(|row| row.shares()).collect();
+    let is_whole = shares.iter().flatten().all(|share| share.is_some_and(|s| s > 0.0));
+    if rows.len() < 2 || !is_whole {
+        return None;
+    }
+    let cell = |i: usize| {
+        let logs: f64 = shares.iter().filter_map(|row| row[i]).map(f64::ln).sum();
+        let share = (logs / rows.len() as f64).exp();
+        let text = display_percent(share);
+        let tip = format!("over all rows {text} of the best, as the geometric mean");
+        Some(Cell { text, share, tip })
+    };
+    Some(("all, of the best".to_owned(), places.clone().map(cell).collect()))
+}

@@ -1,0 +1,105 @@
+//! The look of pictures: colours by day and by night, and the rules that use them.
+//!
+//! Pages and pictures of their own have the colours as custom properties, so that they follow the reader's light. What
+//! renders a picture into pixels knows neither those nor media queries: for it the colours are written into the rules.
+
+const RULES: &str = include_str!("chart.css");
+
+/// How many colours targets have before they repeat.
+pub(super) const TARGETS: usize = 8;
+
+/// Name of each colour, by day and by night. Targets are c0 to c7: Okabe's and Ito's blue, vermillion, bluish green,
+/// reddish purple, orange, sky blue, grey in place of their black, yellow. Every one has a contrast of 3 with its page at
+/// least, for which by day the last five but grey are darkened, and by night all but orange are changed.
+const COLOURS: [(&str, &str, &str); 15] = [
+    ("fg", "#1b1f24", "#e6edf3"),
+    ("soft", "#57606a", "#9da7b3"),
+    ("line", "#d8dee4", "#30363d"),
+    ("back", "#fff", "#0d1117"),
+    ("ramp", "#c9d1d9", "#3d444d"),
+    ("measure", "#f0f3f6", "#161b22"),
+    ("flag", "#b3261e", "#ff7b72"),
+    ("c0", "#0072b2", "#3d9bd9"),
+    ("c1", "#d55e00", "#e8752a"),
+    ("c2", "#009e73", "#1fb98d"),
+    ("c3", "#b8648f", "#d98cb8"),
+    ("c4", "#b07a00", "#e69f00"),
+    ("c5", "#3391cf", "#7cc6f0"),
+    ("c6", "#6e6e6e", "#a0a0a0"),
+    ("c7", "#8a7a00", "#c9b62f"),
+];
+
+/// The light in which a picture is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Light {
+    /// Dark on white.
+    #[default]
+    Day,
+    /// Light on black.
+    Night,
+}
+
+fn colour((_, day, night): &(&str, &'static str, &'static str), light: Light) -> &'static str {
+    if light == Light::Day { day } else { night }
+}
+
+/// A style that follows the reader's light, and is that of the day on paper.
+pub(crate) fn style() -> String {
+    let properties = |light: Light| -> String {
+        COLOURS.iter().map(|c| format!("--{}:{};", c.0, colour(c, light))).collect()
+    };
+    let (day, night) = (properties(Light::Day), properties(Light::Night));
+    let targets: String = (0..TARGETS).map(|i| format!(".c{i}{{--c:var(--c{i})}}")).collect();
+    format!(
+        ".chart{{{day}}}\n@media (prefers-color-scheme:dark){{.chart{{{night}}}}}\n@media print{{.chart{{{day}}}}}\n\
+         {targets}.chart .neutral{{--c:var(--soft)}}\n{RULES}"
+    )
+}
+
+/// The same style for one light, every colour written out: a rule that has the colour of its target becomes one for each.
+pub(super) fn fixed_style(light: Light) -> String {
+    let mut out = String::new();
+    for rule in RULES.split_inclusive('}') {
+        let Some((selectors, body)) = rule.trim().split_once('{') else { continue };
+        if body.contains("var(--c)") {
+            let colours = (0..TARGETS)
+                .map(|i| (format!("c{i}"), format!("c{i}")))
+                .chain([("neutral".into(), "soft".into())]);
+            for (class, name) in colours {
+                let selectors: Vec<String> =
+                    selectors.split(',').map(|s| format!("{}.{class}", s.trim())).collect();
+                out.push_str(&format!(
+                    "{}{{{}\n",
+                    selectors.join(","),
+                    body.replace("var(--c)", &format!("var(--{name})"))
+                ));
+            }
+        } else {
+            out.push_str(&format!("{selectors}{{{body}\n"));
+        }
+    }
+    COLOURS.iter().fold(out, |css, c| css.replace(&format!("var(--{})", c.0), colour(c, light)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_property_is_left_in_a_fixed_style_and_each_target_has_its_colour() {
+        for light in [Light::Day, Light::Night] {
+            let css = fixed_style(light);
+            assert!(!css.contains("var(") && !css.contains('@'), "{css}");
+            let blue = if light == Light::Day { "#0072b2" } else { "#3d9bd9" };
+            assert!(css.contains(&format!(".chart .bar.c0{{fill:{blue};")), "{css}");
+            assert_eq!(css.matches('{').count(), css.matches('}').count());
+        }
+    }
+
+    #[test]
+    fn every_colour_that_a_rule_uses_is_in_the_table() {
+        for used in RULES.split("var(--").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(used == "c" || COLOURS.iter().any(|c| c.0 == used), "{used}");
+        }
+    }
+}

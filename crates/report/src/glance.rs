@@ -1,0 +1,271 @@
+//! What labels say at a glance: which of one label's values, such as filesystems, is fastest at each combination of the
+//! others, such as device and block size.
+
+use std::collections::BTreeMap;
+
+use analyse::headline;
+use model::{Better, LayerKind, Measurement, Metric, Mix, Operation, Pattern, Run, Step, Target};
+
+use crate::document::{Align, Cell, Column, Table, Tone};
+use crate::figures::display_percent;
+use crate::matrix::block;
+use crate::run_document::{comparison_columns, rows_of};
+
+/// What most people compare stands across; of what is not named here, the first in alphabetical order.
+const ACROSS: [&str; 2] = ["filesystem", "device"];
+
+/// Figures by labels: what competes across, everything else down.
+#[derive(Clone, Debug)]
+pub(crate) struct Glance<'a> {
+    /// What the columns are, such as `filesystem`; `target` where no label is enough.
+    pub across: String,
+    /// Its values.
+    pub columns: Vec<String>,
+    /// What names a row: labels, then block size and operation, or the step's title.
+    pub down: Vec<String>,
+    /// The rows, sorted by what names them.
+    pub rows: Vec<Row<'a>>,
+    /// Figures that differ by less than this share are level.
+    pub margin: f64,
+}
+
+/// One competition.
+#[derive(Clone, Debug)]
+pub(crate) struct Row<'a> {
+    /// What names it, in the order of [`Glance::down`].
+    pub names: Vec<String>,
+    pub step: &'a Step,
+    pub operation: Operation,
+    pub metric: Metric,
+    /// For each column its target with the measurement, where there is one.
+    pub cells: Vec<Option<(&'a Target, &'a Measurement)>>,
+}
+
+/// Labels of a target: those of its imported files, else what its stack says of filesystem and disks.
+pub(crate) fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> {
+    let of_target = run.repeats.iter().filter(|r| r.started.target == target.name);
+    let imported = of_target.filter_map(|r| r.imported.as_deref()).next();
+    if let Some(imported) = imported {
+        return imported.labels.clone();
+    }
+    let names = |kind: LayerKind| {
+        let names: Vec<&str> =
+            target.stack.iter().filter(|l| l.kind == kind).map(|l| l.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join("+"))
+    };
+    let is_encrypted = target.stack.iter().any(|l| l.kind == LayerKind::Crypt);
+    let filesystem =
+        names(LayerKind::Filesystem).map(|fs| if is_encrypted { format!("{fs}, encrypted") } else { fs });
+    let found = [("filesystem", filesystem), ("device", names(LayerKind::Disk))];
+    found.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?))).collect()
+}
+
+/// The figures of a run by the labels of its targets. `None` where labels say nothing that the targets' names do not, and
+/// for single targets.
+pub(crate) fn glance<'a>(run: &'a Run, measurements: &'a [Measurement]) -> Option<Glance<'a>> {
+    let targets: Vec<&Target> =
+        run.started.targets.iter().filter(|t| measurements.iter().any(|m| m.target == t.name)).collect();
+    if targets.len() < 2 {
+        return None;
+    }
+    let labels: Vec<BTreeMap<String, String>> = targets.iter().map(|t| labels_of(run, t)).collect();
+    let keys = independent(&labels);
+    let place = |i: usize| -> Vec<String> { keys.iter().map(|key| labels[i][key].clone()).collect() };
+    let mut places: Vec<Vec<String>> = (0..targets.len()).map(place).collect();
+    let is_told_apart = distinct(&places).len() == targets.len();
+    let (mut across, mut down) = ("target".to_owned(), Vec::new());
+    if keys.len() > 1 && is_told_apart {
+        across.clone_from(&keys[0]);
+        down = keys[1..].to_vec();
+    } else if run.is_imported() {
+        places = targets.iter().map(|t| vec![t.name.clone()]).collect();
+    } else {
+        return None;
+    }
+    let columns = distinct(&places.iter().map(|p| p[0].clone()).collect::<Vec<_>>());
+    let mut others = distinct(&places.iter().map(|p| p[1..].to_vec()).collect::<Vec<_>>());
+    others.sort();
+    let steps = judged(run);
+    let is_plain = plainly_named(&steps);
+    down.extend(
+        if is_plain { vec!["block size", "operation"] } else { vec!["step"] }.into_iter().map(str::to_owned),
+    );
+    let cell = |column: &String, other: &[String], (step, operation, metric): Judged<'_>| {
+        let at = places.iter().position(|p| p[0] == *column && p[1..] == *other)?;
+        let is_it = |m: &&Measurement| {
+            m.target == targets[at].name
+                && m.step == step.id
+                && m.operation == operation
+                && m.metric == metric
+        };
+        let found = measurements.iter().find(is_it).filter(|m| m.estimate.value.is_finite())?;
+        Some((targets[at], found))
+    };
+    let mut rows = Vec::new();
+    for other in &others {
+        for judged in in_order(&steps, is_plain) {
+            let (step, operation, metric) = judged;
+            let cells: Vec<_> = columns.iter().map(|column| cell(column, other, judged)).collect();
+            if cells.iter().any(Option::is_some) {
+                let names = other.iter().cloned().chain(names_of(step, operation, is_plain)).collect();
+                rows.push(Row { names, step, operation, metric, cells });
+            }
+        }
+    }
+    Some(Glance { across, columns, down, rows, margin: run.started.plan.margin() })
+}
+
+/// A step's operation with the metric in which it is judged.
+type Judged<'a> = (&'a Step, Operation, Metric);
+
+fn judged(run: &Run) -> Vec<Judged<'_>> {
+    let of_step = |step| {
+        let judged = move |operation| Some((step, operation, headline(step, operation)?));
+        rows_of(step).into_iter().filter_map(judged)
+    };
+    run.started.plan.steps.iter().flat_map(of_step).collect()
+}
+
+/// Values in the order of their first appearance.
+fn distinct<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
+    let mut found: Vec<T> = Vec::new();
+    for value in values {
+        if !found.contains(value) {
+            found.push(value.clone());
+        }
+    }
+    found
+}
+
+/// The labels that all targets have, that differ, and that no other label gives away: where one machine has one device,
+/// the machine says nothing more.
+fn independent(labels: &[BTreeMap<String, String>]) -> Vec<String> {
+    let mut keys: Vec<&String> =
+        labels[0].keys().filter(|key| labels.iter().all(|l| l.contains_key(*key))).collect();
+    keys.retain(|key| labels.iter().any(|l| l[*key] != labels[0][*key]));
+    keys.sort_by_key(|key| ACROSS.iter().position(|first| first == key).unwrap_or(ACROSS.len()));
+    let gives_away = |known: &String, other: &String| {
+        labels.iter().all(|a| labels.iter().all(|b| a[known] != b[known] || a[other] == b[other]))
+    };
+    let mut kept: Vec<String> = Vec::new();
+    for key in keys {
+        if !kept.iter().any(|known| gives_away(known, key)) {
+            kept.push(key.clone());
+        }
+    }
+    kept
+}
+
+/// Whether block size and direction are enough to name every figure.
+fn plainly_named(steps: &[Judged<'_>]) -> bool {
+    let names: Vec<_> = steps.iter().map(|(step, operation, _)| names_of(step, *operation, true)).collect();
+    let is_plain = |(step, _, metric): &Judged<'_>| {
+        *metric == Metric::Bandwidth && matches!(step.workload.mix, Mix::Transfer { read_percent: 0 | 100 })
+    };
+    steps.iter().all(is_plain) && distinct(&names).len() == names.len()
+}
+
+fn names_of(step: &Step, operation: Operation, is_plain: bool) -> Vec<String> {
+    if !is_plain {
+        let several = rows_of(step).len() > 1;
+        let operation =
+            if several { format!(": {}", operation.name().replace('_', " ")) } else { String::new() };
+        return vec![format!("{}{operation}", step.title)];
+    }
+    let random = if step.workload.pattern == Pattern::Sequential { "" } else { "random " };
+    vec![block(step.workload.largest_block()), format!("{random}{}", operation.name().replace('_', " "))]
+}
+
+/// Named by block size and direction, the small blocks first; else in the order of the plan.
+fn in_order<'a>(steps: &[Judged<'a>], is_plain: bool) -> Vec<Judged<'a>> {
+    let mut steps = steps.to_vec();
+    if is_plain {
+        steps.sort_by_key(|(step, operation, _)| {
+            (step.workload.largest_block(), std::cmp::Reverse(*operation))
+        });
+    }
+    steps
+}
+
+impl Row<'_> {
+    /// What share of the row's best each column has, 0 to 1; the best of a latency is the smallest.
+    pub fn shares(&self) -> Vec<Option<f64>> {
+        let lower = self.metric.better() == Better::Lower;
+        let values = || self.cells.iter().flatten().map(|(_, m)| m.estimate.value).filter(|v| *v > 0.0);
+        let best = if lower { values().fold(f64::INFINITY, f64::min) } else { values().fold(0.0, f64::max) };
+        let share = |value: f64| if lower { best / value } else { value / best };
+        let cell = |cell: &Option<(&Target, &Measurement)>| {
+            cell.map(|(_, m)| share(m.estimate.value))
+                .map(|s| if s.is_finite() { s.clamp(0.0, 1.0) } else { 0.0 })
+        };
+        self.cells.iter().map(cell).collect()
+    }
+
+    /// The columns that are the row's best or level with it; none where nothing competes.
+    pub fn leaders(&self, margin: f64) -> Vec<usize> {
+        let shares = self.shares();
+        if shares.iter().flatten().count() < 2 {
+            return Vec::new();
+        }
+        let is_level = |share: &Option<f64>| share.is_some_and(|s| s * (1.0 + margin) >= 1.0);
+        (0..shares.len()).filter(|i| is_level(&shares[*i])).collect()
+    }
+}
+
+impl Glance<'_> {
+    /// Labels of more than one kind compete.
+    pub fn has_labels(&self) -> bool {
+        self.across != "target"
+    }
+
+    /// The figures as a table, the leaders of each row marked and named. `show` gives a row's cell for a target,
+    /// `compare` how it compares with the baseline; that takes the place of the leaders where two compete.
+    pub fn table(
+        &self,
+        show: &dyn Fn(&Row<'_>, &Target) -> Cell,
+        compare: &dyn Fn(&Row<'_>) -> [Cell; 3],
+    ) -> Table {
+        let is_pair = !self.has_labels() && self.columns.len() == 2;
+        let mut columns: Vec<Column> =
+            self.down.iter().map(|d| Column::new(d.clone(), Align::Left)).collect();
+        columns.extend(self.columns.iter().map(|c| Column::joined(c.clone(), Align::Right)));
+        if is_pair {
+            columns.extend(comparison_columns(None));
+        } else {
+            columns.push(Column::joined("best", Align::Left));
+        }
+        let row = |row: &Row<'_>| {
+            let leaders = row.leaders(self.margin);
+            let mut cells: Vec<Cell> = row.names.iter().map(Cell::text).collect();
+            for (i, cell) in row.cells.iter().enumerate() {
+                let tone = if leaders.contains(&i) { Tone::Good } else { Tone::Plain };
+                cells.push(cell.map_or_else(Cell::default, |(target, _)| show(row, target).tone(tone)));
+            }
+            if is_pair {
+                cells.extend(compare(row));
+            } else {
+                let names: Vec<&str> = leaders.iter().map(|i| self.columns[*i].as_str()).collect();
+                cells.push(Cell::text(names.join(", ")));
+            }
+            cells
+        };
+        let rows = self.rows.iter().map(row).collect();
+        Table { title: self.title(), columns, stub: self.down.len(), rows }
+    }
+
+    fn title(&self) -> String {
+        let mut across = self.across.clone();
+        across.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
+        format!("{across}s compared")
+    }
+
+    /// The margin, such as `3 %`.
+    pub fn margin_words(&self) -> String {
+        display_percent(self.margin).replace(".0 ", " ")
+    }
+
+    /// What the table's marks mean.
+    pub fn words(&self) -> String {
+        format!("Marked is the best of each row and what is within {} of it.", self.margin_words())
+    }
+}

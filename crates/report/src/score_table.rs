@@ -1,0 +1,181 @@
+//! Published tables as their authors lay them out: a storage in each row, a metric in each column, the score last.
+
+use analyse::Analysis;
+use model::{Measurement, Metric, Run};
+
+use crate::csv::row;
+use crate::document::{Align, Cell, Column, Provenance, Table};
+use crate::figures::{Units, display_iops};
+use crate::matrix::{Layout, Matrix, MatrixError, mega, shown};
+use crate::scores::scores;
+
+/// What a table of this kind is made from: rows by labels, and which figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScoreLayout {
+    /// Labels that make the rows, such as `target`.
+    pub rows: Vec<String>,
+    /// Which figures, as in [`Layout::cell`].
+    pub cell: String,
+}
+
+/// One row's figures; `None` where the row has none in that column.
+struct Line<'a> {
+    names: Vec<String>,
+    figures: Vec<Option<&'a Measurement>>,
+    /// Scores that are no measurement of their own, but computed from others of the run.
+    scores: Vec<Option<f64>>,
+}
+
+/// Figures by row, the scores in the last columns.
+struct Published<'a> {
+    /// A measurement of each column, which says what it is.
+    columns: Vec<&'a Measurement>,
+    /// Titles of computed scores.
+    scores: Vec<String>,
+    lines: Vec<Line<'a>>,
+}
+
+impl<'a> Published<'a> {
+    fn of(run: &Run, analysis: &'a Analysis, layout: &ScoreLayout) -> Result<Self, MatrixError> {
+        let columns = ["step", "operation", "metric"].map(str::to_owned).to_vec();
+        let across = Layout { rows: layout.rows.clone(), columns, cell: layout.cell.clone() };
+        let matrix = Matrix::of(run, &analysis.measurements, &across)?;
+        let figure = |r: usize, c: usize| matrix.cells.get(&(r, c)).and_then(|of| of.first().copied());
+        let names = matrix.row_names();
+        let first = |c: usize| (0..names.len()).find_map(|r| figure(r, c)).map(|m| (c, m));
+        let mut order: Vec<(usize, &Measurement)> = (0..matrix.width()).filter_map(first).collect();
+        order.sort_by_key(|(_, m)| m.metric == Metric::Score);
+        let mut computed = scores(run, analysis);
+        computed.retain(|(title, _)| {
+            !order.iter().any(|(_, m)| m.metric == Metric::Score && *title == title_of(run, m))
+        });
+        let lines = names.into_iter().enumerate().map(|(r, names)| {
+            let figures: Vec<Option<&Measurement>> = order.iter().map(|(c, _)| figure(r, *c)).collect();
+            let target = figures.iter().flatten().map(|m| m.target.as_str()).next().unwrap_or_default();
+            // Of a row that more than one target is in nobody could say whose score it is.
+            let is_alone = figures.iter().flatten().all(|m| m.target == target);
+            let score =
+                |of: &[(String, f64)]| of.iter().find(|(name, _)| is_alone && name == target).map(|s| s.1);
+            Line { names, scores: computed.iter().map(|(_, of)| score(of)).collect(), figures }
+        });
+        let lines = lines.collect();
+        let columns = order.into_iter().map(|(_, m)| m).collect();
+        Ok(Self { columns, scores: computed.into_iter().map(|(title, _)| title).collect(), lines })
+    }
+}
+
+/// The step's title, and the operation where the step has several.
+fn title_of(run: &Run, m: &Measurement) -> String {
+    let Some(step) = run.started.plan.step(&m.step) else { return m.step.clone() };
+    match crate::run_document::rows_of(step).len() {
+        0 | 1 => step.title.clone(),
+        _ => format!("{}: {}", step.title, m.operation.name().replace('_', " ")),
+    }
+}
+
+/// Titles without the details, behind their commas, that no other title makes necessary.
+fn shortened(titles: &[String]) -> Vec<String> {
+    let head = |title: &str, parts: usize| title.split(", ").take(parts).collect::<Vec<_>>().join(", ");
+    let one = |title: &String| {
+        let others = || titles.iter().filter(|other| *other != title);
+        let is_clear = |parts: &usize| others().all(|other| head(other, *parts) != head(title, *parts));
+        let all = title.split(", ").count();
+        head(title, (1..all).find(is_clear).unwrap_or(all))
+    };
+    titles.iter().map(one).collect()
+}
+
+/// A table with a row for each storage and a column for each metric, its unit in the heading; the score stands last.
+///
+/// # Errors
+/// [`MatrixError`].
+pub fn score_table(
+    run: &Run,
+    analysis: &Analysis,
+    layout: &ScoreLayout,
+    units: Units,
+) -> Result<Table, MatrixError> {
+    let published = Published::of(run, analysis, layout)?;
+    let rate = if units == Units::Decimal { ", MB/s" } else { ", MiB/s" };
+    let titles: Vec<String> = published.columns.iter().map(|m| title_of(run, m)).collect();
+    let heading = |(m, title): (&&Measurement, String)| {
+        let unit = match m.metric {
+            Metric::Bandwidth => rate,
+            Metric::Iops => ", per second",
+            _ => "",
+        };
+        Column::new(format!("{title}{unit}"), Align::Right)
+    };
+    let mut columns: Vec<Column> = layout.rows.iter().map(|r| Column::new(r.clone(), Align::Left)).collect();
+    columns.extend(published.columns.iter().zip(shortened(&titles)).map(heading));
+    columns.extend(published.scores.iter().map(|title| Column::new(title.clone(), Align::Right)));
+    let show = |m: &Measurement| match m.metric {
+        Metric::Bandwidth => mega(m.estimate.value, units),
+        Metric::Iops => display_iops(m.estimate.value),
+        Metric::Score => format!("{:.0}", m.estimate.value),
+        _ => shown(m, units),
+    };
+    let figure = |m: &&Measurement| Cell {
+        value: Some(m.estimate.value),
+        provenance: Some(Provenance {
+            run: run.started.id.clone(),
+            target: m.target.clone(),
+            step: m.step.clone(),
+            operation: m.operation,
+            metric: m.metric,
+        }),
+        ..Cell::text(show(m))
+    };
+    let line = |line: &Line<'_>| {
+        let mut cells: Vec<Cell> = line.names.iter().map(Cell::text).collect();
+        cells.extend(line.figures.iter().map(|m| m.as_ref().map_or_else(Cell::default, figure)));
+        let score = |score: &Option<f64>| score.map_or_else(Cell::default, |s| Cell::text(format!("{s:.0}")));
+        cells.extend(line.scores.iter().map(score));
+        cells
+    };
+    let rows = published.lines.iter().map(line).collect();
+    let method = published.columns.first().map_or("", |m| m.method);
+    Ok(Table { title: format!("All figures: {method}"), columns, stub: layout.rows.len(), rows })
+}
+
+/// The same for a spreadsheet, in the metrics' own units.
+///
+/// # Errors
+/// [`MatrixError`].
+pub fn score_csv(run: &Run, analysis: &Analysis, layout: &ScoreLayout) -> Result<String, MatrixError> {
+    let published = Published::of(run, analysis, layout)?;
+    let mut heading = layout.rows.clone();
+    let words =
+        |m: &&Measurement| format!("{} {} {} {}", title_of(run, m), m.operation, m.metric, m.metric.unit());
+    heading.extend(published.columns.iter().map(words));
+    heading.extend(published.scores.iter().map(|title| format!("{title} score 1")));
+    let mut out = row(&heading.iter().map(String::as_str).collect::<Vec<_>>());
+    for line in &published.lines {
+        let mut fields = line.names.clone();
+        let text = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
+        fields.extend(line.figures.iter().map(|m| text(m.map(|m| m.estimate.value))));
+        fields.extend(line.scores.iter().map(|score| text(*score)));
+        out.push_str(&row(&fields.iter().map(String::as_str).collect::<Vec<_>>()));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_keep_only_what_tells_them_apart() {
+        let titles = [
+            "iozone: read, 4 KiB records, direct",
+            "fio: read, 4 KiB, depth 1",
+            "fio: read, 4 KiB, depth 64",
+            "score",
+        ];
+        let short = shortened(&titles.map(str::to_owned));
+        assert_eq!(
+            short,
+            ["iozone: read", "fio: read, 4 KiB, depth 1", "fio: read, 4 KiB, depth 64", "score"]
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! What is said of runs that other programs measured: the answer to what their author asked, at a glance.
+
+use std::collections::BTreeMap;
+
+use analyse::{Analysis, Estimator, analyse};
+use jiff::tz::TimeZone;
+use model::{Event, Evidence, Finding, Run, RunFinished, RunOutcome, Severity, Subject};
+use record::import::{Assembled, Gathered, assemble, import};
+use report::chart::{Chart, charts};
+use report::{
+    Document, Looked, MatrixError, RunView, ScoreLayout, Section, TextStyle, Units, markdown, run_page,
+    score_csv, score_table, table_text,
+};
+
+const MIB: f64 = 1_048_576.0;
+
+/// What fio 3 prints of one job that moved 2 GiB at so many bytes per second.
+fn fio(direction: &str, block: u32, rate: f64) -> String {
+    let (ms, iops) = (2048.0 * MIB / rate * 1e3, rate / f64::from(block));
+    let size = format!("{block}B-{block}B");
+    format!(
+        "\njob: (g=0): rw={direction}, bs=(R) {size}, (W) {size}, (T) {size}, ioengine=libaio, iodepth=64\n\
+         fio-3.16\nStarting 1 process\n\n\
+         job: (groupid=0, jobs=1): err= 0: pid=7: Sat Jun 26 14:54:45 2021\n  \
+         {direction}: IOPS={iops:.0}, BW={:.1}MiB/s ({:.1}MB/s)(2048MiB/{ms:.0}msec)\n\n\
+         Run status group 0 (all jobs):\n",
+        rate / MIB,
+        rate / 1e6
+    )
+}
+
+fn gathered(file: &str, labels: &[(&str, &str)], text: &str) -> Gathered {
+    let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let reports = import(text.as_bytes()).reports;
+    assert!(!reports.is_empty(), "{file} is not recognised:\n{text}");
+    Gathered { file: file.to_owned(), labels, reports }
+}
+
+/// A run of files, as `lodestone import` keeps it.
+fn run(files: Vec<Gathered>) -> Run {
+    let Assembled { targets, steps, events, rounds } = assemble(files);
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
+    let mut started = record::read_log(std::path::Path::new(log)).unwrap().run.started;
+    started.host = model::Host::default();
+    started.baseline = targets[0].name.clone();
+    (started.targets, started.plan.steps) = (targets, steps);
+    started.plan.rounds = model::Rounds::Fixed(rounds);
+    started.command = ["lodestone", "import", "files"].map(str::to_owned).to_vec();
+    started.sources = vec![model::Source { file: "files".into(), digest: "0".into(), bytes: 1 }];
+    let mut run = Run::new(started);
+    let end = Event::RunFinished(RunFinished { at_ns: 0, outcome: RunOutcome::Completed });
+    events.into_iter().chain([end]).for_each(|event| run.record(event));
+    run
+}
+
+/// Megabytes per second of filesystem and device: 4 KiB written and read, 4 MiB written and read.
+type Rates = [(&'static str, &'static str, [f64; 4]); 6];
+
+const RATES: Rates = [
+    ("hdd", "ext4", [52.0, 106.0, 115.0, 127.0]),
+    ("hdd", "xfs", [30.0, 104.0, 100.0, 90.0]),
+    ("hdd", "btrfs", [20.0, 60.0, 117.0, 80.0]),
+    ("ssd", "ext4", [21.0, 108.0, 28.0, 115.0]),
+    ("ssd", "xfs", [13.0, 80.0, 22.0, 120.0]),
+    ("ssd", "btrfs", [10.0, 50.0, 18.0, 60.0]),
+];
+
+fn filesystems(rates: &Rates, repeats: usize) -> Run {
+    let mut files = Vec::new();
+    for (device, filesystem, rates) in rates {
+        let work = [("write", 4096), ("read", 4096), ("write", 4 << 20), ("read", 4 << 20)];
+        for repeat in 0..repeats {
+            let more = 1.0 + 0.01 * repeat as f64;
+            let text: Vec<String> =
+                work.iter().zip(rates).map(|((rw, bs), rate)| fio(rw, *bs, rate * 1e6 * more)).collect();
+            // Each device is in a machine of its own: the machine says nothing that the device does not.
+            let labels = [
+                ("device", *device),
+                ("filesystem", *filesystem),
+                ("machine", if *device == "hdd" { "pc" } else { "pi" }),
+            ];
+            files.push(gathered(&format!("{device}/{filesystem}-{repeat}"), &labels, &text.join("\n")));
+        }
+    }
+    run(files)
+}
+
+/// PiBenchmarks' outputs of two devices, the second with other figures.
+fn pi() -> Run {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/imports/pibenchmarks");
+    let mut files = Vec::new();
+    for device in ["SDCard", "USB3.0"] {
+        for n in 1..=3 {
+            let mut text = std::fs::read_to_string(format!("{directory}/run_{n}.txt")).unwrap();
+            if device == "USB3.0" {
+                // The score is computed again from the rows, so they must be others too.
+                text = text
+                    .replace("2742 IOPS (10969 KB/s)", "9000 IOPS (36000 KB/s)")
+                    .replace("Score: 1", "Score: 3");
+            }
+            files.push(gathered(&format!("{device}/{n}"), &[("device", device)], &text));
+        }
+    }
+    run(files)
+}
+
+fn seen(run: &Run) -> (Analysis, RunView) {
+    let baseline = run.started.baseline.clone();
+    let analysis = analyse(run, &baseline, Estimator::Mean);
+    (analysis, RunView { units: Units::Decimal, baseline, time_zone: TimeZone::UTC, all_findings: true })
+}
+
+fn page(run: &Run) -> String {
+    let (analysis, view) = seen(run);
+    run_page(Looked { run, analysis: &analysis, view: &view })
+}
+
+fn pictures(run: &Run) -> BTreeMap<String, Chart> {
+    let (analysis, view) = seen(run);
+    charts(run, &analysis, &view).into_iter().map(|chart| (chart.name.clone(), chart)).collect()
+}
+
+/// The sentences at the head of a page.
+fn answer(page: &str) -> Vec<String> {
+    let (_, rest) = page.split_once("<div class=\"answer\">").unwrap();
+    let (answer, _) = rest.split_once("</div>").unwrap();
+    answer.lines().filter_map(|l| Some(l.strip_prefix("<p>")?.strip_suffix("</p>")?.to_owned())).collect()
+}
+
+/// The cells of the rows of the first table.
+fn first_table(page: &str) -> Vec<Vec<String>> {
+    let (_, rest) = page.split_once("<tbody>").unwrap();
+    let (body, _) = rest.split_once("</tbody>").unwrap();
+    let cells = |row: &str| {
+        let cells =
+            row.split("</t").filter_map(|cell| cell.rsplit_once('>').map(|(_, text)| text.to_owned()));
+        cells.filter(|text| !text.is_empty()).collect()
+    };
+    body.lines().filter(|line| line.contains("<td")).map(cells).collect()
+}
+
+#[test]
+fn which_filesystem_is_fastest_on_which_device_at_which_block_size_is_the_answer() {
+    let page = page(&filesystems(&RATES, 1));
+    assert_eq!(
+        answer(&page),
+        [
+            "Of 3 filesystems ext4 is the fastest, or within 3 % of it, in 7 of 8 combinations of device, block size and operation.",
+            "For reads of 4 MiB on ssd it is xfs: 120 MB/s against 115 MB/s.",
+            "Over all it is 1.29 × as fast as xfs and 1.77 × as btrfs (geometric means).",
+            "24 of the 24 figures were measured once only: nothing tells small differences from chance.",
+        ]
+    );
+    let table = first_table(&page);
+    let row = |i: usize| table[i].iter().map(String::as_str).collect::<Vec<_>>();
+    assert_eq!(row(0), ["hdd", "4 KiB", "write", "52.0 MB/s", "30.0 MB/s", "20.0 MB/s", "ext4"]);
+    assert_eq!(row(2), ["hdd", "4 MiB", "write", "115 MB/s", "100 MB/s", "117 MB/s", "ext4, btrfs"]);
+    assert_eq!(row(7), ["ssd", "4 MiB", "read", "115 MB/s", "120 MB/s", "60.0 MB/s", "xfs"]);
+    assert_eq!(table.len(), 8);
+}
+
+#[test]
+fn three_repeats_of_each_are_not_called_single() {
+    let answer = answer(&page(&filesystems(&RATES, 3)));
+    assert!(answer.iter().all(|sentence| !sentence.contains("once only")), "{answer:?}");
+}
+
+#[test]
+fn where_no_filesystem_wins_everywhere_the_others_are_counted() {
+    let mut rates = RATES;
+    // Each wins where it did worst before.
+    for (i, (_, _, rates)) in rates.iter_mut().enumerate() {
+        rates[i % 3] = 400.0;
+    }
+    let answer = answer(&page(&filesystems(&rates, 1)));
+    assert!(answer[0].contains("in 3 of 8 combinations"), "{answer:?}");
+    assert_eq!(answer[1], "Elsewhere it is xfs in 3 and btrfs in 2.", "{answer:?}");
+}
+
+#[test]
+fn the_labels_are_a_picture_with_a_panel_for_each_operation() {
+    let pictures = pictures(&filesystems(&RATES, 1));
+    let labels = &pictures["labels"];
+    assert_eq!(labels.title, "Filesystems by device, block size and operation");
+    assert!(!pictures.contains_key("matrix"), "the same is not shown twice");
+    assert!(
+        labels.wide.contains("ssd · 4 MiB")
+            && labels.wide.contains("xfs, ssd · 4 MiB read: 120 MB/s, 1.00 × the best")
+    );
+    // Four rows and the summary of three filesystems for reads and for writes.
+    assert_eq!(labels.wide.matches("<rect class=\"cell").count(), 2 * 5 * 3);
+    insta::assert_snapshot!(labels.wide);
+}
+
+#[test]
+fn a_score_is_the_answer_and_no_latency() {
+    let run = pi();
+    let page = page(&run);
+    assert_eq!(answer(&page)[0], "PiBenchmarks score: USB3.0 1404, SDCard 1154.");
+    let table = first_table(&page);
+    assert_eq!(table.last().unwrap()[..3], ["PiBenchmarks: score", "1154", "1404"]);
+    let bars: Vec<Chart> = pictures(&run).into_values().filter(|c| c.kind == "bars").collect();
+    let score = bars.iter().find(|c| c.wide.contains("PiBenchmarks: score")).expect("a panel of the score");
+    assert!(score.wide.contains(">1404</text>") && !score.wide.contains("1.40 µs"));
+}
+
+/// The lines of a Markdown table, each cut into its cells.
+fn cells(markdown: &str) -> Vec<Vec<String>> {
+    let rows = markdown.lines().filter(|l| l.starts_with('|'));
+    rows.map(|l| l.trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect()).collect()
+}
+
+fn scores_of(rows: &[&str], cell: &str) -> ScoreLayout {
+    ScoreLayout { rows: rows.iter().map(|r| (*r).to_owned()).collect(), cell: cell.to_owned() }
+}
+
+#[test]
+fn a_published_table_has_a_storage_in_each_row_and_the_score_last() {
+    let run = pi();
+    let (analysis, _) = seen(&run);
+    let layout = scores_of(&["device"], "headline");
+    let table = score_table(&run, &analysis, &layout, Units::Decimal).unwrap();
+    let shown = table_text(&table, TextStyle { width: 400, color: false });
+    let document = Document { title: "Pi".into(), sections: vec![Section::Table(table)] };
+    let rows = cells(&markdown(&document));
+    let heads: Vec<&str> = rows[0].iter().map(String::as_str).collect();
+    assert_eq!(
+        heads[..3],
+        [
+            "device",
+            "hdparm: direct reads of the same 2 MiB (-T --direct), MB/s",
+            "hdparm: sequential reads, MB/s"
+        ]
+    );
+    assert_eq!(heads[heads.len() - 2..], ["fio: random write, MB/s", "PiBenchmarks: score"]);
+    assert_eq!((rows[2].first().unwrap().as_str(), rows[2].last().unwrap().as_str()), ("SDCard", "1154"));
+    assert_eq!((rows[3].first().unwrap().as_str(), rows[3].last().unwrap().as_str()), ("USB3.0", "1404"));
+    assert!(shown.lines().nth(1).unwrap().trim_end().ends_with("PiBenchmarks: score"), "{shown}");
+    let csv = score_csv(&run, &analysis, &layout).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(
+        lines[0].starts_with("device,") && lines[0].ends_with(",PiBenchmarks: score mixed score 1"),
+        "{csv}"
+    );
+    let last = |line: &str| line.rsplit(',').next().unwrap().parse::<f64>().unwrap();
+    assert!((last(lines[1]) - 1154.0).abs() < 1.0 && (last(lines[2]) - 1404.0).abs() < 1.0, "{csv}");
+}
+
+#[test]
+fn a_published_table_may_have_rows_of_labels_and_only_some_figures() {
+    let run = filesystems(&RATES, 1);
+    let (analysis, _) = seen(&run);
+    let table =
+        |rows: &[&str], cell: &str| score_table(&run, &analysis, &scores_of(rows, cell), Units::Decimal);
+    let found = table(&["device", "filesystem"], "read").unwrap();
+    assert_eq!((found.rows.len(), found.columns.len(), found.stub), (6, 4, 2));
+    let texts: Vec<&str> = found.rows[5].iter().map(|c| c.text.as_str()).collect();
+    assert_eq!(texts, ["ssd", "xfs", "80.0", "120"]);
+    assert!(matches!(table(&["colour"], "read"), Err(MatrixError::Label { .. })));
+    // Three filesystems of a device would fall into one row.
+    assert!(matches!(table(&["device"], "read"), Err(MatrixError::Ambiguous { .. })));
+    assert!(matches!(table(&["target"], "sync"), Err(MatrixError::Empty(_))));
+}
+
+#[test]
+fn a_score_that_a_finding_computes_stands_last_too() {
+    let run = filesystems(&RATES, 1);
+    let (mut analysis, _) = seen(&run);
+    let subject = Subject { target: Some("ssd xfs pi".into()), step: None };
+    let evidence = vec![Evidence { what: "score".into(), value: 2345.0, unit: "1".into(), place: None }];
+    analysis.findings = vec![Finding {
+        rule: "pi-score".into(),
+        severity: Severity::Info,
+        subject,
+        message: "a score".into(),
+        advice: None,
+        effect: 0.0,
+        evidence,
+    }];
+    let table = score_table(&run, &analysis, &scores_of(&["target"], "headline"), Units::Decimal).unwrap();
+    assert_eq!(table.columns.last().unwrap().heading, "PiBenchmarks: score");
+    let last: Vec<(&str, &str)> =
+        table.rows.iter().map(|r| (r[0].text.as_str(), r.last().unwrap().text.as_str())).collect();
+    assert!(last.contains(&("ssd xfs pi", "2345")) && last.contains(&("hdd xfs pc", "")), "{last:?}");
+}
+
+#[test]
+fn circumstances_are_those_of_the_files_and_not_of_a_machine_that_nobody_knows() {
+    let page = page(&filesystems(&RATES, 1));
+    assert!(page.contains("<dt>imported from</dt>") && page.contains("How it was imported"));
+    assert!(page.contains("<pre id=\"run-fixture1-command\">lodestone import files</pre>"), "no seed");
+    for absent in ["<dt>machine</dt>", "random order", "use more --rounds"] {
+        assert!(!page.contains(absent), "{absent}");
+    }
+}
