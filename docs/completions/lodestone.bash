@@ -765,7 +765,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --scale --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --mix-order --rwmixread --bs --bs-split --bs-align --iodepth --jobs --size --files --file-set --runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --file-size --store --color --units --help"
+            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --scale --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -839,6 +839,10 @@ _lodestone() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --update-percent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --bs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -848,6 +852,14 @@ _lodestone() {
                     return 0
                     ;;
                 --bs-align)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --call)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stream)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -872,6 +884,10 @@ _lodestone() {
                     return 0
                     ;;
                 --runtime)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --min-runtime)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1012,6 +1028,14 @@ _lodestone() {
                     return 0
                     ;;
                 --metadata-of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metadata-names)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metadata-order)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
