@@ -259,6 +259,36 @@ fn contradictions_within_a_step_are_all_found() {
 }
 
 #[test]
+fn bonnie_is_done_by_plain_calls_in_whole_passes_each_synced() {
+    let (suite, _) = Suite::parse("bonnie", builtin("bonnie").unwrap().toml);
+    let plan = resolve(&suite, &Wishes::default(), &facts()).unwrap().plan;
+    let step = |id: &str| plan.step(id).unwrap_or_else(|| panic!("there is no step {id}"));
+    for id in ["putc", "write", "rewrite", "getc", "read", "seeks"] {
+        let w = &step(id).workload;
+        assert!(w.is_by_calls(), "{id}");
+        assert_eq!(w.special.again.map(|again| again.least_ns), Some(500_000_000), "{id}");
+        assert_eq!(
+            w.special.again.is_some_and(|again| again.empties),
+            ["putc", "write"].contains(&id),
+            "{id}"
+        );
+        let syncs = w.sync.at_end && w.writes_data();
+        assert_eq!(syncs, ["putc", "write", "rewrite"].contains(&id), "{id}");
+    }
+    assert_eq!(step("putc").workload.special.calls, Some(Calls { bytes: 1, buffer_bytes: 0 }));
+    assert_eq!(step("putc-1.03").workload.special.calls, Some(Calls { bytes: 1, buffer_bytes: 4096 }));
+    assert_eq!(step("seeks").workload.mix, Mix::Update { write_percent: 10 });
+    for (kind, syncs) in [("create", true), ("stat", false), ("delete", true)] {
+        for (order, naming) in [("seq", Naming::Sequential), ("random", Naming::Random)] {
+            let w = &step(&format!("{kind}-{order}")).workload;
+            let Mix::Metadata(work) = &w.mix else { panic!("{kind} is work on names") };
+            assert_eq!((work.naming, work.files, work.file_bytes), (naming, 16_384, 0));
+            assert_eq!(w.sync.at_end, syncs, "{kind}");
+        }
+    }
+}
+
+#[test]
 fn an_engine_that_does_not_work_here_is_refused_with_the_way_out() {
     let (suite, _) = Suite::parse("test", "[[step]]\nid = \"x\"\nengine = \"libaio\"\n");
     let facts = Facts { engines: vec![engine(EngineKind::Psync)], ..facts() };
