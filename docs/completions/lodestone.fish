@@ -67,15 +67,19 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stride -d 'F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l spaced -d 'For sequential work: only so many blocks, evenly spaced from the start of the data to their end [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l mix-order -d 'How reads and writes of rw and randrw follow each other [suite default: random]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rwmixread -d 'Share of reads in rw and randrw [suite default: 50]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l update-percent -d 'For update and randupdate: share of the blocks read in which a byte is altered and which are written back [suite default: 100]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l bs -d 'Block size: bytes per operation, for each direction if they differ [suite default: 4KiB]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l bs-split -d 'Block sizes that are drawn, with their shares, instead of bs [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l bs-align -d 'With bs_split: random operations begin at multiples of this [suite default: auto]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l call -d 'Bytes of one call, where a block is moved in several; it stays one operation [suite default: none]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stream -d 'With call: buffer between the calls and the kernel, as streams of the C library have one [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l iodepth -d 'Operations that each job keeps in flight [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l jobs -d 'Workers that run at the same time, each with its own queue [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l size -d 'Size of the test data per target, all files together [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l files -d 'Files that the test data are spread over [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l file-set -d 'Which test data: sets of different numbers are different files [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l runtime -d 'Measured time of one repeat, after the ramp [suite default: 5s]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l min-runtime -d 'What io_size, ops, loops or fresh files end is done again, its last sync too, until it has lasted so long [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ramp -d 'Time at the start of each repeat that does not count [suite default: 0s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l io-size -d 'Bytes after which a repeat ends, all jobs together [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ops -d 'Operations after which a repeat ends, all jobs together [suite default: none]' -r
@@ -101,7 +105,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l sync -d 'Ope
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fsync -d 'fsync after every N writes of a job; operations in flight end first [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fsync-files -d 'What a periodic sync is of [suite default: written]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fdatasync -d 'fdatasync after every N writes of a job; operations in flight end first [suite default: 0]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l end-fsync -d 'One sync at the end of a repeat, inside the measured time [suite default: auto]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l end-fsync -d 'One sync at the end of a repeat, inside the measured time; of work on names after each pass that changes them [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l data -d 'What is written [suite default: random]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l compress -d 'Share of each written block that is zeros [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dedupe -d 'Share of the written blocks that are all the same [suite default: 0]' -r
@@ -114,6 +118,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-ops
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-files -d 'For rw = metadata: files per job [suite default: 1000]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-dirs -d 'For rw = metadata: directories per job over which the files are spread [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-of -d 'For rw = metadata: what is created, looked up and removed [suite default: files]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-names -d 'For rw = metadata: what the names look like [suite default: numbered]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-order -d 'For rw = metadata: the order of all passes but the creating one [suite default: created]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l file-size -d 'For rw = metadata: bytes written into each file [suite default: 0]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

@@ -508,6 +508,8 @@ pub(crate) mod tests {
             directories: 1,
             file_bytes: 0,
             names: Names::Files,
+            naming: Default::default(),
+            order: Default::default(),
         };
         let mut run = run(Workload { mix: Mix::Metadata(work), jobs: 2, ..workload() });
         for repeat in &mut run.repeats {

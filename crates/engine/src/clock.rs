@@ -105,6 +105,46 @@ pub(crate) fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ }
 }
 
+/// A worker's clock that can be stopped: what is done meanwhile, to make ready what is measured next, counts neither
+/// as time nor as processor time.
+#[derive(Debug)]
+pub(crate) struct StopClock {
+    stopped_ns: u64,
+    /// Processor time before the start and while the clock stood, `(user, system)`.
+    uncounted: (u64, u64),
+}
+
+impl StopClock {
+    /// Waits for the start that all workers share, and starts.
+    pub fn start(shared_ns: u64) -> Self {
+        MonotonicClock.start(shared_ns);
+        Self { stopped_ns: 0, uncounted: thread_cpu_ns() }
+    }
+
+    /// The time now, in nanoseconds: the machine's monotonic time without what the clock stood.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        monotonic_ns() - self.stopped_ns
+    }
+
+    /// Does something while the clock stands.
+    pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let (began, (user, system)) = (monotonic_ns(), thread_cpu_ns());
+        let done = work();
+        let after = thread_cpu_ns();
+        self.uncounted.0 += after.0 - user;
+        self.uncounted.1 += after.1 - system;
+        self.stopped_ns += monotonic_ns() - began;
+        done
+    }
+
+    /// Processor time of the calling thread since the start in nanoseconds, `(user, system)`.
+    pub fn cpu_ns(&self) -> (u64, u64) {
+        let (user, system) = thread_cpu_ns();
+        (user - self.uncounted.0, system - self.uncounted.1)
+    }
+}
+
 /// A clock that stands still until somebody moves it: the time of the simulator.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualClock(Rc<Cell<u64>>);
@@ -144,6 +184,25 @@ mod tests {
             clock.sleep_until(until);
             assert!(clock.now() >= until);
         }
+    }
+
+    #[test]
+    fn what_is_done_while_the_clock_stands_counts_neither_as_time_nor_as_processor_time() {
+        const ASIDE_NS: u64 = 50_000_000;
+        let began = monotonic_ns();
+        let mut clock = StopClock::start(began);
+        let before = clock.now();
+        let busy = clock.aside(|| {
+            let cpu = thread_cpu_ns();
+            while thread_cpu_ns().0 + thread_cpu_ns().1 < cpu.0 + cpu.1 + ASIDE_NS {}
+            ASIDE_NS
+        });
+        assert!(clock.now() >= before, "it never goes back");
+        assert!(clock.now() + busy <= monotonic_ns());
+        let (user, system) = clock.cpu_ns();
+        assert!(user + system + busy <= thread_cpu_ns().0 + thread_cpu_ns().1);
+        while clock.now() < before + 1_000_000 {}
+        assert!(clock.now() > before, "it goes on");
     }
 
     #[test]

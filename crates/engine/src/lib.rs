@@ -12,6 +12,7 @@
 
 mod buffers;
 pub mod cache;
+mod calls;
 mod clock;
 mod content;
 mod engines;

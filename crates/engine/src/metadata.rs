@@ -1,20 +1,27 @@
 //! Work on names: many small files are created, looked up, opened and removed, in passes.
 //!
-//! Each pass does one operation to all of a job's files, in order; the passes follow each other until
-//! the time is up. The rate of an operation is its count over the time spent in its own passes.
+//! Each pass does one operation to all of a job's files; the passes follow each other until the time is up, or
+//! until whole rounds of them have lasted long enough. The rate of an operation is its count over the time spent
+//! in its own passes, with the sync that a pass may end with. While files are made or removed that the next pass
+//! needs otherwise, the clock stands.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
-use model::{FailureKind, MetadataOperation, MetadataWork, Mix, Names, Operation, SyncRule, Workload};
+use model::{
+    FailureKind, MetadataOperation, MetadataWork, Mix, NameOrder, Names, Naming, Operation, SyncRule,
+    Workload,
+};
+use rand::RngExt;
+use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::clock::{Clock, MonotonicClock, thread_cpu_ns};
+use crate::clock::{Clock, MonotonicClock, StopClock};
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
 use crate::worker::{Limits, Signals, WorkerFailure, WorkerReport};
 
@@ -40,6 +47,9 @@ pub(crate) struct MetadataWorker<'a> {
     directories: Vec<OwnedFd>,
     names: Vec<String>,
     exists: Vec<bool>,
+    /// The files in the order of a pass; only where that is drawn anew for each.
+    shuffled: Vec<u32>,
+    rng: Xoshiro256PlusPlus,
     content: Vec<u8>,
     scratch: Vec<u8>,
     creates_since_sync: u32,
@@ -59,12 +69,16 @@ impl<'a> MetadataWorker<'a> {
             return Err(io::Error::other("a metadata worker was given a data workload"));
         };
         let mut content = vec![0; work.file_bytes as usize];
-        Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ u64::from(spec.index)).fill_bytes(&mut content);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ u64::from(spec.index));
+        rng.fill_bytes(&mut content);
+        let is_shuffled = work.order == NameOrder::Shuffled;
         let mut worker = Self {
             root: format!("job{}", spec.index),
             directories: Vec::new(),
-            names: (0..work.files).map(|i| format!("f{i}")).collect(),
+            names: (0..work.files).map(|number| named(work.naming, number, &mut rng)).collect(),
             exists: vec![false; work.files as usize],
+            shuffled: if is_shuffled { (0..work.files).collect() } else { Vec::new() },
+            rng,
             scratch: vec![0; content.len() + 1],
             content,
             creates_since_sync: 0,
@@ -92,8 +106,16 @@ impl<'a> MetadataWorker<'a> {
         for i in 0..self.work.directories.max(1) {
             self.directories.push(make(&parent, &format!("d{i}"))?);
         }
-        if first != MetadataOperation::Create {
-            self.provide(true, Signals::ended)?;
+        self.make_ready(first)
+    }
+
+    /// Makes what a pass of this operation needs, outside the measured time.
+    fn make_ready(&mut self, operation: MetadataOperation) -> io::Result<()> {
+        self.shuffled.shuffle(&mut self.rng);
+        let has_changed = self.provide(operation != MetadataOperation::Create, Signals::ended)?;
+        // A pass that ends with a sync shall not have to sync what was only made for it.
+        if has_changed && self.spec.workload.sync.at_end {
+            rustix::fs::syncfs(&self.spec.directory)?;
         }
         Ok(())
     }
@@ -101,7 +123,7 @@ impl<'a> MetadataWorker<'a> {
     /// The recorders that a metadata worker needs.
     pub fn recorders(workload: &Workload) -> Vec<(Kind, Latencies)> {
         let mut operations = workload.operations();
-        if workload.sync.every > 0 {
+        if workload.sync.every > 0 || workload.sync.at_end {
             operations.push(Operation::Sync);
         }
         let plain = Latencies { slat: false, clat: false };
@@ -115,36 +137,46 @@ impl<'a> MetadataWorker<'a> {
         first: Box<WorkerInterval>,
         sink: &mut impl IntervalSink,
     ) -> WorkerReport {
-        let clock = MonotonicClock;
-        let origin = clock.start(shared_start_ns);
+        let mut clock = StopClock::start(shared_start_ns);
+        let origin = shared_start_ns;
         let mut timeline = Timeline::new(first, origin, self.spec.ramp_ns, self.spec.interval_ns);
         let deadline = self.spec.limits.time_ns.map_or(u64::MAX, |ns| origin + ns);
-        let cpu = thread_cpu_ns();
         let mut now = origin;
-        let work = self.work;
-        for operation in work.operations.iter().cycle() {
-            if self.ended(now, deadline) {
-                break;
+        while self.goes_on(now, origin, deadline) {
+            for operation in &self.work.operations {
+                if self.ended(now, deadline) {
+                    break;
+                }
+                if let Err(error) = clock.aside(|| self.make_ready(*operation)) {
+                    now = clock.now();
+                    self.end(operation.operation(), &error, timeline.since_origin(now));
+                    break;
+                }
+                now = self.pass(*operation, &clock, deadline, &mut timeline, sink);
             }
-            if let Err(error) = self.provide(*operation != MetadataOperation::Create, Signals::ended) {
-                now = clock.now();
-                self.end(operation.operation(), &error, timeline.since_origin(now));
-                break;
-            }
-            now = self.pass(*operation, deadline, &mut timeline, sink);
         }
         timeline.integrate(now, 1);
         timeline.finish(now, sink);
-        let (user, system) = thread_cpu_ns();
+        let (user_ns, system_ns) = clock.cpu_ns();
         let report = WorkerReport {
             end_ns: now - origin,
-            user_ns: user - cpu.0,
-            system_ns: system - cpu.1,
+            user_ns,
+            system_ns,
             failure: self.failure.take(),
             ..WorkerReport::default()
         };
         self.remove_all();
         report
+    }
+
+    /// True if another round of passes is to be made.
+    fn goes_on(&self, now: u64, origin: u64, deadline: u64) -> bool {
+        if self.work.operations.is_empty() || self.ended(now, deadline) {
+            return false;
+        }
+        // One round is made in any case.
+        let lasted = |least_ns| now > origin && now - origin >= least_ns;
+        self.spec.workload.special.again.is_none_or(|again| !lasted(again.least_ns))
     }
 
     fn ended(&self, now: u64, deadline: u64) -> bool {
@@ -155,29 +187,85 @@ impl<'a> MetadataWorker<'a> {
             || self.signals.stops()
     }
 
-    /// One operation on every file.
+    /// One operation on every file, and the sync of what it changed.
     fn pass(
         &mut self,
         operation: MetadataOperation,
+        clock: &StopClock,
         deadline: u64,
         timeline: &mut Timeline,
         sink: &mut impl IntervalSink,
     ) -> u64 {
-        let clock = MonotonicClock;
-        let kind = Kind::of(operation.operation());
+        let creates = operation == MetadataOperation::Create;
+        let order = if creates { NameOrder::Created } else { self.work.order };
         let mut before = clock.now();
-        for file in 0..self.names.len() {
-            if self.ended(before, deadline) {
-                break;
+        let mut one = |worker: &mut Self, file: usize| {
+            if worker.ended(before, deadline) {
+                return false;
             }
-            let done = self.operate(operation, file, &clock);
+            let done = worker.operate(operation, file, &MonotonicClock);
             let now = clock.now();
             timeline.roll(now, 1, sink);
             timeline.integrate(now, 1);
-            self.record(kind, done, now - before, now, timeline);
+            worker.record(Kind::of(operation.operation()), done, now - before, now, timeline);
             before = now;
+            true
+        };
+        let listed = match order {
+            NameOrder::Created => {
+                let _ = (0..self.names.len()).all(|file| one(self, file));
+                Ok(())
+            }
+            NameOrder::Shuffled => {
+                let _ = (0..self.shuffled.len()).all(|at| one(self, self.shuffled[at] as usize));
+                Ok(())
+            }
+            NameOrder::Listed => self.as_listed(&mut one),
+        };
+        if let Err(error) = listed {
+            let now = clock.now();
+            self.end(operation.operation(), &error, timeline.since_origin(now));
+        }
+        let changes = creates || operation == MetadataOperation::Unlink;
+        if changes && self.spec.workload.sync.at_end && self.failure.is_none() {
+            before = self.sync_all(Kind::of(operation.operation()), before, clock, timeline, sink);
         }
         before
+    }
+
+    /// Goes over the files as their directories list them, until `one` says that it is enough.
+    fn as_listed(&mut self, one: &mut impl FnMut(&mut Self, usize) -> bool) -> io::Result<()> {
+        for directory in 0..self.directories.len() {
+            let mut entries = Dir::read_from(&self.directories[directory])?;
+            while let Some(entry) = entries.read() {
+                let entry = entry?;
+                let file = number_of(self.work.naming, entry.file_name().to_bytes());
+                if let Some(file) = file.filter(|file| *file < self.names.len())
+                    && !one(self, file)
+                {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Syncs the filesystem, as a part of a pass that counts as an operation of its own.
+    fn sync_all(
+        &mut self,
+        pass: Kind,
+        before: u64,
+        clock: &StopClock,
+        timeline: &mut Timeline,
+        sink: &mut impl IntervalSink,
+    ) -> u64 {
+        let result = rustix::fs::syncfs(&self.spec.directory).map_err(io::Error::from);
+        let now = clock.now();
+        timeline.roll(now, 1, sink);
+        timeline.integrate(now, 1);
+        timeline.current.of(pass).active_ns += now - before;
+        self.count(Kind::Sync, result.map(|()| 0), now - before, now, timeline);
+        now
     }
 
     /// Counts one operation that took so long, and the sync within it for itself.
@@ -250,8 +338,9 @@ impl<'a> MetadataWorker<'a> {
     }
 
     /// Makes all files exist, or none, outside the measured passes. With millions of files that takes a
-    /// while: it is left as soon as `ended` says so.
-    fn provide(&mut self, wanted: bool, ended: fn(&Signals) -> bool) -> io::Result<()> {
+    /// while: it is left as soon as `ended` says so. True if anything had to be changed.
+    fn provide(&mut self, wanted: bool, ended: fn(&Signals) -> bool) -> io::Result<bool> {
+        let mut has_changed = false;
         for file in 0..self.names.len() {
             if self.exists[file] == wanted {
                 continue;
@@ -259,6 +348,7 @@ impl<'a> MetadataWorker<'a> {
             if ended(self.signals) {
                 break;
             }
+            has_changed = true;
             let directory = &self.directories[file % self.directories.len()];
             if wanted {
                 self.exists[file] = true;
@@ -276,7 +366,7 @@ impl<'a> MetadataWorker<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(has_changed)
     }
 
     /// Removes everything that the worker made. What resists is left to the run's own cleaning up,
@@ -313,6 +403,34 @@ impl<'a> MetadataWorker<'a> {
 
 fn errno(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// The name of a file.
+fn named(naming: Naming, number: u32, rng: &mut Xoshiro256PlusPlus) -> String {
+    const LETTERS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const MOST_LETTERS: usize = 12;
+    let mut letters = || -> String {
+        let count = rng.random_range(0..=MOST_LETTERS);
+        (0..count).map(|_| char::from(LETTERS[rng.random_range(0..LETTERS.len())])).collect()
+    };
+    match naming {
+        Naming::Numbered => format!("f{number}"),
+        Naming::Sequential => format!("{number:0DIGITS$x}{}", letters()),
+        Naming::Random => format!("{}{number:0DIGITS$x}", letters()),
+    }
+}
+
+/// Hexadecimal digits of the number in a name.
+const DIGITS: usize = 10;
+
+/// The number of the file with this name, if it is one of ours.
+fn number_of(naming: Naming, name: &[u8]) -> Option<usize> {
+    let name = std::str::from_utf8(name).ok()?;
+    match naming {
+        Naming::Numbered => name.strip_prefix('f')?.parse().ok(),
+        Naming::Sequential => usize::from_str_radix(name.get(..DIGITS)?, 16).ok(),
+        Naming::Random => usize::from_str_radix(name.get(name.len().checked_sub(DIGITS)?..)?, 16).ok(),
+    }
 }
 
 fn make_directory(directory: &OwnedFd, name: &str) -> io::Result<()> {
@@ -384,6 +502,8 @@ mod tests {
             directories: 1,
             file_bytes: 100,
             names: Names::Files,
+            naming: Default::default(),
+            order: Default::default(),
         };
         let workload = Workload {
             mix: Mix::Metadata(work),
@@ -417,6 +537,22 @@ mod tests {
 
     fn first(spec: &MetadataSpec) -> Box<WorkerInterval> {
         Box::new(WorkerInterval::new(&MetadataWorker::recorders(&spec.workload)))
+    }
+
+    #[test]
+    fn the_number_of_a_file_stands_in_its_name_whatever_that_looks_like() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        for naming in [Naming::Numbered, Naming::Sequential, Naming::Random] {
+            let names: Vec<String> = (0..1000).map(|number| named(naming, number, &mut rng)).collect();
+            for (number, name) in names.iter().enumerate() {
+                assert_eq!(number_of(naming, name.as_bytes()), Some(number), "{name}");
+            }
+            let is_in_order = names.is_sorted();
+            assert_eq!(is_in_order, naming == Naming::Sequential, "{naming:?}");
+            for other in ["", ".", "..", "manifest.json", "f", "\u{fc}\u{fc}\u{fc}\u{fc}\u{fc}"] {
+                assert_eq!(number_of(naming, other.as_bytes()), None, "{other}");
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use model::{
     RepeatFailure, RepeatOutcome, Stop, Workload,
 };
 
+use crate::calls::CallWorker;
 use crate::clock::{meet_due_times, monotonic_ns, process_cpu_ns};
 use crate::engines::{self, Engine};
 use crate::metadata::{MetadataSpec, MetadataWorker};
@@ -293,13 +294,15 @@ impl Task {
 /// What one worker thread is made of.
 enum Spec {
     Data(WorkerSpec),
+    /// Data moved by plain calls.
+    Calls(WorkerSpec),
     Metadata(MetadataSpec),
 }
 
 impl Spec {
     fn files(&self) -> Option<Arc<Vec<File>>> {
         match self {
-            Self::Data(spec) => Some(Arc::clone(&spec.files)),
+            Self::Data(spec) | Self::Calls(spec) => Some(Arc::clone(&spec.files)),
             Self::Metadata(_) => None,
         }
     }
@@ -343,18 +346,23 @@ impl Drop for LastWords {
 fn work<E: Engine>(spec: Spec, signals: &Signals, mut sink: Circulation, start: &Receiver<u64>) {
     let recorders = match &spec {
         Spec::Data(spec) => Worker::<E>::recorders(&spec.workload),
+        Spec::Calls(spec) => CallWorker::recorders(&spec.workload),
         Spec::Metadata(spec) => MetadataWorker::recorders(&spec.workload),
     };
     let recorders = &recorders;
     meet_due_times();
     let last_words = LastWords { worker: sink.worker, sender: sink.to_collector.clone(), said: false };
     let first = Box::new(WorkerInterval::new(recorders));
-    if let Spec::Data(_) = spec {
+    if let Spec::Data(_) | Spec::Calls(_) = spec {
         own_descriptors();
     }
     let report = match spec {
         Spec::Data(spec) => match Worker::<E>::new(spec, signals) {
             Ok(ready) => begin(&sink, start, recorders).map(|at| ready.run(at, first, &mut sink)),
+            Err(error) => return refuse(&sink, error),
+        },
+        Spec::Calls(spec) => match CallWorker::new(spec, signals) {
+            Ok(ready) => begin(&sink, start, recorders).map(|at| Ok(ready.run(at, first, &mut sink))),
             Err(error) => return refuse(&sink, error),
         },
         Spec::Metadata(spec) => match MetadataWorker::new(&spec, signals) {
@@ -431,8 +439,9 @@ fn own_specs(task: Task, flow: Option<&Arc<Flow>>) -> Result<Vec<Spec>, EngineEr
             if usable / u64::from(block) * count < least_blocks(&workload, block) {
                 return Err(EngineError::TooSmall { bytes: files.file_bytes * count, block, jobs });
             }
+            let by_calls = workload.is_by_calls();
             let spec = |(index, own)| {
-                Spec::Data(WorkerSpec {
+                let spec = WorkerSpec {
                     index,
                     workers: jobs,
                     workload: Arc::clone(&workload),
@@ -448,7 +457,8 @@ fn own_specs(task: Task, flow: Option<&Arc<Flow>>) -> Result<Vec<Spec>, EngineEr
                     generations: files.generations.clone(),
                     sim: task.sim.clone(),
                     flow: flow.cloned(),
-                })
+                };
+                if by_calls { Spec::Calls(spec) } else { Spec::Data(spec) }
             };
             Ok((0..jobs).zip(files.per_job).map(spec).collect())
         }

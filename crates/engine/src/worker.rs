@@ -5,7 +5,7 @@
 //! engines that can tell submission from service), one after a reap.
 
 mod alike;
-mod draws;
+pub(crate) mod draws;
 mod failures;
 mod one_by_one;
 mod pauses;

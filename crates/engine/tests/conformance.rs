@@ -427,6 +427,8 @@ fn metadata_work_counts_each_operation_and_leaves_nothing_behind() {
         directories: 3,
         file_bytes: 1000,
         names: Names::Files,
+        naming: Default::default(),
+        order: Default::default(),
     };
     let sync = SyncRule { every: 10, data_only: false, at_end: false };
     let many = Workload { mix: Mix::Metadata(work), jobs: 2, sync, ..workload() };
@@ -446,6 +448,52 @@ fn metadata_work_counts_each_operation_and_leaves_nothing_behind() {
     }
 }
 
+#[test]
+fn passes_over_names_in_any_order_reach_each_file_once_and_end_with_one_sync() {
+    for (naming, order) in [
+        (Naming::Sequential, NameOrder::Listed),
+        (Naming::Random, NameOrder::Shuffled),
+        (Naming::Random, NameOrder::Listed),
+        (Naming::Numbered, NameOrder::Listed),
+    ] {
+        let (directory, _) = scratch();
+        let mut work =
+            metadata(&[MetadataOperation::Create, MetadataOperation::Stat, MetadataOperation::Unlink], 300);
+        let Mix::Metadata(names) = &mut work.mix else { unreachable!() };
+        (names.naming, names.order) = (naming, order);
+        work.sync.at_end = true;
+        work.special.again = Some(Again { least_ns: 1, empties: false });
+        let place = directories(directory.path(), 1);
+        let done = run_task(task(work, EngineKind::Psync, Stop::default(), place));
+        assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
+        for operation in [Operation::Create, Operation::Stat, Operation::Unlink] {
+            assert_eq!(done.of(operation).count, 300, "{operation}, {naming:?}, {order:?}");
+        }
+        let syncs = done.of(Operation::Sync);
+        assert_eq!(syncs.count, 2, "of the passes that change something");
+        let (created, removed) = (done.of(Operation::Create), done.of(Operation::Unlink));
+        let own_ns = created.lat.sum_ns() + removed.lat.sum_ns();
+        assert!(created.active_ns + removed.active_ns >= own_ns + syncs.lat.sum_ns());
+        let left = std::fs::read_dir(directory.path().join("private0")).unwrap().count();
+        assert_eq!(left, 0);
+    }
+}
+
+#[test]
+fn what_is_made_ready_between_passes_over_names_is_not_in_the_measured_time() {
+    let (directory, _) = scratch();
+    let mut work = metadata(&[MetadataOperation::Unlink], 200);
+    work.special.again = Some(Again { least_ns: 300 * MS, empties: false });
+    let place = directories(directory.path(), 1);
+    let done = run_task(task(work, EngineKind::Psync, Stop::default(), place));
+    let unlinks = done.of(Operation::Unlink);
+    assert!(unlinks.count.is_multiple_of(200), "whole passes: {}", unlinks.count);
+    assert!(done.outcome.whole_ns >= 300 * MS);
+    // A thread may wake late for the start; otherwise there are only passes.
+    let rest = done.outcome.whole_ns - unlinks.active_ns;
+    assert!(rest < done.outcome.whole_ns / 2, "{rest} of {}", done.outcome.whole_ns);
+}
+
 /// Private directories for `jobs` jobs beneath `parent`.
 fn directories(parent: &std::path::Path, jobs: u32) -> Place {
     let private = |job| {
@@ -458,7 +506,15 @@ fn directories(parent: &std::path::Path, jobs: u32) -> Place {
 
 fn metadata(operations: &[MetadataOperation], files: u32) -> Workload {
     let operations = operations.to_vec();
-    let work = MetadataWork { operations, files, directories: 2, file_bytes: 100, names: Names::Files };
+    let work = MetadataWork {
+        operations,
+        files,
+        directories: 2,
+        file_bytes: 100,
+        names: Names::Files,
+        naming: Default::default(),
+        order: Default::default(),
+    };
     Workload { mix: Mix::Metadata(work), ..workload() }
 }
 

@@ -5,12 +5,13 @@ mod common;
 use common::Bench;
 use serde_json::Value;
 
-const SUITES: [&str; 9] =
-    ["sysbench", "dd", "hdparm", "iozone", "ioping", "crystal", "yabs", "pi", "pi-2022"];
+const SUITES: [&str; 10] =
+    ["sysbench", "dd", "hdparm", "iozone", "bonnie", "ioping", "crystal", "yabs", "pi", "pi-2022"];
 
 /// A short run of a suite, as JSON.
 fn short(bench: &Bench, suite: &str) -> Value {
-    bench.json(&["--suite", suite, "--rounds", "1", "--size", "8MiB", "--runtime", "100ms", "--ramp", "0s"])
+    let short = ["--runtime", "100ms", "--ramp", "0s", "--size", "8MiB", "--metadata-files", "64"];
+    bench.json(&[&["--suite", suite, "--rounds", "1"], &short[..]].concat())
 }
 
 fn findings<'a>(run: &'a Value, rule: &str) -> Vec<&'a Value> {
@@ -42,6 +43,40 @@ fn the_score_and_both_views_of_the_latency_are_told() {
     assert!(!findings(&run, "sysbench-views").is_empty());
     let beside: Vec<&Value> = findings(&run, "honest-figure");
     assert_eq!(beside.len(), 3, "seqrd, rndrd and rndwr: {beside:?}");
+}
+
+/// One pass of each step of bonnie, on 4 MiB and ten files: what it counts is what the tool would have done.
+#[test]
+fn the_phases_of_bonnie_do_what_the_tool_does_and_tell_the_processor_time_once() {
+    let bench = Bench::new();
+    let small = ["--size", "4MiB", "--metadata-files", "10", "--min-runtime", "0s"];
+    let run = bench.json(&[&["--suite", "bonnie", "--rounds", "1"], &small[..]].concat());
+    assert_eq!(run["run"]["outcome"], "completed");
+    let value = |step: &str, operation: &str, metric: &str| {
+        let is_it = |m: &&Value| m["step"] == step && m["operation"] == operation && m["metric"] == metric;
+        run["measurements"].as_array().unwrap().iter().find(is_it).and_then(|m| m["estimate"].as_f64())
+    };
+    let (read, written) = (value("rewrite", "read", "bandwidth"), value("rewrite", "write", "bandwidth"));
+    assert!(read > Some(0.0) && read == written, "each block read is written back: {read:?} {written:?}");
+    let (read, written) = (value("seeks", "read", "iops"), value("seeks", "write", "iops"));
+    let share = written.unwrap() / read.unwrap();
+    assert!((0.07..0.13).contains(&share), "a tenth is written back: {share}");
+    for step in ["putc", "write", "rewrite", "create-seq", "delete-random"] {
+        assert!(value(step, "sync", "sync_share") > Some(0.0), "{step} ends with a sync");
+    }
+    for step in ["read", "getc", "seeks", "stat-seq", "stat-random"] {
+        assert_eq!(value(step, "sync", "iops"), None, "{step} syncs nothing");
+    }
+    let cpu = findings(&run, "bonnie-cpu");
+    assert_eq!(cpu.len(), 1);
+    let message = cpu[0]["message"].as_str().unwrap();
+    assert!(message.contains("would print") && message.contains("stat-random"), "{message}");
+    let honest: Vec<&str> =
+        findings(&run, "honest-figure").iter().map(|f| f["subject"]["step"].as_str().unwrap()).collect();
+    for step in ["write", "rewrite", "read", "seeks", "create-seq"] {
+        assert!(honest.contains(&step), "{step}: {honest:?}");
+    }
+    assert_eq!(bench.visible(), Vec::<String>::new());
 }
 
 /// A job file beside the disk that is measured.

@@ -47,7 +47,7 @@ pub use plan::{Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
 pub use target::{Layer, LayerKind, Target, TargetKind};
 pub use workload::{
-    BlockSizes, BlockSplit, CacheState, Data, DataClass, Distribution, FileSet, LatencyTarget,
-    MetadataOperation, MetadataWork, Mix, Names, OpenSync, Pace, Pattern, ReadFirst, Regions, SizeShare,
-    Special, SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
+    Again, BlockSizes, BlockSplit, CacheState, Calls, Data, DataClass, Distribution, FileSet, LatencyTarget,
+    MetadataOperation, MetadataWork, Mix, NameOrder, Names, Naming, OpenSync, Pace, Pattern, ReadFirst,
+    Regions, SizeShare, Special, SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
 };

@@ -70,7 +70,8 @@ impl Workload {
         let mut operations = match &self.mix {
             Mix::Transfer { read_percent: 100 } => vec![Operation::Read],
             Mix::Transfer { read_percent: 0 } => vec![Operation::Write],
-            Mix::Transfer { .. } => vec![Operation::Read, Operation::Write],
+            Mix::Update { write_percent: 0 } => vec![Operation::Read],
+            Mix::Transfer { .. } | Mix::Update { .. } => vec![Operation::Read, Operation::Write],
             Mix::Trim => vec![Operation::Trim],
             Mix::Allocate => vec![Operation::Allocate],
             Mix::Truncate => vec![Operation::Truncate],
@@ -106,12 +107,12 @@ impl Workload {
 
     /// True if the workload reads data blocks.
     pub fn reads_data(&self) -> bool {
-        matches!(self.mix, Mix::Transfer { read_percent: 1.. })
+        matches!(self.mix, Mix::Transfer { read_percent: 1.. } | Mix::Update { .. })
     }
 
     /// True if the workload writes data blocks.
     pub fn writes_data(&self) -> bool {
-        matches!(self.mix, Mix::Transfer { read_percent: 0..100 })
+        matches!(self.mix, Mix::Transfer { read_percent: 0..100 } | Mix::Update { write_percent: 1.. })
     }
 
     /// True if the workload changes what is stored.
@@ -122,6 +123,14 @@ impl Workload {
     /// True if what the workload writes is what stood there: the data are not ours and need not be.
     pub fn writes_back(&self) -> bool {
         self.special.read_first == Some(ReadFirst::Block)
+    }
+
+    /// True if the data are moved by plain calls, one after the other, whichever engine was asked for: in pieces
+    /// of a block, read to be written back, or in passes that are done again.
+    pub fn is_by_calls(&self) -> bool {
+        let special = &self.special;
+        let in_calls = special.calls.is_some() || special.again.is_some();
+        !self.is_metadata() && (in_calls || matches!(self.mix, Mix::Update { .. }))
     }
 
     /// True if the workload works on names rather than on a data set.
@@ -138,6 +147,11 @@ pub enum Mix {
     Transfer {
         /// 0 is only writes, 100 only reads.
         read_percent: u8,
+    },
+    /// Reads; after each, with this probability, a byte of the block is altered and the block written back.
+    Update {
+        /// 100 rewrites every block that is read.
+        write_percent: u8,
     },
     /// Discards (block device) or punched holes (file).
     Trim,
@@ -163,6 +177,50 @@ pub struct MetadataWork {
     /// What the names stand for.
     #[serde(default)]
     pub names: Names,
+    /// What the names look like.
+    #[serde(default, skip_serializing_if = "Naming::is_numbered")]
+    pub naming: Naming,
+    /// In which order all passes but the creating one go over them.
+    #[serde(default, skip_serializing_if = "NameOrder::is_created")]
+    pub order: NameOrder,
+}
+
+/// What the names of a metadata workload look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Naming {
+    /// A letter and the number.
+    #[default]
+    Numbered,
+    /// Ten hexadecimal digits of the number, then up to twelve random letters and digits: in the order of the names.
+    Sequential,
+    /// Up to twelve random letters and digits, then ten hexadecimal digits of the number: in no order.
+    Random,
+}
+
+impl Naming {
+    fn is_numbered(&self) -> bool {
+        *self == Self::Numbered
+    }
+}
+
+/// The order in which names are worked on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NameOrder {
+    /// As they were created.
+    #[default]
+    Created,
+    /// As the directory lists them, which is read meanwhile.
+    Listed,
+    /// At random, another one for each pass.
+    Shuffled,
+}
+
+impl NameOrder {
+    fn is_created(&self) -> bool {
+        *self == Self::Created
+    }
 }
 
 /// What the names of a metadata workload stand for.
@@ -411,6 +469,9 @@ pub enum CacheState {
     ColdEach,
     /// Left as it is.
     Warm,
+    /// All data are read before, so that as much of them is in it as it holds; for work that also writes, they are
+    /// written again in its blocks, and synced.
+    Loaded,
 }
 
 /// What only few workloads ask for; by default nothing of it.
@@ -449,6 +510,12 @@ pub struct Special {
     /// The queue depth is adjusted to keep a latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_target: Option<LatencyTarget>,
+    /// A block is moved by calls of fewer bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Calls>,
+    /// What would be the whole repeat is done again until it has lasted long enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
     /// What is read at its place before each operation, outside its latency and rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_first: Option<ReadFirst>,
@@ -499,6 +566,26 @@ pub struct SizeShare {
     pub bytes: u32,
     /// Share of the operations in percent.
     pub percent: f64,
+}
+
+/// How a block is moved in pieces. It stays one operation: its latency is that of all its calls together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calls {
+    /// Bytes of one call.
+    pub bytes: u32,
+    /// Bytes of the buffer between the calls and the kernel, as streams of the C library have one; 0 if each call is
+    /// the kernel's own.
+    pub buffer_bytes: u32,
+}
+
+/// Passes that are done again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Again {
+    /// Nanoseconds that all passes together last at least. A pass ends where without this the repeat would, with its
+    /// sync. What is made ready between two passes does not count.
+    pub least_ns: u64,
+    /// The files are emptied before each further pass, so that its writes allocate again.
+    pub empties: bool,
 }
 
 /// Pauses of a worker.

@@ -37,6 +37,9 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
         found.push(fatal(&["rate_iops", "rate"], "both rate_iops and rate are set", "keep one of them"));
     }
     let ends = draft.io_size.is_some() || draft.operations.is_some() || draft.loops.is_some();
+    let ends = ends
+        || draft.min_runtime_ns.is_some()
+            && (draft.rw == Rw::Metadata || draft.prepare == Preparation::Fresh);
     if draft.runtime_ns.is_none() && !ends {
         found.push(fatal(
             &["runtime", "io_size", "ops", "loops"],
@@ -61,8 +64,16 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
             "leave out rate and rate_iops",
         ));
     }
+    if draft.rw == Rw::Metadata && draft.loops.is_some() {
+        found.push(fatal(
+            &["loops", "rw"],
+            "work on names has no data to pass over",
+            "use runtime, ops or min_runtime",
+        ));
+    }
     special_contradictions(draft, &mut found);
     place_contradictions(draft, &mut found);
+    call_contradictions(draft, &mut found);
     if draft.rw == Rw::Metadata && draft.open_sync != OpenSync::None {
         found.push(fatal(
             &["sync", "rw"],
@@ -207,6 +218,80 @@ fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
     found.extend(wrong.map(|(keys, _, what, help)| fatal(keys, what, help)));
 }
 
+/// What is contradicted by work that is done by plain calls, and by passes that are done again.
+fn call_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
+    let plain = matches!(draft.rw, Rw::Read | Rw::Write | Rw::RandRead | Rw::RandWrite);
+    let updates = matches!(draft.rw, Rw::Update | Rw::RandUpdate);
+    let on_names = draft.rw == Rw::Metadata;
+    let again = draft.min_runtime_ns.is_some();
+    let by_calls = updates || draft.call_bytes.is_some() || again && !on_names;
+    let odd_call =
+        draft.call_bytes.is_some_and(|call| draft.bs.iter().any(|bs| !u64::from(*bs).is_multiple_of(call)));
+    let rare = draft.think.is_some()
+        || draft.flow > 0
+        || draft.start_delay_ns > 0
+        || draft.latency_target.is_some()
+        || draft.bs_split.is_some()
+        || draft.sync_all_files
+        || draft.rate_iops.is_some()
+        || draft.rate_bytes.is_some();
+    let empties = again && !on_names && draft.prepare == Preparation::Fresh;
+    let checks: [(Keys, bool, &str, &str); 9] = [
+        (
+            &["stream", "call"],
+            draft.stream_bytes.is_some() && draft.call_bytes.is_none(),
+            "a stream stands between calls and the kernel",
+            "set call",
+        ),
+        (
+            &["call", "rw"],
+            draft.call_bytes.is_some() && !plain,
+            "only reads or writes can be done in calls of fewer bytes",
+            "use read, write, randread or randwrite",
+        ),
+        (&["call", "bs"], odd_call, "a block must be a whole number of calls", "use a call that divides bs"),
+        (
+            &["min_runtime", "rw"],
+            again && !plain && !updates && !on_names,
+            "only reads, writes, updates and work on names can be done again",
+            "leave out min_runtime",
+        ),
+        (
+            &["min_runtime", "ramp"],
+            again && draft.ramp_ns > 0,
+            "a ramp would cut passes that are to be whole",
+            "leave out ramp",
+        ),
+        (
+            &["min_runtime", "prepare"],
+            again && draft.prepare == Preparation::Reserved,
+            "reserved space is taken over once, and cannot be again",
+            "use prepare = \"fresh\" or \"written\"",
+        ),
+        (
+            &["min_runtime", "jobs", "prepare"],
+            empties && draft.jobs > 1,
+            "one job would empty the files in which another writes",
+            "use one job, or prepare = \"written\"",
+        ),
+        (
+            &["verify", "call", "rw", "min_runtime"],
+            by_calls && draft.verify,
+            "what is done by plain calls is not verified",
+            "leave out verify",
+        ),
+        (
+            &["rw", "call", "min_runtime", "thinktime", "flow", "start_delay", "latency_target", "bs_split"],
+            by_calls && rare,
+            "what is done by plain calls has no pauses, weights, delays, rates, latencies to keep, drawn sizes or \
+             syncs of all files",
+            "leave them out",
+        ),
+    ];
+    let wrong = checks.into_iter().filter(|(_, wrong, ..)| *wrong);
+    found.extend(wrong.map(|(keys, _, what, help)| fatal(keys, what, help)));
+}
+
 /// Everything about a workload that cannot work, with the engine that it asks for.
 pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: u64) -> Vec<Contradiction> {
     let mut found = Vec::new();
@@ -232,6 +317,9 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
             "use prepare = \"written\"",
         ));
     }
+    if w.is_by_calls() {
+        call_misfits(step, &mut found);
+    }
     if step.prepare != Preparation::Written && (w.reads_data() || matches!(w.mix, Mix::Trim)) {
         found.push(fatal(
             &["prepare", "rw"],
@@ -240,6 +328,32 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
         ));
     }
     found
+}
+
+/// What work by plain calls cannot have.
+fn call_misfits(step: &Step, found: &mut Vec<Contradiction>) {
+    let w = &step.workload;
+    if !matches!(step.engine, EngineChoice::Auto | EngineChoice::Only(EngineKind::Psync)) {
+        found.push(fatal(
+            &["engine", "rw", "call", "min_runtime"],
+            "updates, calls of fewer bytes and passes that are done again are plain calls",
+            "use engine = \"psync\"",
+        ));
+    }
+    if w.special.calls.is_some() && w.direct {
+        found.push(fatal(
+            &["call", "direct"],
+            "calls of fewer bytes than a block go through the page cache",
+            "set direct = false",
+        ));
+    }
+    if matches!(w.mix, Mix::Update { .. }) && w.block.read != w.block.write {
+        found.push(fatal(
+            &["bs", "rw"],
+            "what is written back is the block that was read",
+            "use one block size",
+        ));
+    }
 }
 
 /// What several workloads of a step cannot have beside each other.
@@ -461,7 +575,9 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
 /// and close is not in it.
 pub fn step_seconds(step: &Step) -> f64 {
     let part = |step: &Step| {
-        step.workload.special.start_delay_ns + step.ramp_ns + step.stop.time_ns.unwrap_or(5_000_000_000)
+        let special = &step.workload.special;
+        let least_ns = special.again.map_or(5_000_000_000, |again| again.least_ns);
+        special.start_delay_ns + step.ramp_ns + step.stop.time_ns.unwrap_or(least_ns)
     };
     step.parts().map(part).max().unwrap_or(0) as f64 / 1e9
 }

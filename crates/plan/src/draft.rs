@@ -1,8 +1,8 @@
 //! A step while its options are being set.
 
 use model::{
-    CacheState, DataClass, Distribution, EngineChoice, LatencyTarget, MetadataOperation, Names, OpenSync,
-    Preparation, ReadFirst, Regions, SteadyRule, Think,
+    CacheState, DataClass, Distribution, EngineChoice, LatencyTarget, MetadataOperation, NameOrder, Names,
+    Naming, OpenSync, Preparation, ReadFirst, Regions, SteadyRule, Think,
 };
 
 use crate::options::Splits;
@@ -22,6 +22,8 @@ pub(crate) enum Rw {
     RandAllocate,
     Truncate,
     RandTruncate,
+    Update,
+    RandUpdate,
     Metadata,
 }
 
@@ -39,6 +41,8 @@ impl Rw {
         ("randallocate", Self::RandAllocate),
         ("truncate", Self::Truncate),
         ("randtruncate", Self::RandTruncate),
+        ("update", Self::Update),
+        ("randupdate", Self::RandUpdate),
         ("metadata", Self::Metadata),
     ];
 
@@ -51,6 +55,7 @@ impl Rw {
                 | Self::RandTrim
                 | Self::RandAllocate
                 | Self::RandTruncate
+                | Self::RandUpdate
         )
     }
 }
@@ -119,6 +124,12 @@ pub(crate) struct Draft {
     pub spaced: Option<u32>,
     pub read_first: Option<ReadFirst>,
     pub keep_places: bool,
+    pub update_percent: u8,
+    pub call_bytes: Option<u64>,
+    pub stream_bytes: Option<u64>,
+    pub min_runtime_ns: Option<u64>,
+    pub naming: Naming,
+    pub name_order: NameOrder,
 }
 
 impl Default for Draft {
@@ -179,6 +190,12 @@ impl Default for Draft {
             spaced: None,
             read_first: None,
             keep_places: false,
+            update_percent: 100,
+            call_bytes: None,
+            stream_bytes: None,
+            min_runtime_ns: None,
+            naming: Naming::Numbered,
+            name_order: NameOrder::Created,
         }
     }
 }

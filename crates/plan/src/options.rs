@@ -6,8 +6,9 @@ use std::str::FromStr;
 
 use model::units::{parse_duration_ns, parse_size};
 use model::{
-    CacheState, DataClass, Distribution, EngineChoice, EngineKind, LatencyTarget, MetadataOperation, Names,
-    OpenSync, Preparation, ReadFirst, Regions, SizeShare, SteadyFigure, SteadyRule, Think, Zone,
+    CacheState, DataClass, Distribution, EngineChoice, EngineKind, LatencyTarget, MetadataOperation,
+    NameOrder, Names, Naming, OpenSync, Preparation, ReadFirst, Regions, SizeShare, SteadyFigure, SteadyRule,
+    Think, Zone,
 };
 
 use crate::draft::{Draft, RateProcess, Rw};
@@ -49,7 +50,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         default: "randread",
         help: "What is done, and in which order over the data",
         allowed: "read, write, rw (sequential); randread, randwrite, randrw (random); trim, randtrim; allocate, randallocate \
-                  (fallocate), truncate, randtruncate (ftruncate); metadata",
+                  (fallocate), truncate, randtruncate (ftruncate); update, randupdate (read, alter, write back); metadata",
         set: |d, v| put(&mut d.rw, word(v, Rw::WORDS)),
     },
     OptionSpec {
@@ -85,6 +86,14 @@ pub static OPTIONS: &[OptionSpec] = &[
         set: |d, v| put(&mut d.rwmixread, number(v, 0, 100)),
     },
     OptionSpec {
+        key: "update_percent",
+        value: "PERCENT",
+        default: "100",
+        help: "For update and randupdate: share of the blocks read in which a byte is altered and which are written back",
+        allowed: "0 to 100",
+        set: |d, v| put(&mut d.update_percent, number(v, 0, 100)),
+    },
+    OptionSpec {
         key: "bs",
         value: "SIZE[,WRITE[,TRIM]]",
         default: "4KiB",
@@ -107,6 +116,22 @@ pub static OPTIONS: &[OptionSpec] = &[
         help: "With bs_split: random operations begin at multiples of this",
         allowed: "a size, or auto: the smallest block size",
         set: |d, v| put(&mut d.bs_align, or_word("auto", v, parse_size)),
+    },
+    OptionSpec {
+        key: "call",
+        value: "SIZE",
+        default: "none",
+        help: "Bytes of one call, where a block is moved in several; it stays one operation",
+        allowed: "1 to 1GiB, for buffered reads or writes; or none: one call for each block",
+        set: |d, v| put(&mut d.call_bytes, or_word("none", v, call_size)),
+    },
+    OptionSpec {
+        key: "stream",
+        value: "SIZE",
+        default: "none",
+        help: "With call: buffer between the calls and the kernel, as streams of the C library have one",
+        allowed: "1 to 1GiB, such as 4k; or none: each call is one of the kernel's",
+        set: |d, v| put(&mut d.stream_bytes, or_word("none", v, call_size)),
     },
     OptionSpec {
         key: "iodepth",
@@ -155,6 +180,14 @@ pub static OPTIONS: &[OptionSpec] = &[
         help: "Measured time of one repeat, after the ramp",
         allowed: "a duration such as 1.5s or 2m, or none if io_size, ops or loops ends the repeat",
         set: |d, v| put(&mut d.runtime_ns, or_word("none", v, parse_duration_ns)),
+    },
+    OptionSpec {
+        key: "min_runtime",
+        value: "TIME",
+        default: "none",
+        help: "What io_size, ops, loops or fresh files end is done again, its last sync too, until it has lasted so long",
+        allowed: "a duration, or none; runtime ends it all the same",
+        set: |d, v| put(&mut d.min_runtime_ns, or_word("none", v, parse_duration_ns)),
     },
     OptionSpec {
         key: "ramp",
@@ -258,10 +291,16 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "STATE",
         default: "cold",
         help: "Page cache at the start of a buffered repeat",
-        allowed: "cold (evicted, and checked to be), cold-each (and what is read is evicted again before each operation, outside of the latency), or warm (left as it is)",
+        allowed: "cold (evicted, and checked to be), cold-each (and what is read is evicted again before each \
+                  operation, outside of the latency), warm (left as it is) or loaded (all data read before; for \
+                  work that also writes, written again in its blocks and synced)",
         set: |d, v| {
-            let words =
-                [("cold", CacheState::Cold), ("cold-each", CacheState::ColdEach), ("warm", CacheState::Warm)];
+            let words = [
+                ("cold", CacheState::Cold),
+                ("cold-each", CacheState::ColdEach),
+                ("warm", CacheState::Warm),
+                ("loaded", CacheState::Loaded),
+            ];
             put(&mut d.cache, word(v, &words))
         },
     },
@@ -385,8 +424,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "end_fsync",
         value: "BOOL",
         default: "auto",
-        help: "One sync at the end of a repeat, inside the measured time",
-        allowed: "true, false, or auto: true for buffered writes",
+        help: "One sync at the end of a repeat, inside the measured time; of work on names after each pass that changes them",
+        allowed: "true, false, or auto: true for buffered writes of data",
         set: |d, v| put(&mut d.end_fsync, or_word("auto", v, boolean)),
     },
     OptionSpec {
@@ -495,6 +534,36 @@ pub static OPTIONS: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        key: "metadata_names",
+        value: "HOW",
+        default: "numbered",
+        help: "For rw = metadata: what the names look like",
+        allowed: "numbered, sequential (number, then random letters) or random (random letters, then the number)",
+        set: |d, v| {
+            let words = [
+                ("numbered", Naming::Numbered),
+                ("sequential", Naming::Sequential),
+                ("random", Naming::Random),
+            ];
+            put(&mut d.naming, word(v, &words))
+        },
+    },
+    OptionSpec {
+        key: "metadata_order",
+        value: "ORDER",
+        default: "created",
+        help: "For rw = metadata: the order of all passes but the creating one",
+        allowed: "created, listed (as the directory is read) or shuffled",
+        set: |d, v| {
+            let words = [
+                ("created", NameOrder::Created),
+                ("listed", NameOrder::Listed),
+                ("shuffled", NameOrder::Shuffled),
+            ];
+            put(&mut d.name_order, word(v, &words))
+        },
+    },
+    OptionSpec {
         key: "file_size",
         value: "SIZE",
         default: "0",
@@ -597,6 +666,10 @@ fn block_sizes(text: &str) -> Result<[u32; 3], String> {
         [read, write, trim] => Ok([read, write, trim]),
         _ => Err(format!("`{text}` has {} sizes; at most three are for read, write and trim", sizes.len())),
     }
+}
+
+fn call_size(text: &str) -> Result<u64, String> {
+    within(parse_size(text).map_err(|e| e.to_string())?, 1, 1 << 30, "1 to 1GiB")
 }
 
 fn distribution(text: &str) -> Result<Distribution, String> {

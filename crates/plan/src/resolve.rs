@@ -1,8 +1,9 @@
 //! Suite < overrides < defaults, resolved to a plan; all mistakes at once.
 
 use model::{
-    BlockSizes, BlockSplit, Capabilities, Data, EngineChoice, EngineKind, FileSet, MetadataWork, Mix, Pace,
-    Pattern, Plan, Rounds, SizeShare, Special, Step, Stop, SyncRule, Workload,
+    Again, BlockSizes, BlockSplit, Calls, Capabilities, Data, EngineChoice, EngineKind, FileSet,
+    MetadataWork, Mix, Pace, Pattern, Plan, Preparation, Rounds, SizeShare, Special, Step, Stop, SyncRule,
+    Workload,
 };
 use twox_hash::XxHash3_128;
 
@@ -337,7 +338,7 @@ fn fill_in(text: &str, spec: &StepSpec, settings: &[Setting], problems: &mut Vec
 fn split(draft: &Draft) -> Option<BlockSplit> {
     let [read, write, trim] = draft.bs_split.as_ref()?;
     let (reads, writes, trims) = match draft.rw {
-        Rw::Read | Rw::RandRead => (true, false, false),
+        Rw::Read | Rw::RandRead | Rw::Update | Rw::RandUpdate => (true, false, false),
         Rw::Write | Rw::RandWrite | Rw::Allocate | Rw::RandAllocate | Rw::Truncate | Rw::RandTruncate => {
             (false, true, false)
         }
@@ -368,6 +369,7 @@ fn mix(draft: &Draft) -> Mix {
         Rw::Read | Rw::RandRead => Mix::Transfer { read_percent: 100 },
         Rw::Write | Rw::RandWrite => Mix::Transfer { read_percent: 0 },
         Rw::Mixed | Rw::RandMixed => Mix::Transfer { read_percent: draft.rwmixread },
+        Rw::Update | Rw::RandUpdate => Mix::Update { write_percent: draft.update_percent },
         Rw::Trim | Rw::RandTrim => Mix::Trim,
         Rw::Allocate | Rw::RandAllocate => Mix::Allocate,
         Rw::Truncate | Rw::RandTruncate => Mix::Truncate,
@@ -377,6 +379,8 @@ fn mix(draft: &Draft) -> Mix {
             directories: draft.metadata_dirs,
             file_bytes: draft.file_size,
             names: draft.names,
+            naming: draft.naming,
+            order: draft.name_order,
         }),
     }
 }
@@ -402,6 +406,18 @@ fn pace(draft: &Draft, [read, write, trim]: [u32; 3], split: Option<&BlockSplit>
         (Some(per_second), RateProcess::Fixed) => Pace::Fixed { per_second },
         (Some(per_second), RateProcess::Poisson) => Pace::Poisson { per_second },
     }
+}
+
+/// How a block is moved in pieces.
+fn calls(draft: &Draft) -> Option<Calls> {
+    let buffer_bytes = draft.stream_bytes.unwrap_or(0) as u32;
+    draft.call_bytes.map(|bytes| Calls { bytes: bytes as u32, buffer_bytes })
+}
+
+/// How long its work is done again.
+fn again(draft: &Draft) -> Option<Again> {
+    let empties = draft.prepare == Preparation::Fresh && draft.rw != Rw::Metadata;
+    draft.min_runtime_ns.map(|least_ns| Again { least_ns, empties })
 }
 
 /// Puts a draft's options together.
@@ -441,7 +457,7 @@ fn finish(draft: Draft, id: String) -> Step {
         sync: SyncRule {
             every: draft.fsync.max(draft.fdatasync),
             data_only: draft.fdatasync > 0,
-            at_end: draft.end_fsync.unwrap_or(!direct),
+            at_end: draft.end_fsync.unwrap_or(!direct && draft.rw != Rw::Metadata),
         },
         data: Data { class: draft.data, compress_percent: draft.compress, dedupe_percent: draft.dedupe },
         verify: draft.verify,
@@ -460,6 +476,8 @@ fn finish(draft: Draft, id: String) -> Step {
             latency_target: draft.latency_target,
             read_first: draft.read_first,
             keep_places: draft.keep_places,
+            calls: calls(&draft),
+            again: again(&draft),
         },
     };
     let mut step = Step {

@@ -27,6 +27,7 @@ pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "dd",
     "hdparm",
     "iozone",
+    "bonnie",
     "ioping",
     "disks",
     "disks-write",

@@ -19,6 +19,10 @@ pub(crate) fn title(step: &Step) -> String {
             parts.push(format!("depth {}", w.iodepth));
         }
     }
+    if let Some(calls) = w.special.calls {
+        let through = if calls.buffer_bytes > 0 { "a stream's" } else { "system" };
+        parts.push(format!("in {through} calls of {}", ExactSize(u64::from(calls.bytes))));
+    }
     if w.jobs > 1 {
         parts.push(format!("{} jobs", w.jobs));
     }
@@ -61,6 +65,8 @@ fn subject(w: &Workload, prepare: Preparation) -> String {
         Mix::Transfer { read_percent: 100 } => format!("{order} read"),
         Mix::Transfer { read_percent: 0 } => format!("{order} {writing}"),
         Mix::Transfer { read_percent } => format!("{order} mix {read_percent}/{}", 100 - read_percent),
+        Mix::Update { write_percent: 100 } => format!("{order} read and write back"),
+        Mix::Update { write_percent } => format!("{order} read, {write_percent} % written back"),
         Mix::Trim => format!("{order} trim"),
         Mix::Allocate => format!("{order} allocation"),
         Mix::Truncate => format!("{order} truncation"),

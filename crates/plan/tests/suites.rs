@@ -236,10 +236,55 @@ fn contradictions_within_a_step_are_all_found() {
         ("rw = \"metadata\"\nrate_iops = 100", "no rate"),
         ("rw = \"metadata\"\nrate = \"1MB\"", "no rate"),
         ("rw = \"metadata\"\nsync = \"dsync\"", "sync does not apply"),
+        ("rw = \"metadata\"\nloops = 2", "no data to pass over"),
+        ("stream = \"4k\"", "between calls and the kernel"),
+        ("rw = \"update\"\ncall = 1", "only reads or writes"),
+        ("rw = \"write\"\ndirect = false\ncall = 3", "whole number of calls"),
+        ("rw = \"write\"\ncall = 1", "go through the page cache"),
+        ("rw = \"update\"\nbs = \"4k,8k\"", "the block that was read"),
+        ("rw = \"update\"\nengine = \"io_uring\"", "are plain calls"),
+        ("rw = \"update\"\nverify = true", "is not verified"),
+        ("rw = \"update\"\nprepare = \"fresh\"", "nothing that could be read"),
+        ("rw = \"read\"\nmin_runtime = 1\nrate_iops = 5", "no pauses, weights"),
+        ("rw = \"trim\"\nmin_runtime = 1", "can be done again"),
+        ("rw = \"read\"\nmin_runtime = 1\nramp = 1", "are to be whole"),
+        ("rw = \"read\"\nruntime = \"none\"\nmin_runtime = 1", "nothing ends a repeat"),
+        ("rw = \"write\"\nmin_runtime = 1\nprepare = \"reserved\"", "taken over once"),
+        ("rw = \"write\"\nmin_runtime = 1\nprepare = \"fresh\"\njobs = 2", "would empty the files"),
         ("rw = \"write\"\nprepare = \"fresh\"\nengine = \"mmap\"\ndirect = false", "cannot be mapped"),
     ] {
         let told = told(&format!("[[step]]\nid = \"x\"\n{settings}\n"), &[]);
         assert!(told.contains(expected), "{settings}\n{told}");
+    }
+}
+
+#[test]
+fn bonnie_is_done_by_plain_calls_in_whole_passes_each_synced() {
+    let (suite, _) = Suite::parse("bonnie", builtin("bonnie").unwrap().toml);
+    let plan = resolve(&suite, &Wishes::default(), &facts()).unwrap().plan;
+    let step = |id: &str| plan.step(id).unwrap_or_else(|| panic!("there is no step {id}"));
+    for id in ["putc", "write", "rewrite", "getc", "read", "seeks"] {
+        let w = &step(id).workload;
+        assert!(w.is_by_calls(), "{id}");
+        assert_eq!(w.special.again.map(|again| again.least_ns), Some(500_000_000), "{id}");
+        assert_eq!(
+            w.special.again.is_some_and(|again| again.empties),
+            ["putc", "write"].contains(&id),
+            "{id}"
+        );
+        let syncs = w.sync.at_end && w.writes_data();
+        assert_eq!(syncs, ["putc", "write", "rewrite"].contains(&id), "{id}");
+    }
+    assert_eq!(step("putc").workload.special.calls, Some(Calls { bytes: 1, buffer_bytes: 0 }));
+    assert_eq!(step("putc-1.03").workload.special.calls, Some(Calls { bytes: 1, buffer_bytes: 4096 }));
+    assert_eq!(step("seeks").workload.mix, Mix::Update { write_percent: 10 });
+    for (kind, syncs) in [("create", true), ("stat", false), ("delete", true)] {
+        for (order, naming) in [("seq", Naming::Sequential), ("random", Naming::Random)] {
+            let w = &step(&format!("{kind}-{order}")).workload;
+            let Mix::Metadata(work) = &w.mix else { panic!("{kind} is work on names") };
+            assert_eq!((work.naming, work.files, work.file_bytes), (naming, 16_384, 0));
+            assert_eq!(w.sync.at_end, syncs, "{kind}");
+        }
     }
 }
 

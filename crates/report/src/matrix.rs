@@ -299,6 +299,7 @@ fn direction(step: &Step) -> String {
         Mix::Transfer { read_percent: 100 } => format!("{random}read"),
         Mix::Transfer { read_percent: 0 } => format!("{random}write"),
         Mix::Transfer { .. } => format!("{random}rw"),
+        Mix::Update { .. } => format!("{random}update"),
         Mix::Trim => format!("{random}trim"),
         Mix::Allocate => "allocate".to_owned(),
         Mix::Truncate => "truncate".to_owned(),

@@ -323,6 +323,13 @@ pub static RULES: &[Rule] = &[
         apply: tools::crystal_best,
     },
     Rule {
+        name: "bonnie-cpu",
+        speaks_when: "the suite is bonnie: the processor time of the workers in percent of the measured time, and what bonnie++ would print where it counts it once for each of its threads",
+        advice: "leave bonnie++'s %CP of the seeks alone; time that the kernel spends elsewhere (writing back, encryption, arrays) is in neither",
+        is_told_apart: true,
+        apply: tools::bonnie_cpu,
+    },
+    Rule {
         name: "pi-score",
         speaks_when: "the suite is pi or pi-2022 and every figure of PiBenchmarks' score was measured",
         advice: "its units are mixed by design; compare it only with other scores of the same version",

@@ -27,6 +27,19 @@ const FLAWS: &[(&str, &str, &str)] = &[
         "direct",
         "hdparm waits for each read before it asks for the next, which leaves most storage idle",
     ),
+    ("bonnie", "write", "bonnie++ writes blocks that are zeros but for a few bytes, all nearly alike"),
+    (
+        "bonnie",
+        "rewrite",
+        "bonnie++ reads and rewrites in the page cache as much as memory holds, and its blocks are nearly all zeros",
+    ),
+    ("bonnie", "read", "bonnie++ reads through the page cache, which holds whatever is smaller than memory"),
+    (
+        "bonnie",
+        "seeks",
+        "bonnie++ seeks in the page cache as much as memory holds, and never syncs what it alters",
+    ),
+    ("bonnie", "create-seq", "bonnie++ creates thousands of files and syncs them once, all together"),
     ("iozone", "rewrite", "iozone writes records that are zeros but for a few bytes, all alike"),
     (
         "ioping",
@@ -188,6 +201,37 @@ pub(super) fn crystal_best(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         found.push(rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.9));
     }
     found
+}
+
+pub(super) fn bonnie_cpu(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+    if seen.run.started.plan.suite != "bonnie" {
+        return Vec::new();
+    }
+    let share = |pair: &Pair<'_>| {
+        let busy = |r: &super::seen::Ended<'_>| {
+            let workers = r.finished.workers;
+            let seconds = (workers.user_ns + workers.system_ns) as f64 / 1e9;
+            (r.seconds() > 0.0).then(|| seconds / r.seconds())
+        };
+        pair.median(busy)
+    };
+    let finding = |target: &Target| {
+        let own = seen.completed().filter(|pair| pair.target.name == target.name);
+        let shares: Vec<(&Pair<'_>, f64)> = own.filter_map(|pair| Some((pair, share(pair)?))).collect();
+        let figures = shares.iter().map(|(pair, share)| evidence(&pair.step.id, *share, "1")).collect();
+        let told: Vec<String> =
+            shares.iter().map(|(pair, share)| format!("{} {}", pair.step.id, percent(*share))).collect();
+        let mut message =
+            format!("processor time of the workers in percent of the measured time: {}", told.join(", "));
+        // Each of bonnie++'s threads counts the time of the whole process, and their counts are added up.
+        for (pair, share) in shares.iter().filter(|(pair, _)| pair.step.workload.jobs > 1) {
+            let printed = share * f64::from(pair.step.workload.jobs);
+            message.push_str(&format!("; bonnie++ would print {} for {}", percent(printed), pair.step.id));
+        }
+        let subject = subject(target, None);
+        (!shares.is_empty()).then(|| rule.finding(Severity::Info, subject, message, figures).changing(0.1))
+    };
+    seen.targets().filter_map(finding).collect()
 }
 
 pub(super) fn pi_benchmarks_score(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {

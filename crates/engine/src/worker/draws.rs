@@ -4,12 +4,12 @@ use model::{BlockSplit, Mix, Pattern, SizeShare, Workload};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::Region;
 use crate::engines::Verb;
 use crate::offsets::Places;
+use crate::worker::Region;
 
 /// The directions of a workload.
-pub(super) struct Draws {
+pub(crate) struct Draws {
     first: Direction,
     /// Writes beside reads.
     mixed_with: Option<Box<Mixed>>,
@@ -24,7 +24,7 @@ struct Mixed {
 }
 
 /// One direction.
-pub(super) struct Direction {
+pub(crate) struct Direction {
     pub verb: Verb,
     /// Bytes of the present block.
     pub len: u32,
@@ -109,7 +109,9 @@ impl Draws {
             Mix::Transfer { read_percent: 0 } => {
                 direction(Verb::Write, workload.block.write, |split| &split.write)
             }
-            Mix::Transfer { .. } => direction(Verb::Read, workload.block.read, |split| &split.read),
+            Mix::Transfer { .. } | Mix::Update { .. } => {
+                direction(Verb::Read, workload.block.read, |split| &split.read)
+            }
             Mix::Trim => direction(Verb::Trim, workload.block.trim, |split| &split.trim),
             Mix::Allocate => direction(Verb::Allocate, workload.block.write, |split| &split.write),
             Mix::Truncate => direction(Verb::Truncate, workload.block.write, |split| &split.write),

@@ -277,6 +277,7 @@ fn engine_for(session: &Session<'_>, step: &Step) -> EngineKind {
         // Work on names is done by plain system calls, whichever engine moves data.
         (_, Mix::Metadata(_)) => EngineKind::Psync,
         (EngineChoice::Only(kind), _) => kind,
+        (EngineChoice::Auto, _) if step.workload.is_by_calls() => EngineKind::Psync,
         (EngineChoice::Auto, _) => session.best_engine,
     }
 }
@@ -317,10 +318,16 @@ fn cache_state(place: &Place, workload: &Workload, direct: bool, set: Option<&Da
         return None;
     }
     let set = set?;
+    let own = files.per_job.first()?;
+    if workload.cache == CacheState::Loaded && workload.reads_data() {
+        // What cannot be read now fails in the measurement itself.
+        let each = set.bytes / own.len() as u64;
+        let written_in = workload.writes_data().then_some(workload.block.write);
+        own.iter().for_each(|file| drop(cache::load(file, each, written_in)));
+    }
     let random = !matches!(workload.pattern, Pattern::Sequential);
     files.per_job.iter().flatten().for_each(|file| cache::advise(file, random));
-    let own = files.per_job.first()?;
-    let evict = workload.cache != CacheState::Warm && workload.reads_data();
+    let evict = matches!(workload.cache, CacheState::Cold | CacheState::ColdEach) && workload.reads_data();
     if evict {
         own.iter().for_each(|file| drop(cache::evict(file)));
     }

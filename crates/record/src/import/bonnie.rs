@@ -471,6 +471,8 @@ fn described(outcome: &Outcome, i: usize, phase: &Phase, line: u32) -> Report {
             directories: 1,
             file_bytes: outcome.largest.parse().unwrap_or(0),
             names: Names::Files,
+            naming: Default::default(),
+            order: Default::default(),
         });
         title.push_str(&format!(", {files} files"));
         report_size = 0;

@@ -107,6 +107,8 @@ pub(super) fn cases() -> Vec<Case> {
         ("sysbench-views", false, writes(), with_syncs),
         ("crystal-best", true, workload(), |r| as_crystal(r, "crystal")),
         ("crystal-best", false, workload(), |r| as_crystal(r, "own")),
+        ("bonnie-cpu", true, Workload { jobs: 5, ..workload() }, |r| r.started.plan.suite = "bonnie".into()),
+        ("bonnie-cpu", false, workload(), NOTHING),
         ("pi-score", true, workload(), |r| as_pi(r, "")),
         ("pi-score", false, workload(), |r| as_pi(r, "iozone-read")),
         ("pi-score", false, workload(), |r| {
@@ -114,4 +116,15 @@ pub(super) fn cases() -> Vec<Case> {
             r.started.plan.suite = "own".into();
         }),
     ]
+}
+
+/// The workers of an ordinary run are busy for a tenth of a second of each second.
+#[test]
+fn the_processor_share_is_counted_once_and_what_bonnie_would_print_once_for_each_thread() {
+    let mut run = run(Workload { jobs: 5, ..workload() });
+    run.started.plan.suite = "bonnie".into();
+    each_finished(&mut run, |finished| finished.window_ns = 1_000_000_000);
+    let found = found_in(&run);
+    let told = &found.iter().find(|finding| finding.rule == "bonnie-cpu").unwrap().message;
+    assert!(told.contains(" 10 %") && told.contains("would print 50 %"), "{told}");
 }

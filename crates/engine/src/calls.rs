@@ -1,0 +1,437 @@
+//! Data moved by plain calls, one after the other: blocks in pieces, through a stream's buffer or straight to the
+//! kernel; blocks that are read, altered and written back; and passes that are done again until they have lasted long
+//! enough. That is what older tools do. It has a loop of its own, so that the driver's pays nothing for it.
+//!
+//! A block is one operation, however many calls move it. Nothing is verified, paced or kept in flight here; the planner
+//! refuses that.
+
+mod stream;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::Ordering;
+
+use model::{FailureKind, Mix, Operation, Workload};
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+use crate::buffers::{BufferPlan, Buffers};
+use crate::clock::StopClock;
+use crate::content::Content;
+use crate::engines::Verb;
+use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
+use crate::worker::draws::Draws;
+use crate::worker::{Region, Signals, WorkerFailure, WorkerReport, WorkerSpec};
+use stream::{ReadStream, WriteStream};
+
+/// A worker that is ready to start: memory touched, content made.
+pub(crate) struct CallWorker<'a> {
+    spec: WorkerSpec,
+    signals: &'a Signals,
+    region: Region,
+    draws: Draws,
+    buffers: Buffers,
+    content: Content,
+    rng: Xoshiro256PlusPlus,
+    way: Way,
+    /// Share of the blocks read that are written back, in percent.
+    update_percent: u8,
+    turn: usize,
+    dirty: Vec<bool>,
+    writes_since_sync: u32,
+    /// Starts and bytes of writes that no sync covers yet.
+    uncovered: Vec<(u64, u64)>,
+    operations_left: u64,
+    bytes_left: u64,
+    failure: Option<WorkerFailure>,
+}
+
+/// How a block gets to the kernel and back.
+enum Way {
+    /// As it is.
+    Whole,
+    /// In calls of so many bytes.
+    Pieces(usize),
+    /// In calls of so many bytes to a stream.
+    Streamed(usize, Box<ReadStream>, Box<WriteStream>),
+}
+
+impl Way {
+    fn of(workload: &Workload) -> Self {
+        match workload.special.calls {
+            None => Self::Whole,
+            Some(calls) if calls.buffer_bytes == 0 => Self::Pieces(calls.bytes as usize),
+            Some(calls) => {
+                let capacity = calls.buffer_bytes as usize;
+                let (read, write) = (workload.reads_data(), workload.writes_data());
+                let reads = ReadStream::new(if read { capacity } else { 0 });
+                let writes = WriteStream::new(if write { capacity } else { 0 });
+                Self::Streamed(calls.bytes as usize, Box::new(reads), Box::new(writes))
+            }
+        }
+    }
+}
+
+impl<'a> CallWorker<'a> {
+    /// Prepares a worker: everything that takes time or memory happens here.
+    ///
+    /// # Errors
+    /// The kernel's refusal of memory.
+    pub fn new(spec: WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
+        let workload = &spec.workload;
+        let update_percent = match workload.mix {
+            Mix::Update { write_percent } => write_percent,
+            _ => 0,
+        };
+        let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
+        // What is written back lies in the buffer that it was read into.
+        let own_writes = workload.writes_data() && !matches!(workload.mix, Mix::Update { .. });
+        let write_bytes = bytes(own_writes, workload.block.write);
+        let mut buffers = Buffers::new(BufferPlan {
+            slots: 1,
+            read_bytes: bytes(workload.reads_data(), workload.block.read),
+            write_bytes,
+            duplicate: workload.data.dedupe_percent > 0,
+        })?;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ (u64::from(spec.index) << 32));
+        let mut content = Content::new(workload.data, write_bytes, rng.random());
+        content.fill(&mut buffers, write_bytes);
+        buffers.touch();
+        let region = Region::of(&spec);
+        Ok(Self {
+            draws: Draws::new(workload, region, &mut rng),
+            way: Way::of(workload),
+            update_percent,
+            turn: 0,
+            dirty: vec![false; spec.files.len()],
+            writes_since_sync: 0,
+            uncovered: Vec::with_capacity(workload.sync.every as usize),
+            operations_left: spec.limits.operations.unwrap_or(u64::MAX),
+            bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
+            failure: None,
+            region,
+            buffers,
+            content,
+            rng,
+            signals,
+            spec,
+        })
+    }
+
+    /// The recorders that this worker needs.
+    pub fn recorders(workload: &Workload) -> Vec<(Kind, Latencies)> {
+        let plain = Latencies { slat: false, clat: false };
+        workload.operations().into_iter().map(|o| (Kind::of(o), plain)).collect()
+    }
+
+    /// Works until a limit, a failure or the user ends it. `shared_start_ns` is when all workers start, by the machine's
+    /// clock.
+    pub fn run(
+        mut self,
+        shared_start_ns: u64,
+        first: Box<WorkerInterval>,
+        sink: &mut impl IntervalSink,
+    ) -> WorkerReport {
+        let mut clock = StopClock::start(shared_start_ns);
+        let origin = shared_start_ns;
+        let mut timeline = Timeline::new(first, origin, self.spec.ramp_ns, self.spec.interval_ns);
+        let deadline = self.spec.limits.time_ns.map_or(u64::MAX, |ns| origin + ns);
+        let mut now = clock.now();
+        loop {
+            now = self.pass(now, deadline, &clock, &mut timeline, sink);
+            let lasted = |least_ns| now - origin >= least_ns || now >= deadline;
+            let again = self.spec.workload.special.again.filter(|again| !lasted(again.least_ns));
+            let Some(again) = again.filter(|_| self.failure.is_none() && !self.signals.stops()) else {
+                break;
+            };
+            if let Err(error) = clock.aside(|| self.begin_again(again.empties)) {
+                self.end(FailureKind::Errno(errno(&error)), Operation::Write, None, now - origin);
+                break;
+            }
+        }
+        if self.spec.workload.special.ends_all && self.failure.is_none() && !self.signals.ended() {
+            self.signals.over.store(true, Ordering::Relaxed);
+        }
+        timeline.integrate(now, 1);
+        timeline.finish(now, sink);
+        let (user_ns, system_ns) = clock.cpu_ns();
+        let failure = self.failure.take();
+        WorkerReport { end_ns: now - origin, user_ns, system_ns, failure, ..WorkerReport::default() }
+    }
+
+    /// Makes ready another pass, from the beginning and with the limits of the first.
+    fn begin_again(&mut self, empties: bool) -> io::Result<()> {
+        if empties {
+            for file in self.spec.files.iter() {
+                file.set_len(0)?;
+                file.sync_all()?;
+            }
+        }
+        self.draws = Draws::new(&self.spec.workload, self.region, &mut self.rng);
+        self.way = Way::of(&self.spec.workload);
+        self.operations_left = self.spec.limits.operations.unwrap_or(u64::MAX);
+        self.bytes_left = self.spec.limits.bytes.unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    /// Blocks until a limit is reached, and the sync of what was written. Returns the time.
+    fn pass(
+        &mut self,
+        mut now: u64,
+        deadline: u64,
+        clock: &StopClock,
+        timeline: &mut Timeline,
+        sink: &mut impl IntervalSink,
+    ) -> u64 {
+        let every = self.spec.workload.sync.every;
+        while now < deadline && self.operations_left > 0 && self.bytes_left > 0 && !self.signals.stops() {
+            now = self.block(clock, timeline, sink);
+            if every > 0 && self.writes_since_sync >= every {
+                now = self.sync(clock, timeline, sink);
+            }
+        }
+        let ended_well = self.failure.is_none() && !self.signals.ended();
+        if ended_well && self.spec.workload.writes_data() {
+            now = self.flush(clock, timeline, sink);
+            if self.spec.workload.sync.at_end {
+                now = self.sync(clock, timeline, sink);
+            }
+        }
+        now
+    }
+
+    /// One block, and its writing back if that is drawn. Returns the time.
+    fn block(&mut self, clock: &StopClock, timeline: &mut Timeline, sink: &mut impl IntervalSink) -> u64 {
+        let direction = self.draws.next(&mut self.rng);
+        let (verb, len) = (direction.verb, direction.len);
+        let offset = direction.next_offset(&mut self.rng);
+        self.operations_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
+        if verb == Verb::Write {
+            self.turn = self.turn.wrapping_add(1);
+            let buffer = self.content.next(&self.buffers, 0, self.turn, len as usize);
+            return self.timed(Verb::Write, offset, buffer, len, clock, timeline, sink).1;
+        }
+        let buffer = self.buffers.read(0);
+        let (is_whole, mut now) = self.timed(Verb::Read, offset, buffer, len, clock, timeline, sink);
+        let update = self.update_percent;
+        if is_whole && update > 0 && (update == 100 || self.rng.random_range(0..100) < update) {
+            // SAFETY: the worker's own buffer, of at least a block's length, which nobody else reaches.
+            let block = unsafe { std::slice::from_raw_parts_mut(buffer, len as usize) };
+            alter(block, offset);
+            now = self.timed(Verb::Write, offset, buffer, len, clock, timeline, sink).1;
+        }
+        now
+    }
+
+    /// Moves one block, stamps and counts it. Returns whether all of it was moved, and the time.
+    #[expect(clippy::too_many_arguments, reason = "what is moved, and where it is counted")]
+    fn timed(
+        &mut self,
+        verb: Verb,
+        offset: u64,
+        buffer: *mut u8,
+        len: u32,
+        clock: &StopClock,
+        timeline: &mut Timeline,
+        sink: &mut impl IntervalSink,
+    ) -> (bool, u64) {
+        let number = (offset / self.spec.file_bytes) as usize;
+        let (files, at) = (&self.spec.files, offset % self.spec.file_bytes);
+        // SAFETY: the worker's own buffer, of at least a block's length, which nobody else reaches.
+        let block = unsafe { std::slice::from_raw_parts_mut(buffer, len as usize) };
+        let before = clock.now();
+        let result = match verb {
+            Verb::Write => write(&mut self.way, files, number, at, block),
+            _ => read(&mut self.way, files, number, at, block),
+        };
+        let now = clock.now();
+        timeline.integrate(before, 0);
+        timeline.roll(now, 1, sink);
+        timeline.integrate(now, 1);
+        let moved = self.count(verb.into(), offset, result, len, now - before, now, timeline);
+        if verb == Verb::Write {
+            self.dirty[number] = true;
+            if moved > 0 && self.spec.workload.sync.every > 0 {
+                self.writes_since_sync += 1;
+                self.uncovered.push((before, moved));
+            }
+        }
+        (moved == u64::from(len), now)
+    }
+
+    /// Counts what has moved so many bytes or failed. Returns the bytes.
+    #[expect(clippy::too_many_arguments, reason = "everything about one operation")]
+    fn count(
+        &mut self,
+        kind: Kind,
+        offset: u64,
+        result: io::Result<usize>,
+        wanted: u32,
+        lat_ns: u64,
+        now: u64,
+        timeline: &mut Timeline,
+    ) -> u64 {
+        match result {
+            Ok(0) if wanted > 0 => {
+                let nothing =
+                    if kind == Kind::Read { FailureKind::NoData } else { FailureKind::NothingWritten };
+                self.end(nothing, kind.operation(), Some(offset), timeline.since_origin(now));
+                0
+            }
+            Ok(bytes) => {
+                let recorder = timeline.current.of(kind);
+                recorder.count += 1;
+                recorder.bytes += bytes as u64;
+                recorder.short += u64::from((bytes as u64) < u64::from(wanted));
+                recorder.lat.record(lat_ns);
+                bytes as u64
+            }
+            Err(error) => {
+                self.fail(kind, Some(offset), &error, now, timeline);
+                0
+            }
+        }
+    }
+
+    /// What a stream still holds goes to the kernel, as when it is closed. Returns the time.
+    fn flush(&mut self, clock: &StopClock, timeline: &mut Timeline, sink: &mut impl IntervalSink) -> u64 {
+        let result = match &mut self.way {
+            Way::Streamed(_, _, stream) => stream.flush(&self.spec.files),
+            _ => Ok(()),
+        };
+        let now = clock.now();
+        timeline.roll(now, 1, sink);
+        if let Err(error) = result {
+            self.fail(Kind::Write, None, &error, now, timeline);
+        }
+        now
+    }
+
+    /// Syncs every file that was written to since the last time. Returns the time.
+    fn sync(&mut self, clock: &StopClock, timeline: &mut Timeline, sink: &mut impl IntervalSink) -> u64 {
+        let mut now = clock.now();
+        let mut is_durable = true;
+        for number in 0..self.dirty.len() {
+            if !std::mem::take(&mut self.dirty[number]) {
+                continue;
+            }
+            let file = &self.spec.files[number];
+            let data_only = self.spec.workload.sync.data_only;
+            let before = now;
+            let result = if data_only { file.sync_data() } else { file.sync_all() };
+            now = clock.now();
+            timeline.roll(now, 1, sink);
+            timeline.integrate(now, 1);
+            is_durable &= result.is_ok();
+            match result {
+                Ok(()) => {
+                    let recorder = timeline.current.of(Kind::Sync);
+                    recorder.count += 1;
+                    recorder.lat.record(now - before);
+                }
+                Err(error) => self.fail(Kind::Sync, None, &error, now, timeline),
+            }
+        }
+        self.writes_since_sync = 0;
+        // What a failed sync should have covered never became durable.
+        for (start, bytes) in self.uncovered.drain(..).filter(|_| is_durable) {
+            let recorder = timeline.current.of(Kind::DurableWrite);
+            recorder.count += 1;
+            recorder.bytes += bytes;
+            recorder.lat.record(now - start);
+        }
+        now
+    }
+
+    #[cold]
+    fn fail(
+        &mut self,
+        kind: Kind,
+        offset: Option<u64>,
+        error: &io::Error,
+        now: u64,
+        timeline: &mut Timeline,
+    ) {
+        *timeline.current.of(kind).errors.entry(errno(error)).or_default() += 1;
+        let errors = self.signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
+        if errors >= self.spec.max_errors {
+            self.end(FailureKind::Errno(errno(error)), kind.operation(), offset, timeline.since_origin(now));
+        }
+    }
+
+    /// The storage's refusal ends the repeat, for all workers.
+    #[cold]
+    fn end(&mut self, kind: FailureKind, operation: Operation, offset: Option<u64>, at_ns: u64) {
+        self.failure.get_or_insert(WorkerFailure { kind, operation, offset, at_ns });
+        self.signals.abort.store(true, Ordering::Relaxed);
+    }
+}
+
+fn errno(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// Changes one byte of the block that begins at `offset`: in each block another one.
+fn alter(block: &mut [u8], offset: u64) {
+    let len = block.len();
+    let byte = &mut block[(offset / len as u64) as usize % len];
+    *byte = byte.wrapping_add(1);
+}
+
+/// Reads a block of the file with a number; fewer bytes only at its end.
+fn read(way: &mut Way, files: &[File], number: usize, at: u64, block: &mut [u8]) -> io::Result<usize> {
+    let file = &files[number];
+    match way {
+        Way::Whole => file.read_at(block, at),
+        Way::Pieces(bytes) => {
+            let mut done = 0;
+            for piece in block.chunks_mut(*bytes) {
+                let (wanted, n) = (piece.len(), rustix::io::pread(file, piece, at + done as u64)?);
+                done += n;
+                if n < wanted {
+                    break;
+                }
+            }
+            Ok(done)
+        }
+        Way::Streamed(bytes, stream, _) => stream.read(files, number, at, block, *bytes),
+    }
+}
+
+/// Writes a block of the file with a number.
+fn write(way: &mut Way, files: &[File], number: usize, at: u64, block: &[u8]) -> io::Result<usize> {
+    let file = &files[number];
+    match way {
+        Way::Whole => file.write_at(block, at),
+        Way::Pieces(bytes) => {
+            let mut done = 0;
+            for piece in block.chunks(*bytes) {
+                let n = rustix::io::pwrite(file, piece, at + done as u64)?;
+                done += n;
+                if n < piece.len() {
+                    break;
+                }
+            }
+            Ok(done)
+        }
+        Way::Streamed(bytes, _, stream) => stream.write(files, number, at, block, *bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_altered_is_one_byte_of_each_block_and_another_one_in_the_next() {
+        for (offset, changed) in [(0, 0), (16, 1), (15 * 16, 15), (16 * 16, 0)] {
+            let mut block = [255u8; 16];
+            alter(&mut block, offset);
+            let differ: Vec<usize> = (0..16).filter(|at| block[*at] != 255).collect();
+            assert_eq!((differ, block[changed]), (vec![changed], 0), "{offset}");
+        }
+    }
+}
