@@ -306,6 +306,7 @@ impl Maker {
             rounds: Rounds::Fixed(self.rounds),
             in_order: false,
             until_steady: None,
+            until_written: None,
             margin_ppm: 30_000,
             layout_limit_ns: SECOND,
         };

@@ -34,6 +34,7 @@ fn started(id: &str, at: i64) -> RunStarted {
             rounds: Rounds::Fixed(1),
             in_order: false,
             until_steady: None,
+            until_written: None,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
         },
