@@ -404,6 +404,24 @@ fn pace(draft: &Draft, [read, write, trim]: [u32; 3], split: Option<&BlockSplit>
     }
 }
 
+/// What only few workloads ask for.
+fn special(draft: &Draft, split: Option<BlockSplit>) -> Special {
+    Special {
+        split,
+        think: draft.think,
+        start_delay_ns: draft.start_delay_ns,
+        flow: draft.flow,
+        even_mix: draft.even_mix,
+        sync_all_files: draft.sync_all_files,
+        ends_all: draft.ends_all,
+        once: draft.once,
+        steady: draft.steady,
+        latency_target: draft.latency_target,
+        read_first: draft.read_first,
+        keep_places: draft.keep_places,
+    }
+}
+
 /// Puts a draft's options together.
 fn finish(draft: Draft, id: String) -> Step {
     let direct = draft.direct.unwrap_or(draft.engine != EngineChoice::Only(EngineKind::Mmap));
@@ -447,20 +465,7 @@ fn finish(draft: Draft, id: String) -> Step {
         verify: draft.verify,
         regions: draft.regions,
         cache: draft.cache,
-        special: Special {
-            split,
-            think: draft.think,
-            start_delay_ns: draft.start_delay_ns,
-            flow: draft.flow,
-            even_mix: draft.even_mix,
-            sync_all_files: draft.sync_all_files,
-            ends_all: draft.ends_all,
-            once: draft.once,
-            steady: draft.steady,
-            latency_target: draft.latency_target,
-            read_first: draft.read_first,
-            keep_places: draft.keep_places,
-        },
+        special: special(&draft, split),
     };
     let mut step = Step {
         id,
