@@ -420,6 +420,26 @@ fn again(draft: &Draft) -> Option<Again> {
     draft.min_runtime_ns.map(|least_ns| Again { least_ns, empties })
 }
 
+/// What only few workloads ask for.
+fn special(draft: &Draft, split: Option<BlockSplit>) -> Special {
+    Special {
+        split,
+        think: draft.think,
+        start_delay_ns: draft.start_delay_ns,
+        flow: draft.flow,
+        even_mix: draft.even_mix,
+        sync_all_files: draft.sync_all_files,
+        ends_all: draft.ends_all,
+        once: draft.once,
+        steady: draft.steady,
+        latency_target: draft.latency_target,
+        read_first: draft.read_first,
+        keep_places: draft.keep_places,
+        calls: calls(draft),
+        again: again(draft),
+    }
+}
+
 /// Puts a draft's options together.
 fn finish(draft: Draft, id: String) -> Step {
     let direct = draft.direct.unwrap_or(draft.engine != EngineChoice::Only(EngineKind::Mmap));
@@ -463,22 +483,7 @@ fn finish(draft: Draft, id: String) -> Step {
         verify: draft.verify,
         regions: draft.regions,
         cache: draft.cache,
-        special: Special {
-            split,
-            think: draft.think,
-            start_delay_ns: draft.start_delay_ns,
-            flow: draft.flow,
-            even_mix: draft.even_mix,
-            sync_all_files: draft.sync_all_files,
-            ends_all: draft.ends_all,
-            once: draft.once,
-            steady: draft.steady,
-            latency_target: draft.latency_target,
-            read_first: draft.read_first,
-            keep_places: draft.keep_places,
-            calls: calls(&draft),
-            again: again(&draft),
-        },
+        special: special(&draft, split),
     };
     let mut step = Step {
         id,

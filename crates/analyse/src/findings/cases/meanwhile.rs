@@ -5,7 +5,7 @@ use model::*;
 use super::*;
 
 pub(super) fn cases() -> Vec<Case> {
-    vec![
+    let mut cases: Vec<Case> = vec![
         ("temperature-rose", true, workload(), |r| readings(r, "temperature", "cpu", &[40.0, 45.0, 52.0])),
         ("temperature-rose", false, workload(), |r| readings(r, "temperature", "cpu", &[40.0, 44.0, 49.0])),
         ("temperature-rose", true, workload(), |r| {
@@ -29,6 +29,29 @@ pub(super) fn cases() -> Vec<Case> {
         ("throttled", false, workload(), |r| {
             readings(r, "throttling", "cooling.intel_powerclamp", &[-1.0; 5])
         }),
+        ("background-between-repeats", true, workload(), |r| between(r, &[0.0, 20e6, 0.0, 20e6, 0.0])),
+        ("background-between-repeats", false, workload(), |r| between(r, &[20e6, 0.0, 20e6, 0.0, 20e6])),
+        ("background-between-repeats", true, workload(), |r| {
+            elsewhere(r, (8, 16));
+            between(r, &[20e6; 5]);
+        }),
+        ("background-between-repeats", false, workload(), |r| {
+            // The other target is on the same disk.
+            elsewhere(r, (8, 0));
+            between(r, &[20e6; 5]);
+            r.repeats.iter_mut().for_each(|repeat| repeat.started.at_ns = 0);
+        }),
+        ("background-before", true, workload(), |r| r.notes.push(note("device-not-quiet"))),
+        ("background-before", true, workload(), |r| r.notes.push(note("background-work"))),
+        ("background-before", false, workload(), |r| r.notes.push(note("governor"))),
+    ];
+    cases.extend(traffic());
+    cases
+}
+
+/// Others on the device during a repeat.
+fn traffic() -> Vec<Case> {
+    vec![
         ("background-traffic", true, workload(), |r| {
             each_finished(r, |f| f.devices[0].written_bytes = 9_000_000)
         }),
@@ -75,21 +98,6 @@ pub(super) fn cases() -> Vec<Case> {
             each_finished(r, |f| f.devices[0].written_bytes = 4_136_000_000);
             readings(r, "other_processes", "dd.write", &[45e6; 6]);
         }),
-        ("background-between-repeats", true, workload(), |r| between(r, &[0.0, 20e6, 0.0, 20e6, 0.0])),
-        ("background-between-repeats", false, workload(), |r| between(r, &[20e6, 0.0, 20e6, 0.0, 20e6])),
-        ("background-between-repeats", true, workload(), |r| {
-            elsewhere(r, (8, 16));
-            between(r, &[20e6; 5]);
-        }),
-        ("background-between-repeats", false, workload(), |r| {
-            // The other target is on the same disk.
-            elsewhere(r, (8, 0));
-            between(r, &[20e6; 5]);
-            r.repeats.iter_mut().for_each(|repeat| repeat.started.at_ns = 0);
-        }),
-        ("background-before", true, workload(), |r| r.notes.push(note("device-not-quiet"))),
-        ("background-before", true, workload(), |r| r.notes.push(note("background-work"))),
-        ("background-before", false, workload(), |r| r.notes.push(note("governor"))),
     ]
 }
 
