@@ -10,9 +10,11 @@ use std::process::{Command, Stdio};
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Pixels of the page as it is drawn.
 const WIDTH: u32 = 1000;
-const HEIGHT: u32 = 2600;
+const HEIGHT: u32 = 3600;
 /// So many empty rows part what belongs together.
 const GAP: usize = 20;
+/// Colours less apart than this, as the square of their distance, are next to each other.
+const NEXT: u32 = 100;
 /// Larger files do not belong into a repository.
 const MOST_BYTES: u64 = 400_000;
 
@@ -89,12 +91,17 @@ fn small(image: &Image) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut counts: HashMap<[u8; 3], usize> = HashMap::new();
     let colour = |pixel: &[u8]| [pixel[0], pixel[1], pixel[2]];
     image.rows.chunks_exact(4).for_each(|pixel| *counts.entry(colour(pixel)).or_default() += 1);
-    // The most frequent ones are kept as they are, so that every target has its own; the edges of letters get the nearest.
-    let mut palette: Vec<[u8; 3]> = counts.keys().copied().collect();
-    palette.sort_by_key(|colour| (std::cmp::Reverse(counts[colour]), *colour));
-    palette.truncate(256);
-    let far =
-        |a: &[u8; 3], b: &[u8; 3]| -> u32 { (0..3).map(|i| u32::from(a[i].abs_diff(b[i])).pow(2)).sum() };
+    let far = |a: &[u8; 3], b: &[u8; 3]| (0..3).map(|i| u32::from(a[i].abs_diff(b[i])).pow(2)).sum::<u32>();
+    let mut colours: Vec<[u8; 3]> = counts.keys().copied().collect();
+    colours.sort_by_key(|colour| (std::cmp::Reverse(counts[colour]), *colour));
+    // The most frequent are kept as they are, unless one next to them is: else the edges of letters, in all their greys,
+    // would leave no room for the colour of a target.
+    let mut palette: Vec<[u8; 3]> = Vec::new();
+    for colour in &colours {
+        if palette.len() < 256 && palette.iter().all(|kept| far(kept, colour) >= NEXT) {
+            palette.push(*colour);
+        }
+    }
     let nearest =
         |wanted: &[u8; 3]| (0..palette.len()).min_by_key(|i| far(&palette[*i], wanted)).unwrap_or(0) as u8;
     let known: HashMap<[u8; 3], u8> = counts.keys().map(|colour| (*colour, nearest(colour))).collect();

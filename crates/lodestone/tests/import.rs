@@ -40,6 +40,15 @@ fn a_tree_becomes_a_run_that_is_listed_shown_compared_and_exported() {
     assert!(shown.contains("score") && shown.contains("1155 (1151, 1155, 1155)"), "{shown}");
     let matrix = bench.ok(&["show", "--layout", "matrix", "--rows", "step", "--columns", "device"]);
     assert!(matrix.contains("SDCard") && matrix.contains("dd: write, 4 KiB, synced at the end"), "{matrix}");
+    let scores = bench.ok(&["show", "--layout", "scores"]);
+    assert!(
+        scores.contains("target  PiBenchmarks: score") && scores.contains("iozone: random read, MB/s"),
+        "{scores}"
+    );
+    let markdown = bench.ok(&["export", "-f", "md", "--layout", "scores", "--rows", "device"]);
+    assert!(markdown.contains("| PiBenchmarks: score |\n") && markdown.contains("| SDCard |"), "{markdown}");
+    let table = bench.ok(&["export", "-f", "csv", "--layout", "scores"]);
+    assert!(table.lines().next().unwrap().ends_with("PiBenchmarks: score mixed score 1"), "{table}");
     let csv = bench.ok(&["export", "--format", "csv"]);
     assert!(csv.contains("PiBenchmarks") || csv.contains("pibenchmarks-score,mixed,score"), "{csv}");
     let json = bench.ok(&["export"]);
@@ -100,6 +109,8 @@ fn a_falsified_figure_is_a_finding_and_wrong_options_are_refused() {
         &["show", "--layout", "matrix", "--rows", "colour"],
         &["show", "--layout", "matrix", "--cell", "write/speed"],
         &["export", "--layout", "matrix"],
+        &["export", "-f", "svg", "--layout", "scores"],
+        &["show", "--layout", "scores", "--columns", "step"],
     ] {
         assert_eq!(bench.run(arguments).status.code(), Some(2), "{arguments:?}");
     }

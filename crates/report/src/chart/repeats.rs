@@ -78,8 +78,8 @@ fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
             m.estimate.interval.map(|(low, high)| (*target, low, high))
         };
         let bands = headline.targets.iter().filter_map(band).collect();
-        // One dot alone is the bar that is shown already.
-        if dots.len() > headline.targets.len() {
+        // One dot alone is the bar that is shown already, and few others beside it are no order to look at.
+        if dots.len() >= 2 * headline.targets.len() {
             found.push(Panel { title: headline.title, metric: headline.metric, dots, bands });
         }
     }
