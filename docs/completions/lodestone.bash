@@ -255,21 +255,29 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --picture --telemetry --summary --baseline --layout --rows --columns --cell --output --store --color --units --help"
+            opts="-f -o -h --format --picture --width --scale --dark --telemetry --places --summary --baseline --layout --rows --columns --cell --output --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg png influx prometheus" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "json csv md svg influx prometheus" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg png influx prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --picture)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --width)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scale)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -282,7 +290,7 @@ _lodestone() {
                     return 0
                     ;;
                 --layout)
-                    COMPREPLY=($(compgen -W "steps matrix" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "steps matrix scores" -- "${cur}"))
                     return 0
                     ;;
                 --rows)
@@ -610,7 +618,7 @@ _lodestone() {
                     return 0
                     ;;
                 --layout)
-                    COMPREPLY=($(compgen -W "steps matrix" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "steps matrix scores" -- "${cur}"))
                     return 0
                     ;;
                 --rows)
@@ -765,7 +773,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --scale --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --color --units --help"
+            opts="-s -q -h --suite --fio --rounds --precision --margin --summary --budget --scale --baseline --overwrite --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --keep-places --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -828,6 +836,10 @@ _lodestone() {
                     return 0
                     ;;
                 --stride)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spaced)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -947,6 +959,10 @@ _lodestone() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --once)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --distribution)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1004,6 +1020,14 @@ _lodestone() {
                     return 0
                     ;;
                 --verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --read-first)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep-places)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1130,7 +1154,7 @@ _lodestone() {
                     return 0
                     ;;
                 --layout)
-                    COMPREPLY=($(compgen -W "steps matrix" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "steps matrix scores" -- "${cur}"))
                     return 0
                     ;;
                 --rows)
