@@ -114,9 +114,9 @@ pub fn crosscheck_document(
     for tool in tools {
         let of: Vec<&CheckedPair<'_>> = pairs.iter().filter(|pair| pair.work.tool == tool).collect();
         sections.push(Section::Heading(heading(run, tool)));
+        sections.push(Section::Facts(commands(&of)));
         sections.push(Section::Table(table(run, &of, view.units)));
         sections.extend(reasons(&of));
-        sections.push(Section::Facts(commands(&of)));
     }
     let failures =
         run.notes.iter().filter(|note| note.topic == "program-failed" || note.topic == "tool-missing");
@@ -193,22 +193,22 @@ fn known<'a>(pair: &CheckedPair<'a>) -> Option<&'a str> {
 
 fn table(run: &Run, pairs: &[&CheckedPair<'_>], units: Units) -> Table {
     let columns = vec![
-        Column::new("what is done", Align::Left),
+        Column::new("check", Align::Left),
         Column::new("figure", Align::Left),
         Column::new("theirs", Align::Right),
         Column::new("ours", Align::Right),
-        Column::new("ours ÷ theirs", Align::Right),
+        Column::new("ratio", Align::Right),
         Column::joined("95 %", Align::Left),
         Column::joined("verdict", Align::Left),
     ];
     let mut rows = Vec::new();
     let mut before = "";
     for pair in pairs {
-        let title = if before == pair.work.step { String::new() } else { pair.work.title.clone() };
+        let title = if before == pair.work.step { String::new() } else { pair.work.step.clone() };
         before = &pair.work.step;
         rows.push(row(run, pair, title, units));
     }
-    Table { title: "Theirs and ours, medians".to_owned(), columns, stub: 2, rows }
+    Table { title: "Theirs and ours (medians), and ours ÷ theirs".to_owned(), columns, stub: 2, rows }
 }
 
 fn row(run: &Run, pair: &CheckedPair<'_>, title: String, units: Units) -> Vec<Cell> {
@@ -290,13 +290,16 @@ fn reasons(pairs: &[&CheckedPair<'_>]) -> Vec<Section> {
     told.into_iter().map(|(why, steps)| Section::Text(format!("{}: {why}.", steps.join(", ")))).collect()
 }
 
-/// The command lines, each once.
+/// What is done, and the command line that it is said in, each once.
 fn commands(pairs: &[&CheckedPair<'_>]) -> Vec<(String, String)> {
     let mut told: Vec<(String, String)> = Vec::new();
-    for pair in pairs {
-        if told.iter().all(|(_, command)| *command != pair.work.command) {
-            told.push((pair.work.step.clone(), pair.work.command.clone()));
-        }
+    let mut before = "";
+    for pair in pairs.iter().filter(|pair| pair.figure == &pair.work.figures[0]) {
+        let command =
+            if before == pair.work.command { String::new() } else { format!(": {}", pair.work.command) };
+        before = &pair.work.command;
+        let memory = if pair.work.defined_cost { "" } else { " (memory has a part in it)" };
+        told.push((pair.work.step.clone(), format!("{}{memory}{command}", pair.work.title)));
     }
     told
 }

@@ -42,7 +42,8 @@ pub fn write(step: &Step, places: &[JobPlace]) -> Result<JobText, Vec<String>> {
     let mut text = "[global]\ngroup_reporting=1\nlat_percentiles=1\nrandrepeat=0\n".to_owned();
     let mut links = Vec::new();
     for (part, place) in step.parts().zip(places) {
-        let mut writer = Writer { lines: Vec::new(), problems: Vec::new(), links: Vec::new() };
+        let number = links.len();
+        let mut writer = Writer { number, lines: Vec::new(), problems: Vec::new(), links: Vec::new() };
         // The ramp is the whole step's.
         writer.part(part, step.ramp_ns, place);
         let name: String = part.id.chars().map(|c| if "[]#;\n".contains(c) { '-' } else { c }).collect();
@@ -58,6 +59,8 @@ pub fn write(step: &Step, places: &[JobPlace]) -> Result<JobText, Vec<String>> {
 }
 
 struct Writer {
+    /// Number of the part within its step.
+    number: usize,
     lines: Vec<(&'static str, String)>,
     problems: Vec<String>,
     links: Vec<(String, usize)>,
@@ -270,8 +273,8 @@ impl Writer {
         if each > 1 {
             self.set("file_service_type", if sequential { "sequential" } else { "random" });
         }
-        let name = format!("set{}", w.files.number);
         if own {
+            let name = format!("part{}", self.number);
             self.set("nrfiles", each);
             self.set("filename_format", format!("{name}.$jobnum.$filenum"));
             self.set("size", bytes / jobs);
@@ -279,7 +282,7 @@ impl Writer {
             self.links = names.collect();
             return;
         }
-        let names: Vec<String> = (0..count).map(|i| format!("{name}.{i}")).collect();
+        let names: Vec<String> = (0..count).map(|i| format!("set{}.{i}", w.files.number)).collect();
         self.set("filename", names.join(":"));
         self.links = names.into_iter().zip(0..).collect();
         self.regions(w, bytes, Some(count));
