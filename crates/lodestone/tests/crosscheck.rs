@@ -257,7 +257,8 @@ fn fio_drives_a_plan_with_its_rounds_and_data() {
     }
     assert_eq!(bench.visible(), Vec::<String>::new());
     let shown = bench.ok(&["show", "last"]);
-    assert!(shown.contains("by fio"), "{shown}");
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert!(words.join(" ").contains("; by fio 3"), "{shown}");
 }
 
 #[test]

@@ -9,7 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
-use crate::figures::{Units, display_iops, display_ns, display_rate, display_ratio, display_ratios};
+use crate::figures::{
+    Units, display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios,
+};
 use crate::json::pretty;
 use crate::run_document::{RunView, circumstances, when};
 
@@ -178,17 +180,26 @@ fn answer(pairs: &[CheckedPair<'_>]) -> String {
         (all, known) if all == known => " (for reasons that are known, below)".to_owned(),
         (_, known) => format!(" ({known} of them for a known reason, below)"),
     };
+    let near = defined
+        .iter()
+        .filter(|pair| pair.agreement == Some(Agreement::CannotBeTold))
+        .filter(|pair| apart(pair).is_some_and(|share| share <= 0.05))
+        .count();
+    let open = match count(Agreement::CannotBeTold) {
+        0 => String::new(),
+        open => format!(" Of {open} it cannot be told; the medians of {near} of these are within 5 %."),
+    };
     format!(
-        "Of {} figures of work that has to reach the device, {} agree within 5 %, {differ} differ{why}, and of {} it cannot be told.",
+        "Figures of work that has to reach the device: {}. Shown to agree within 5 %: {}; to differ: {differ}{why}.{open}",
         defined.len(),
         count(Agreement::Agrees),
-        count(Agreement::CannotBeTold)
     )
 }
 
 /// What is known to make a difference, unless there is shown to be none.
 fn known<'a>(pair: &CheckedPair<'a>) -> Option<&'a str> {
-    pair.figure.known.as_deref().filter(|_| pair.agreement != Some(Agreement::Agrees))
+    let may_matter = matches!(pair.agreement, Some(Agreement::Differs | Agreement::CannotBeTold));
+    pair.figure.known.as_deref().filter(|_| may_matter)
 }
 
 fn table(run: &Run, pairs: &[&CheckedPair<'_>], units: Units) -> Table {
@@ -250,8 +261,18 @@ fn verdict(pair: &CheckedPair<'_>) -> Cell {
             let why = if known(pair).is_some() || !pair.work.defined_cost { "" } else { ", unexplained" };
             Cell::text(format!("{word}{why}")).tone(Tone::Bad)
         }
-        Some(Agreement::CannotBeTold) => Cell::text(word).tone(Tone::Open),
+        Some(Agreement::CannotBeTold) => {
+            let apart =
+                apart(pair).map_or_else(String::new, |share| format!("; {} apart", display_percent(share)));
+            Cell::text(format!("{word}{apart}")).tone(Tone::Open)
+        }
     }
+}
+
+/// How far the medians are apart, as a share of the tool's.
+fn apart(pair: &CheckedPair<'_>) -> Option<f64> {
+    let (theirs, ours) = (pair.theirs?.value, pair.ours?.value);
+    (theirs > 0.0).then(|| (ours / theirs - 1.0).abs())
 }
 
 fn words(operation: Operation, metric: Metric) -> String {

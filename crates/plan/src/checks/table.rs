@@ -156,6 +156,8 @@ macro_rules! bonnie {
     };
 }
 
+const FIO_PROCESSOR: &str = "fio takes about a microsecond more of the processor for each operation (a map of the places that it has visited, more readings \
+     of the clock, a call to reap each completion by itself), which is lost where programs queue for the processor";
 const SYSBENCH_PICKS: &str = "sysbench draws each place with a lock and a random number between two requests: outside of its latency, and inside the time \
      that its rate is over";
 const DD_ZERO: &str = "dd reads /dev/zero into its buffer anew for every block while its clock runs (at 10 to 30 GB/s on current machines); Lodestone's zeros are in memory before";
@@ -188,7 +190,12 @@ pub static CHECKS: &[Check] = &[
         "random reads of 4 KiB, depth 16, direct, libaio",
         ["--ioengine=libaio", "--rw=randread", "--bs=4k", "--iodepth=16"],
         [("engine", "libaio"), ("rw", "randread"), ("bs", "4KiB"), ("iodepth", "16")],
-        [same(READ_IOPS), same(READ_MEAN), same(READ_P50), same(READ_P99)]
+        [
+            but(READ_IOPS, FIO_PROCESSOR),
+            but(READ_MEAN, FIO_PROCESSOR),
+            but(READ_P50, FIO_PROCESSOR),
+            but(READ_P99, FIO_PROCESSOR)
+        ]
     ),
     fio!(
         "fio-randwrite-d1",
@@ -202,7 +209,12 @@ pub static CHECKS: &[Check] = &[
         "random writes of 4 KiB, depth 16, direct, libaio",
         ["--ioengine=libaio", "--rw=randwrite", "--bs=4k", "--iodepth=16"],
         [("engine", "libaio"), ("rw", "randwrite"), ("bs", "4KiB"), ("iodepth", "16")],
-        [same(WRITE_IOPS), same(WRITE_MEAN), same(WRITE_P50), same(WRITE_P99)]
+        [
+            but(WRITE_IOPS, FIO_PROCESSOR),
+            but(WRITE_MEAN, FIO_PROCESSOR),
+            but(WRITE_P50, FIO_PROCESSOR),
+            but(WRITE_P99, FIO_PROCESSOR)
+        ]
     ),
     fio!(
         "fio-read-1m",
