@@ -158,6 +158,9 @@ macro_rules! bonnie {
 
 const FIO_PROCESSOR: &str = "fio takes about a microsecond more of the processor for each operation (a map of the places that it has visited, more readings \
      of the clock, a call to reap each completion by itself), which is lost where programs queue for the processor";
+const FSYNC_SPEEDS: &str = "an fsync on a journalling filesystem has two speeds: it commits the journal only if the file's time stamps have changed \
+     since the last one, as they do once in a tick of the kernel's clock; fio and sysbench do more between two writes, and who is a \
+     little slower meets the slow one more often";
 const SYSBENCH_PICKS: &str = "sysbench draws each place with a lock and a random number between two requests: outside of its latency, and inside the time \
      that its rate is over";
 const DD_ZERO: &str = "dd reads /dev/zero into its buffer anew for every block while its clock runs (at 10 to 30 GB/s on current machines); Lodestone's zeros are in memory before";
@@ -235,7 +238,12 @@ pub static CHECKS: &[Check] = &[
         "random writes of 4 KiB, direct, each followed by fsync, psync",
         ["--ioengine=psync", "--rw=randwrite", "--bs=4k", "--fsync=1"],
         [("engine", "psync"), ("rw", "randwrite"), ("bs", "4KiB"), ("fsync", "1")],
-        [same(WRITE_IOPS), same(WRITE_MEAN), same(SYNC_MEAN), same(SYNC_P50)]
+        [
+            but(WRITE_IOPS, FSYNC_SPEEDS),
+            but(WRITE_MEAN, FSYNC_SPEEDS),
+            but(SYNC_MEAN, FSYNC_SPEEDS),
+            but(SYNC_P50, FSYNC_SPEEDS)
+        ]
     ),
     sysbench!(
         "sysbench-rndrd",
@@ -263,7 +271,7 @@ pub static CHECKS: &[Check] = &[
         "random writes of 16 KiB over 128 files, direct, each synced (rndwr, fsync-all)",
         ["--file-test-mode=rndwr", "--file-fsync-all=on"],
         [("rw", "randwrite"), ("fsync", "1")],
-        [same(WRITE_IOPS), same(DURABLE_MEAN), same(DURABLE_P95)]
+        [but(WRITE_IOPS, FSYNC_SPEEDS), but(DURABLE_MEAN, FSYNC_SPEEDS), but(DURABLE_P95, FSYNC_SPEEDS)]
     ),
     dd!(
         "dd-write-direct",
