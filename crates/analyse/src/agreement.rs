@@ -12,7 +12,8 @@ use crate::Analysis;
 pub enum Agreement {
     /// The ratio is shown to lie within the margin.
     Agrees,
-    /// The ratio is shown to lie beyond the margin: its whole interval does.
+    /// The ratio is shown to lie beyond the margin: its whole interval does, and that there is a difference at all holds for the
+    /// number of figures that are compared.
     Differs,
     /// Neither is shown.
     CannotBeTold,
@@ -47,7 +48,8 @@ pub struct CheckedPair<'a> {
 }
 
 /// Sets the figures of the works beside each other, in their order. Works that the run does not have are left out. A ratio is
-/// within the margin by two one-sided tests ([`Verdict::Same`]), beyond it if all of its 95 % interval is.
+/// within the margin by two one-sided tests ([`Verdict::Same`]), beyond it if all of its 95 % interval is and Holm's procedure over
+/// the figures finds a difference.
 pub fn agreements<'a>(works: &'a [CheckedWork], analysis: &Analysis, margin: f64) -> Vec<CheckedPair<'a>> {
     let mut found = Vec::new();
     for work in works {
@@ -92,7 +94,10 @@ fn judged(comparison: &Comparison, margin: f64) -> Agreement {
     let beyond = |(low, high): (f64, f64)| low > 1.0 + margin || high < 1.0 / (1.0 + margin);
     match comparison.verdict {
         Verdict::Same => Agreement::Agrees,
-        _ if comparison.ratio.interval.is_some_and(beyond) => Agreement::Differs,
+        // Not by chance in any of the table's figures, either: the verdict is corrected for their number.
+        Verdict::Faster | Verdict::Slower if comparison.ratio.interval.is_some_and(beyond) => {
+            Agreement::Differs
+        }
         _ => Agreement::CannotBeTold,
     }
 }
@@ -127,5 +132,10 @@ mod tests {
         assert_eq!(judge(1.10, (1.06, 1.14), Verdict::Faster), Agreement::Differs);
         assert_eq!(judge(0.90, (0.86, 0.94), Verdict::Slower), Agreement::Differs);
         assert_eq!(judge(0.90, (0.80, 1.01), Verdict::Undecided), Agreement::CannotBeTold);
+        assert_eq!(
+            judge(1.5, (1.1, 2.0), Verdict::Undecided),
+            Agreement::CannotBeTold,
+            "one of many, by chance"
+        );
     }
 }
