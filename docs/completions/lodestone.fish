@@ -41,6 +41,7 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "compare" -d 'Co
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "report" -d 'Write a run, or several compared, as a page with pictures that opens in any browser'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "export" -d 'Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "import" -d 'Make a run of what other storage benchmarks printed'
+complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "crosscheck" -d 'Run the classic tools and Lodestone in turn on the same storage, and see whether their figures agree'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "reindex" -d 'Make the index of runs anew from their logs'
@@ -50,6 +51,7 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "schema" -d 'Wri
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of one that comes with the program, or a TOML file [default: quick; with --rw: the one workload that the options describe]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fio -d 'Do what a fio job file says, with Lodestone\'s own engines; where no target is named, the file says where' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l via -d 'Have another program do the work of the steps, as far as it can; rounds, order and data stay Lodestone\'s' -r -f -a "fio\t'The fio that is installed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'How often each step is repeated: a number, or auto, which goes on until every comparison is decided or precise enough, and no longer than the budget allows' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precision -d 'With rounds auto: half the width of an interval that is precise enough [default: 2%]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l margin -d 'Targets that are less apart than this count as the same [default: 3%]' -r
@@ -270,6 +272,24 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 'Import even what an earlier run was made of'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l dry-run -d 'Show what would be imported, and keep nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l with -d 'The tools: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l only -d 'Only these checks, such as fio-randread-d16 or dd-write-fsync' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l rounds -d 'How often each is done by either' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l size -d 'Size of the test data of each' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l runtime -d 'Time of one repeat, where time ends it' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l seed -d 'Seed of everything random on Lodestone\'s side, and of the order' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s f -l format -d 'The form of the result' -r -f -a "text\t'Tables for the terminal'
+md\t'Tables in Markdown'
+json\t'Every figure, by the published schema'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l show -d 'Show a crosscheck that is kept, instead of making one' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s q -l quiet -d 'No progress'
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -313,21 +333,22 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "targets" -d 'Show the storage that is here, down to the disks: everything that could be measured'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "suites" -d 'Show what can be run'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "list" -d 'List the runs that are kept'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "show" -d 'Show what a run came to'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "compare" -d 'Compare runs with each other, also of different machines'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "report" -d 'Write a run, or several compared, as a page with pictures that opens in any browser'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "export" -d 'Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "import" -d 'Make a run of what other storage benchmarks printed'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "reindex" -d 'Make the index of runs anew from their logs'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "completions" -d 'Write a shell\'s completions to the standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "man" -d 'Write the manual page to the standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import clean selftest reindex completions man schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "targets" -d 'Show the storage that is here, down to the disks: everything that could be measured'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "suites" -d 'Show what can be run'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "list" -d 'List the runs that are kept'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "show" -d 'Show what a run came to'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "compare" -d 'Compare runs with each other, also of different machines'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "report" -d 'Write a run, or several compared, as a page with pictures that opens in any browser'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "export" -d 'Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "import" -d 'Make a run of what other storage benchmarks printed'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "crosscheck" -d 'Run the classic tools and Lodestone in turn on the same storage, and see whether their figures agree'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "clean" -d 'Find and remove what killed runs had to leave behind'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "selftest" -d 'Measure the generator itself: clock, timers, and the most that can be driven here'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "reindex" -d 'Make the index of runs anew from their logs'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "completions" -d 'Write a shell\'s completions to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "man" -d 'Write the manual page to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "show" -d 'The text of a suite, as a start for one of your own'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "options" -d 'Every option that a suite may set, with its meaning, default and allowed values'

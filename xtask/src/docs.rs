@@ -13,6 +13,7 @@ pub fn generated() -> Vec<(String, String)> {
         ("docs/schema/comparison.v1.schema.json".to_owned(), report::json::comparison_schema()),
         ("docs/schema/telemetry.v1.schema.json".to_owned(), report::telemetry_schema()),
         ("docs/schema/targets.v1.schema.json".to_owned(), report::targets_schema()),
+        ("docs/schema/crosscheck.v1.schema.json".to_owned(), report::crosscheck_schema()),
     ];
     files.extend(crate::imports::pages());
     files.extend(man_pages().into_iter().map(|(name, text)| (format!("docs/man/{name}"), text)));

@@ -6,6 +6,7 @@
 //! * One value per repeat: operations within a repeat depend on each other and are never the basis of
 //!   an interval.
 
+mod agreement;
 mod change;
 mod circumstances;
 mod compare;
@@ -22,6 +23,7 @@ mod stopping;
 mod telemetry;
 mod transient;
 
+pub use agreement::{Agreement, CheckedPair, agreements};
 pub use circumstances::{ABSENT, Difference, differences};
 pub use compare::{Pairing, Series, Summary, compare, headline, summarise};
 pub use findings::{RULES, Rule};

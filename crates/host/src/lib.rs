@@ -18,7 +18,6 @@ mod machine;
 mod mounts;
 mod object;
 mod occupants;
-mod programs;
 mod routes;
 mod signatures;
 mod smart;
@@ -30,6 +29,7 @@ pub mod consent;
 pub mod leftovers;
 pub mod presence;
 pub mod probes;
+pub mod programs;
 pub mod readiness;
 pub mod target;
 pub mod testfiles;
@@ -40,7 +40,7 @@ pub use consent::{Consent, Hold};
 pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
 pub use identity::{clock_source, identify};
 pub use inventory::{inventory, inventory_of};
-pub use limits::{allow_many_files, page_bytes};
+pub use limits::{allow_many_files, is_root, page_bytes};
 pub use target::TargetError;
 
 /// Where the kernel's trees are mounted.

@@ -13,3 +13,8 @@ pub fn allow_many_files() {
 pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
+
+/// True if this process has the rights of root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

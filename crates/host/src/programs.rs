@@ -1,11 +1,21 @@
-//! Asking other programs: by their full path, never through a shell, and for a limited time.
+//! Starting other programs: by their full path, never through a shell, and for a limited time.
+//!
+//! What tells of hardware is asked ([`ask`]) by its place in the system. What the user wants to see measure is looked for as
+//! his shell does ([`find_by_path`]) and runs in a process group of its own ([`run`]), so that whatever it starts ends with it.
 
-use std::io::Read;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::Roots;
 
@@ -67,6 +77,146 @@ pub(crate) fn ask(roots: &Roots, program: &str, args: &[&str], patience: Duratio
     }
 }
 
+/// More than any program that measures has to say, in bytes; fio's histograms take some hundred thousand.
+const LONGEST_REPORT: u64 = 64 << 20;
+/// So long may a program take to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// How a program came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this exit code.
+    Exited(i32),
+    /// By this signal, which somebody else sent.
+    Signalled(i32),
+    /// It was ended because it took too long.
+    TookTooLong,
+    /// It was ended because the user wants to stop.
+    Interrupted,
+    /// It was to be ended and does not end: it hangs in the kernel.
+    Hangs,
+}
+
+/// What a program that measures has left.
+#[derive(Debug)]
+pub struct Ran {
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error output.
+    pub stderr: Vec<u8>,
+    /// How it ended.
+    pub end: End,
+    /// From its start to its end.
+    pub elapsed: Duration,
+}
+
+/// Where a program is that the user's shell would find, or that stands in one of the system's usual places, which `PATH`
+/// often lacks; `None` if it is not installed.
+pub fn find_by_path(roots: &Roots, program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own: Vec<PathBuf> = std::env::split_paths(&path).filter(|place| place.is_absolute()).collect();
+    own.iter().chain(&roots.programs).map(|place| place.join(program)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Runs a program in `directory` until it ends, `patience` is over, or the user wants to stop. Then it is asked to end, and
+/// killed with all that it has started.
+///
+/// # Errors
+/// The kernel's, if it cannot be started.
+pub fn run(
+    program: &Path,
+    args: &[impl AsRef<OsStr>],
+    directory: &Path,
+    patience: Duration,
+    interrupt: &AtomicBool,
+) -> io::Result<Ran> {
+    let began = Instant::now();
+    let mut child = Command::new(program)
+        .args(args)
+        .current_dir(directory)
+        // What it says is parsed, so it must not be in the user's language.
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()?;
+    let group = Pid::from_child(&child);
+    living().push(group);
+    let (stdout, stderr) = (collect(child.stdout.take()), collect(child.stderr.take()));
+    let end = await_end(&mut child, group, began + patience, interrupt);
+    living().retain(|other| *other != group);
+    let elapsed = began.elapsed();
+    let said = |from: &Receiver<Vec<u8>>| from.recv_timeout(GRACE).unwrap_or_default();
+    Ok(Ran { stdout: said(&stdout), stderr: said(&stderr), end, elapsed })
+}
+
+/// Reads all of a pipe on a thread of its own and keeps the start of it, so that the program never waits for its reader.
+fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.by_ref().take(LONGEST_REPORT).read_to_end(&mut kept);
+            let _ = io::copy(&mut pipe, &mut io::sink());
+        }
+        let _ = sender.send(kept);
+    });
+    receiver
+}
+
+fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBool) -> End {
+    let why = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => {
+                // What it has left running would disturb what comes.
+                let _ = kill_process_group(group, Signal::KILL);
+                return ended(status);
+            }
+            _ if interrupt.load(Ordering::Relaxed) => break End::Interrupted,
+            _ if Instant::now() >= until => break End::TookTooLong,
+            _ => thread::sleep(LOOK),
+        }
+    };
+    for signal in [Signal::TERM, Signal::KILL] {
+        let _ = kill_process_group(group, signal);
+        let asked = Instant::now();
+        while asked.elapsed() < GRACE {
+            if matches!(child.try_wait(), Ok(Some(_))) {
+                let _ = kill_process_group(group, Signal::KILL);
+                return why;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+    End::Hangs
+}
+
+fn ended(status: std::process::ExitStatus) -> End {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => End::Exited(code),
+        (None, signal) => End::Signalled(signal.unwrap_or(0)),
+    }
+}
+
+/// Process groups of the programs that are measuring now.
+fn living() -> MutexGuard<'static, Vec<Pid>> {
+    static LIVING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+    LIVING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills all programs that are measuring, for when this process must end without waiting.
+pub fn kill_all() {
+    for group in living().iter() {
+        let _ = kill_process_group(*group, Signal::KILL);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +229,70 @@ mod tests {
         let said = ask(&tree.roots(), "teller", &["a; b"], Duration::from_secs(30)).unwrap();
         assert_eq!(said, Said { text: "it's $HOME; `id`\n".into(), code: Some(4) });
         assert_eq!(ask(&tree.roots(), "sh", &[], Duration::from_secs(30)), None, "PATH plays no part");
+    }
+
+    /// A shell script in a directory of its own.
+    fn script(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = directory.path().join("tool");
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        (directory, path)
+    }
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[test]
+    fn what_a_program_leaves_is_all_that_it_said_where_it_stood_and_how_it_ended() {
+        let (directory, path) = script("pwd; echo \"$1\" >&2; exit 3");
+        let ran = run(&path, &["a; b"], directory.path(), LONG, &AtomicBool::new(false)).unwrap();
+        let here = std::fs::canonicalize(directory.path()).unwrap();
+        assert_eq!(String::from_utf8_lossy(&ran.stdout).trim(), here.to_str().unwrap());
+        assert_eq!(ran.stderr, b"a; b\n");
+        assert_eq!(ran.end, End::Exited(3));
+    }
+
+    #[test]
+    fn one_that_says_more_than_is_kept_does_not_hang() {
+        let (directory, path) = script("head -c 70000000 /dev/zero");
+        let none: [&str; 0] = [];
+        let ran = run(&path, &none, directory.path(), LONG, &AtomicBool::new(false)).unwrap();
+        assert_eq!((ran.stdout.len() as u64, ran.end), (LONGEST_REPORT, End::Exited(0)));
+    }
+
+    /// fio works in processes of its own; killing only the first would leave them writing.
+    #[test]
+    fn one_that_does_not_want_to_end_is_killed_with_all_that_it_started() {
+        let (directory, path) = script("trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1; done");
+        let none: [&str; 0] = [];
+        for (patience, stop, expected) in
+            [(Duration::from_millis(500), false, End::TookTooLong), (LONG, true, End::Interrupted)]
+        {
+            let interrupt = std::sync::Arc::new(AtomicBool::new(false));
+            let later = std::sync::Arc::clone(&interrupt);
+            let ender = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(500));
+                later.store(stop, Ordering::Relaxed);
+            });
+            let ran = run(&path, &none, directory.path(), patience, &interrupt).unwrap();
+            ender.join().unwrap();
+            assert_eq!(ran.end, expected);
+            let child = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            // Killed and gone, or not yet reaped by whoever inherited it.
+            assert!(stat.is_empty() || stat.contains(") Z "), "{child}: {stat}");
+        }
+    }
+
+    #[test]
+    fn what_the_shell_would_not_start_is_not_found() {
+        assert!(find_by_path(&Roots::default(), "sh").is_some());
+        assert_eq!(find_by_path(&Roots::default(), "no-such-program-anywhere"), None);
+        let (directory, path) = script("");
+        let roots = Roots { programs: vec![directory.path().to_owned()], ..Roots::default() };
+        assert_eq!(find_by_path(&roots, "tool"), Some(path.clone()));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(find_by_path(&roots, "tool"), None);
     }
 
     #[test]

@@ -92,6 +92,13 @@ impl TestFiles {
         &self.files
     }
 
+    /// Paths by which other programs of the same user can open the files, which have no names of their own, for as long as
+    /// this process has them open.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let own = std::process::id();
+        self.files.iter().map(|file| PathBuf::from(format!("/proc/{own}/fd/{}", file.as_raw_fd()))).collect()
+    }
+
     /// Opens all files anew with other flags, so that each job has descriptors of its own.
     ///
     /// # Errors

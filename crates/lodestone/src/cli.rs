@@ -69,6 +69,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Make a run of what other storage benchmarks printed
     Import(ImportArgs),
+    /// Run the classic tools and Lodestone in turn on the same storage, and see whether their figures agree
+    Crosscheck(CrosscheckArgs),
     /// Find and remove what killed runs had to leave behind
     Clean(CleanArgs),
     /// Measure the generator itself: clock, timers, and the most that can be driven here
@@ -102,6 +104,10 @@ pub struct RunArgs {
     /// Do what a fio job file says, with Lodestone's own engines; where no target is named, the file says where
     #[arg(long, value_name = "FILE", conflicts_with = "suite")]
     pub fio: Option<PathBuf>,
+
+    /// Have another program do the work of the steps, as far as it can; rounds, order and data stay Lodestone's
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    pub via: Option<ViaProgram>,
 
     /// How often each step is repeated: a number, or auto, which goes on until every comparison is decided or
     /// precise enough, and no longer than the budget allows
@@ -178,6 +184,7 @@ Examples:
   lodestone run ssd=/mnt/a usb=/mnt/b --suite full --budget 1h
   lodestone run /mnt/ssd --rw randread --bs 4k --iodepth 32 --runtime 10s
   lodestone run /mnt/ssd --fio job.fio     what a fio job file says
+  lodestone run /mnt/ssd --via fio         the same steps, driven by the real fio
   lodestone run /dev/sdb                   reads only
   lodestone run /dev/sdb --overwrite /dev/sdb    writes too: destroys what is on it";
 
@@ -223,6 +230,80 @@ impl clap::FromArgMatches for WorkloadOptions {
         *self = <Self as clap::FromArgMatches>::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// A program that can do the work of steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ViaProgram {
+    /// The fio that is installed.
+    Fio,
+}
+
+/// Arguments of `crosscheck`.
+#[derive(Debug, Args)]
+#[command(after_long_help = CROSSCHECK_HELP)]
+pub struct CrosscheckArgs {
+    /// Directory, file or block device to measure on; a file or device is only read [default: the current directory]
+    #[arg(value_name = "TARGET")]
+    pub target: Option<String>,
+
+    /// The tools: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]
+    #[arg(long, value_name = "TOOL,TOOL…", value_delimiter = ',')]
+    pub with: Vec<String>,
+
+    /// Only these checks, such as fio-randread-d16 or dd-write-fsync
+    #[arg(long, value_name = "CHECK,CHECK…", value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// How often each is done by either
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+
+    /// Size of the test data of each
+    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    pub size: String,
+
+    /// Time of one repeat, where time ends it
+    #[arg(long, value_name = "TIME", default_value = "3s")]
+    pub runtime: String,
+
+    /// Seed of everything random on Lodestone's side, and of the order
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u32>,
+
+    /// The form of the result
+    #[arg(long, short, value_enum, default_value_t = CrosscheckForm::Text)]
+    pub format: CrosscheckForm,
+
+    /// Show a crosscheck that is kept, instead of making one
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "with", "only", "seed"])]
+    pub show: Option<String>,
+
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+const CROSSCHECK_HELP: &str = "\
+Each tool works on Lodestone's own file wherever it can be told to, else in a private directory of which nothing is left.
+A tool that is not installed is named with its Debian package, and the others go on. Tools are found as the shell does.
+
+Examples:
+  lodestone crosscheck                                 all tools, in the current directory
+  lodestone crosscheck /mnt/ssd --with fio,dd --rounds 10
+  lodestone crosscheck --show last --format md
+
+Exit codes: 0 done, 2 wrong usage, 3 something failed or nothing could be compared, 130 stopped by the user.";
+
+/// The form of a crosscheck's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CrosscheckForm {
+    /// Tables for the terminal.
+    Text,
+    /// Tables in Markdown.
+    Md,
+    /// Every figure, by the published schema.
+    Json,
 }
 
 /// Arguments of `targets`.
@@ -549,4 +630,6 @@ pub enum SchemaOf {
     Telemetry,
     /// `targets --json`.
     Targets,
+    /// `crosscheck --format json`.
+    Crosscheck,
 }

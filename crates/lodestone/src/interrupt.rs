@@ -30,6 +30,8 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
                 0 => output::say("\nstopping; once more to stop at once"),
                 1 => {
                     output::say("removing test files; once more to leave them to `lodestone clean`");
+                    // What still writes into them would make them anew.
+                    host::programs::kill_all();
                     std::thread::spawn(|| {
                         host::testfiles::remove_private_directories();
                         end();
@@ -39,7 +41,10 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
                         end();
                     });
                 }
-                _ => end(),
+                _ => {
+                    host::programs::kill_all();
+                    end()
+                }
             }
         }
     })?;

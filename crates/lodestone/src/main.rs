@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::results::compare(&cli, args),
         Command::Export(args) => commands::export::export(&cli, args),
         Command::Import(args) => commands::import::import(&cli, args),
+        Command::Crosscheck(args) => commands::crosscheck::crosscheck(&cli, args),
         Command::Report(args) => commands::report::report(&cli, args),
         Command::Clean(args) => commands::clean::clean(&cli, args),
         Command::Selftest => commands::selftest::selftest(&cli),

@@ -231,6 +231,8 @@ pub enum FailureKind {
     Hung(u64),
     /// The test files could not be made or opened, with this errno.
     Unopened(i32),
+    /// Another program that was to do the work failed: what it said, or what became of it.
+    Program(String),
 }
 
 impl RepeatFailure {
@@ -241,6 +243,7 @@ impl RepeatFailure {
         match self.kind {
             FailureKind::Errno(errno) | FailureKind::Unopened(errno) => FINAL.contains(&errno),
             FailureKind::NoData | FailureKind::NothingWritten | FailureKind::Hung(_) => true,
+            FailureKind::Program(_) => false,
         }
     }
 }
@@ -248,21 +251,22 @@ impl RepeatFailure {
 impl fmt::Display for RepeatFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let operation = self.operation;
-        match self.kind {
+        match &self.kind {
             FailureKind::Errno(errno) => {
-                write!(f, "{operation} failed: {}", std::io::Error::from_raw_os_error(errno))?;
+                write!(f, "{operation} failed: {}", std::io::Error::from_raw_os_error(*errno))?;
             }
             FailureKind::NoData => {
                 write!(f, "{operation} returned no data and no error, as a removed device does")?
             }
             FailureKind::NothingWritten => write!(f, "{operation} moved no data and gave no error")?,
             FailureKind::Unopened(errno) => {
-                let why = std::io::Error::from_raw_os_error(errno);
+                let why = std::io::Error::from_raw_os_error(*errno);
                 return write!(f, "the test files could not be opened: {why}");
             }
             FailureKind::Hung(ns) => {
-                write!(f, "{operation} did not come back within {}", crate::units::ShortDuration(ns))?;
+                write!(f, "{operation} did not come back within {}", crate::units::ShortDuration(*ns))?;
             }
+            FailureKind::Program(what) => return f.write_str(what),
         }
         if let Some(offset) = self.offset {
             write!(f, ", at byte {offset} of the test data")?;

@@ -12,6 +12,7 @@
 //!   execution of a step on a target is a *repeat*, one telemetry value is a *reading*, a summary
 //!   over repeats is a *measurement*.
 
+mod check;
 mod engine_kind;
 mod event;
 pub mod fact;
@@ -28,6 +29,7 @@ mod target;
 pub mod units;
 mod workload;
 
+pub use check::{CheckedFigure, CheckedWork, OWN_TARGET, TOOLS_TARGET};
 pub use engine_kind::{Capabilities, EngineChoice, EngineKind};
 pub use event::{
     CacheUse, CpuTime, DeviceActivity, Event, FailureKind, IntegrityCheck, Interval, LOG_FORMAT, LaidOut,

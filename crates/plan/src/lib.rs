@@ -8,6 +8,7 @@
 //!   is allowed and the nearest right word.
 
 mod check;
+pub mod checks;
 mod data_key;
 mod draft;
 pub mod fio;

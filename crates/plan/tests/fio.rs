@@ -317,3 +317,153 @@ fn a_line_may_include_another_file() {
     assert_eq!(fio::included(" include other.fio \n"), Some("other.fio"));
     assert_eq!(fio::included("included=1"), None);
 }
+
+/// What a part works on, with the number of bytes that it says.
+fn place_of(part: &Step) -> fio::JobPlace {
+    fio::JobPlace::Directory { bytes: part.workload.files.size_bytes.unwrap_or(1 << 30) }
+}
+
+/// A plan written as a job file again.
+fn written(plan: &Plan) -> Result<String, Vec<String>> {
+    let mut text = String::new();
+    for step in &plan.steps {
+        let places: Vec<fio::JobPlace> = step.parts().map(place_of).collect();
+        let job = fio::write(step, &places)?.text;
+        // Each step begins with a stonewall, and each has its own globals, which are alike.
+        let jobs = job.split_once("\n\n").map_or("", |(_, jobs)| jobs);
+        text.push_str(&jobs.replacen("]\n", "]\nstonewall\n", 1));
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// A step without what a job file does not say, or says in other words.
+fn essence(step: &Step) -> Step {
+    let mut step = Step { title: String::new(), interval_ns: 0, ..step.clone() };
+    let w = &mut step.workload;
+    w.files.size_bytes = w.files.size_bytes.or(Some(1 << 30));
+    if let Regions::Spaced { offset_bytes: 0, increment_bytes: 0, len_bytes } = w.regions
+        && w.files.size_bytes == Some(len_bytes)
+    {
+        w.regions = Regions::Shared;
+    }
+    step.beside = step.beside.iter().map(essence).collect();
+    step
+}
+
+#[track_caller]
+fn comes_back(text: &str) {
+    let plan = plan_of(text);
+    let again = written(&plan).unwrap_or_else(|why| panic!("{text}\n{why:?}"));
+    let (told, read_again) = read(&again, &around());
+    let read_again = read_again.unwrap_or_else(|| panic!("{text}\nbecame\n{again}\n{told:?}"));
+    let (one, other): (Vec<Step>, Vec<Step>) =
+        (plan.steps.iter().map(essence).collect(), read_again.steps.iter().map(essence).collect());
+    assert_eq!(one, other, "{text}\nbecame\n{again}");
+}
+
+#[test]
+fn what_is_read_is_written_again_and_read_as_the_same() {
+    for options in [
+        "size=64m",
+        "size=64m\nnumjobs=4\nrw=randread\nnrfiles=2",
+        "size=64m\nnumjobs=4\nrw=randread\nfilename=x",
+        "size=64m\nnrfiles=3\nfile_service_type=sequential",
+        "size=8m\nrw=write",
+        "size=8m\nrw=randwrite\nfallocate=none",
+        "size=8m\nrw=write\noverwrite=1\nend_fsync=1",
+        "size=8m\nrw=randrw\nrwmixread=70\nioengine=libaio\niodepth=16\ndirect=1\ninvalidate=0",
+        "size=8m\nruntime=2m\ntime_based\nramp_time=5",
+        "size=8m\ntimeout=60\nloops=3",
+        "size=8m\nio_size=1g\nnumjobs=2",
+        "filesize=1g\nsize=50%\nfilename=x",
+        "size=8m\nnumber_ios=100\nnumjobs=3\nthinktime=2000\nthinktime_blocks=4\nstartdelay=1500ms",
+        "size=8m\nrw=randrw\nbssplit=4k/60:64k/40,8k",
+        "size=8m\nbsrange=4k-12k\nrw=randread",
+        "size=8m\nrw=read:-8k",
+        "size=1g\nrw=read\nzonemode=strided\nzonesize=64m\nzoneskip=64m",
+        "size=8m\nrw=randread\nrandom_distribution=zoned:50/5:30/15:20/\nnorandommap",
+        "size=8m\nrw=randread\nrandom_distribution=zipf:1.2",
+        "size=8m\nrw=randread\nrandom_distribution=pareto:0.2",
+        "size=8m\nrw=randread\nrandom_distribution=normal:20",
+        "size=8m\nrw=randrw\nrate_iops=300,100\nnumjobs=2",
+        "size=8m\nrw=read\nrate=1m\nrate_process=poisson",
+        "filename=x\nfilesize=1g\noffset=1m\noffset_increment=64m\nsize=32m\nnumjobs=3\nrw=randread",
+        "size=8m\nrw=write\nfsync=4\nsync=dsync",
+        "size=8m\nrw=randwrite\nfdatasync=1\nzero_buffers",
+        "size=8m\nrw=randwrite\nbuffer_compress_percentage=40\ndedupe_percentage=10",
+        "size=8m\nrw=randwrite\nverify=crc32c",
+        "size=8m\nioengine=falloc\nrw=write",
+        "size=8m\nioengine=ftruncate\nrw=randwrite",
+        "ioengine=filecreate\nnrfiles=200\nfilesize=4k\nnumjobs=2\nloops=3",
+        "ioengine=dirstat\nnrfiles=50\ntime_based\nruntime=10",
+        "size=8m\nruntime=30\ntime_based\nsteadystate=iops_slope:5%\nss_dur=10\nss_ramp=2",
+        "size=8m\nrw=randread\nioengine=libaio\niodepth=32\nlatency_target=2000\nlatency_window=1s\nlatency_percentile=99\nruntime=5\ntime_based",
+        "size=8m\nrw=read\ncontinue_on_error=all",
+        "size=8m\nioengine=mmap\nrw=randread",
+        "size=8m\nioengine=null\nrw=randread\niodepth=8\ntime_based\nruntime=1",
+    ] {
+        comes_back(&format!("[job]\n{options}\n"));
+    }
+    comes_back(
+        "[global]\nsize=8m\nioengine=libaio\n[a]\niodepth=4\nflow=2\n[b]\niodepth=8\nrw=randread\nflow=3\nexitall\n\
+         [c]\nstonewall\nfilename=x\nrw=randread\n[d]\nstonewall\nfilename=x\nrw=write\n[e]\nrw=write\nsize=4m\n",
+    );
+}
+
+#[test]
+fn the_job_files_of_the_fixtures_come_back() {
+    comes_back(include_str!("../../../fixtures/fio/four-corners.fio"));
+    comes_back(include_str!("../../../fixtures/fio/mixed-group.fio"));
+    comes_back(include_str!("../../../fixtures/fio/verify.fio"));
+}
+
+/// Every example that is read is written, where they are at hand.
+#[test]
+fn fios_examples_come_back() {
+    let Some(directory) = std::env::var_os("LODESTONE_FIO_EXAMPLES").map(std::path::PathBuf::from) else {
+        let told = "NOT TESTED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
+        std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
+        return;
+    };
+    for [file, ..] in example_rows().into_iter().filter(|[.., verdict]| *verdict == "runs") {
+        comes_back(&std::fs::read_to_string(directory.join(file)).unwrap());
+    }
+}
+
+#[test]
+fn what_fio_cannot_say_is_refused_with_the_reason() {
+    let plan = |settings: &str| {
+        let (suite, problems) =
+            Suite::parse("test", &format!("[[step]]\nid = \"x\"\nsize = \"8MiB\"\n{settings}\n"));
+        assert_eq!(problems, []);
+        resolve(&suite, &Wishes::default(), &facts()).unwrap().plan
+    };
+    let mut told = Vec::new();
+    for settings in [
+        "rw = \"randread\"",
+        "engine = \"psync\"\nrw = \"randrw\"\nmix_order = \"even\"",
+        "engine = \"psync\"\nrw = \"randwrite\"\nfiles = 4\nfsync = 100\nfsync_files = \"all\"",
+        "engine = \"psync\"\nrw = \"randread\"\nrate_iops = 0.0001",
+        "engine = \"psync\"\nrw = \"randread\"\njobs = 3\nops = 100\nruntime = \"none\"",
+        "engine = \"psync\"\nrw = \"read\"\nstride = \"8k:-16k\"",
+        "engine = \"psync\"\nrw = \"randread\"\nmax_errors = 7",
+        "engine = \"psync\"\nrw = \"randread\"\nfiles = 3\njobs = 2",
+        "rw = \"metadata\"\nmetadata_ops = \"create,stat\"",
+        "rw = \"metadata\"\nmetadata_ops = \"open\"",
+        "rw = \"metadata\"\nmetadata_ops = \"create\"\nfile_size = \"4k\"\nmetadata_dirs = 3",
+        "rw = \"metadata\"\nmetadata_ops = \"create\"\nmetadata_order = \"shuffled\"",
+        "engine = \"psync\"\nrw = \"randupdate\"",
+        "engine = \"psync\"\nrw = \"read\"\ndirect = false\ncall = 512\nmin_runtime = \"1s\"\nramp = \"0s\"",
+        "engine = \"psync\"\nrw = \"read\"\nspaced = 10\nread_first = \"page\"\nkeep_places = true",
+        "engine = \"psync\"\nrw = \"randread\"\ndirect = false\ncache = \"cold-each\"",
+        "engine = \"psync\"\nrw = \"randread\"\ndirect = false\ncache = \"loaded\"",
+    ] {
+        told.push(settings.replace('\n', "; "));
+        match written(&plan(settings)) {
+            Ok(text) => panic!("{settings}\n{text}"),
+            Err(why) => told.extend(why.into_iter().map(|why| format!("    {why}"))),
+        }
+    }
+    insta::assert_snapshot!(told.join("\n"));
+}

@@ -35,7 +35,8 @@ fn all(run: &Run) -> impl Iterator<Item = &Imported> {
     run.repeats.iter().filter_map(|r| r.imported.as_deref())
 }
 
-fn program(imported: &Imported) -> String {
+/// The program with its version.
+pub(crate) fn program(imported: &Imported) -> String {
     let version = imported.version.as_ref().map_or_else(String::new, |v| format!(" {v}"));
     format!("{}{version}", imported.tool)
 }

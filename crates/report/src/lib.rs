@@ -10,6 +10,7 @@ mod answer;
 mod by_hour;
 pub mod chart;
 mod circumstances;
+mod crosscheck;
 mod csv;
 mod document;
 mod figures;
@@ -32,6 +33,9 @@ mod telemetry;
 mod text;
 
 pub use by_hour::{by_hour_sections, hour_and_day};
+pub use crosscheck::{
+    CROSSCHECK_SCHEMA, CrosscheckExport, crosscheck_document, crosscheck_export, crosscheck_schema,
+};
 pub use csv::csv;
 pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 pub use figures::{Units, display_iops, display_ns, display_rate};

@@ -100,7 +100,10 @@ fn target_line(run: &Run, target: &Target, view: &RunView) -> String {
         run.repeats.iter().filter(|r| r.started.target == target.name && moves_data(&r.started.step))
     {
         let access = if repeat.started.direct { "direct" } else { "buffered" };
-        let one = format!("{} {access}", repeat.started.engine);
+        let one = match &repeat.imported {
+            Some(by) => format!("by {}", imported::program(by)),
+            None => format!("{} {access}", repeat.started.engine),
+        };
         if !how.contains(&one) {
             how.push(one);
         }

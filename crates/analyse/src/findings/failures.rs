@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Evidence, Finding, RepeatOutcome, Severity};
+use model::{Evidence, FailureKind, Finding, RepeatFailure, RepeatOutcome, Severity};
 
 use super::seen::Pair;
 use super::{Rule, Seen, evidence, total};
@@ -36,6 +36,8 @@ pub(super) fn storage_failed(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             .repeats
             .iter()
             .filter_map(|r| match &r.finished.outcome {
+                // Of a program that failed instead of the storage a note tells.
+                RepeatOutcome::Failed(RepeatFailure { kind: FailureKind::Program(_), .. }) => None,
                 RepeatOutcome::Failed(failure) => Some((r, failure)),
                 _ => None,
             })

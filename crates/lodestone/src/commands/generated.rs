@@ -35,6 +35,7 @@ pub fn schema(of: SchemaOf) -> Result<ExitCode, Failure> {
         SchemaOf::Comparison => report::json::comparison_schema(),
         SchemaOf::Telemetry => report::telemetry_schema(),
         SchemaOf::Targets => report::targets_schema(),
+        SchemaOf::Crosscheck => report::crosscheck_schema(),
     })
 }
 

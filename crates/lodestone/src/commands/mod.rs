@@ -1,6 +1,7 @@
 //! The commands, each in a module: resolve what the arguments name, act, print.
 
 pub mod clean;
+pub mod crosscheck;
 pub mod export;
 mod fio;
 pub mod generated;
@@ -12,6 +13,7 @@ pub mod run;
 pub mod selftest;
 pub mod suites;
 pub mod targets;
+mod via;
 
 use std::path::PathBuf;
 

@@ -1,7 +1,10 @@
 //! `lodestone run`: resolve what is asked, measure, show.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ::report::{Looked, RunView};
@@ -17,11 +20,12 @@ use plan::{BuiltinSuite, CUSTOM_SUITE, Facts, Place, Problem, Resolved, Setting,
 
 use super::report::after_run;
 use super::results::shown;
+use super::via::Via;
 use super::{estimator, fio, parts_per_million, problems, store, suites, view};
 use crate::cli::{Cli, RunArgs};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::progress::Progress;
-use crate::session::{PlaceState, Recorder, Seen, Session, Watching};
+use crate::session::{Harvest, Order, PlaceState, Recorder, Seen, Session, Watching};
 use crate::{interrupt, output};
 
 /// The suite of a run that names none.
@@ -51,6 +55,10 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let baseline = baseline(args, &targets)?;
     if args.dry_run {
         output::print(&dry_run(&resolved, &targets, &engines))?;
+        if let Some(via) = args.via {
+            let via = Via::new(via, &roots, &resolved.plan, &targets, engines.working[0].kind)?;
+            output::print(&via.dry_run(&resolved.plan))?;
+        }
         output::print(&fio::ignored_line(&suite.ignored()))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -58,32 +66,40 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let interrupt =
         interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")))?;
     let cleaned = clean_leftovers(&targets);
-    let started = started(args, host, targets.clone(), baseline.clone(), resolved.plan.clone());
-    let (id, seed) = (started.id.clone(), started.seed);
-    let recorder = Recorder::begin(&store, started).map_err(Failure::failed)?;
+    let via = args.via.map(|via| Via::new(via, &roots, &resolved.plan, &targets, engines.working[0].kind));
+    let via = via.transpose()?;
+    let started = started(args.seed, host, targets.clone(), baseline.clone(), resolved.plan.clone());
+    let presence = presence::announce(&started.id).ok();
     let places = targets.into_iter().zip(holds).map(|(target, hold)| {
         let name = target.name.clone();
-        PlaceState::new(target, hold).map_err(|e| {
+        let mut place = PlaceState::new(target, hold).map_err(|e| {
             Failure::failed(format!("{name}: somebody else has taken it since you named it: {e}"))
-        })
+        })?;
+        if let Some(via) = &via {
+            via.drive(&mut place, &resolved.plan);
+        }
+        Ok(place)
     });
     let mut session = Session {
-        roots,
-        plan: &resolved.plan,
-        best_engine: engines.working[0].kind,
-        seed,
-        interrupt,
-        presence: presence::announce(&id).ok(),
-        progress: Progress::new(args.quiet, args.json, view(cli, "").units),
-        recorder,
+        presence,
         places: places.collect::<Result<_, _>>()?,
         telemetry_period,
-        watching: Watching::default(),
-        seen: Seen::default(),
+        ..new_session(
+            roots,
+            &resolved.plan,
+            &engines,
+            started,
+            &store,
+            interrupt,
+            Progress::new(args.quiet, args.json, view(cli, "").units),
+        )?
     };
     session.note(Severity::Info, "engine", None, engines.sentence());
     for message in cleaned {
         session.note(Severity::Info, "leftovers", None, message);
+    }
+    for message in via.iter().flat_map(Via::notes) {
+        session.note(Severity::Warning, "step-left-out", None, message);
     }
     for (key, why) in &suite.ignored() {
         session.note(Severity::Info, "fio-option", None, format!("{key} has no effect: {why}"));
@@ -94,6 +110,36 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let (recorder, broken) = session.run();
     let code = finish(cli, args, &store, &recorder, &baseline)?;
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
+}
+
+/// A session that is ready but for its places, with Lodestone's own engines in random order.
+pub(super) fn new_session<'a>(
+    roots: Roots,
+    plan: &'a Plan,
+    engines: &Engines,
+    started: RunStarted,
+    store: &record::Store,
+    interrupt: Arc<AtomicBool>,
+    progress: Progress,
+) -> Result<Session<'a>, Failure> {
+    let seed = started.seed;
+    Ok(Session {
+        roots,
+        plan,
+        best_engine: engines.working[0].kind,
+        seed,
+        interrupt,
+        presence: None,
+        progress,
+        recorder: Recorder::begin(store, started).map_err(Failure::failed)?,
+        places: Vec::new(),
+        telemetry_period: Some(TELEMETRY_PERIOD),
+        watching: Watching::default(),
+        seen: Seen::default(),
+        order: if plan.in_order { Order::Plan } else { Order::Random },
+        given_up: BTreeSet::new(),
+        harvest: Harvest::default(),
+    })
 }
 
 /// How often telemetry is read; `None` for never.
@@ -148,13 +194,13 @@ fn finish(
 }
 
 /// The engines that work here and why others do not.
-struct Engines {
+pub(super) struct Engines {
     working: Vec<Capabilities>,
     refused: Vec<(Capabilities, std::io::Error)>,
 }
 
 impl Engines {
-    fn probe() -> Self {
+    pub(super) fn probe() -> Self {
         let (mut working, mut refused) = (Vec::new(), Vec::new());
         for entry in ENGINES {
             match entry.probe() {
@@ -163,6 +209,12 @@ impl Engines {
             }
         }
         Self { working, refused }
+    }
+
+    /// What the engines that work can do, the best first, and the one that touches no storage.
+    pub(super) fn capabilities(&self) -> Vec<Capabilities> {
+        let noop = self.working.iter().any(|e| e.kind == EngineKind::IoUring).then_some(NOOP);
+        self.working.iter().copied().chain(noop).collect()
     }
 
     /// Which engine `auto` takes, and why.
@@ -316,12 +368,8 @@ fn resolve_plan(
             ));
         }
     }
-    let noop = engines.working.iter().any(|e| e.kind == EngineKind::IoUring).then_some(NOOP);
-    let facts = Facts {
-        memory_bytes: host.memory_bytes,
-        engines: engines.working.iter().copied().chain(noop).collect(),
-        targets: targets as u32,
-    };
+    let facts =
+        Facts { memory_bytes: host.memory_bytes, engines: engines.capabilities(), targets: targets as u32 };
     match resolve(&suite, &wishes, &facts) {
         Ok(mut resolved) if found.is_empty() => {
             noticed.append(&mut resolved.warnings);
@@ -393,7 +441,7 @@ fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
 }
 
 /// Removes what killed runs left in the target directories, and says so.
-fn clean_leftovers(targets: &[Target]) -> Vec<String> {
+pub(super) fn clean_leftovers(targets: &[Target]) -> Vec<String> {
     let mut told = Vec::new();
     for target in targets.iter().filter(|t| t.kind == TargetKind::Directory) {
         let found = leftovers::find(&target.path);
@@ -409,7 +457,13 @@ fn clean_leftovers(targets: &[Target]) -> Vec<String> {
     told
 }
 
-fn started(args: &RunArgs, host: Host, targets: Vec<Target>, baseline: String, plan: Plan) -> RunStarted {
+pub(super) fn started(
+    seed: Option<u32>,
+    host: Host,
+    targets: Vec<Target>,
+    baseline: String,
+    plan: Plan,
+) -> RunStarted {
     RunStarted {
         format: LOG_FORMAT,
         id: new_id(),
@@ -420,7 +474,7 @@ fn started(args: &RunArgs, host: Host, targets: Vec<Target>, baseline: String, p
         targets,
         baseline,
         plan,
-        seed: u64::from(args.seed.unwrap_or_else(|| random() as u32)),
+        seed: u64::from(seed.unwrap_or_else(|| random() as u32)),
         sources: Vec::new(),
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use engine::{Generations, OpenFiles, open_flags};
@@ -14,7 +15,8 @@ use super::layout::reserve;
 use super::sizes::Wanted;
 use super::{PlaceState, Session};
 
-/// A data set on a target.
+/// A data set on a target. Copies share its files, which vanish with the last of them.
+#[derive(Clone)]
 pub(super) struct DataSet {
     pub wanted: Wanted,
     pub files: Backing,
@@ -25,9 +27,10 @@ pub(super) struct DataSet {
 }
 
 /// What a data set lies in.
+#[derive(Clone)]
 pub(super) enum Backing {
     /// Files of our own.
-    Made(TestFiles),
+    Made(Arc<TestFiles>),
     /// The target itself is the data.
     Target,
 }
@@ -71,6 +74,15 @@ impl DataSet {
         match &self.files {
             Backing::Made(files) => files.files().iter().map(File::try_clone).collect(),
             Backing::Target => Ok(vec![place.open(0)?]),
+        }
+    }
+
+    /// Paths by which other programs of the same user can open the set's files, for as long as this process has them open;
+    /// the target's own path where that is the data.
+    pub fn paths(&self, place: &PlaceState) -> Vec<PathBuf> {
+        match &self.files {
+            Backing::Made(files) => files.paths(),
+            Backing::Target => vec![place.target.path.clone()],
         }
     }
 
@@ -139,7 +151,7 @@ impl Session<'_> {
         }
         Ok(SetRef::Fresh(Box::new(DataSet {
             wanted: wanted.clone(),
-            files: Backing::Made(made),
+            files: Backing::Made(Arc::new(made)),
             bytes: *bytes,
             generations: None,
             has_holes: false,

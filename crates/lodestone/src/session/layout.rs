@@ -34,8 +34,11 @@ impl Session<'_> {
     /// cannot be done is given up; only if none is left is that an error.
     pub(super) fn lay_out_all(&mut self) -> Result<(), SessionError> {
         for place in 0..self.places.len() {
+            if self.places[place].borrows.is_some() {
+                continue;
+            }
             let target = self.places[place].target.clone();
-            let sets = wanted(self.plan, &target);
+            let sets = wanted(self.plan, &target, &self.places[place].obstacles(self.plan));
             let sizes = match sizes(&sets, &target) {
                 Ok(sizes) => sizes,
                 Err(error) if self.places.iter().filter(|p| !p.gone).count() == 1 => return Err(error),
@@ -60,7 +63,21 @@ impl Session<'_> {
             }
         }
         self.equalise();
+        self.lend();
         Ok(())
+    }
+
+    /// Gives places that work on another's data what that has.
+    fn lend(&mut self) {
+        for place in 0..self.places.len() {
+            let Some(lender) = self.places[place].borrows else { continue };
+            let (sets, fresh, gone) = {
+                let lender = &self.places[lender];
+                (lender.sets.clone(), lender.fresh.clone(), lender.gone)
+            };
+            let place = &mut self.places[place];
+            (place.sets, place.fresh, place.gone) = (sets, fresh, gone);
+        }
     }
 
     /// Fills a set again of which a trim has taken something away, if the step wants to find it whole.
@@ -111,7 +128,7 @@ impl Session<'_> {
             .map(|block| Arc::new(Generations::new(self.seed ^ place as u64, bytes, block)));
         let files = match target.kind {
             TargetKind::Directory => match self.make_files(&target, &wanted, bytes) {
-                Ok(made) => Backing::Made(made),
+                Ok(made) => Backing::Made(Arc::new(made)),
                 Err(source) => {
                     let errno = storage_errno(&target.name, source)?;
                     let why = io::Error::from_raw_os_error(errno);

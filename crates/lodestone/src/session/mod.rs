@@ -1,6 +1,7 @@
 //! Measuring: test data laid out, then round after round of repeats, everything recorded as it happens.
 
 mod data_sets;
+mod foreign;
 mod layout;
 mod patience;
 mod readiness;
@@ -10,6 +11,7 @@ mod rounds;
 mod sizes;
 mod telemetry;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,15 +21,15 @@ use std::time::Duration;
 use host::presence::Presence;
 use host::{Hold, Roots};
 use model::{
-    EngineKind, Event, Mix, Note, Plan, Preparation, RepeatOutcome, Rounds, RunFinished, RunOutcome,
-    Severity, Step, Target,
+    EngineKind, Event, FailureKind, Mix, Note, Plan, Preparation, RepeatOutcome, Rounds, RunFinished,
+    RunOutcome, Severity, Step, Target,
 };
-use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::progress::Progress;
 use data_sets::DataSet;
+pub(crate) use foreign::{Driver, Harvest, Tools};
 use plan::DataKey;
 pub(crate) use recorder::Recorder;
 pub(crate) use rounds::Seen;
@@ -55,6 +57,23 @@ pub(crate) struct Session<'a> {
     pub watching: Watching,
     /// Empty until the session begins.
     pub seen: Seen,
+    /// In which order a round makes its repeats.
+    pub order: Order,
+    /// Steps that are not repeated any more, because the program that was to do them failed.
+    pub given_up: BTreeSet<String>,
+    /// What programs have said of steps whose turn comes next.
+    pub harvest: Harvest,
+}
+
+/// In which order a round makes its repeats.
+pub(crate) enum Order {
+    /// As the plan has them.
+    Plan,
+    /// Drawn anew for each round.
+    Random,
+    /// Groups of steps in drawn order; within a group one place after the other, in drawn order, so that what is compared lies
+    /// close together in time. The steps of a group, by their number, keep their order.
+    SideBySide(Vec<Vec<usize>>),
 }
 
 /// Telemetry under way, if it is read.
@@ -74,7 +93,16 @@ pub(crate) struct PlaceState {
     failures: u32,
     /// Nothing more is expected of it.
     gone: bool,
+    /// Who does its repeats.
+    pub driver: Driver,
+    /// The steps that are run here, where not all are.
+    pub only: Option<BTreeSet<String>>,
+    /// The place whose test data it works on, instead of having its own.
+    pub borrows: Option<usize>,
 }
+
+/// Why a step is not run at a place that was not meant for it.
+const ELSEWHERE: &str = "it is run elsewhere";
 
 impl PlaceState {
     /// Takes hold of a target.
@@ -91,7 +119,21 @@ impl PlaceState {
             fresh: Vec::new(),
             failures: 0,
             gone: false,
+            driver: Driver::Own,
+            only: None,
+            borrows: None,
         })
+    }
+
+    /// For each step of a plan why it is not run here; `None` where it is.
+    fn obstacles(&self, plan: &Plan) -> Vec<Option<String>> {
+        let mut found = plan::obstacles(plan, &self.target);
+        for (step, why) in plan.steps.iter().zip(&mut found) {
+            if self.only.as_ref().is_some_and(|only| !only.contains(&step.id)) {
+                *why = Some(ELSEWHERE.to_owned());
+            }
+        }
+        found
     }
 
     /// The laid-out set with a key.
@@ -188,23 +230,14 @@ impl Session<'_> {
         self.await_readiness(self.expected());
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         for round in 0.. {
-            let mut pairs = self.pairs(round);
+            let pairs = self.pairs(round);
             if self.interrupted() || pairs.is_empty() || self.is_enough(round, &pairs) {
                 break;
             }
             self.expect(round, &pairs);
-            // Drift (temperature, neighbours, time of day) hits all alike if the order is random.
-            if self.plan.in_order {
-                pairs.sort_unstable();
-            } else {
-                pairs.shuffle(&mut order);
-                // What prepares the storage comes first and keeps its order.
-                let once = |step: usize| self.plan.steps[step].workload.special.once;
-                pairs
-                    .sort_by_key(|(step, place)| if once(*step) { (*step, *place) } else { (usize::MAX, 0) });
-            }
-            for (step, place) in pairs {
-                if !self.interrupted() && !self.places[place].gone {
+            for (step, place) in self.ordered(pairs, &mut order) {
+                let is_left = !self.places[place].gone && !self.given_up.contains(&self.plan.steps[step].id);
+                if !self.interrupted() && is_left {
                     let began = self.recorder.at_ns();
                     self.one_repeat(round, step, place)?;
                     self.seen.took((step, place), self.recorder.at_ns() - began);
@@ -258,7 +291,10 @@ impl Session<'_> {
             return Ok(());
         };
         state.failures += 1;
-        if failure.is_final() || state.failures >= PATIENCE {
+        if let FailureKind::Program(what) = &failure.kind {
+            // It would fail again; the storage has done nothing wrong.
+            self.give_up_steps(step, &what.clone());
+        } else if failure.is_final() || state.failures >= PATIENCE {
             let why = if failure.is_final() { "it can do no more" } else { "it failed too often" };
             self.give_up(place, &format!("{failure}; {why}"));
         }
@@ -275,12 +311,25 @@ impl Session<'_> {
         self.note(Severity::Error, "target-given-up", Some(name), message);
     }
 
+    /// Leaves a step alone from now on, and those that the same program does with it.
+    fn give_up_steps(&mut self, step: usize, why: &str) {
+        let together = match &self.order {
+            Order::SideBySide(groups) => groups.iter().find(|group| group.contains(&step)).cloned(),
+            Order::Plan | Order::Random => None,
+        };
+        let together = together.unwrap_or_else(|| vec![step]);
+        let ids: Vec<String> = together.iter().map(|step| self.plan.steps[*step].id.clone()).collect();
+        let message = format!("{why}; the run goes on without {}", ids.join(", "));
+        self.given_up.extend(ids);
+        self.note(Severity::Error, "program-failed", None, message);
+    }
+
     /// Says which steps cannot be run where.
     fn say_obstacles(&mut self) {
         let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
         for place in &self.places {
-            for (step, why) in self.plan.steps.iter().zip(plan::obstacles(self.plan, &place.target)) {
-                let Some(why) = why else { continue };
+            for (step, why) in self.plan.steps.iter().zip(place.obstacles(self.plan)) {
+                let Some(why) = why.filter(|why| why != ELSEWHERE) else { continue };
                 let name = &place.target.name;
                 match found.iter_mut().find(|(target, reason, _)| target == name && *reason == why) {
                     Some((.., steps)) => steps.push(step.id.clone()),

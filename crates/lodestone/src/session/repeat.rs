@@ -10,13 +10,13 @@ use host::{difference, snapshot};
 use model::{
     BlockSizes, CacheState, CacheUse, CpuTime, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck,
     Mix, Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted,
-    Severity, Step, Stop, SyncRule, Target, Workload,
+    Severity, Step, Stop, SyncRule, Target, TargetKind, Workload,
 };
 use twox_hash::XxHash3_64;
 
 use super::data_sets::{DataSet, SetRef, make_durable};
 use super::patience::patiently;
-use super::{PlaceState, Session, SessionError, depth_for, storage_errno};
+use super::{Driver, PlaceState, Session, SessionError, depth_for, foreign, storage_errno};
 
 /// Seeds stay below 2^53, so that they survive languages in which every number is a float.
 const SEED_MASK: u64 = (1 << 53) - 1;
@@ -127,18 +127,35 @@ fn open<'s>(
     workload: &Workload,
     direct: bool,
 ) -> std::io::Result<Opened<'s>> {
-    let set = session.set_for(state, step)?;
+    let set = match state.driver.makes_its_files(&step.id) {
+        true => SetRef::None,
+        false => session.set_for(state, step)?,
+    };
     if let Some(data) = set.get() {
         let place = Place::Files(data.open(state, workload, direct)?);
         let unsettled = data.descriptors(state)?;
-        return Ok(Opened { set, place, private: None, unsettled });
+        // Another program finds the files by names there, and may leave something.
+        let private = match state.driver {
+            Driver::Own => None,
+            _ => Some(private_directory(session, state)?),
+        };
+        return Ok(Opened { set, place, private, unsettled });
     }
-    let run = &session.recorder.run().started.id;
-    let private = PrivateDirectory::create(&state.target.path, run).map_err(TestFileError::into_source)?;
+    let private = private_directory(session, state)?;
     let directories = (0..workload.jobs).map(|job| private.subdirectory(&format!("job{job}")));
     let place = Place::Directories(directories.collect::<std::io::Result<_>>()?);
     let unsettled = vec![File::open(private.path())?];
     Ok(Opened { set, place, private: Some(private), unsettled })
+}
+
+/// A directory of the run's own on the target; for a file or a device, which have no room for one, where temporary files are.
+fn private_directory(session: &Session<'_>, state: &PlaceState) -> std::io::Result<PrivateDirectory> {
+    let parent = match state.target.kind {
+        TargetKind::Directory => state.target.path.clone(),
+        _ => std::env::temp_dir(),
+    };
+    let run = &session.recorder.run().started.id;
+    PrivateDirectory::create(&parent, run).map_err(TestFileError::into_source)
 }
 
 /// The repeat itself, between readings of all counters; and whether it hangs.
@@ -157,7 +174,10 @@ fn measured(
     let cache = cache_state(&task.place, &task.workload, direct, set.get());
     session.look();
     let (before, began_ns) = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
-    let outcome = work(session, step, &target.name, task)?;
+    let outcome = match &state.driver {
+        Driver::Own => work(session, step, &target.name, task)?,
+        _ => foreign::work(session, step, state, &task, set.get(), private.as_ref()),
+    };
     // Processors and process are read at once; the devices still have to take what lies in caches.
     let after = snapshot(&session.roots, &target.stack);
     session.look();
@@ -180,7 +200,10 @@ fn measured(
         }
     }
     let (_, machine, process_io) = difference(&before, &after);
-    let (devices, ..) = difference(&before, &settled);
+    let (mut devices, ..) = difference(&before, &settled);
+    if !state.driver.counts_belong_to(&step.id) {
+        devices.clear();
+    }
     let finished = RepeatFinished {
         repeat,
         at_ns: session.recorder.at_ns(),

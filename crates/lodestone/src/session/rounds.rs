@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analyse::{Aims, Series, headline, repeat_values, settled, steady_state};
 use model::{Operation, Repeat, Rounds, Step};
+use rand::Rng;
+use rand::seq::SliceRandom;
 
-use super::Session;
+use super::{Order, Session};
 
 /// Rounds that a run with rounds `auto` makes at least: below two there is no interval.
 const FEWEST_ROUNDS: u32 = 2;
@@ -60,13 +62,47 @@ impl Session<'_> {
         let settled = self.settled();
         let mut pairs = Vec::new();
         for (j, place) in self.places.iter().enumerate().filter(|(_, place)| !place.gone) {
-            let obstacles = plan::obstacles(self.plan, &place.target);
-            let steps = self.plan.steps.iter().zip(obstacles).enumerate();
+            let steps = self.plan.steps.iter().zip(place.obstacles(self.plan)).enumerate();
             let wanted = steps.filter(|(_, (step, why))| {
                 let is_done = round > 0 && step.workload.special.once;
-                why.is_none() && !is_done && !settled.contains(&(step.id.clone(), place.target.name.clone()))
+                why.is_none()
+                    && !is_done
+                    && !self.given_up.contains(&step.id)
+                    && !settled.contains(&(step.id.clone(), place.target.name.clone()))
             });
             pairs.extend(wanted.map(|(i, _)| (i, j)));
+        }
+        pairs
+    }
+
+    /// Puts the repeats of a round into their order.
+    pub(super) fn ordered(
+        &self,
+        mut pairs: Vec<(usize, usize)>,
+        order: &mut impl Rng,
+    ) -> Vec<(usize, usize)> {
+        match &self.order {
+            Order::Plan => pairs.sort_unstable(),
+            // Drift (temperature, neighbours, time of day) hits all alike if the order is random.
+            Order::Random => {
+                pairs.shuffle(order);
+                // What prepares the storage comes first and keeps its order.
+                let once = |step: usize| self.plan.steps[step].workload.special.once;
+                pairs
+                    .sort_by_key(|(step, place)| if once(*step) { (*step, *place) } else { (usize::MAX, 0) });
+            }
+            Order::SideBySide(groups) => {
+                let mut groups: Vec<&Vec<usize>> = groups.iter().collect();
+                groups.shuffle(order);
+                let mut ordered = Vec::with_capacity(pairs.len());
+                for group in groups {
+                    let mut places: Vec<usize> = (0..self.places.len()).collect();
+                    places.shuffle(order);
+                    let of = |place: usize| group.iter().map(move |step| (*step, place));
+                    ordered.extend(places.into_iter().flat_map(of).filter(|pair| pairs.contains(pair)));
+                }
+                pairs = ordered;
+            }
         }
         pairs
     }

@@ -33,10 +33,10 @@ pub(super) struct Wanted {
     pub whole: bool,
 }
 
-/// The data sets that the steps of a plan need on a target, in the order of the plan.
-pub(super) fn wanted(plan: &Plan, target: &Target) -> Vec<Wanted> {
+/// The data sets that the steps of a plan without an obstacle need on a target, in the order of the plan.
+pub(super) fn wanted(plan: &Plan, target: &Target, obstacles: &[Option<String>]) -> Vec<Wanted> {
     let mut sets: Vec<Wanted> = Vec::new();
-    let possible = plan.steps.iter().zip(plan::obstacles(plan, target)).filter(|(_, why)| why.is_none());
+    let possible = plan.steps.iter().zip(obstacles).filter(|(_, why)| why.is_none());
     for step in possible.flat_map(|(step, _)| step.parts()) {
         let Some(key) = DataKey::of(step) else { continue };
         let w = &step.workload;

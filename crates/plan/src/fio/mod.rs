@@ -13,6 +13,7 @@ mod lines;
 mod settings;
 mod table;
 mod values;
+mod write;
 
 use std::ops::Range;
 
@@ -22,6 +23,7 @@ use job::Job;
 use lines::{Line, Section};
 use table::fio_option;
 pub use table::{FIO_OPTIONS, FioOption, Treatment};
+pub use write::{JobPlace, JobText, write};
 
 /// What a job file may ask of the machine.
 #[derive(Clone, Debug, Default)]

@@ -11,7 +11,7 @@ use crate::problem::{Place, Problem};
 const SECONDS: f64 = 1e9;
 const MICROSECONDS: f64 = 1e3;
 /// Errors that are survived where fio is told to go on after all.
-const MANY_ERRORS: &str = "1000000000";
+pub(super) const MANY_ERRORS: &str = "1000000000";
 /// Block sizes of a range that are listed one by one.
 const MOST_SIZES: u64 = 1024;
 

@@ -1,0 +1,141 @@
+//! Do the figures of another program and Lodestone's own agree, measured in turn on the same storage?
+
+use model::{
+    CheckedFigure, CheckedWork, Comparison, Estimate, Measurement, Metric, OWN_TARGET, Operation,
+    TOOLS_TARGET, Verdict,
+};
+
+use crate::Analysis;
+
+/// What a comparison of the same work by two programs comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// The ratio is shown to lie within the margin.
+    Agrees,
+    /// The ratio is shown to lie beyond the margin: its whole interval does, and that there is a difference at all holds for the
+    /// number of figures that are compared.
+    Differs,
+    /// Neither is shown.
+    CannotBeTold,
+}
+
+impl Agreement {
+    /// The words for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Differs => "differs",
+            Self::CannotBeTold => "cannot be told",
+        }
+    }
+}
+
+/// One figure of the same work by the other program and by Lodestone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedPair<'a> {
+    /// The work.
+    pub work: &'a CheckedWork,
+    /// The figure.
+    pub figure: &'a CheckedFigure,
+    /// The other program's, over its repeats; `None` if it gave none.
+    pub theirs: Option<Estimate>,
+    /// Lodestone's.
+    pub ours: Option<Estimate>,
+    /// Lodestone's ÷ the other program's, paired by round, with its interval; `None` with fewer than two rounds of both.
+    pub ratio: Option<Estimate>,
+    /// What that comes to.
+    pub agreement: Option<Agreement>,
+}
+
+/// Sets the figures of the works beside each other, in their order. Works that the run does not have are left out. A ratio is
+/// within the margin by two one-sided tests ([`Verdict::Same`]), beyond it if all of its 95 % interval is and Holm's procedure over
+/// the figures finds a difference.
+pub fn agreements<'a>(works: &'a [CheckedWork], analysis: &Analysis, margin: f64) -> Vec<CheckedPair<'a>> {
+    let mut found = Vec::new();
+    for work in works {
+        for figure in &work.figures {
+            let of = |target: &str| measured(&analysis.measurements, target, &work.step, figure);
+            let (theirs, ours) = (of(TOOLS_TARGET), of(OWN_TARGET));
+            if theirs.is_none() && ours.is_none() {
+                continue;
+            }
+            let comparison = compared(&analysis.comparisons, &work.step, figure.operation, figure.metric);
+            found.push(CheckedPair {
+                work,
+                figure,
+                theirs,
+                ours,
+                ratio: comparison.map(|c| c.ratio),
+                agreement: comparison.map(|c| judged(c, margin)),
+            });
+        }
+    }
+    found
+}
+
+fn measured(all: &[Measurement], target: &str, step: &str, figure: &CheckedFigure) -> Option<Estimate> {
+    let is_it = |m: &&Measurement| {
+        m.target == target && m.step == step && (m.operation, m.metric) == (figure.operation, figure.metric)
+    };
+    all.iter().find(is_it).map(|m| m.estimate)
+}
+
+fn compared<'a>(
+    all: &'a [Comparison],
+    step: &str,
+    operation: Operation,
+    metric: Metric,
+) -> Option<&'a Comparison> {
+    all.iter()
+        .find(|c| c.target == OWN_TARGET && c.step == step && (c.operation, c.metric) == (operation, metric))
+}
+
+fn judged(comparison: &Comparison, margin: f64) -> Agreement {
+    let beyond = |(low, high): (f64, f64)| low > 1.0 + margin || high < 1.0 / (1.0 + margin);
+    match comparison.verdict {
+        Verdict::Same => Agreement::Agrees,
+        // Not by chance in any of the table's figures, either: the verdict is corrected for their number.
+        Verdict::Faster | Verdict::Slower if comparison.ratio.interval.is_some_and(beyond) => {
+            Agreement::Differs
+        }
+        _ => Agreement::CannotBeTold,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(value: f64, interval: (f64, f64), verdict: Verdict) -> Comparison {
+        Comparison {
+            step: "x".into(),
+            operation: Operation::Read,
+            metric: Metric::Iops,
+            target: OWN_TARGET.into(),
+            baseline: TOOLS_TARGET.into(),
+            ratio: Estimate { value, interval: Some(interval) },
+            verdict,
+            method: "",
+            more_rounds: None,
+        }
+    }
+
+    #[test]
+    fn only_what_lies_wholly_beyond_the_margin_differs() {
+        let judge = |value, interval, verdict| judged(&comparison(value, interval, verdict), 0.05);
+        assert_eq!(judge(1.01, (0.99, 1.03), Verdict::Same), Agreement::Agrees);
+        assert_eq!(
+            judge(1.04, (1.02, 1.06), Verdict::Faster),
+            Agreement::CannotBeTold,
+            "faster, but by 5 %?"
+        );
+        assert_eq!(judge(1.10, (1.06, 1.14), Verdict::Faster), Agreement::Differs);
+        assert_eq!(judge(0.90, (0.86, 0.94), Verdict::Slower), Agreement::Differs);
+        assert_eq!(judge(0.90, (0.80, 1.01), Verdict::Undecided), Agreement::CannotBeTold);
+        assert_eq!(
+            judge(1.5, (1.1, 2.0), Verdict::Undecided),
+            Agreement::CannotBeTold,
+            "one of many, by chance"
+        );
+    }
+}

@@ -1,0 +1,333 @@
+//! `lodestone crosscheck`: the classic tools and Lodestone in turn on the same storage, and whether their figures agree.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use analyse::{Estimator, agreements, analyse};
+use host::{Hold, Roots, identify, presence};
+use model::units::{parse_duration_ns, parse_size};
+use model::{
+    CheckedWork, LayerKind, OWN_TARGET, Plan, Run, RunOutcome, Severity, Step, TOOLS_TARGET, Target,
+    TargetKind,
+};
+use plan::checks::{CHECKS, CROSSCHECK_SUITE, Check, TOOLS, Tool, Values, WorksOn, suite};
+use plan::{Facts, Wishes, resolve};
+use report::{crosscheck_document, crosscheck_export, json, markdown, text};
+
+use super::problems;
+use super::results::find;
+use super::run::{Engines, clean_leftovers, new_session, started};
+use super::{store, view};
+use crate::cli::{Cli, CrosscheckArgs, CrosscheckForm};
+use crate::failure::{FAILED, Failure, INTERRUPTED};
+use crate::progress::Progress;
+use crate::session::{Driver, Order, PlaceState, Session, Tools};
+use crate::{interrupt, output};
+
+/// Figures that differ by less than this, in parts per million, agree.
+const MARGIN_PPM: u32 = 50_000;
+/// Bytes that work on whole mebibytes needs at the least.
+const LEAST_BYTES: u64 = 16 << 20;
+
+/// Measures with tools and with Lodestone, and shows both; or shows a run that did.
+///
+/// # Errors
+/// Wrong usage, nothing that could be compared, or a failure that is not the storage's.
+pub fn crosscheck(cli: &Cli, args: &CrosscheckArgs) -> Result<ExitCode, Failure> {
+    if let Some(name) = &args.show {
+        let run = find(&store(cli)?, name)?;
+        if run.started.plan.suite != CROSSCHECK_SUITE {
+            return Err(Failure::usage(format!("run {} is no crosscheck", run.started.id)));
+        }
+        output::print(&shown(cli, args, &run))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let asked = Asked::of(args)?;
+    let roots = Roots::default();
+    let target = one_target(&roots, args.target.as_deref().unwrap_or("."))?;
+    let device = device_below(&roots, &target);
+    let mut chosen = chosen(&roots, &asked, &target, device.as_ref().map_err(Clone::clone));
+    if chosen.calls.is_empty() {
+        return Err(Failure::failed(format!(
+            "there is nothing to compare:\n  {}",
+            chosen.left_out.join("\n  ")
+        )));
+    }
+    let code = measure(cli, args, &asked, &mut chosen, target, device.ok())?;
+    Ok(code)
+}
+
+/// What the user wants.
+struct Asked {
+    tools: Vec<&'static Tool>,
+    only: Vec<String>,
+    rounds: u32,
+    size: u64,
+    runtime_s: u64,
+}
+
+impl Asked {
+    fn of(args: &CrosscheckArgs) -> Result<Self, Failure> {
+        let known: Vec<&str> = TOOLS.iter().map(|tool| tool.word).collect();
+        let mut tools = Vec::new();
+        for word in &args.with {
+            let found = TOOLS.iter().find(|tool| tool.word == word || tool.program == word);
+            tools.push(found.ok_or_else(|| {
+                Failure::usage(format!("--with: there is no tool `{word}`; there are {}", known.join(", ")))
+            })?);
+        }
+        if tools.is_empty() {
+            tools = TOOLS.iter().collect();
+        }
+        let wrong =
+            |flag: &str, text: &str, allowed: &str| Failure::usage(format!("--{flag} {text}: {allowed}"));
+        for id in &args.only {
+            if !CHECKS.iter().any(|check| check.id == id) {
+                let ids: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
+                return Err(wrong("only", id, &format!("there are {}", ids.join(", "))));
+            }
+        }
+        let size = parse_size(&args.size).ok().filter(|bytes| *bytes >= LEAST_BYTES);
+        let size = size.ok_or_else(|| wrong("size", &args.size, "a size from 16MiB, such as 1GiB"))?;
+        let runtime = parse_duration_ns(&args.runtime).ok();
+        let whole = runtime.filter(|ns| *ns > 0 && ns.is_multiple_of(1_000_000_000));
+        let allowed = "whole seconds, such as 3s: not all of the tools take parts of them";
+        let runtime_s = whole.ok_or_else(|| wrong("runtime", &args.runtime, allowed))? / 1_000_000_000;
+        // Files of one size each, all of them of whole blocks.
+        let size = size / LEAST_BYTES * LEAST_BYTES;
+        Ok(Self { tools, only: args.only.clone(), rounds: args.rounds, size, runtime_s })
+    }
+
+    fn values(&self) -> Values {
+        Values { size: self.size, runtime: self.runtime_s, is_root: host::is_root(), ..Values::default() }
+    }
+
+    fn wants(&self, check: &Check) -> bool {
+        let of_tool = self.tools.iter().any(|tool| tool.word == check.tool);
+        of_tool && (self.only.is_empty() || self.only.iter().any(|id| id == check.id))
+    }
+}
+
+fn one_target(roots: &Roots, path: &str) -> Result<Target, Failure> {
+    let mut targets = host::target::inspect_all(roots, &[path.to_owned()]).map_err(Failure::usage)?;
+    let mut target = targets.remove(0);
+    if target.kind != TargetKind::Directory {
+        // What is the user's is only read.
+        target.writable = false;
+    }
+    Ok(target)
+}
+
+/// The block device that holds the target, if it can be read; or why not.
+fn device_below(roots: &Roots, target: &Target) -> Result<Target, String> {
+    if target.kind == TargetKind::BlockDevice {
+        return Ok(target.clone());
+    }
+    let is_device = |kind: LayerKind| !matches!(kind, LayerKind::Filesystem | LayerKind::Network);
+    let layer = target.stack.iter().find(|layer| is_device(layer.kind));
+    let name = layer.map(|layer| layer.name.trim_start_matches("/dev/").to_owned());
+    let name = name.ok_or_else(|| format!("no block device is known below {}", target.path.display()))?;
+    let path = format!("/dev/{name}");
+    let device = host::target::inspect(roots, &path).map_err(|e| e.to_string())?;
+    Ok(Target { writable: false, ..device })
+}
+
+/// The checks that can be made, and what is left out with the reason.
+struct Chosen {
+    calls: Vec<(&'static Check, PathBuf)>,
+    left_out: Vec<String>,
+}
+
+fn chosen(roots: &Roots, asked: &Asked, target: &Target, device: Result<&Target, String>) -> Chosen {
+    let mut chosen = Chosen { calls: Vec::new(), left_out: Vec::new() };
+    for tool in &asked.tools {
+        let checks: Vec<&'static Check> =
+            CHECKS.iter().filter(|c| c.tool == tool.word && asked.wants(c)).collect();
+        let Some(program) = host::programs::find_by_path(roots, tool.program).filter(|_| !checks.is_empty())
+        else {
+            if !checks.is_empty() {
+                chosen
+                    .left_out
+                    .push(format!("{}: {} is not installed; {}", tool.word, tool.program, tool.install));
+            }
+            continue;
+        };
+        for check in checks {
+            match obstacle(check, asked, target, &device) {
+                None => chosen.calls.push((check, program.clone())),
+                Some(why) => chosen.left_out.push(format!("{}: {why}", check.id)),
+            }
+        }
+    }
+    chosen
+}
+
+/// Why a check cannot be made here; `None` if it can.
+fn obstacle(
+    check: &Check,
+    asked: &Asked,
+    target: &Target,
+    device: &Result<&Target, String>,
+) -> Option<String> {
+    if let Err(why) = suite(&[check], &asked.values()) {
+        return Some(why);
+    }
+    let is_directory = target.kind == TargetKind::Directory;
+    match check.works_on {
+        WorksOn::Device => device.as_ref().err().cloned(),
+        WorksOn::DataFile if is_directory => None,
+        WorksOn::DataFile => {
+            let steps = steps(&[check], asked).ok()?;
+            let writes = steps.iter().any(|step| step.workload.modifies());
+            writes.then(|| {
+                "it writes, and what is not Lodestone's own is only read here; name a directory".to_owned()
+            })
+        }
+        WorksOn::DataFiles(_) | WorksOn::OwnFiles => {
+            (!is_directory).then(|| "it makes files of its own, which needs a directory".to_owned())
+        }
+    }
+}
+
+/// The native steps of checks.
+fn steps(checks: &[&Check], asked: &Asked) -> Result<Vec<Step>, Failure> {
+    resolved(checks, asked).map(|plan| plan.steps)
+}
+
+fn resolved(checks: &[&Check], asked: &Asked) -> Result<Plan, Failure> {
+    let suite = suite(checks, &asked.values()).map_err(Failure::failed)?;
+    let wishes = Wishes { rounds: Some(asked.rounds), margin_ppm: Some(MARGIN_PPM), ..Wishes::default() };
+    let engines = Engines::probe();
+    let facts = Facts { memory_bytes: 0, engines: engines.capabilities(), targets: 1 };
+    let resolved = resolve(&suite, &wishes, &facts)
+        .map_err(|problems| Failure::failed(problems::shown(&problems, CROSSCHECK_SUITE, "")))?;
+    Ok(resolved.plan)
+}
+
+/// Measures everything and shows it.
+fn measure(
+    cli: &Cli,
+    args: &CrosscheckArgs,
+    asked: &Asked,
+    chosen: &mut Chosen,
+    target: Target,
+    device: Option<Target>,
+) -> Result<ExitCode, Failure> {
+    let roots = Roots::default();
+    let checks: Vec<&Check> = chosen.calls.iter().map(|(check, _)| *check).collect();
+    let plan = resolved(&checks, asked)?;
+    let store = store(cli)?;
+    let interrupt =
+        interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")))?;
+    let cleaned = clean_leftovers(std::slice::from_ref(&target));
+    let named = |name: &str, target: &Target| Target { name: name.to_owned(), ..target.clone() };
+    let targets = vec![named(TOOLS_TARGET, &target), named(OWN_TARGET, &target)];
+    let started = started(args.seed, identify(&roots), targets, TOOLS_TARGET.to_owned(), plan.clone());
+    let presence = presence::announce(&started.id).ok();
+    let places = places(asked, chosen, &target, device.as_ref())?;
+    let engines = Engines::probe();
+    let plain = args.format == CrosscheckForm::Json;
+    let mut session = Session {
+        presence,
+        places,
+        order: Order::SideBySide(groups(&checks, &plan)),
+        ..new_session(
+            roots,
+            &plan,
+            &engines,
+            started,
+            &store,
+            interrupt,
+            Progress::new(args.quiet, plain, view(cli, "").units),
+        )?
+    };
+    for message in cleaned {
+        session.note(Severity::Info, "leftovers", None, message);
+    }
+    for message in &chosen.left_out {
+        session.note(Severity::Warning, "tool-missing", None, message.clone());
+    }
+    let (recorder, broken) = session.run();
+    let run = recorder.run();
+    output::print(&shown(cli, args, run))?;
+    output::say(&format!(
+        "kept as run {0}; `lodestone crosscheck --show {0}` shows it again",
+        run.started.id
+    ));
+    // The index follows the logs by itself; doing it now only makes the next listing quicker.
+    let _ = store.runs();
+    if let Some(error) = broken {
+        return Err(Failure::failed(error));
+    }
+    Ok(match run.finished.as_ref().map(|f| f.outcome) {
+        Some(RunOutcome::Completed) => ExitCode::SUCCESS,
+        Some(RunOutcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        _ => ExitCode::from(FAILED),
+    })
+}
+
+/// Steps of one call of a tool belong together.
+fn groups(checks: &[&Check], plan: &Plan) -> Vec<Vec<usize>> {
+    let number = |id: &str| plan.steps.iter().position(|step| step.id == id);
+    checks.iter().map(|check| check.parts.iter().filter_map(|part| number(part.id)).collect()).collect()
+}
+
+/// The places of the session: Lodestone's and the tools' on the target, and both on its device.
+fn places(
+    asked: &Asked,
+    chosen: &Chosen,
+    target: &Target,
+    device: Option<&Target>,
+) -> Result<Vec<PlaceState>, Failure> {
+    let on_device = |check: &Check| check.works_on == WorksOn::Device;
+    let mut places = Vec::new();
+    for (of_device, target) in [(false, Some(target)), (true, device)] {
+        let calls: Vec<(&'static Check, PathBuf)> =
+            chosen.calls.iter().filter(|(check, _)| on_device(check) == of_device).cloned().collect();
+        let (Some(target), false) = (target, calls.is_empty()) else { continue };
+        let steps = calls.iter().flat_map(|(check, _)| check.parts).map(|part| part.id.to_owned());
+        let steps: BTreeSet<String> = steps.collect();
+        let lender = places.len();
+        for (name, lends) in [(OWN_TARGET, true), (TOOLS_TARGET, false)] {
+            let target = Target { name: name.to_owned(), ..target.clone() };
+            let mut state = PlaceState::new(target.clone(), hold(&target)?).map_err(Failure::failed)?;
+            state.only = Some(steps.clone());
+            if !lends {
+                let device = target.path.to_string_lossy().into_owned();
+                state.driver = Driver::Tools(Tools {
+                    calls: calls.clone(),
+                    values: Values { device, ..asked.values() },
+                });
+                state.borrows = Some(lender);
+            }
+            places.push(state);
+        }
+    }
+    Ok(places)
+}
+
+/// Holds what is the user's, for reading; `None` for a directory.
+fn hold(target: &Target) -> Result<Option<Hold>, Failure> {
+    if target.kind == TargetKind::Directory {
+        return Ok(None);
+    }
+    let cannot = |e: String| Failure::usage(format!("{}: {e}", target.path.display()));
+    let hold = Hold::read_only(&target.path).map_err(|e| cannot(format!("cannot read it: {e}")))?;
+    hold.is_still(target).map_err(|e| cannot(e.to_string()))?;
+    Ok(Some(hold))
+}
+
+/// The figures side by side in the form that was asked for.
+fn shown(cli: &Cli, args: &CrosscheckArgs, run: &Run) -> String {
+    // Medians, because a neighbour's burst in one of a few rounds says nothing of either program.
+    let analysis = analyse(run, TOOLS_TARGET, Estimator::Median);
+    let works: Vec<CheckedWork> = CHECKS.iter().flat_map(Check::works).collect();
+    let pairs = agreements(&works, &analysis, run.started.plan.margin());
+    let document = || crosscheck_document(run, &analysis, &pairs, &view(cli, TOOLS_TARGET));
+    match args.format {
+        CrosscheckForm::Text => text(&document(), output::style(cli.color)),
+        CrosscheckForm::Md => markdown(&document()),
+        CrosscheckForm::Json => json::pretty(&crosscheck_export(run, &pairs)),
+    }
+}

@@ -1,0 +1,386 @@
+//! Repeats whose work another program does, on the same data, between the same counters: fio in place of Lodestone's engines
+//! ([`Driver::Fio`]), or the classic tools beside them ([`Driver::Tools`]). What they print is imported at once.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use engine::{Outcome, Task};
+use host::programs::{End, Ran};
+use host::testfiles::PrivateDirectory;
+use model::{
+    CpuTime, EngineChoice, Event, FailureKind, Figure, Imported, Interval, Metric, Operation, OperationStats,
+    Phase, Preparation, RepeatFailure, RepeatOutcome, Step, TargetKind,
+};
+use plan::checks::{Check, Pair, Part, Values, WorksOn};
+use plan::fio::JobPlace;
+use record::import::Report;
+
+use super::data_sets::DataSet;
+use super::{PlaceState, Session};
+
+/// What a program may take beyond what it is told to, before it is given up: slow storage is slow at laying out and syncing.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Bytes per second that storage does at the very least.
+const SLOWEST: u64 = 1 << 20;
+/// So much of what a failed program said is repeated.
+const LONGEST_REASON: usize = 300;
+
+/// Who does the work of a place's repeats.
+pub(crate) enum Driver {
+    /// Lodestone's own engines.
+    Own,
+    /// This fio.
+    Fio(PathBuf),
+    /// The tools of checks, each its own steps.
+    Tools(Tools),
+}
+
+/// The tools of checks.
+pub(crate) struct Tools {
+    /// The checks, each with where its program is.
+    pub calls: Vec<(&'static Check, PathBuf)>,
+    /// What their arguments need to know.
+    pub values: Values,
+}
+
+impl Tools {
+    fn call(&self, step: &str) -> Option<(&'static Check, &'static Part, &Path)> {
+        self.calls.iter().find_map(|(check, program)| {
+            let part = check.parts.iter().find(|part| part.id == step)?;
+            Some((*check, part, program.as_path()))
+        })
+    }
+}
+
+impl Driver {
+    /// True if the program makes the files of this step itself.
+    pub fn makes_its_files(&self, step: &str) -> bool {
+        let works_on = match self {
+            Self::Tools(tools) => tools.call(step).map(|(check, ..)| check.works_on),
+            Self::Own | Self::Fio(_) => None,
+        };
+        works_on == Some(WorksOn::OwnFiles)
+    }
+
+    /// True if what the devices count around a repeat of this step was its work and nothing else.
+    pub fn counts_belong_to(&self, step: &str) -> bool {
+        match self {
+            Self::Tools(tools) => tools.call(step).is_some_and(|(check, ..)| check.parts.len() == 1),
+            Self::Own | Self::Fio(_) => true,
+        }
+    }
+}
+
+/// What programs have said of steps whose turn comes next.
+#[derive(Default)]
+pub(crate) struct Harvest(BTreeMap<String, Said>);
+
+/// What a program said of one step.
+struct Said {
+    report: Report,
+    command: String,
+    elapsed: Duration,
+}
+
+/// What keeps a program's work from being a repeat.
+type Refused = RepeatOutcome;
+
+/// Has a place's program do the work of a step, and records what it said.
+pub(super) fn work(
+    session: &mut Session<'_>,
+    step: &Step,
+    state: &PlaceState,
+    task: &Task,
+    set: Option<&DataSet>,
+    private: Option<&PrivateDirectory>,
+) -> Outcome {
+    let directory = private.map_or(Path::new("/"), PrivateDirectory::path);
+    let said = match &state.driver {
+        Driver::Own => Err(failed(step, "no other program was named")),
+        Driver::Fio(program) => by_fio(session, step, state, task, set, (program, directory)),
+        Driver::Tools(tools) => by_tool(session, step, state, tools, set, directory),
+    };
+    match said {
+        Ok(said) => take(session, step, &state.driver, task.repeat, said),
+        Err(outcome) => ended(outcome, 0),
+    }
+}
+
+/// The repeat failed because of the program, for a reason that is a sentence without its full stop.
+fn failed(step: &Step, why: impl Into<String>) -> Refused {
+    RepeatOutcome::Failed(RepeatFailure {
+        kind: FailureKind::Program(why.into()),
+        operation: step.operations().first().copied().unwrap_or(Operation::Read),
+        offset: None,
+        after_ns: 0,
+        good_operations: 0,
+        good_bytes: 0,
+    })
+}
+
+fn ended(outcome: RepeatOutcome, window_ns: u64) -> Outcome {
+    Outcome {
+        outcome,
+        window_ns,
+        whole_ns: window_ns,
+        unserved: 0,
+        workers: CpuTime::default(),
+        busiest_worker: 0.0,
+        process: CpuTime::default(),
+        hung: false,
+        integrity: None,
+        stamps: None,
+        places: BTreeMap::new(),
+    }
+}
+
+/// Has the tool of a check's step do it, unless it has said already what came of that step.
+fn by_tool(
+    session: &mut Session<'_>,
+    step: &Step,
+    state: &PlaceState,
+    tools: &Tools,
+    set: Option<&DataSet>,
+    directory: &Path,
+) -> Result<Said, Refused> {
+    let Some((check, _, program)) = tools.call(&step.id) else {
+        return Err(failed(step, "no tool was named for it"));
+    };
+    let is_first = check.parts.first().is_some_and(|part| part.id == step.id);
+    if is_first {
+        check.parts.iter().for_each(|part| drop(session.harvest.0.remove(part.id)));
+        let paths = set.map_or_else(Vec::new, |set| set.paths(state));
+        if let WorksOn::DataFiles(name) = check.works_on {
+            let links = paths.iter().enumerate().map(|(i, path)| (format!("{name}{i}"), path.clone()));
+            link(directory, links).map_err(|why| failed(step, why))?;
+        }
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let values = Values {
+            size: set.map_or(tools.values.size, |set| set.bytes),
+            file: paths.first().map_or_else(String::new, |path| text(path)),
+            dir: text(directory),
+            ..tools.values.clone()
+        };
+        let args = check.arguments(&values);
+        let patience =
+            PATIENCE + Duration::from_secs(values.size / SLOWEST + values.runtime + check.extra_seconds);
+        let (ran, command) = call(session, step, program, &args, directory, patience)?;
+        let mut reports = read(step, check.tool().program, &ran, &command)?;
+        for part in check.parts {
+            let is_it = |report: &Report| {
+                let words = report.title.split_once(": ").map_or("", |(_, words)| words);
+                words.starts_with(part.report)
+            };
+            let Some(at) = reports.iter().position(is_it) else { continue };
+            let report = reports.swap_remove(at);
+            session
+                .harvest
+                .0
+                .insert(part.id.to_owned(), Said { report, command: command.clone(), elapsed: ran.elapsed });
+        }
+    }
+    let none = || {
+        let program = check.tool().program;
+        failed(step, format!("{program} said nothing of `{}`", step.id))
+    };
+    session.harvest.0.remove(&step.id).ok_or_else(none)
+}
+
+/// Has fio do what the step says.
+fn by_fio(
+    session: &Session<'_>,
+    step: &Step,
+    state: &PlaceState,
+    task: &Task,
+    set: Option<&DataSet>,
+    (program, directory): (&Path, &Path),
+) -> Result<Said, Refused> {
+    let beside = step.beside.iter().zip(&task.beside);
+    let whole =
+        Step { beside: beside.map(|(other, task)| as_done(other, task)).collect(), ..as_done(step, task) };
+    let data = |part: &Step, is_first: bool| {
+        let found = match (part.prepare, is_first) {
+            (Preparation::Written, _) => state.set(plan::DataKey::of(part)?),
+            (_, true) => set,
+            (_, false) => None,
+        };
+        found.map(|set| (set.bytes, set.paths(state)))
+    };
+    let data: Vec<(u64, Vec<PathBuf>)> =
+        whole.parts().enumerate().map(|(i, part)| data(part, i == 0).unwrap_or_default()).collect();
+    if whole.parts().zip(&data).skip(1).any(|(part, (bytes, _))| *bytes == 0 && !part.workload.is_metadata())
+    {
+        return Err(failed(step, "new files for what runs beside a step are not there with --via fio"));
+    }
+    let places: Vec<JobPlace> = data
+        .iter()
+        .map(|(bytes, paths)| match state.target.kind {
+            TargetKind::Directory => JobPlace::Directory { bytes: *bytes },
+            _ => JobPlace::Target {
+                bytes: *bytes,
+                path: paths.first().map_or_else(String::new, |path| path.to_string_lossy().into_owned()),
+            },
+        })
+        .collect();
+    let written = plan::fio::write(&whole, &places).map_err(|why| failed(step, why.join("; ")))?;
+    for ((_, paths), links) in data.iter().zip(&written.links) {
+        let links = links.iter().filter_map(|(name, i)| Some((name.clone(), paths.get(*i)?.clone())));
+        link(directory, links).map_err(|why| failed(step, why))?;
+    }
+    let job = directory.join("job.fio");
+    std::fs::write(&job, &written.text)
+        .map_err(|e| failed(step, format!("fio's job cannot be written: {e}")))?;
+    let args = ["--output-format=json+".to_owned(), job.to_string_lossy().into_owned()];
+    let seconds = plan::step_seconds(step) as u64 + task.stop.bytes.unwrap_or(0) / SLOWEST;
+    let patience = PATIENCE + Duration::from_secs(seconds);
+    let (ran, _) = call(session, step, program, &args, directory, patience)?;
+    let command = format!("fio, job: {}", written.text.trim().replace('\n', " "));
+    let mut reports = read(step, "fio", &ran, "fio")?;
+    match reports.len() {
+        1 => Ok(Said { report: reports.remove(0), command, elapsed: ran.elapsed }),
+        n => Err(failed(step, format!("fio told of {n} groups of jobs instead of one"))),
+    }
+}
+
+/// A step as it would be done here: with the engine that `auto` stands for, and through the page cache where direct I/O is
+/// refused.
+fn as_done(step: &Step, task: &Task) -> Step {
+    Step {
+        workload: task.workload.clone(),
+        stop: task.stop,
+        engine: EngineChoice::Only(task.engine),
+        ..step.clone()
+    }
+}
+
+/// Gives files names in a directory.
+fn link(directory: &Path, links: impl Iterator<Item = (String, PathBuf)>) -> Result<(), String> {
+    for (name, path) in links {
+        let at = directory.join(name);
+        if std::fs::read_link(&at).is_ok_and(|known| known == path) {
+            continue;
+        }
+        symlink(path, &at).map_err(|e| format!("the test file cannot be named {}: {e}", at.display()))?;
+    }
+    Ok(())
+}
+
+/// Runs a program, which must succeed; also its command line as people write it.
+fn call(
+    session: &Session<'_>,
+    step: &Step,
+    program: &Path,
+    args: &[String],
+    directory: &Path,
+    patience: Duration,
+) -> Result<(Ran, String), Refused> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let command = format!("{name} {}", args.join(" "));
+    let ran = host::programs::run(program, args, directory, patience, &session.interrupt)
+        .map_err(|e| failed(step, format!("{} cannot be started: {e}", program.display())))?;
+    let why = match ran.end {
+        End::Exited(0) => return Ok((ran, command)),
+        End::Interrupted => return Err(RepeatOutcome::Interrupted),
+        End::Exited(code) => format!("{name} failed with exit code {code}: {}", reason(&ran)),
+        End::Signalled(signal) => format!("{name} was ended by signal {signal}: {}", reason(&ran)),
+        End::TookTooLong => format!("{name} did not end within {} s and was ended", patience.as_secs()),
+        End::Hangs => format!("{name} does not end even when it is killed: it hangs in the kernel"),
+    };
+    Err(failed(step, why))
+}
+
+/// The last thing that a failed program said.
+fn reason(ran: &Ran) -> String {
+    let last = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+        Some(line.chars().take(LONGEST_REASON).collect::<String>())
+    };
+    last(&ran.stderr).or_else(|| last(&ran.stdout)).unwrap_or_else(|| "it said nothing".to_owned())
+}
+
+/// What a program's output says, of that program alone.
+fn read(step: &Step, tool: &str, ran: &Ran, command: &str) -> Result<Vec<Report>, Refused> {
+    let said = if ran.stdout.iter().all(u8::is_ascii_whitespace) { &ran.stderr } else { &ran.stdout };
+    let text = [format!("$ {command}\n").as_bytes(), said].concat();
+    let parsed = record::import::import(&text);
+    let reports: Vec<Report> = parsed.reports.into_iter().filter(|report| report.tool == tool).collect();
+    if reports.is_empty() {
+        let why = parsed.problems.first().map_or("it has no result", |problem| &problem.message);
+        return Err(failed(step, format!("what {tool} printed cannot be read: {why}")));
+    }
+    Ok(reports)
+}
+
+/// Records what a program said of a step.
+fn take(session: &mut Session<'_>, step: &Step, driver: &Driver, repeat: u32, said: Said) -> Outcome {
+    let Said { report, command, elapsed } = said;
+    let window_ns = if report.window_ns > 0 { report.window_ns } else { elapsed.as_nanos() as u64 };
+    let pairs = match driver {
+        Driver::Tools(tools) => tools.call(&step.id).map(|(_, part, _)| part.figures),
+        Driver::Own | Driver::Fio(_) => None,
+    };
+    let (figures, operations) = match pairs {
+        Some(pairs) => corresponding(pairs, report.figures, report.stats),
+        None => (with_durable_writes(step, report.figures), report.stats),
+    };
+    if !operations.is_empty() {
+        session.emit(Event::Interval(Interval {
+            repeat,
+            phase: Phase::Measure,
+            start_ns: 0,
+            len_ns: window_ns,
+            operations,
+            in_flight_ns: 0,
+        }));
+    }
+    let mut facts = report.facts;
+    facts.insert("command".to_owned(), command);
+    session.emit(Event::Imported(Box::new(Imported {
+        repeat,
+        tool: report.tool.to_owned(),
+        version: report.version,
+        file: format!("the output of {}", report.tool),
+        line: report.line,
+        labels: BTreeMap::new(),
+        facts,
+        // What it was told to do is known.
+        unsaid: Vec::new(),
+        figures,
+        remarks: report.remarks,
+    })));
+    ended(RepeatOutcome::Completed, window_ns)
+}
+
+/// With a sync after every few writes, all writes have become durable within the time: the rates of durable writes, which fio
+/// does not name, are those of its writes. Their latency it does not know.
+fn with_durable_writes(step: &Step, mut figures: Vec<Figure>) -> Vec<Figure> {
+    if step.workload.sync.every > 0 {
+        let rates = figures.iter().filter(|figure| {
+            figure.operation == Operation::Write && matches!(figure.metric, Metric::Bandwidth | Metric::Iops)
+        });
+        let durable = rates.map(|figure| Figure { operation: Operation::DurableWrite, ..figure.clone() });
+        let durable: Vec<Figure> = durable.collect();
+        figures.extend(durable);
+    }
+    figures
+}
+
+/// The figures that stand beside one of Lodestone's, under its name; nothing corresponds to the others.
+fn corresponding(
+    pairs: &[Pair],
+    figures: Vec<Figure>,
+    stats: BTreeMap<Operation, OperationStats>,
+) -> (Vec<Figure>, BTreeMap<Operation, OperationStats>) {
+    let ours = |figure: Figure| {
+        let pair = pairs.iter().find(|pair| pair.theirs == (figure.operation, figure.metric))?;
+        let (operation, metric) = pair.ours;
+        Some(Figure { operation, metric, ..figure })
+    };
+    let kept =
+        |operation: &Operation| pairs.iter().any(|p| p.theirs.0 == *operation && p.ours.0 == *operation);
+    let stats = stats.into_iter().filter(|(operation, _)| kept(operation)).collect();
+    (figures.into_iter().filter_map(ours).collect(), stats)
+}

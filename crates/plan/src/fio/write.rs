@@ -1,0 +1,492 @@
+//! A step as a job of fio's: the other way round from [`super::read`]. What fio cannot say refuses the step with the reason.
+
+use model::{
+    CacheState, Distribution, EngineChoice, EngineKind, MetadataOperation, Mix, NameOrder, Names, Naming,
+    OpenSync, Pace, Pattern, Preparation, Regions, SizeShare, SteadyFigure, Step, Workload,
+};
+
+use super::settings::MANY_ERRORS;
+
+/// Where a job works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobPlace {
+    /// On files in the directory in which fio is started, of so many bytes together.
+    Directory {
+        /// Bytes of all files of the part.
+        bytes: u64,
+    },
+    /// On one file or device.
+    Target {
+        /// Bytes of it that are used.
+        bytes: u64,
+        /// Its path.
+        path: String,
+    },
+}
+
+/// A step as fio reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobText {
+    /// The job file.
+    pub text: String,
+    /// For each part of the step the names under which its jobs look for its files, each with the number of the file.
+    pub links: Vec<Vec<(String, usize)>>,
+}
+
+/// Writes a step and what runs beside it as a job file; `places` says for each part where it works.
+///
+/// # Errors
+/// All that fio cannot say, as sentences without their full stops.
+pub fn write(step: &Step, places: &[JobPlace]) -> Result<JobText, Vec<String>> {
+    let mut problems = Vec::new();
+    let mut text = "[global]\ngroup_reporting=1\nlat_percentiles=1\nrandrepeat=0\n".to_owned();
+    let mut links = Vec::new();
+    for (part, place) in step.parts().zip(places) {
+        let number = links.len();
+        let mut writer = Writer { number, lines: Vec::new(), problems: Vec::new(), links: Vec::new() };
+        // The ramp is the whole step's.
+        writer.part(part, step.ramp_ns, place);
+        let name: String = part.id.chars().map(|c| if "[]#;\n".contains(c) { '-' } else { c }).collect();
+        text.push_str(&format!("\n[{name}]\n"));
+        for (key, value) in &writer.lines {
+            text.push_str(&format!("{key}={value}\n"));
+        }
+        let of = |why: String| if step.beside.is_empty() { why } else { format!("{}: {why}", part.id) };
+        problems.extend(writer.problems.into_iter().map(of));
+        links.push(writer.links);
+    }
+    if problems.is_empty() { Ok(JobText { text, links }) } else { Err(problems) }
+}
+
+struct Writer {
+    /// Number of the part within its step.
+    number: usize,
+    lines: Vec<(&'static str, String)>,
+    problems: Vec<String>,
+    links: Vec<(String, usize)>,
+}
+
+impl Writer {
+    fn set(&mut self, key: &'static str, value: impl ToString) {
+        self.lines.push((key, value.to_string()));
+    }
+
+    fn refuse(&mut self, why: impl Into<String>) {
+        self.problems.push(format!("fio cannot do that: {}", why.into()));
+    }
+
+    /// A time, which fio takes to the microsecond.
+    fn time(&mut self, key: &'static str, ns: u64) {
+        if ns.is_multiple_of(1000) {
+            self.set(key, format!("{}us", ns / 1000));
+        } else {
+            self.refuse(format!("{key} of {ns} ns is no whole number of microseconds"));
+        }
+    }
+
+    /// What all jobs of a part do together, as what each does.
+    fn each(&mut self, key: &'static str, all: u64, jobs: u64) {
+        if all.is_multiple_of(jobs) {
+            self.set(key, all / jobs);
+        } else {
+            self.refuse(format!("{key} is for each job, and {all} is no multiple of {jobs} jobs"));
+        }
+    }
+
+    fn part(&mut self, step: &Step, ramp_ns: u64, place: &JobPlace) {
+        let w = &step.workload;
+        self.set("numjobs", w.jobs);
+        if let Mix::Metadata(_) = w.mix {
+            self.names(step);
+            return;
+        }
+        self.engine(step);
+        self.direction(w);
+        self.blocks(w);
+        self.order(w);
+        self.files(w, place);
+        self.preparation(step, place);
+        self.end(step, place);
+        if ramp_ns > 0 {
+            self.time("ramp_time", ramp_ns);
+        }
+        self.pace(w);
+        self.syncs(w);
+        self.content(w);
+        self.special(step);
+    }
+
+    /// Work on names, of which fio does one kind in a job.
+    fn names(&mut self, step: &Step) {
+        let Mix::Metadata(work) = &step.workload.mix else { return };
+        let engine = match (&work.operations[..], work.names) {
+            ([MetadataOperation::Create], Names::Files) => "filecreate",
+            ([MetadataOperation::Stat], Names::Files) => "filestat",
+            ([MetadataOperation::Unlink], Names::Files) => "filedelete",
+            ([MetadataOperation::Create], Names::Directories) => "dircreate",
+            ([MetadataOperation::Stat], Names::Directories) => "dirstat",
+            ([MetadataOperation::Unlink], Names::Directories) => "dirdelete",
+            ([MetadataOperation::Open], _) => return self.refuse("it has no engine that opens files"),
+            _ => return self.refuse("several kinds of work on names in turn"),
+        };
+        if work.naming != Naming::Numbered || work.order != NameOrder::Created {
+            self.refuse("names of another kind, or in another order than that in which they were made");
+        }
+        if work.directories > 1 {
+            self.refuse("files that are spread over directories");
+        }
+        if work.file_bytes > 0 {
+            self.refuse("files that are made with content");
+        }
+        if step.workload.special.again.is_some() {
+            self.refuse("passes that are done again until they have lasted long enough");
+        }
+        if step.workload.sync.every > 0 {
+            self.refuse("files that are synced as they are made");
+        }
+        self.set("ioengine", engine);
+        self.set("nrfiles", work.files);
+        self.set("filesize", 4096);
+        let once = u64::from(work.files) * u64::from(step.workload.jobs);
+        match (step.stop.time_ns, step.stop.operations) {
+            (Some(ns), None) => {
+                self.time("runtime", ns);
+                self.set("time_based", 1);
+            }
+            (None, Some(operations)) if operations.is_multiple_of(once) => {
+                self.set("loops", operations / once)
+            }
+            _ => self.refuse("an end that is neither a time nor whole passes over the names"),
+        }
+    }
+
+    fn engine(&mut self, step: &Step) {
+        let w = &step.workload;
+        let engine = match (&w.mix, step.engine) {
+            (Mix::Allocate, _) => "falloc",
+            (Mix::Truncate, _) => "ftruncate",
+            (_, EngineChoice::Auto) => return self.refuse("`auto` is no engine of its; name one"),
+            (_, EngineChoice::Only(EngineKind::IoUring)) => "io_uring",
+            (_, EngineChoice::Only(EngineKind::Libaio)) => "libaio",
+            (_, EngineChoice::Only(EngineKind::Psync)) => "psync",
+            (_, EngineChoice::Only(EngineKind::Mmap)) => "mmap",
+            (_, EngineChoice::Only(EngineKind::Noop)) => "null",
+            (_, EngineChoice::Only(EngineKind::Sim)) => return self.refuse("it has no simulator"),
+        };
+        self.set("ioengine", engine);
+        self.set("iodepth", w.iodepth);
+        self.set("direct", u8::from(w.direct));
+        match w.cache {
+            CacheState::Cold => self.set("invalidate", 1),
+            CacheState::Warm => self.set("invalidate", 0),
+            CacheState::ColdEach => self.refuse("evicting what is read before each operation"),
+            CacheState::Loaded => self.refuse("loading the data into the page cache before"),
+        }
+    }
+
+    fn direction(&mut self, w: &Workload) {
+        let random = matches!(w.pattern, Pattern::Random { .. });
+        let word = match (&w.mix, random) {
+            (Mix::Transfer { read_percent: 100 }, false) => "read",
+            (Mix::Transfer { read_percent: 100 }, true) => "randread",
+            (Mix::Transfer { read_percent: 0 } | Mix::Allocate | Mix::Truncate, false) => "write",
+            (Mix::Transfer { read_percent: 0 } | Mix::Allocate | Mix::Truncate, true) => "randwrite",
+            (Mix::Transfer { .. }, false) => "rw",
+            (Mix::Transfer { .. }, true) => "randrw",
+            (Mix::Trim, false) => "trim",
+            (Mix::Trim, true) => "randtrim",
+            (Mix::Update { .. }, _) => return self.refuse("blocks that are read, altered and written back"),
+            (Mix::Metadata(_), _) => return,
+        };
+        match w.pattern {
+            Pattern::Strided { run_bytes, skip_bytes } if run_bytes == u64::from(w.block.read) => {
+                self.set("rw", format!("{word}:{skip_bytes}"));
+            }
+            Pattern::Strided { run_bytes, skip_bytes: skip @ 0.. } => {
+                self.set("rw", word);
+                self.set("zonemode", "strided");
+                self.set("zonesize", run_bytes);
+                self.set("zoneskip", skip);
+            }
+            Pattern::Strided { .. } => self.refuse("runs of several blocks that go backwards"),
+            Pattern::Spaced { .. } => self.refuse("blocks at evenly spaced places"),
+            Pattern::Sequential | Pattern::Random { .. } => self.set("rw", word),
+        }
+        if let Mix::Transfer { read_percent: share @ 1..=99 } = w.mix {
+            self.set("rwmixread", share);
+            if w.special.even_mix {
+                self.refuse("reads and writes that take turns: it draws them");
+            }
+        }
+    }
+
+    fn blocks(&mut self, w: &Workload) {
+        self.set("bs", format!("{},{},{}", w.block.read, w.block.write, w.block.trim));
+        let Some(split) = &w.special.split else { return };
+        let shares = |shares: &Vec<SizeShare>| {
+            // A direction that does not occur says nothing; fio wants something there.
+            let all = [SizeShare { bytes: split.grain, percent: 100.0 }];
+            let shares = if shares.is_empty() { &all[..] } else { shares };
+            let each = shares.iter().map(|share| format!("{}/{}", share.bytes, share.percent));
+            each.collect::<Vec<_>>().join(":")
+        };
+        let all = [&split.read, &split.write, &split.trim];
+        let ranges: Vec<String> = all.iter().filter_map(|shares| range(shares)).collect();
+        let used = all.iter().filter(|shares| !shares.is_empty()).count();
+        if ranges.len() == used {
+            let first = &ranges[0];
+            let each = all.iter().map(|shares| range(shares).unwrap_or_else(|| first.clone()));
+            self.set("bsrange", each.collect::<Vec<_>>().join(","));
+        } else {
+            self.set("bssplit", all.map(shares).join(","));
+            if all.into_iter().flatten().any(|share| share.percent.fract() != 0.0) {
+                self.refuse("shares of block sizes that are no whole percents");
+            }
+        }
+        self.set("blockalign", split.grain);
+    }
+
+    fn order(&mut self, w: &Workload) {
+        let Pattern::Random { distribution, repeats } = &w.pattern else { return };
+        if *repeats {
+            self.set("norandommap", 1);
+        }
+        let text = match distribution {
+            Distribution::Uniform => return,
+            Distribution::Zipf { theta } => format!("zipf:{theta}"),
+            Distribution::Pareto { h } => format!("pareto:{h}"),
+            Distribution::Normal { deviation_percent } => format!("normal:{deviation_percent}"),
+            Distribution::Zoned(zones) => {
+                let zones = zones.iter().map(|zone| format!("{}/{}", zone.access_percent, zone.size_percent));
+                format!("zoned:{}", zones.collect::<Vec<_>>().join(":"))
+            }
+            Distribution::Sequence { blocks, moves_on } => {
+                self.set("random_sequence_stride", u8::from(*moves_on));
+                let blocks: Vec<String> = blocks.iter().map(ToString::to_string).collect();
+                format!("sequence:{}", blocks.join(","))
+            }
+        };
+        self.set("random_distribution", text);
+    }
+
+    /// The files of a part, and which bytes of them each job works on.
+    fn files(&mut self, w: &Workload, place: &JobPlace) {
+        let (jobs, count) = (u64::from(w.jobs), u64::from(w.files.count));
+        let bytes = match place {
+            JobPlace::Directory { bytes } => *bytes,
+            JobPlace::Target { bytes, path } => {
+                self.set("filename", path.replace(':', "\\:"));
+                self.regions(w, *bytes, None);
+                return;
+            }
+        };
+        let sequential = !matches!(w.pattern, Pattern::Random { .. });
+        let own = w.regions == Regions::Disjoint && count.is_multiple_of(jobs);
+        let each = if own { count / jobs } else { count };
+        if each > 1 {
+            self.set("file_service_type", if sequential { "sequential" } else { "random" });
+        }
+        if own {
+            let name = format!("part{}", self.number);
+            self.set("nrfiles", each);
+            self.set("filename_format", format!("{name}.$jobnum.$filenum"));
+            self.set("size", bytes / jobs);
+            let names = (0..count).map(|i| (format!("{name}.{}.{}", i / each, i % each), i as usize));
+            self.links = names.collect();
+            return;
+        }
+        let names: Vec<String> = (0..count).map(|i| format!("set{}.{i}", w.files.number)).collect();
+        self.set("filename", names.join(":"));
+        self.links = names.into_iter().zip(0..).collect();
+        self.regions(w, bytes, Some(count));
+    }
+
+    fn regions(&mut self, w: &Workload, bytes: u64, count: Option<u64>) {
+        let jobs = u64::from(w.jobs);
+        match w.regions {
+            Regions::Shared => self.set("size", bytes),
+            Regions::Disjoint if jobs == 1 => self.set("size", bytes),
+            Regions::Disjoint => {
+                let block = u64::from(w.largest_block());
+                let part = bytes / jobs / block * block;
+                self.set("offset_increment", part);
+                self.set("size", part);
+                if count.is_some_and(|count| count > 1) {
+                    self.refuse("several jobs with parts of their own of several files");
+                }
+            }
+            Regions::Spaced { offset_bytes, increment_bytes, len_bytes } => {
+                self.set("offset", offset_bytes);
+                self.set("offset_increment", increment_bytes);
+                if len_bytes > 0 {
+                    self.set("size", len_bytes);
+                }
+                if let Some(count) = count {
+                    self.set("filesize", bytes / count);
+                }
+            }
+        }
+    }
+
+    fn preparation(&mut self, step: &Step, place: &JobPlace) {
+        let writes = step.workload.writes_data() || matches!(step.workload.mix, Mix::Allocate);
+        match step.prepare {
+            Preparation::Written if writes && matches!(place, JobPlace::Directory { .. }) => {
+                self.set("overwrite", 1)
+            }
+            Preparation::Fresh => self.set("fallocate", "none"),
+            Preparation::Written | Preparation::Reserved => {}
+        }
+    }
+
+    fn end(&mut self, step: &Step, place: &JobPlace) {
+        let (stop, jobs) = (step.stop, u64::from(step.workload.jobs));
+        if let Some(ns) = stop.time_ns {
+            self.time("runtime", ns);
+        }
+        if let Some(operations) = stop.operations {
+            self.each("number_ios", operations, jobs);
+        }
+        let (JobPlace::Directory { bytes } | JobPlace::Target { bytes, .. }) = place;
+        match (stop.bytes, stop.passes) {
+            (Some(bytes), _) => self.each("io_size", bytes, jobs),
+            (None, Some(passes)) => self.set("loops", passes),
+            (None, None) if step.prepare == Preparation::Fresh => self.set("loops", 1),
+            (None, None) if stop.operations.is_some() => {
+                // Else one pass would be the end.
+                let block = u64::from(step.workload.largest_block());
+                let all = stop.operations.unwrap_or(0).saturating_mul(block).max(*bytes);
+                self.each("io_size", all.next_multiple_of(jobs * block), jobs);
+            }
+            (None, None) => self.set("time_based", 1),
+        }
+    }
+
+    /// A rate, which fio takes for each job and direction in whole operations.
+    fn pace(&mut self, w: &Workload) {
+        let (per_second, at_random) = match w.pace {
+            Pace::Closed => return,
+            Pace::Fixed { per_second } => (per_second, false),
+            Pace::Poisson { per_second } => (per_second, true),
+        };
+        let share = match w.mix {
+            Mix::Transfer { read_percent } => f64::from(read_percent) / 100.0,
+            _ => 0.0,
+        };
+        let each = per_second / f64::from(w.jobs);
+        let by_direction = [each * share, each * (1.0 - share)];
+        let is_whole = |rate: &f64| (rate - rate.round()).abs() < 1e-6;
+        let blocks = [w.block.read, if matches!(w.mix, Mix::Trim) { w.block.trim } else { w.block.write }];
+        let mut bytes = by_direction;
+        bytes.iter_mut().zip(blocks).for_each(|(rate, block)| *rate *= f64::from(block));
+        let (key, [reads, writes]) = if by_direction.iter().all(is_whole) {
+            ("rate_iops", by_direction)
+        } else if w.special.split.is_none() && bytes.iter().all(is_whole) {
+            ("rate", bytes)
+        } else {
+            self.refuse(format!(
+                "{per_second} operations per second are no whole number in each job and direction"
+            ));
+            return;
+        };
+        let (reads, writes) = (reads.round() as u64, writes.round() as u64);
+        self.set(key, format!("{reads},{writes},{writes}"));
+        if at_random {
+            self.set("rate_process", "poisson");
+        }
+    }
+
+    fn syncs(&mut self, w: &Workload) {
+        match w.open_sync {
+            OpenSync::None => {}
+            OpenSync::Sync => self.set("sync", "sync"),
+            OpenSync::Dsync => self.set("sync", "dsync"),
+        }
+        if w.sync.every > 0 {
+            self.set(if w.sync.data_only { "fdatasync" } else { "fsync" }, w.sync.every);
+        }
+        if w.sync.at_end {
+            self.set("end_fsync", 1);
+        }
+        if w.special.sync_all_files {
+            self.refuse("syncs of all files after so many operations, as sysbench makes them");
+        }
+    }
+
+    fn content(&mut self, w: &Workload) {
+        match w.data.class {
+            model::DataClass::Zero => self.set("zero_buffers", 1),
+            model::DataClass::Random => {}
+        }
+        if w.data.compress_percent > 0 {
+            self.set("buffer_compress_percentage", w.data.compress_percent);
+        }
+        if w.data.dedupe_percent > 0 {
+            self.set("dedupe_percentage", w.data.dedupe_percent);
+        }
+        if w.verify {
+            self.set("verify", "xxhash");
+        }
+    }
+
+    fn special(&mut self, step: &Step) {
+        let special = &step.workload.special;
+        if special.calls.is_some() {
+            self.refuse("blocks that are moved by calls of fewer bytes");
+        }
+        if special.again.is_some() {
+            self.refuse("passes that are done again until they have lasted long enough");
+        }
+        if special.read_first.is_some() {
+            self.refuse("reading at each place before the operation");
+        }
+        if special.keep_places {
+            self.refuse("telling the place and time of each operation");
+        }
+        if special.start_delay_ns > 0 {
+            self.time("startdelay", special.start_delay_ns);
+        }
+        if let Some(think) = special.think {
+            self.time("thinktime", think.ns);
+            self.set("thinktime_blocks", think.every);
+        }
+        if special.flow > 0 {
+            self.set("flow", special.flow);
+        }
+        if special.ends_all {
+            self.set("exitall", 1);
+        }
+        if let Some(rule) = special.steady {
+            let figure = match rule.figure {
+                SteadyFigure::Iops => "iops",
+                SteadyFigure::Bandwidth => "bw",
+                SteadyFigure::Latency => "lat",
+            };
+            let slope = if rule.slope { "_slope" } else { "" };
+            self.set("steadystate", format!("{figure}{slope}:{}%", rule.limit_percent));
+            self.time("steadystate_duration", rule.window_ns);
+            if rule.ramp_ns > 0 {
+                self.time("steadystate_ramp_time", rule.ramp_ns);
+            }
+        }
+        if let Some(target) = special.latency_target {
+            self.time("latency_target", target.ns);
+            self.set("latency_percentile", target.percent);
+            self.time("latency_window", target.window_ns);
+        }
+        match step.max_errors {
+            1 => {}
+            many if many.to_string() == MANY_ERRORS => self.set("continue_on_error", "all"),
+            n => self.refuse(format!("{n} errors that end a repeat: one does, or none")),
+        }
+    }
+}
+
+/// `4096-16384` if the shares are those of all multiples of the smallest size up to the largest, each as often.
+fn range(shares: &[SizeShare]) -> Option<String> {
+    let (low, high) = (shares.first()?.bytes, shares.last()?.bytes);
+    let percent = 100.0 / shares.len() as f64;
+    let fits =
+        |(n, share): (u32, &SizeShare)| share.bytes == n * low && (share.percent - percent).abs() < 1e-6;
+    (shares.len() > 1 && (1..).zip(shares).all(fits)).then(|| format!("{low}-{high}"))
+}

@@ -1,0 +1,124 @@
+//! The table of tools and checks is consistent, and each native step becomes a plan.
+
+use std::collections::BTreeSet;
+
+use model::*;
+use plan::checks::*;
+use plan::*;
+
+fn facts() -> Facts {
+    use EngineKind::{IoUring, Libaio, Psync};
+    let engine = |kind| Capabilities {
+        kind,
+        synchronous: kind == Psync,
+        buffered_only: false,
+        trim: true,
+        max_iodepth: if kind == Psync { 1 } else { 32_768 },
+        summary: "",
+    };
+    Facts { memory_bytes: 64 << 30, engines: [IoUring, Libaio, Psync].map(engine).to_vec(), targets: 1 }
+}
+
+fn values() -> Values {
+    Values {
+        size: 512 << 20,
+        runtime: 3,
+        file: "/data/file".into(),
+        dir: "/data/private".into(),
+        device: "/dev/sdz".into(),
+        is_root: true,
+    }
+}
+
+/// The checks whose suites come with this version; what is missing is said aloud.
+fn checks() -> impl Iterator<Item = &'static Check> {
+    CHECKS.iter().filter(|check| {
+        let missing = suite(&[check], &values()).err();
+        if let Some(why) = &missing {
+            // Only a suite that is not there as a whole may be missing: a wrong name of a step is a mistake.
+            let suites = check.parts.iter().filter_map(|part| part.native).map(|(suite, _)| suite);
+            assert!(suites.into_iter().any(|name| builtin(name).is_none()), "{}: {why}", check.id);
+            let told = format!("NOT TESTED: {}: {why}\n", check.id);
+            std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
+        }
+        missing.is_none()
+    })
+}
+
+/// The native steps of a check.
+fn steps(check: &Check) -> Vec<Step> {
+    let suite = suite(&[check], &values()).unwrap();
+    match resolve(&suite, &Wishes::default(), &facts()) {
+        Ok(resolved) => resolved.plan.steps,
+        Err(problems) => panic!("{}: {problems:?}", check.id),
+    }
+}
+
+#[test]
+fn every_name_stands_once_and_every_tool_has_a_check() {
+    let mut ids = BTreeSet::new();
+    for part in CHECKS.iter().flat_map(|check| check.parts) {
+        assert!(ids.insert(part.id), "{}", part.id);
+        let is_known = |tool: &Tool| part.id.starts_with(tool.word);
+        assert!(TOOLS.iter().any(is_known), "{} does not begin with its tool", part.id);
+    }
+    for tool in TOOLS {
+        assert!(CHECKS.iter().any(|check| check.tool() == tool), "{}", tool.word);
+    }
+}
+
+#[test]
+fn every_native_step_becomes_a_plan_with_the_figures_that_are_compared() {
+    for check in checks() {
+        let steps = steps(check);
+        assert_eq!(steps.len(), check.parts.len(), "{}", check.id);
+        for (part, step) in check.parts.iter().zip(&steps) {
+            assert_eq!(step.id, part.id);
+            for pair in part.figures {
+                assert!(step.operations().contains(&pair.ours.0), "{}: {:?}", part.id, pair.ours);
+                assert_ne!(pair.ours.1.better(), Better::Neither, "{}: what is not compared", part.id);
+            }
+        }
+    }
+}
+
+/// Where a cost is said to be defined, neither side may be served by memory.
+#[test]
+fn what_has_a_defined_cost_reaches_the_device() {
+    for check in checks() {
+        for (part, step) in check.parts.iter().zip(steps(check)).filter(|(part, _)| part.defined_cost) {
+            let w = &step.workload;
+            let is_synced = w.sync.at_end || w.sync.every > 0 || w.open_sync != OpenSync::None;
+            let reaches = w.direct || (w.modifies() && is_synced) || w.is_metadata();
+            assert!(reaches, "{}: {w:?}", part.id);
+        }
+    }
+}
+
+#[test]
+fn a_command_line_has_nothing_left_to_fill_in() {
+    for check in CHECKS {
+        let words = check.arguments(&values());
+        assert!(words.iter().all(|word| !word.contains(['{', '}'])), "{}: {words:?}", check.id);
+    }
+    for check in checks().filter(|check| check.works_on == WorksOn::Device) {
+        assert!(
+            steps(check).iter().all(|step| !step.workload.modifies()),
+            "{} would write to a device",
+            check.id
+        );
+    }
+    let lines: Vec<String> = CHECKS
+        .iter()
+        .map(|check| format!("{}: {}", check.id, check.arguments(&values()).join(" ")))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn only_root_is_asked_who_it_is() {
+    let bonnie = CHECKS.iter().find(|check| check.id == "bonnie").unwrap();
+    assert!(bonnie.arguments(&values()).ends_with(&["-u".to_owned(), "root".to_owned()]));
+    let other = Values { is_root: false, ..values() };
+    assert!(!bonnie.arguments(&other).iter().any(|word| word == "-u"));
+}

@@ -1,0 +1,32 @@
+"""The classic tools beside Lodestone on a disk whose delay is set, under a clock that no load of the host can touch: where one
+operation follows another, there is nothing that could differ but the method."""
+
+import json
+
+# At greater depths the processor of this machine is the limit, and it is the generators that are compared.
+CHECKS = "fio-randread-d1,fio-randwrite-d1,dd-read-direct,ioping-read,sysbench-rndrd,hdparm-direct"
+
+
+def one_at_a_time(lab):
+    with lab.machine(virtual=True, memory=1500) as machine:
+        machine.sh("""
+modprobe scsi_debug delay=0 ndelay=200000 dev_size_mb=256 max_queue=64
+until [ -b /dev/sda ]; do sleep 0.1; done
+mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/sda
+mkdir -p /mnt; mount /dev/sda /mnt; mkdir /mnt/x
+""")
+        options = f"--only {CHECKS} --rounds 3 --runtime 1s --size 16MiB --format json --quiet"
+        found = json.loads(machine.sh(f"lodestone crosscheck /mnt/x {options}"))["figures"]
+        lab.equal("every check has its figures", {f["step"] for f in found}, set(CHECKS.split(",")), found)
+        for figure in found:
+            # The slowest of a hundred is one of few here.
+            if figure["metric"] in ("lat_p95", "lat_p99"):
+                continue
+            what = f"{figure['step']}: {figure['operation']} {figure['metric']} agrees"
+            # hdparm touches what it has read while its clock runs: in this machine that is just 5 %.
+            near = figure["step"] == "hdparm-direct" and 1 < figure["ratio"] < 1.1
+            lab.check(what, figure["verdict"] == "agrees" or near, figure)
+        lab.equal("nothing is left", machine.sh("ls -A /mnt/x"), "")
+
+
+TESTS = [one_at_a_time]
