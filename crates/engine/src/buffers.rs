@@ -4,12 +4,16 @@
 use std::io;
 use std::ptr::NonNull;
 
+use crate::cache::page_bytes;
+
 /// Smallest amount of write data that a worker cycles through. Successive writes therefore differ in
 /// content over a longer distance than compressing filesystems and devices look at (128 KiB to 1 MiB).
 const POOL_BYTES: usize = 1 << 20;
 
 /// Alignment of every buffer: the strictest that direct I/O asks for.
 const PAGE: usize = 4096;
+/// Smaller memory gets no huge pages: one is 2 MiB on most machines.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// A worker's buffers: for each slot one to read into and several to write from, plus one block for
 /// duplicate content where there is any. All lie in one mapping, which an engine can register as a whole.
@@ -36,6 +40,46 @@ pub(crate) struct BufferPlan {
     pub duplicate: bool,
 }
 
+/// Fresh zeroed memory.
+fn mapped(len: usize) -> io::Result<NonNull<u8>> {
+    // SAFETY: a fresh anonymous mapping; no existing memory is affected.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            len,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(NonNull::new(base.cast()).expect("a mapping is not at address zero"))
+}
+
+/// The same at a multiple of a huge page, and in huge pages where the kernel has some left. A large block that lies
+/// scattered over memory reaches the device in many segments, or even as several requests: then luck with pages would
+/// decide about the figure.
+fn mapped_huge(len: usize) -> io::Result<NonNull<u8>> {
+    // The kernel's pages may be larger than ours.
+    let len = len.next_multiple_of(page_bytes() as usize);
+    let start = mapped(len + HUGE_PAGE)?.as_ptr();
+    let before = start.align_offset(HUGE_PAGE);
+    // SAFETY: what lies before and behind the wanted part belongs to the new mapping, and nobody knows of it; the part in
+    // the middle stays. Both ends are whole pages. Advice that fails has no consequence.
+    unsafe {
+        let base = start.add(before);
+        if before > 0 {
+            libc::munmap(start.cast(), before);
+        }
+        libc::munmap(base.add(len).cast(), HUGE_PAGE - before);
+        libc::madvise(base.cast(), len, libc::MADV_HUGEPAGE);
+        Ok(NonNull::new_unchecked(base))
+    }
+}
+
 impl Buffers {
     /// Maps the memory. It is zeroed and not yet touched.
     ///
@@ -52,21 +96,7 @@ impl Buffers {
         let duplicate_start = write_start + write_stride * plan.slots * variants;
         let duplicate_stride = if plan.duplicate { write_stride } else { 0 };
         let len = (duplicate_start + duplicate_stride).max(PAGE);
-        // SAFETY: a fresh anonymous mapping; no existing memory is affected.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(base.cast()).expect("a mapping is not at address zero");
+        let base = if len < HUGE_PAGE { mapped(len)? } else { mapped_huge(len)? };
         Ok(Self { base, len, read_stride, write_start, write_stride, variants, duplicate_start })
     }
 
@@ -155,6 +185,17 @@ mod tests {
                 end = start + bytes;
             }
             assert!(end <= base as usize + len);
+        }
+    }
+
+    #[test]
+    fn large_buffers_begin_at_a_huge_page_and_all_of_them_can_be_used() {
+        for slots in [2, 5] {
+            let plan = BufferPlan { slots, read_bytes: 1 << 20, write_bytes: 0, duplicate: false };
+            let mut buffers = Buffers::new(plan).unwrap();
+            buffers.touch();
+            let (base, len) = buffers.whole();
+            assert!(len == slots << 20 && (base as usize).is_multiple_of(HUGE_PAGE));
         }
     }
 

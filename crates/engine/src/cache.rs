@@ -119,7 +119,7 @@ fn by_mincore(file: &File, len: u64) -> io::Result<u64> {
     Ok(cached.min(len))
 }
 
-fn page_bytes() -> u64 {
+pub(crate) fn page_bytes() -> u64 {
     // SAFETY: a query without side effects.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
 }

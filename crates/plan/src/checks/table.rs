@@ -162,6 +162,9 @@ const FIO_PROCESSOR: &str = "fio takes more of the processor for each operation 
 const FSYNC_SPEEDS: &str = "an fsync on a journalling filesystem has two speeds: it commits the journal only if the file's time stamps have changed \
      since the last one, as they do once in a tick of the kernel's clock; fio and sysbench do more between two writes, and who is a \
      little slower meets the slow one more often";
+const SCATTERED: &str = "fio's buffers lie in memory as the kernel has pages: where they are scattered, a block of 1 MiB reaches the device in up to \
+     256 segments or as two requests, which costs a virtual disk up to two thirds of its rate, by luck from run to run; Lodestone's \
+     buffers ask for huge pages";
 const SYSBENCH_PICKS: &str = "sysbench draws each place with a lock and a random number between two requests: outside of its latency, and inside the time \
      that its rate is over";
 const DD_ZERO: &str = "dd reads /dev/zero into its buffer anew for every block while its clock runs (at 10 to 30 GB/s on current machines); Lodestone's zeros are in memory before";
@@ -225,14 +228,14 @@ pub static CHECKS: &[Check] = &[
         "sequential reads of 1 MiB, depth 4, direct, libaio",
         ["--ioengine=libaio", "--rw=read", "--bs=1m", "--iodepth=4"],
         [("engine", "libaio"), ("rw", "read"), ("bs", "1MiB"), ("iodepth", "4")],
-        [same(READ_BANDWIDTH), same(READ_MEAN), same(READ_P50)]
+        [but(READ_BANDWIDTH, SCATTERED), but(READ_MEAN, SCATTERED), but(READ_P50, SCATTERED)]
     ),
     fio!(
         "fio-write-1m",
         "sequential writes of 1 MiB, depth 4, direct, libaio",
         ["--ioengine=libaio", "--rw=write", "--bs=1m", "--iodepth=4"],
         [("engine", "libaio"), ("rw", "write"), ("bs", "1MiB"), ("iodepth", "4")],
-        [same(WRITE_BANDWIDTH), same(WRITE_MEAN), same(WRITE_P50)]
+        [but(WRITE_BANDWIDTH, SCATTERED), but(WRITE_MEAN, SCATTERED), but(WRITE_P50, SCATTERED)]
     ),
     fio!(
         "fio-randwrite-fsync",
