@@ -51,6 +51,10 @@ class Hung(Exception):
     """The machine or a command in it did not end."""
 
 
+class Broke(Exception):
+    """QEMU itself came to an unwanted end, which says nothing of what is tested."""
+
+
 class Failed(Exception):
     """A command in the machine ended with an error that the test did not expect."""
 
@@ -247,13 +251,25 @@ class Machine:
         return self.paths[name]
 
     def qmp(self, command, **arguments):
-        """Has QEMU do something, such as unplugging a disk."""
-        with self._connect("qmp") as client, client.makefile("rw") as stream:
-            stream.readline()
-            for request in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
-                stream.write(json.dumps(request) + "\n")
-                stream.flush()
-                while not {"return", "error"} & (reply := json.loads(stream.readline())).keys():
-                    pass
-                if "error" in reply:
-                    raise Failed(f"QEMU refuses {command}: {reply['error']['desc']}")
+        """Has QEMU do something, such as unplugging a disk. `Broke` if QEMU dies of it."""
+        try:
+            with self._connect("qmp") as client, client.makefile("rw") as stream:
+                stream.readline()
+                for request in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
+                    self._ask(stream, request)
+        except (ConnectionError, EOFError) as error:
+            code = self.qemu.wait(10)
+            raise Broke(f"QEMU ended with {code} at {command}: {error!r}\n{self.last_words()}") from error
+
+    @staticmethod
+    def _ask(stream, request):
+        stream.write(json.dumps(request) + "\n")
+        stream.flush()
+        while True:
+            if not (line := stream.readline()):
+                raise EOFError("no answer")
+            reply = json.loads(line)
+            if "error" in reply:
+                raise Failed(f"QEMU refuses {request['execute']}: {reply['error']['desc']}")
+            if "return" in reply:
+                return

@@ -5,7 +5,7 @@ nothing on the disks, and ends with exit code 3."""
 import json
 import re
 
-from machine import Disk
+from machine import Broke, Disk
 
 ROUNDS = 4
 RUN = (
@@ -153,20 +153,33 @@ def devices(lab):
             one_death(lab, machine, death)
 
 
+# Machines in which a disk is pulled out, where QEMU itself dies of that now and then.
+MACHINES_TO_TRY = 3
+
+
 def unplugged(lab):
     """Disks that are pulled out, in real time: a repeat or two may have been good before."""
-    disks = {"well": Disk("virtio"), "by-usb": Disk("usb"), "by-uas": Disk("uas"), "by-nvme": Disk("nvme")}
-    with lab.machine(disks=disks) as machine:
+    for disk in ("usb", "uas", "nvme"):
+        for left in reversed(range(MACHINES_TO_TRY)):
+            try:
+                pulled_out(lab, disk)
+                break
+            except Broke as broke:
+                print(f"     {lab.test}: {disk}: {broke}; {left} more machine(s) to try", flush=True)
+                if left == 0:
+                    raise
+
+
+def pulled_out(lab, kind):
+    with lab.machine(disks={"well": Disk("virtio"), "bad": Disk(kind)}) as machine:
         machine.sh(f"mkfs.ext4 -q {machine.disk('well')}; mkdir -p /good /bad; mount {machine.disk('well')} /good")
-        device = f"/sys/block/{machine.disk('by-usb').removeprefix('/dev/')}/device"
-        deauthorise = f"echo 0 >$(readlink -f {device}/../../../../..)/authorized"
-        pulls = {
-            "by-usb": ("an USB disk no longer authorised", deauthorise),
-            "by-uas": ("an UAS disk unplugged", lambda m: m.qmp("device_del", id="uas-by-uas")),
-            "by-nvme": ("an NVMe disk unplugged", lambda m: m.qmp("device_del", id="dev-by-nvme")),
-        }
-        for disk, (name, kill) in pulls.items():
-            one_death(lab, machine, Death(name, machine.disk(disk), READS, kill, GONE, "c*f{1,3}"))
+        device = f"/sys/block/{machine.disk('bad').removeprefix('/dev/')}/device"
+        name, kill = {
+            "usb": ("an USB disk no longer authorised", f"echo 0 >$(readlink -f {device}/../../../../..)/authorized"),
+            "uas": ("an UAS disk unplugged", lambda m: m.qmp("device_del", id="uas-bad")),
+            "nvme": ("an NVMe disk unplugged", lambda m: m.qmp("device_del", id="dev-bad")),
+        }[kind]
+        one_death(lab, machine, Death(name, machine.disk("bad"), READS, kill, GONE, "c*f{1,3}"))
 
 
 def one_death(lab, machine, death):

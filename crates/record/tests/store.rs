@@ -256,3 +256,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn numbers_come_back_to_the_last_bit() {
+    // The second is one that a parser which may be off by one bit gets wrong.
+    for value in [0.1_f64, 0.9884108734712579, 1.0 / 3.0, f64::MIN_POSITIVE, 9_007_199_254_740_993.0] {
+        let text = serde_json::to_string(&value).unwrap();
+        assert_eq!(serde_json::from_str::<f64>(&text).unwrap().to_bits(), value.to_bits(), "{text}");
+    }
+}
