@@ -181,6 +181,8 @@ const IOPING_RATE: &str = "ioping's rate has its warm-up request and its own wor
 const IOPING_PLACE: &str = "ioping writes to a file of its own, which lies elsewhere than Lodestone's";
 const MEMORY: &str = "the file fits into memory and is read from there by both: a figure of system calls and of the page cache, not of the device";
 const BONNIE_CACHE: &str = "through the page cache the kernel chooses when it begins to write; bonnie++ changes a byte of its buffer for each block";
+const BONNIE_TIMES: &str = "both read from memory, a byte with each call; bonnie++'s calls also look after the file's access time (320 against 390 ns \
+     in a loop of nothing else), which Lodestone's files are opened without (O_NOATIME)";
 const GLOBAL_SYNC: &str = "bonnie++ ends the phase with sync(), which also waits for what all other programs have written, on every filesystem";
 
 /// All checks, in the order in which they are shown.
@@ -455,7 +457,7 @@ pub static CHECKS: &[Check] = &[
                 "getc",
                 false,
                 [],
-                but(READ_BANDWIDTH, MEMORY)
+                but(READ_BANDWIDTH, BONNIE_TIMES)
             ),
             bonnie!(
                 "bonnie-read",
