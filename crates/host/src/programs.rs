@@ -1,6 +1,6 @@
 //! Starting other programs: by their full path, never through a shell, and for a limited time.
 //!
-//! What tells of hardware is asked ([`ask`]) by its place in the system. What the user wants to see measure is looked for as
+//! What tells of hardware is asked (`ask`) by its place in the system. What the user wants to see measure is looked for as
 //! his shell does ([`find_by_path`]) and runs in a process group of its own ([`run`]), so that whatever it starts ends with it.
 
 use std::ffi::OsStr;
