@@ -28,7 +28,7 @@ pub use circumstances::{ABSENT, Difference, differences};
 pub use compare::{Pairing, Series, Summary, compare, headline, summarise};
 pub use findings::{RULES, Rule};
 pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
-pub use measure::{measurements, repeat_values};
+pub use measure::{first_round_that_counts, measurements, repeat_values};
 pub use repeats::{CHANCE, Look, Modes, Trend, look, looks};
 pub use score::{PiFigures, pi_score};
 pub use stats::{Estimator, mean_with_t_interval};

@@ -210,12 +210,12 @@ pub fn measurements(run: &Run, rule: Estimator) -> Vec<Measurement> {
 /// [`measurements`] from what was counted.
 pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Vec<Measurement> {
     let mut measurements = Vec::new();
-    let window = measurement_window(run);
+    let first = first_round_that_counts(run);
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
             let mut values: BTreeMap<(Operation, Metric), Vec<(u32, f64)>> = BTreeMap::new();
             for (repeat, counts) in counts.completed(run, step, &target.name) {
-                if repeat.started.round < window && !step.workload.special.once {
+                if repeat.started.round < first && !step.workload.special.once {
                     continue;
                 }
                 for (operation, metric, value) in values_of(step, repeat, counts) {
@@ -249,7 +249,7 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
 
 /// The first round that counts: of a run whose rounds go on until a step is steady, that of the last five of them, which
 /// are what was steady (PTS calls them the measurement window); else 0.
-fn measurement_window(run: &Run) -> u32 {
+pub fn first_round_that_counts(run: &Run) -> u32 {
     let Some(step) = &run.started.plan.until_steady else { return 0 };
     let watched = run.repeats.iter().filter(|r| r.started.step == *step && r.is_complete());
     let rounds: BTreeSet<u32> = watched.map(|r| r.started.round).collect();

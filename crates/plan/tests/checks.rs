@@ -1,5 +1,8 @@
 //! The table of tools and checks is consistent, and each native step becomes a plan.
 
+mod common;
+
+use common::machine;
 use std::collections::BTreeSet;
 
 use model::*;
@@ -8,15 +11,7 @@ use plan::*;
 
 fn facts() -> Facts {
     use EngineKind::{IoUring, Libaio, Psync};
-    let engine = |kind| Capabilities {
-        kind,
-        synchronous: kind == Psync,
-        buffered_only: false,
-        trim: true,
-        max_iodepth: if kind == Psync { 1 } else { 32_768 },
-        summary: "",
-    };
-    Facts { memory_bytes: 64 << 30, engines: [IoUring, Libaio, Psync].map(engine).to_vec(), targets: 1 }
+    machine(64 << 30, &[IoUring, Libaio, Psync])
 }
 
 fn values() -> Values {

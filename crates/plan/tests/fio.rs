@@ -1,24 +1,14 @@
 //! fio's job files from text to plan.
 
+mod common;
+
+use common::machine;
 use model::*;
 use plan::*;
 
-fn engine(kind: EngineKind) -> Capabilities {
-    let synchronous = matches!(kind, EngineKind::Psync | EngineKind::Mmap);
-    Capabilities {
-        kind,
-        synchronous,
-        buffered_only: kind == EngineKind::Mmap,
-        trim: kind != EngineKind::Mmap,
-        max_iodepth: if synchronous { 1 } else { 32_768 },
-        summary: "",
-    }
-}
-
 fn facts() -> Facts {
     use EngineKind::{IoUring, Libaio, Mmap, Noop, Psync};
-    let engines = [IoUring, Libaio, Psync, Mmap, Noop];
-    Facts { memory_bytes: 64 << 30, engines: engines.map(engine).to_vec(), targets: 1 }
+    machine(64 << 30, &[IoUring, Libaio, Psync, Mmap, Noop])
 }
 
 fn around() -> fio::Surroundings {

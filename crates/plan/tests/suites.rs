@@ -1,26 +1,17 @@
 //! Suites from text to plan: what comes with the program resolves, what is wrong is told all at once.
 
+mod common;
+
+use common::machine;
 use model::*;
 // Both crates have one.
 use plan::Place;
 use plan::*;
 use proptest::prelude::*;
 
-fn engine(kind: EngineKind) -> Capabilities {
-    let synchronous = matches!(kind, EngineKind::Psync | EngineKind::Mmap);
-    Capabilities {
-        kind,
-        synchronous,
-        buffered_only: kind == EngineKind::Mmap,
-        trim: kind != EngineKind::Mmap,
-        max_iodepth: if synchronous { 1 } else { 32_768 },
-        summary: "",
-    }
-}
-
 fn facts() -> Facts {
-    let engines = [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync, EngineKind::Mmap];
-    Facts { memory_bytes: 8 << 30, engines: engines.map(engine).to_vec(), targets: 1 }
+    use EngineKind::{IoUring, Libaio, Mmap, Psync};
+    machine(8 << 30, &[IoUring, Libaio, Psync, Mmap])
 }
 
 fn wishes(overrides: &[(&str, &str)]) -> Wishes {
@@ -291,7 +282,7 @@ fn bonnie_is_done_by_plain_calls_in_whole_passes_each_synced() {
 #[test]
 fn an_engine_that_does_not_work_here_is_refused_with_the_way_out() {
     let (suite, _) = Suite::parse("test", "[[step]]\nid = \"x\"\nengine = \"libaio\"\n");
-    let facts = Facts { engines: vec![engine(EngineKind::Psync)], ..facts() };
+    let facts = machine(8 << 30, &[EngineKind::Psync]);
     let problems = resolve(&suite, &Wishes::default(), &facts).unwrap_err();
     assert!(problems[0].message.contains("libaio does not work on this machine"));
     assert!(problems[0].help.as_deref().unwrap().contains("auto"));
@@ -300,7 +291,7 @@ fn an_engine_that_does_not_work_here_is_refused_with_the_way_out() {
 #[test]
 fn what_a_flag_makes_wrong_in_many_steps_is_told_once_and_of_the_flag() {
     let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
-    let facts = Facts { engines: vec![engine(EngineKind::Psync)], ..facts() };
+    let facts = machine(8 << 30, &[EngineKind::Psync]);
     let problems = resolve(&suite, &wishes(&[("engine", "io_uring")]), &facts).unwrap_err();
     assert_eq!(problems.len(), 1, "{problems:#?}");
     assert_eq!(problems[0].place, Place::Flag("engine".into()));

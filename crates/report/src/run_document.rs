@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Modes, Series, Summary, headline};
+use analyse::{Analysis, Modes, Series, Summary, first_round_that_counts, headline};
 use jiff::tz::TimeZone;
 use model::{
     Comparison, Measurement, Metric, Operation, RepeatOutcome, Rounds, Run, RunOutcome, Step, Target, Verdict,
@@ -148,10 +148,14 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
     };
     let order = if run.started.plan.in_order { "the order of the suite" } else { "random order" };
     let method = analysis.measurements.first().map_or("no figures", |m| m.method);
+    let counted = match first_round_that_counts(run) {
+        0 => String::new(),
+        first => format!("; the figures are of rounds {} to {rounds}", first + 1),
+    };
     let verdicts =
         if run.started.targets.len() > 1 { "; undecided, +n: about n more rounds would decide" } else { "" };
     format!(
-        "{from}{rounds}{planned} round{plural} in {order}, {ended}; {method}{verdicts}; seed {}; Lodestone {}",
+        "{from}{rounds}{planned} round{plural} in {order}, {ended}; {method}{counted}{verdicts}; seed {}; Lodestone {}",
         run.started.seed, run.started.version
     )
 }

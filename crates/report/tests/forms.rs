@@ -38,6 +38,21 @@ fn text_for_a_narrow_terminal_loses_nothing() {
 }
 
 #[test]
+fn of_rounds_until_all_was_steady_it_is_told_which_count() {
+    let mut run = fixture();
+    let step = run.started.plan.steps[0].id.clone();
+    let watched = run.repeats.iter().find(|r| r.started.step == step && r.is_complete()).unwrap().clone();
+    run.repeats = (0..7).map(|_| watched.clone()).collect();
+    for (round, repeat) in (0..).zip(&mut run.repeats) {
+        repeat.started.round = round;
+    }
+    let told = |run: &Run| markdown(&document(run));
+    assert!(!told(&run).contains("the figures are of rounds"));
+    run.started.plan.until_steady = Some(step);
+    assert!(told(&run).contains("; the figures are of rounds 3 to 7"), "{}", told(&run));
+}
+
+#[test]
 fn colours_only_repeat_what_the_words_say() {
     let document = document(&fixture());
     let plain = text(&document, TextStyle { width: 120, color: false });

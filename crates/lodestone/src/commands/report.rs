@@ -8,7 +8,7 @@ use model::Run;
 use record::Store;
 use report::{Looked, RunView, run_page, runs_page};
 
-use super::results::{baseline, comparison_baseline, find, in_common, named_series};
+use super::results::{baseline, comparison_baseline, find_all, in_common, named_series};
 use super::{estimator, store, view};
 use crate::cli::{Cli, ReportArgs};
 use crate::failure::Failure;
@@ -20,17 +20,7 @@ use crate::output;
 /// There is no such run or target, the runs have nothing in common, or the file cannot be written.
 pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
     let store = store(cli)?;
-    let mut runs: Vec<Run> = Vec::new();
-    for name in &args.runs {
-        let run = find(&store, name)?;
-        if runs.iter().any(|r| r.started.id == run.started.id) {
-            return Err(Failure::usage(format!(
-                "run {} is named twice; name different runs",
-                run.started.id
-            )));
-        }
-        runs.push(run);
-    }
+    let runs = find_all(&store, &args.runs)?;
     let page = if let [run] = runs.as_slice() {
         let baseline = baseline(run, args.baseline.as_deref())?;
         let analysis = analyse(run, &baseline, estimator(args.summary));

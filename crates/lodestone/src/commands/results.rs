@@ -173,15 +173,11 @@ pub(super) fn find(store: &Store, name: &str) -> Result<Run, Failure> {
     Ok(run)
 }
 
-/// Compares runs with each other. Their targets are called `run:target`.
-///
-/// # Errors
-/// There is no such run, or nothing that the runs have in common.
-pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let store = store(cli)?;
+/// The named runs, which must be different ones.
+pub(super) fn find_all(store: &Store, names: &[String]) -> Result<Vec<Run>, Failure> {
     let mut runs: Vec<Run> = Vec::new();
-    for name in &args.runs {
-        let run = find(&store, name)?;
+    for name in names {
+        let run = find(store, name)?;
         if runs.iter().any(|r| r.started.id == run.started.id) {
             return Err(Failure::usage(format!(
                 "run {} is named twice; name different runs",
@@ -190,6 +186,15 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
         }
         runs.push(run);
     }
+    Ok(runs)
+}
+
+/// Compares runs with each other. Their targets are called `run:target`.
+///
+/// # Errors
+/// There is no such run, or nothing that the runs have in common.
+pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let runs = find_all(&store(cli)?, &args.runs)?;
     let hours = by_hour(&runs, &view(cli, "").time_zone, args.by_hour)?;
     if args.by_hour && !args.json {
         let title = format!("{} runs by hour of the day", runs.len());

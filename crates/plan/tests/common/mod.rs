@@ -1,0 +1,22 @@
+//! What the tests of plans take for granted of a machine.
+
+use model::*;
+use plan::*;
+
+/// What an engine of this kind can do anywhere.
+fn capabilities(kind: EngineKind) -> Capabilities {
+    let synchronous = matches!(kind, EngineKind::Psync | EngineKind::Mmap);
+    Capabilities {
+        kind,
+        synchronous,
+        buffered_only: kind == EngineKind::Mmap,
+        trim: kind != EngineKind::Mmap,
+        max_iodepth: if synchronous { 1 } else { 32_768 },
+        summary: "",
+    }
+}
+
+/// A machine with these engines, for one target.
+pub fn machine(memory_bytes: u64, engines: &[EngineKind]) -> Facts {
+    Facts { memory_bytes, engines: engines.iter().copied().map(capabilities).collect(), targets: 1 }
+}
