@@ -15,15 +15,14 @@ use std::sync::atomic::Ordering;
 use model::{FailureKind, Mix, Operation, Workload};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::buffers::{BufferPlan, Buffers};
+use crate::buffers::Buffers;
 use crate::clock::StopClock;
 use crate::content::Content;
 use crate::engines::Verb;
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
 use crate::worker::draws::Draws;
-use crate::worker::{Region, Signals, WorkerFailure, WorkerReport, WorkerSpec};
+use crate::worker::{Region, Signals, Stock, WorkerFailure, WorkerReport, WorkerSpec};
 use stream::{ReadStream, WriteStream};
 
 /// A worker that is ready to start: memory touched, content made.
@@ -85,20 +84,9 @@ impl<'a> CallWorker<'a> {
             Mix::Update { write_percent } => write_percent,
             _ => 0,
         };
-        let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
         // What is written back lies in the buffer that it was read into.
-        let own_writes = workload.writes_data() && !matches!(workload.mix, Mix::Update { .. });
-        let write_bytes = bytes(own_writes, workload.block.write);
-        let mut buffers = Buffers::new(BufferPlan {
-            slots: 1,
-            read_bytes: bytes(workload.reads_data(), workload.block.read),
-            write_bytes,
-            duplicate: workload.data.dedupe_percent > 0,
-        })?;
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ (u64::from(spec.index) << 32));
-        let mut content = Content::new(workload.data, write_bytes, rng.random());
-        content.fill(&mut buffers, write_bytes);
-        buffers.touch();
+        let writes = workload.writes_data() && !matches!(workload.mix, Mix::Update { .. });
+        let Stock { buffers, content, mut rng } = Stock::of(&spec, 1, writes)?;
         let region = Region::of(&spec);
         Ok(Self {
             draws: Draws::new(workload, region, &mut rng),

@@ -170,6 +170,37 @@ impl Region {
     }
 }
 
+/// What a worker is given before it starts.
+pub(crate) struct Stock {
+    /// Filled and touched.
+    pub buffers: Buffers,
+    pub content: Content,
+    pub rng: Xoshiro256PlusPlus,
+}
+
+impl Stock {
+    /// Buffers for so many operations in flight, with content to be written if `writes`.
+    ///
+    /// # Errors
+    /// The kernel's refusal of memory.
+    pub fn of(spec: &WorkerSpec, slots: usize, writes: bool) -> io::Result<Self> {
+        let workload = &spec.workload;
+        let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
+        let write_bytes = bytes(writes, workload.block.write);
+        let mut buffers = Buffers::new(BufferPlan {
+            slots,
+            read_bytes: bytes(workload.reads_data(), workload.block.read),
+            write_bytes,
+            duplicate: workload.data.dedupe_percent > 0,
+        })?;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ (u64::from(spec.index) << 32));
+        let mut content = Content::new(workload.data, write_bytes, rng.random());
+        content.fill(&mut buffers, write_bytes);
+        buffers.touch();
+        Ok(Self { buffers, content, rng })
+    }
+}
+
 /// Where a worker is with its syncs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SyncState {
@@ -260,18 +291,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     pub fn new(spec: WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
         let workload = Arc::clone(&spec.workload);
         let depth = if E::SYNCHRONOUS { 1 } else { workload.iodepth as usize };
-        let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
-        let write_bytes = bytes(workload.writes_data(), workload.block.write);
-        let mut buffers = Buffers::new(BufferPlan {
-            slots: depth,
-            read_bytes: bytes(workload.reads_data(), workload.block.read),
-            write_bytes,
-            duplicate: workload.data.dedupe_percent > 0,
-        })?;
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ (u64::from(spec.index) << 32));
-        let mut content = Content::new(workload.data, write_bytes, rng.random());
-        content.fill(&mut buffers, write_bytes);
-        buffers.touch();
+        let Stock { buffers, content, mut rng } = Stock::of(&spec, depth, workload.writes_data())?;
         let region = Region::of(&spec);
         let only_transfers = workload.sync.every == 0 && matches!(workload.mix, Mix::Transfer { .. });
         let mut pauses = Pauses::new(workload.special.think, spec.flow.clone());
