@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -12,8 +11,8 @@ use model::{Candidate, Inventory, Layer, LayerKind, TargetKind, fact};
 
 use crate::mounts::{Mount, device_number, mounts};
 use crate::smart::{Unknown, add_once};
-use crate::stack::{device_of_node, entries, place_of, stack_of_device, stack_of_mount, stack_of_path};
-use crate::target::TargetError;
+use crate::stack::{entries, place_of, stack_of_device, stack_of_mount};
+use crate::target::{Found, TargetError};
 use crate::{Roots, identify, read_line};
 
 /// A server that is gone would keep whoever asks for its free space waiting for ever.
@@ -98,27 +97,13 @@ fn finish(roots: &Roots, mut candidates: Vec<Candidate>, left_out: usize) -> Inv
 }
 
 fn named(roots: &Roots, path: &Path) -> Result<Candidate, TargetError> {
-    let not_found = |source| TargetError::NotFound { path: path.display().to_string(), source };
-    let canonical = fs::canonicalize(path).map_err(not_found)?;
-    let metadata = fs::metadata(&canonical).map_err(not_found)?;
-    let kind = match metadata.file_type() {
-        kind if kind.is_dir() => TargetKind::Directory,
-        kind if kind.is_file() => TargetKind::File,
-        kind if kind.is_block_device() => TargetKind::BlockDevice,
-        _ => return Err(TargetError::WrongKind(canonical)),
-    };
-    let stack = match kind {
-        TargetKind::BlockDevice => {
-            device_of_node(&canonical).map(|d| stack_of_device(roots, d)).unwrap_or_default()
-        }
-        _ => stack_of_path(roots, &canonical),
-    };
+    let Found { path, metadata, kind, stack } = Found::at(roots, path)?;
     let (size_bytes, free_bytes) = match kind {
-        TargetKind::Directory => space(&canonical).map_or((None, None), |s| (Some(s.size), Some(s.free))),
+        TargetKind::Directory => space(&path).map_or((None, None), |s| (Some(s.size), Some(s.free))),
         TargetKind::File => (Some(metadata.len()), None),
         TargetKind::BlockDevice => (stack.first().and_then(size_fact), None),
     };
-    Ok(Candidate { path: canonical, also: Vec::new(), kind, size_bytes, free_bytes, remark: None, stack })
+    Ok(Candidate { path, also: Vec::new(), kind, size_bytes, free_bytes, remark: None, stack })
 }
 
 fn size_fact(layer: &Layer) -> Option<u64> {

@@ -69,15 +69,7 @@ fn hint(error: &io::Error) -> &'static str {
 /// [`TargetError`].
 pub fn inspect(roots: &Roots, named: &str) -> Result<Target, TargetError> {
     let (name, path) = split_name(named);
-    let not_found = |source| TargetError::NotFound { path: path.to_owned(), source };
-    let canonical = fs::canonicalize(path).map_err(not_found)?;
-    let metadata = fs::metadata(&canonical).map_err(not_found)?;
-    let kind = match metadata.file_type() {
-        kind if kind.is_dir() => TargetKind::Directory,
-        kind if kind.is_file() => TargetKind::File,
-        kind if kind.is_block_device() => TargetKind::BlockDevice,
-        _ => return Err(TargetError::WrongKind(canonical)),
-    };
+    let Found { path: canonical, kind, stack, .. } = Found::at(roots, Path::new(path))?;
     let mut target = Target {
         name: name.map_or_else(|| short_name(&canonical), str::to_owned),
         kind,
@@ -86,12 +78,7 @@ pub fn inspect(roots: &Roots, named: &str) -> Result<Target, TargetError> {
         block_bytes: 4096,
         direct: false,
         writable: kind == TargetKind::Directory,
-        stack: match kind {
-            TargetKind::BlockDevice => {
-                device_of_node(&canonical).map(|d| stack_of_device(roots, d)).unwrap_or_default()
-            }
-            _ => stack_of_path(roots, &canonical),
-        },
+        stack,
         path: canonical,
     };
     match kind {
@@ -99,6 +86,38 @@ pub fn inspect(roots: &Roots, named: &str) -> Result<Target, TargetError> {
         _ => measure_existing(roots, &mut target)?,
     }
     Ok(target)
+}
+
+/// What stands under a path that a user named.
+pub(crate) struct Found {
+    /// Without links.
+    pub path: PathBuf,
+    pub metadata: fs::Metadata,
+    pub kind: TargetKind,
+    pub stack: Vec<Layer>,
+}
+
+impl Found {
+    /// # Errors
+    /// [`TargetError::NotFound`] and [`TargetError::WrongKind`].
+    pub fn at(roots: &Roots, named: &Path) -> Result<Self, TargetError> {
+        let not_found = |source| TargetError::NotFound { path: named.display().to_string(), source };
+        let path = fs::canonicalize(named).map_err(not_found)?;
+        let metadata = fs::metadata(&path).map_err(not_found)?;
+        let kind = match metadata.file_type() {
+            kind if kind.is_dir() => TargetKind::Directory,
+            kind if kind.is_file() => TargetKind::File,
+            kind if kind.is_block_device() => TargetKind::BlockDevice,
+            _ => return Err(TargetError::WrongKind(path)),
+        };
+        let stack = match kind {
+            TargetKind::BlockDevice => {
+                device_of_node(&path).map(|d| stack_of_device(roots, d)).unwrap_or_default()
+            }
+            _ => stack_of_path(roots, &path),
+        };
+        Ok(Self { path, metadata, kind, stack })
+    }
 }
 
 /// Looks at several targets and makes sure that their names differ.

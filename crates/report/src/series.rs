@@ -16,17 +16,12 @@ pub fn influx(run: &Run, measurements: &[Measurement]) -> String {
     }
     let mut out = String::new();
     for m in measurements {
-        let tags = [
-            ("run", started.id.as_str()),
-            ("host", &started.host.name),
-            ("suite", &started.plan.suite),
-            ("target", &m.target),
-            ("step", &m.step),
-            ("operation", m.operation.name()),
-            ("metric", m.metric.name()),
-            ("unit", m.metric.unit()),
-        ];
-        let tags: String = tags.iter().map(|(name, value)| format!(",{name}={}", tag(value))).collect();
+        let kind = [("metric", m.metric.name()), ("unit", m.metric.unit())];
+        let tags: String = origin(run, m)
+            .iter()
+            .chain(&kind)
+            .map(|(name, value)| format!(",{name}={}", tag(value)))
+            .collect();
         for (round, value) in m.values.iter().filter(|(_, value)| value.is_finite()) {
             let at_ns = began.get(&(m.step.as_str(), m.target.as_str(), *round)).copied().unwrap_or(0);
             let at_ns = i128::from(started.started_unix_ns) + i128::from(at_ns);
@@ -49,10 +44,22 @@ fn tag(value: &str) -> String {
     if safe.is_empty() { "-".to_owned() } else { safe }
 }
 
+/// What a figure is of, as names and values.
+fn origin<'a>(run: &'a Run, of: &'a Measurement) -> [(&'static str, &'a str); 6] {
+    let started = &run.started;
+    [
+        ("run", started.id.as_str()),
+        ("host", &started.host.name),
+        ("suite", &started.plan.suite),
+        ("target", &of.target),
+        ("step", &of.step),
+        ("operation", of.operation.name()),
+    ]
+}
+
 /// Every estimate as a gauge in Prometheus' text format (0.0.4), in base units, with the ends of its interval as gauges
 /// of their own.
 pub fn prometheus(run: &Run, measurements: &[Measurement]) -> String {
-    let started = &run.started;
     let mut out = String::new();
     for metric in Metric::ALL {
         let of: Vec<&Measurement> = measurements.iter().filter(|m| m.metric == metric).collect();
@@ -68,15 +75,7 @@ pub fn prometheus(run: &Run, measurements: &[Measurement]) -> String {
                 .iter()
                 .filter_map(|m| {
                     let value = value(m).filter(|v| v.is_finite())? * scale;
-                    let labels = [
-                        ("run", started.id.as_str()),
-                        ("host", &started.host.name),
-                        ("suite", &started.plan.suite),
-                        ("target", &m.target),
-                        ("step", &m.step),
-                        ("operation", m.operation.name()),
-                    ];
-                    let labels = labels.map(|(name, value)| format!("{name}=\"{}\"", label(value)));
+                    let labels = origin(run, m).map(|(name, value)| format!("{name}=\"{}\"", label(value)));
                     Some(format!("{name}{end}{{{}}} {value}\n", labels.join(",")))
                 })
                 .collect();
