@@ -1,7 +1,13 @@
 //! Time, read in one place: engines have no clock, the driver owns the one that it is given.
 
+mod counter;
+
 use std::cell::Cell;
 use std::rc::Rc;
+
+use counter::Counter;
+pub use counter::read_the_counter;
+pub(crate) use counter::settle;
 
 /// A clock in nanoseconds from an arbitrary start, never going backwards.
 pub trait Clock {
@@ -11,14 +17,24 @@ pub trait Clock {
     fn sleep_until(&self, until_ns: u64);
     /// Waits for the start that all workers share, given in the machine's monotonic time, and returns
     /// it in this clock's time.
-    fn start(&self, shared_ns: u64) -> u64;
+    fn start(&mut self, shared_ns: u64) -> u64;
     /// True if time goes on by itself, so that a thread can wait for it by looking again and again.
     const PASSES: bool;
 }
 
-/// `CLOCK_MONOTONIC`, the same for all threads of the machine.
+/// `CLOCK_MONOTONIC`, the same for all threads of the machine; from the start on read by way of the processor's
+/// counter, if [`read_the_counter`] was called.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MonotonicClock;
+pub struct MonotonicClock {
+    counter: Option<Counter>,
+}
+
+impl MonotonicClock {
+    /// A clock that is right now; the longer the process has run, the longer it stays so.
+    pub fn set() -> Self {
+        Self { counter: Counter::set() }
+    }
+}
 
 /// The last stretch before a due time is spun rather than slept: a wake-up takes about as long.
 const SPIN_NS: u64 = 60_000;
@@ -26,13 +42,13 @@ const SPIN_NS: u64 = 60_000;
 impl Clock for MonotonicClock {
     #[inline]
     fn now(&self) -> u64 {
-        monotonic_ns()
+        self.counter.and_then(|counter| counter.now()).unwrap_or_else(monotonic_ns)
     }
 
     fn sleep_until(&self, until_ns: u64) {
-        let now = monotonic_ns();
+        let now = self.now();
         if until_ns > now + SPIN_NS {
-            let until = timespec(until_ns - SPIN_NS);
+            let until = timespec(monotonic_ns() + (until_ns - SPIN_NS - now));
             // SAFETY: both pointers are valid or null for the call. An early return by a signal is
             // welcome: the caller looks at its stop flag and comes back.
             unsafe {
@@ -44,15 +60,16 @@ impl Clock for MonotonicClock {
                 );
             }
         }
-        let mut now = monotonic_ns();
+        let mut now = self.now();
         while now < until_ns && until_ns - now <= SPIN_NS {
             std::hint::spin_loop();
-            now = monotonic_ns();
+            now = self.now();
         }
     }
 
-    fn start(&self, shared_ns: u64) -> u64 {
-        while monotonic_ns() < shared_ns {
+    fn start(&mut self, shared_ns: u64) -> u64 {
+        *self = Self::set();
+        while self.now() < shared_ns {
             self.sleep_until(shared_ns);
         }
         shared_ns
@@ -109,6 +126,7 @@ pub(crate) fn timespec(ns: u64) -> libc::timespec {
 /// as time nor as processor time.
 #[derive(Debug)]
 pub(crate) struct StopClock {
+    clock: MonotonicClock,
     stopped_ns: u64,
     /// Processor time before the start and while the clock stood, `(user, system)`.
     uncounted: (u64, u64),
@@ -117,24 +135,25 @@ pub(crate) struct StopClock {
 impl StopClock {
     /// Waits for the start that all workers share, and starts.
     pub fn start(shared_ns: u64) -> Self {
-        MonotonicClock.start(shared_ns);
-        Self { stopped_ns: 0, uncounted: thread_cpu_ns() }
+        let mut clock = MonotonicClock::default();
+        clock.start(shared_ns);
+        Self { clock, stopped_ns: 0, uncounted: thread_cpu_ns() }
     }
 
     /// The time now, in nanoseconds: the machine's monotonic time without what the clock stood.
     #[inline]
     pub fn now(&self) -> u64 {
-        monotonic_ns() - self.stopped_ns
+        self.clock.now() - self.stopped_ns
     }
 
     /// Does something while the clock stands.
     pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let (began, (user, system)) = (monotonic_ns(), thread_cpu_ns());
+        let (began, (user, system)) = (self.clock.now(), thread_cpu_ns());
         let done = work();
         let after = thread_cpu_ns();
         self.uncounted.0 += after.0 - user;
         self.uncounted.1 += after.1 - system;
-        self.stopped_ns += monotonic_ns() - began;
+        self.stopped_ns += self.clock.now() - began;
         done
     }
 
@@ -165,7 +184,7 @@ impl Clock for VirtualClock {
         self.advance_to(until_ns);
     }
 
-    fn start(&self, _shared_ns: u64) -> u64 {
+    fn start(&mut self, _shared_ns: u64) -> u64 {
         self.now()
     }
 
@@ -178,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_monotonic_clock_sleeps_at_least_until_the_given_time() {
-        let clock = MonotonicClock;
+        let clock = MonotonicClock::set();
         for wait_ns in [0, 1_000, 200_000, 2_000_000] {
             let until = clock.now() + wait_ns;
             clock.sleep_until(until);

@@ -53,7 +53,7 @@ pub mod parts {
     }
 }
 
-pub use clock::monotonic_ns;
+pub use clock::{monotonic_ns, read_the_counter};
 pub use engines::sim::{SimEnd, SimFault, SimLatency, SimModel, SimStall};
 pub use engines::{ENGINES, EngineEntry, NOOP};
 pub use run::{EngineError, OpenFiles, Outcome, Place, Task, own_descriptors, run};

@@ -21,7 +21,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::clock::{Clock, MonotonicClock, StopClock};
+use crate::clock::{StopClock, monotonic_ns};
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
 use crate::worker::{Limits, Signals, WorkerFailure, WorkerReport};
 
@@ -203,7 +203,7 @@ impl<'a> MetadataWorker<'a> {
             if worker.ended(before, deadline) {
                 return false;
             }
-            let done = worker.operate(operation, file, &MonotonicClock);
+            let done = worker.operate(operation, file);
             let now = clock.now();
             timeline.roll(now, 1, sink);
             timeline.integrate(now, 1);
@@ -297,7 +297,7 @@ impl<'a> MetadataWorker<'a> {
     }
 
     /// One operation on one file: bytes moved, and the sync within it.
-    fn operate(&mut self, operation: MetadataOperation, file: usize, clock: &MonotonicClock) -> Operated {
+    fn operate(&mut self, operation: MetadataOperation, file: usize) -> Operated {
         let directory = &self.directories[file % self.directories.len()];
         let name = self.names[file].as_str();
         match operation {
@@ -309,7 +309,7 @@ impl<'a> MetadataWorker<'a> {
                     self.creates_since_sync = 0;
                 }
                 let (result, sync) = match self.work.names {
-                    Names::Files => create(directory, name, &self.content, due.then_some(rule), clock),
+                    Names::Files => create(directory, name, &self.content, due.then_some(rule)),
                     Names::Directories => (make_directory(directory, name), None),
                 };
                 // Even a failed creation may have left the name behind.
@@ -354,7 +354,7 @@ impl<'a> MetadataWorker<'a> {
                 self.exists[file] = true;
                 match self.work.names {
                     Names::Files => {
-                        create(directory, &self.names[file], &self.content, None, &MonotonicClock).0?;
+                        create(directory, &self.names[file], &self.content, None).0?;
                     }
                     Names::Directories => make_directory(directory, &self.names[file])?,
                 }
@@ -453,7 +453,6 @@ fn create(
     name: &str,
     content: &[u8],
     sync: Option<SyncRule>,
-    clock: &MonotonicClock,
 ) -> (io::Result<()>, Option<Sync>) {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let write = || -> io::Result<File> {
@@ -463,9 +462,9 @@ fn create(
     };
     match (write(), sync) {
         (Ok(file), Some(rule)) => {
-            let start = clock.now();
+            let start = monotonic_ns();
             let result = if rule.data_only { file.sync_data() } else { file.sync_all() };
-            (Ok(()), Some(Sync { took_ns: clock.now() - start, result }))
+            (Ok(()), Some(Sync { took_ns: monotonic_ns() - start, result }))
         }
         (result, _) => (result.map(drop), None),
     }

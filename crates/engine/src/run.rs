@@ -16,7 +16,7 @@ use model::{
 };
 
 use crate::calls::CallWorker;
-use crate::clock::{meet_due_times, monotonic_ns, process_cpu_ns};
+use crate::clock::{meet_due_times, monotonic_ns, process_cpu_ns, settle};
 use crate::engines::{self, Engine};
 use crate::metadata::{MetadataSpec, MetadataWorker};
 use crate::recorder::{IntervalSink, Kind, Latencies, WorkerInterval};
@@ -249,6 +249,7 @@ pub fn run(
         drop(starts);
         return Ok(Outcome { hung: !all_end(&messages), ..Outcome::interrupted() });
     }
+    settle();
     let process = process_cpu_ns();
     // A little ahead, so that every worker is waiting when the time comes.
     let start_ns = monotonic_ns() + 200_000 + 50_000 * u64::from(jobs);

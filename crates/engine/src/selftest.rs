@@ -8,7 +8,7 @@ use std::thread;
 
 use model::{EngineKind, RepeatOutcome, Stop, Workload};
 
-use crate::clock::{Clock, MonotonicClock, meet_due_times, monotonic_ns};
+use crate::clock::{Clock, MonotonicClock, meet_due_times, settle};
 use crate::run::{EngineError, OpenFiles, Place, Task, run};
 
 /// The most that one job can drive on this machine, whatever the storage.
@@ -22,15 +22,17 @@ pub struct Floor {
     pub system_ns: f64,
 }
 
-/// Nanoseconds that one look at the clock takes: the least of several means.
+/// Nanoseconds that one look of a worker at the clock takes: the least of several means.
 pub fn clock_cost_ns() -> f64 {
     const LOOKS: u64 = 10_000;
+    settle();
+    let clock = MonotonicClock::set();
     let mean = |_| {
-        let began = monotonic_ns();
+        let began = clock.now();
         for _ in 0..LOOKS {
-            std::hint::black_box(monotonic_ns());
+            std::hint::black_box(clock.now());
         }
-        (monotonic_ns() - began) as f64 / LOOKS as f64
+        (clock.now() - began) as f64 / LOOKS as f64
     };
     (0..20).map(mean).fold(f64::INFINITY, f64::min)
 }
@@ -46,7 +48,7 @@ pub fn timer_lateness_ns(times: usize, period_ns: u64) -> Vec<u64> {
 
 fn wait_often(times: usize, period_ns: u64) -> Vec<u64> {
     meet_due_times();
-    let clock = MonotonicClock;
+    let clock = MonotonicClock::set();
     let wait = |_| {
         let due = clock.now() + period_ns;
         while clock.now() < due {

@@ -41,6 +41,12 @@ pub fn clock_source(roots: &Roots) -> Option<String> {
     read_line(roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource"))
 }
 
+/// Whether the kernel takes the time from the processor's own counter. Then it has made sure that this one goes evenly, never
+/// stands, and is the same on all processors.
+pub fn trusts_the_counter(roots: &Roots) -> bool {
+    clock_source(roots).is_some_and(|source| source == "tsc")
+}
+
 fn field(text: &str, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| {
         text.lines().find_map(|line| {

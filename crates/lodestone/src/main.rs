@@ -4,12 +4,16 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use host::Roots;
 use lodestone::cli::{Cli, Command};
 use lodestone::{commands, output};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     host::allow_many_files();
+    if host::trusts_the_counter(&Roots::default()) {
+        engine::read_the_counter();
+    }
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(&cli, args),
         Command::Targets(args) => commands::targets::targets(&cli, args),

@@ -177,7 +177,7 @@ impl Engine for Libaio {
             pointers: Vec::with_capacity(depth),
             events: vec![IoEvent::default(); depth],
         };
-        Ok((engine, MonotonicClock))
+        Ok((engine, MonotonicClock::default()))
     }
 
     fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize> {

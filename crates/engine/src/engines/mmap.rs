@@ -154,7 +154,7 @@ impl Engine for Mmap {
         let map = |file| Mapping::new(file, len, setup.writable, setup.random);
         let mappings = setup.files.iter().map(map).collect::<io::Result<_>>()?;
         let engine = Self { mappings, writable: setup.writable };
-        Ok((engine, MonotonicClock))
+        Ok((engine, MonotonicClock::default()))
     }
 
     fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize> {

@@ -31,7 +31,7 @@ impl Engine for Psync {
     const SYNCHRONOUS: bool = true;
 
     fn open(setup: &Setup<'_>) -> io::Result<(Self, MonotonicClock)> {
-        Ok((Self { fds: raw_fds(setup.files) }, MonotonicClock))
+        Ok((Self { fds: raw_fds(setup.files) }, MonotonicClock::default()))
     }
 
     fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize> {

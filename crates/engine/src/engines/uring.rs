@@ -139,7 +139,7 @@ impl Engine for Uring {
         // SAFETY: the buffers live until after the engine (the driver drops the engine first).
         let fixed_buffers =
             len <= MAX_REGISTERED_BYTES && unsafe { ring.submitter().register_buffers(&[iovec]) }.is_ok();
-        Ok((Self { ring, fds, fixed_files, fixed_buffers, untaken: 0 }, MonotonicClock))
+        Ok((Self { ring, fds, fixed_files, fixed_buffers, untaken: 0 }, MonotonicClock::default()))
     }
 
     fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize> {

@@ -1,0 +1,153 @@
+//! The processor's time stamp counter in monotonic time: half the price of asking the C library, which counts where an
+//! operation takes less than a microsecond.
+
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+use super::monotonic_ns;
+
+/// The counter and the monotonic time, read together.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    ticks: u64,
+    ns: u64,
+}
+
+/// The first reading, to which later ones are compared; the longer ago, the better is the rate known.
+static FIRST: OnceLock<Reading> = OnceLock::new();
+
+/// Lets workers read the time from the processor's counter. Only where the kernel itself takes the time from it and
+/// so has made sure that it can be trusted. To be called early: its rate is measured from here to the start of each worker.
+pub fn read_the_counter() {
+    if let Some(ticks) = ticks() {
+        FIRST.get_or_init(|| read(ticks));
+    }
+}
+
+/// Waits until the rate of the counter can be known, where it is to be used: some milliseconds after the start of the process,
+/// and never again.
+pub(crate) fn settle() {
+    if let Some(first) = FIRST.get() {
+        thread::sleep(Duration::from_nanos((first.ns + BASELINE_NS).saturating_sub(monotonic_ns())));
+    }
+}
+
+/// A counter whose rate is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counter {
+    from: Reading,
+    /// Nanoseconds of a tick, times 2³².
+    tick: u64,
+}
+
+/// The rate is not known from less: both readings may be some tens of nanoseconds wrong, which makes ten millionths.
+const BASELINE_NS: u64 = 5_000_000;
+
+impl Counter {
+    /// Nothing where the counter is not to be used, or not yet.
+    pub fn set() -> Option<Self> {
+        Self::between(FIRST.get()?, read(ticks()?))
+    }
+
+    fn between(first: &Reading, last: Reading) -> Option<Self> {
+        let ns = last.ns.checked_sub(first.ns).filter(|ns| *ns >= BASELINE_NS)?;
+        let ticks = last.ticks.checked_sub(first.ticks).filter(|ticks| *ticks > 0)?;
+        let tick = (u128::from(ns) << 32) / u128::from(ticks);
+        Some(Self { from: last, tick: u64::try_from(tick).ok()? })
+    }
+
+    /// Nanoseconds of monotonic time; nothing if the counter was set back, as some are while a machine is suspended.
+    #[inline]
+    pub fn now(&self) -> Option<u64> {
+        self.at(ticks()?)
+    }
+
+    #[inline]
+    fn at(&self, ticks: u64) -> Option<u64> {
+        let passed = u128::from(ticks.checked_sub(self.from.ticks)?) * u128::from(self.tick);
+        Some(self.from.ns + (passed >> 32) as u64)
+    }
+}
+
+/// The counter; nothing on processors whose counter is not read here.
+#[inline]
+fn ticks() -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has it, and where a process may not read it, the C library's clock fails as well.
+    return Some(unsafe { std::arch::x86_64::_rdtsc() });
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
+/// Of several readings the one in whose midst the least time passed.
+fn read(mut before: u64) -> Reading {
+    const TRIES: u32 = 16;
+    let mut best = (u64::MAX, Reading { ticks: before, ns: monotonic_ns() });
+    for _ in 0..TRIES {
+        let ns = monotonic_ns();
+        let after = ticks().unwrap_or(before);
+        let width = after.saturating_sub(before);
+        if width < best.0 {
+            best = (width, Reading { ticks: before + width / 2, ns });
+        }
+        before = ticks().unwrap_or(after);
+    }
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const FIRST_READING: Reading = Reading { ticks: 1_000, ns: 500 };
+
+    /// A counter of 3 ticks in a nanosecond, set 10 ms after the first reading.
+    fn three_ticks_a_nanosecond() -> Counter {
+        Counter::between(&FIRST_READING, Reading { ticks: 30_001_000, ns: 10_000_500 }).unwrap()
+    }
+
+    #[test]
+    fn ticks_are_told_in_nanoseconds_at_the_rate_between_the_readings() {
+        let counter = three_ticks_a_nanosecond();
+        assert_eq!(counter.at(30_001_000), Some(10_000_500));
+        // An hour on: what the rate is rounded to makes less than a thousandth of a second.
+        let hour = counter.at(30_001_000 + 3 * 3_600_000_000_000).unwrap() - 10_000_500;
+        assert!(hour.abs_diff(3_600_000_000_000) < 1_000_000, "{hour}");
+    }
+
+    #[test]
+    fn a_counter_that_was_set_back_tells_no_time() {
+        assert_eq!(three_ticks_a_nanosecond().at(30_000_999), None);
+    }
+
+    #[test]
+    fn a_rate_from_too_short_a_time_or_of_a_standing_counter_is_not_used() {
+        let soon = Reading { ticks: 3_001_000, ns: 1_000_500 };
+        assert!(Counter::between(&FIRST_READING, soon).is_none());
+        let standing = Reading { ticks: 1_000, ns: 10_000_500 };
+        assert!(Counter::between(&FIRST_READING, standing).is_none());
+    }
+
+    #[test]
+    fn the_counter_goes_with_the_machines_clock() {
+        let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        let trusted = std::fs::read(source).is_ok_and(|name| name == b"tsc\n");
+        let Some(now) = ticks().filter(|_| trusted) else {
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED: the kernel does not take the time from this processor's counter"
+            );
+            return;
+        };
+        let first = read(now);
+        thread::sleep(Duration::from_millis(50));
+        let counter = Counter::between(&first, read(ticks().unwrap())).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        let (before, told, after) = (monotonic_ns(), counter.now().unwrap(), monotonic_ns());
+        // A thousandth of what passed: the rate is known far better, if nothing got between the two of a reading.
+        let tolerance = 50_000;
+        assert!(before - tolerance <= told && told <= after + tolerance, "{before} {told} {after}");
+    }
+}
