@@ -52,13 +52,13 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of one that comes with the program, or a TOML file [default: quick; with --rw: the one workload that the options describe]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fio -d 'Do what a fio job file says, with Lodestone\'s own engines; where no target is named, the file says where' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l via -d 'Have another program do the work of the steps, as far as it can; rounds, order and data stay Lodestone\'s' -r -f -a "fio\t'The fio that is installed'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'How often each step is repeated: a number, or auto, which goes on until every comparison is decided or precise enough, and no longer than the budget allows' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'How often each step is repeated: a number, or auto, which goes on until every comparison is decided or precise enough, and no longer than the budget allows [default: the suite\'s, else auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precision -d 'With rounds auto: half the width of an interval that is precise enough [default: 2%]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l margin -d 'Targets that are less apart than this count as the same [default: 3%]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
 median\t'Their median, with a bootstrap interval'
 trimmed\t'Their mean without the best and the worst'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, layout of the test files included' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, layout of the test files included [default: the suite\'s, else 90s, for each target]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l scale -d 'Make the times of all steps longer or shorter by this factor, such as 0.05, for who has not got a day' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l baseline -d 'Target that the others are compared with [default: the first]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l overwrite -d 'Allow a file or block device to be overwritten: name it here once more, and with it, separated by commas, everything on it that would be destroyed' -r
@@ -273,7 +273,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l dry-run -d 'Show what would be imported, and keep nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l with -d 'The tools: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l only -d 'Only these checks, such as fio-randread-d16 or dd-write-fsync' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l only -d 'Only these checks, such as fio-randread-d16 or dd-write-fsync; a part of one stands for the whole' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l rounds -d 'How often each is done by either' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l size -d 'Size of the test data of each' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l runtime -d 'Time of one repeat, where time ends it' -r

@@ -3,7 +3,7 @@
 //! Each figure is a share of simulated measurements or runs. The seed is fixed, so that the tables of
 //! METHODOLOGY.md can be made again.
 
-use analyse::{HoursVerdict, Look, Work, by_hour, look, looks, steady_state, transient};
+use analyse::{HoursVerdict, Look, Work, by_hour, common_cliff, look, looks, steady_state, transient};
 use clap::Args;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -34,6 +34,7 @@ pub fn repeats(args: &RepeatsArgs) -> String {
         power(args.draws / 2),
         rivals(args.draws / 2),
         transients(args.draws),
+        cliffs(args.draws / 4),
         hours(args.draws / 10),
     ]
     .join("\n")
@@ -370,6 +371,44 @@ fn transients(draws: usize) -> String {
         "A start-up transient in repeats with 10 % spread between intervals, 5 % between repeats: % of {draws} found (in \
          brackets: with the right length), by the number of repeats\n\n{}",
         markdown(&head(&["what is there"]), &rows)
+    )
+}
+
+/// How often a cliff is told where there is none, and where the rate falls by half.
+fn cliffs(draws: usize) -> String {
+    const COUNTS: [usize; 3] = [12, 20, 60];
+    /// Intervals before and after the fall.
+    const FALL: (usize, usize) = (15, 25);
+    let told = |noise: Noise, spread: f64, rates: &[f64], repeats: usize, most: f64| {
+        let mut rng = generator((rates.len() * repeats) as u64);
+        let mut has_one = || {
+            let repeats: Vec<Vec<Work>> = (0..repeats)
+                .map(|_| {
+                    let drawn = draw(noise, rates.len(), spread, &mut rng);
+                    drawn.iter().zip(rates).map(|(v, rate)| Work { seconds: 0.5, amount: v * rate }).collect()
+                })
+                .collect();
+            common_cliff(&repeats).is_some_and(|(cliff, _)| cliff.p <= most)
+        };
+        percent((0..draws).filter(|_| has_one()).count(), draws)
+    };
+    let cases: [(&str, Noise, f64); 4] = [
+        ("log-normal, 30 %", Noise::LogNormal, 0.3),
+        ("t with 3 degrees, 30 %", Noise::HeavyTailed, 0.3),
+        ("AR(1), ρ = 0.5, 30 %", Noise::Own(0.5), 0.3),
+        ("AR(1), ρ = 0.8, 50 %", Noise::Own(0.8), 0.5),
+    ];
+    let row = |(name, noise, spread): (&str, Noise, f64)| {
+        let of =
+            |n: usize| [1, 3].map(|repeats| told(noise, spread, &vec![1.0; n], repeats, 0.05)).join(" / ");
+        [vec![name.to_owned()], COUNTS.map(of).to_vec()].concat()
+    };
+    let fall = [vec![1.0; FALL.0], vec![0.5; FALL.1]].concat();
+    format!(
+        "Cliffs told at 5 % where there is none, intervals of half a second, % of {draws}, of one repeat / of three\n\n{}\n\
+         A fall by half after 7.5 of 20 s (10 % spread, ρ = 0.3) in one repeat: {} % found at 1 %\n",
+        markdown(&["noise", "12 intervals", "20", "60"], &cases.map(row)),
+        told(Noise::Own(0.3), 0.1, &fall, 1, 0.01)
     )
 }
 

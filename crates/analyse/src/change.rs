@@ -23,7 +23,7 @@ const SECONDS: f64 = 2.0;
 const FALL: f64 = 0.3;
 /// A fall of the rate for good.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Cliff {
+pub struct Cliff {
     /// Mean rate until then, per second.
     pub before: f64,
     /// Mean rate from then on.
@@ -75,8 +75,9 @@ pub(crate) fn cliff(intervals: &[Work]) -> Option<Cliff> {
     })
 }
 
-/// The cliff that the repeats of a step have in common: the medians of theirs. `None` unless most repeats have one.
-pub(crate) fn common_cliff(repeats: &[Vec<Work>]) -> Option<(Cliff, usize)> {
+/// The cliff that the repeats of a step have in common: the medians of theirs, and how many have one. `None` unless most repeats
+/// do.
+pub fn common_cliff(repeats: &[Vec<Work>]) -> Option<(Cliff, usize)> {
     let found: Vec<Option<Cliff>> = repeats.iter().map(|r| cliff(r)).collect();
     let cliffs: Vec<Cliff> = found.iter().flatten().copied().collect();
     if cliffs.is_empty() || cliffs.len() * 2 <= repeats.len() {

@@ -24,6 +24,7 @@ mod telemetry;
 mod transient;
 
 pub use agreement::{Agreement, CheckedPair, agreements};
+pub use change::{Cliff, common_cliff};
 pub use circumstances::{ABSENT, Difference, differences};
 pub use compare::{Pairing, Series, Summary, compare, headline, summarise};
 pub use findings::{RULES, Rule};

@@ -6,12 +6,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::mounts::{device_number, mounts, unescape};
 use crate::object::Object;
 use crate::stack::entries;
-use crate::{Roots, read_line};
+use crate::{Roots, programs, read_line};
+
+/// losetup asks the kernel about each loop device.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Something that would perish.
 #[derive(Debug)]
@@ -145,7 +148,7 @@ fn loops(roots: &Roots) -> Vec<Loop> {
         .into_iter()
         .filter_map(|directory| Some((directory.clone(), read_line(directory.join("loop/backing_file"))?)))
         .collect();
-    let told = if bound.is_empty() { Vec::new() } else { told_by_losetup() };
+    let told = if bound.is_empty() { Vec::new() } else { told_by_losetup(roots) };
     let backing = |directory: &Path, path: &str| {
         let known = told.iter().find(|(name, _)| directory.file_name().is_some_and(|n| n == name.as_str()));
         match (known, Object::at(path)) {
@@ -164,13 +167,10 @@ fn loops(roots: &Roots) -> Vec<Loop> {
 /// Names of loop devices with the files that they lie on, as the kernel itself identifies them
 /// (`LOOP_GET_STATUS64`, loop(4)). Only a call that the language cannot check asks the kernel for that, so
 /// util-linux's losetup is asked. Empty without it; devices that this user may not open are left out.
-fn told_by_losetup() -> Vec<(String, Object)> {
+fn told_by_losetup(roots: &Roots) -> Vec<(String, Object)> {
     const COLUMNS: [&str; 4] = ["--list", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"];
-    let run = |program: &&str| Command::new(program).args(COLUMNS).stderr(Stdio::null()).output().ok();
-    let Some(output) = ["losetup", "/usr/sbin/losetup", "/sbin/losetup"].iter().find_map(run) else {
-        return Vec::new();
-    };
-    String::from_utf8_lossy(&output.stdout).lines().filter_map(losetup_line).collect()
+    let said = programs::ask(roots, "losetup", &COLUMNS, PATIENCE);
+    said.iter().flat_map(|said| said.text.lines()).filter_map(losetup_line).collect()
 }
 
 /// `/dev/loop0  1234  8:1`; a line that lacks a column says nothing.

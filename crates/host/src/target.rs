@@ -25,7 +25,7 @@ pub enum TargetError {
         source: io::Error,
     },
     /// It is neither a directory nor a file nor a block device.
-    #[error("`{0}` is neither a directory, nor a file, nor a block device")]
+    #[error("`{0}` is neither a directory, nor a file, nor a block device; name one of these")]
     WrongKind(PathBuf),
     /// It cannot be opened.
     #[error("cannot read `{path}`: {source}{}", hint(.source))]

@@ -8,7 +8,9 @@ use clap::{Arg, ArgMatches, Args, Parser, Subcommand, ValueEnum};
 /// machines is faster, by how much, and is the difference real?
 #[derive(Debug, Parser)]
 #[command(name = "lodestone", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 done, 2 wrong usage, 3 something failed, 130 stopped by the user.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 not all could be imported, 2 wrong usage, 3 something failed, 130 stopped by the user."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -110,7 +112,7 @@ pub struct RunArgs {
     pub via: Option<ViaProgram>,
 
     /// How often each step is repeated: a number, or auto, which goes on until every comparison is decided or
-    /// precise enough, and no longer than the budget allows
+    /// precise enough, and no longer than the budget allows [default: the suite's, else auto]
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,
 
@@ -126,7 +128,7 @@ pub struct RunArgs {
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
     pub summary: SummaryRule,
 
-    /// Time for the whole run, layout of the test files included
+    /// Time for the whole run, layout of the test files included [default: the suite's, else 90s, for each target]
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
 
@@ -251,7 +253,7 @@ pub struct CrosscheckArgs {
     #[arg(long, value_name = "TOOL,TOOL…", value_delimiter = ',')]
     pub with: Vec<String>,
 
-    /// Only these checks, such as fio-randread-d16 or dd-write-fsync
+    /// Only these checks, such as fio-randread-d16 or dd-write-fsync; a part of one stands for the whole
     #[arg(long, value_name = "CHECK,CHECK…", value_delimiter = ',')]
     pub only: Vec<String>,
 
@@ -358,7 +360,7 @@ pub struct ShowArgs {
     pub run: String,
 
     /// Show what the machine did meanwhile instead of the result, step by step
-    #[arg(long, conflicts_with = "baseline")]
+    #[arg(long, conflicts_with_all = ["baseline", "summary", "layout"])]
     pub telemetry: bool,
 
     /// Show all findings, not only those of most weight
@@ -387,16 +389,16 @@ pub struct LayoutArgs {
 
     /// With --layout matrix and scores: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct,
     /// tool, filesystem, device, and those of imported files) [default: step, with scores target]
-    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',')]
+    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', requires = "layout")]
     pub rows: Vec<String>,
 
     /// With --layout matrix: labels that make the columns [default: target]
-    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',')]
+    #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', requires = "layout")]
     pub columns: Vec<String>,
 
     /// With --layout matrix and scores: headline, or operations between slashes, each with a metric behind a colon if it is
     /// not bandwidth, such as write/read or read:lat_p99
-    #[arg(long, value_name = "CELL", default_value = "headline")]
+    #[arg(long, value_name = "CELL", default_value = "headline", requires = "layout")]
     pub cell: String,
 }
 
@@ -484,11 +486,11 @@ pub struct ExportArgs {
     pub dark: bool,
 
     /// What the machine did meanwhile instead of the result, step by step
-    #[arg(long, conflicts_with = "baseline")]
+    #[arg(long, conflicts_with_all = ["baseline", "summary", "layout"])]
     pub telemetry: bool,
 
     /// The places of single operations instead of the result, for runs that keep them, as CSV
-    #[arg(long, conflicts_with_all = ["baseline", "telemetry"])]
+    #[arg(long, conflicts_with_all = ["baseline", "telemetry", "summary", "layout"])]
     pub places: bool,
 
     /// How repeats are put into one figure
@@ -594,7 +596,7 @@ pub enum Format {
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// Directories to look into, besides those that kept runs have measured
+    /// Directories to look into, besides the current one and those that kept runs have measured
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
 

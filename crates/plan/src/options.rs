@@ -488,7 +488,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         allowed: "10ms to 1h",
         set: |d, v| {
             let ns = parse_duration_ns(v).map_err(|e| e.to_string())?;
-            put(&mut d.interval_ns, within(ns, 10_000_000, 3_600_000_000_000, "10ms to 1h"))
+            put(&mut d.interval_ns, within(v, ns, 10_000_000, 3_600_000_000_000, "10ms to 1h"))
         },
     },
     OptionSpec {
@@ -571,7 +571,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         allowed: "0 to 16MiB",
         set: |d, v| {
             let bytes = parse_size(v).map_err(|e| e.to_string())?;
-            put(&mut d.file_size, within(bytes, 0, 16 << 20, "0 to 16MiB"))
+            put(&mut d.file_size, within(v, bytes, 0, 16 << 20, "0 to 16MiB"))
         },
     },
 ];
@@ -630,7 +630,7 @@ fn or_word<T, E: Display>(
 fn number<T: FromStr + PartialOrd + Display + Copy>(text: &str, low: T, high: T) -> Result<T, String> {
     let range = format!("a whole number from {low} to {high}");
     let value: T = text.trim().replace('_', "").parse().map_err(|_| format!("`{text}` is not {range}"))?;
-    within(value, low, high, &range)
+    within(text, value, low, high, &range)
 }
 
 /// A real number above `low` and at most `high`.
@@ -643,8 +643,8 @@ fn real(text: &str, low: f64, high: f64) -> Result<f64, String> {
     }
 }
 
-fn within<T: PartialOrd + Display>(value: T, low: T, high: T, range: &str) -> Result<T, String> {
-    if value < low || value > high { Err(format!("{value} is outside {range}")) } else { Ok(value) }
+fn within<T: PartialOrd>(text: &str, value: T, low: T, high: T, range: &str) -> Result<T, String> {
+    if value < low || value > high { Err(format!("{} is outside {range}", text.trim())) } else { Ok(value) }
 }
 
 fn bytes_per_second(text: &str) -> Result<f64, String> {
@@ -657,7 +657,7 @@ fn block_sizes(text: &str) -> Result<[u32; 3], String> {
     let mut sizes = Vec::new();
     for part in text.split(',') {
         let bytes = parse_size(part).map_err(|e| e.to_string())?;
-        let bytes = within(bytes, 1, 1 << 30, "1 to 1GiB")?;
+        let bytes = within(part, bytes, 1, 1 << 30, "1 to 1GiB")?;
         sizes.push(bytes as u32);
     }
     match sizes[..] {
@@ -669,21 +669,20 @@ fn block_sizes(text: &str) -> Result<[u32; 3], String> {
 }
 
 fn call_size(text: &str) -> Result<u64, String> {
-    within(parse_size(text).map_err(|e| e.to_string())?, 1, 1 << 30, "1 to 1GiB")
+    within(text, parse_size(text).map_err(|e| e.to_string())?, 1, 1 << 30, "1 to 1GiB")
 }
 
 fn distribution(text: &str) -> Result<Distribution, String> {
     const LAWS: [&str; 7] = ["uniform", "zipf", "pareto", "normal", "zoned", "sequence", "sequence+"];
     let (law, parameters) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
-    let parameter = |name: &str, low: f64, high: f64| {
-        real(parameters, low, high)
-            .map_err(|e| format!("{law} wants its {name}, as in {law}:{}: {e}", high / 2.0))
+    let parameter = |name: &str, usual: f64, low: f64, high: f64| {
+        real(parameters, low, high).map_err(|e| format!("{law} wants its {name}, as in {law}:{usual}: {e}"))
     };
     match law {
         "uniform" if parameters.is_empty() => Ok(Distribution::Uniform),
         "uniform" => Err("uniform takes no parameter".into()),
-        "zipf" => Ok(Distribution::Zipf { theta: parameter("theta", 0.0, 10.0)? }),
-        "pareto" => Ok(Distribution::Pareto { h: parameter("share of hot blocks", 0.0, 0.499_999)? }),
+        "zipf" => Ok(Distribution::Zipf { theta: parameter("theta", 0.99, 0.0, 10.0)? }),
+        "pareto" => Ok(Distribution::Pareto { h: parameter("share of hot blocks", 0.2, 0.0, 0.499_999)? }),
         "normal" => {
             let percent = parameters.trim_end_matches('%');
             let deviation_percent = real(percent, 0.0, 1000.0)
@@ -735,7 +734,7 @@ fn split(text: &str) -> Result<Vec<SizeShare>, String> {
         let (size, percent) = part
             .split_once('/')
             .ok_or_else(|| format!("`{part}` is not SIZE/PERCENT, as in 4k/60:64k/40"))?;
-        let bytes = within(parse_size(size).map_err(|e| e.to_string())?, 1, 1 << 30, "1 to 1GiB")?;
+        let bytes = within(size, parse_size(size).map_err(|e| e.to_string())?, 1, 1 << 30, "1 to 1GiB")?;
         let percent = real(percent.trim_end_matches('%'), 0.0, 100.0)?;
         shares.push(SizeShare { bytes: bytes as u32, percent });
     }
@@ -786,7 +785,7 @@ fn steady(text: &str) -> Result<SteadyRule, String> {
         figure: word(name, &figures)?,
         slope: name != figure,
         limit_percent: real(percent.trim_end_matches('%'), 0.0, 1000.0)?,
-        window_ns: within(time(window)?, 2_000_000_000, u64::MAX, "2s or more")?,
+        window_ns: within(window, time(window)?, 2_000_000_000, u64::MAX, "2s or more")?,
         ramp_ns: time(ramp)?,
     })
 }
@@ -800,7 +799,7 @@ fn latency_target(text: &str) -> Result<LatencyTarget, String> {
     Ok(LatencyTarget {
         ns: time(ns)?,
         percent: real(percent.trim_end_matches('%'), 0.0, 100.0)?,
-        window_ns: within(time(window)?, 1_000_000, u64::MAX, "1ms or more")?,
+        window_ns: within(window, time(window)?, 1_000_000, u64::MAX, "1ms or more")?,
     })
 }
 

@@ -103,9 +103,9 @@ impl Suite {
                 None => problems.push(Problem::error(place, "the description must be a text in quotes")),
             },
             "budget" => match scalar(value.get_ref()).map(|text| parse_duration_ns(&text)) {
-                Some(Ok(ns)) => self.budget_ns = Some(ns),
+                Some(Ok(ns)) if ns > 0 => self.budget_ns = Some(ns),
                 Some(Err(error)) => problems.push(Problem::error(place, error.to_string())),
-                None => problems.push(Problem::error(place, "the budget must be a duration such as \"90s\"")),
+                _ => problems.push(Problem::error(place, "the budget must be a duration such as \"90s\"")),
             },
             "rounds" => match scalar(value.get_ref()).and_then(|text| text.parse().ok()).filter(|n| *n > 0) {
                 Some(rounds) => self.rounds = Some(rounds),

@@ -111,6 +111,9 @@ pub enum StoreError {
 /// Why a run was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
+    /// A file is named, and there is none.
+    #[error("there is no log file `{0}`; name one, or a run as `lodestone list` shows it")]
+    NoFile(PathBuf),
     /// There is none of that name.
     #[error("there is no run `{name}` in {store}; `lodestone list` shows what there is")]
     None {
@@ -263,8 +266,9 @@ impl Store {
     /// [`FindError`].
     pub fn find(&self, name: &str) -> Result<Log, FindError> {
         let path = Path::new(name);
-        if name.contains(['/', '.']) && path.is_file() {
-            return Ok(read_log(path)?);
+        if name.contains(['/', '.']) {
+            let found = path.is_file().then_some(path).ok_or_else(|| FindError::NoFile(path.to_owned()))?;
+            return Ok(read_log(found)?);
         }
         let runs = self.runs()?;
         let none = || FindError::None { name: name.to_owned(), store: self.directory.clone() };

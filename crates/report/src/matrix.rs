@@ -28,9 +28,13 @@ pub struct Layout {
 pub enum MatrixError {
     /// A part of the cell is not an operation with a metric.
     #[error(
-        "`{0}` is no cell; write headline, or operations between slashes such as write/read or read:lat_p99"
+        "`{what}` is no cell; write headline, or operations between slashes such as write/read or read:lat_p99. Operations are \
+         {}; metrics are {}", names(Operation::ALL.map(Operation::name)), names(Metric::ALL.map(Metric::name))
     )]
-    Cell(String),
+    Cell {
+        /// The part.
+        what: String,
+    },
     /// A label that nothing has.
     #[error("nothing has the label `{label}`; there are {}", .known.join(", "))]
     Label {
@@ -52,6 +56,13 @@ pub enum MatrixError {
     /// Nothing to show.
     #[error("no figure of this run is asked for by the cell `{0}`")]
     Empty(String),
+    /// Nothing was measured.
+    #[error("this run has no figures: none of its repeats was completed")]
+    NoFigures,
+}
+
+fn names<const N: usize>(all: [&'static str; N]) -> String {
+    all.join(", ")
 }
 
 /// One part of a cell.
@@ -149,6 +160,9 @@ impl<'a> Matrix<'a> {
     /// [`MatrixError`].
     pub fn of(run: &Run, measurements: &'a [Measurement], layout: &Layout) -> Result<Self, MatrixError> {
         let parts = parts(&layout.cell)?;
+        if measurements.is_empty() {
+            return Err(MatrixError::NoFigures);
+        }
         let wanted: Vec<(&Measurement, Labels)> = measurements
             .iter()
             .filter_map(|m| Some((m, run.started.plan.step(&m.step)?)))
@@ -260,7 +274,9 @@ fn parts(text: &str) -> Result<Vec<Part>, MatrixError> {
         let metric = Metric::ALL.into_iter().find(|m| m.name() == metric)?;
         Some(Part::Of(operation, metric))
     };
-    text.split('/').map(|text| part(text.trim()).ok_or_else(|| MatrixError::Cell(text.to_owned()))).collect()
+    text.split('/')
+        .map(|text| part(text.trim()).ok_or_else(|| MatrixError::Cell { what: text.to_owned() }))
+        .collect()
 }
 
 /// Everything by which a measurement can be told from others.
@@ -381,6 +397,6 @@ mod tests {
         let read = Part::Of(Operation::Read, Metric::LatP99);
         assert_eq!(parts("write/read:lat_p99"), Ok(vec![write, read]));
         assert_eq!(parts("headline"), Ok(vec![Part::Headline]));
-        assert_eq!(parts("write/speed"), Err(MatrixError::Cell("speed".into())));
+        assert_eq!(parts("write/speed"), Err(MatrixError::Cell { what: "speed".into() }));
     }
 }

@@ -15,10 +15,15 @@ use crate::output;
 /// and removes them. What runs on other hosts have left there is told and stays.
 ///
 /// # Errors
-/// The store cannot be read.
+/// The store cannot be read, or a given directory cannot be found.
 pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
     let mut directories: BTreeSet<PathBuf> = measured_directories(cli)?;
-    directories.extend(args.directories.iter().map(|d| d.canonicalize().unwrap_or_else(|_| d.clone())));
+    for named in &args.directories {
+        let canonical = named.canonicalize().and_then(|path| path.read_dir().map(|_| path));
+        directories.insert(canonical.map_err(|e| {
+            Failure::usage(format!("cannot look into `{}`: {e}; name directories", named.display()))
+        })?);
+    }
     directories.extend(std::env::current_dir());
     let mut text = String::new();
     let mut failed = false;

@@ -61,7 +61,8 @@ pub fn crosscheck(cli: &Cli, args: &CrosscheckArgs) -> Result<ExitCode, Failure>
 /// What the user wants.
 struct Asked {
     tools: Vec<&'static Tool>,
-    only: Vec<String>,
+    /// Ids of checks; all if there are none.
+    only: Vec<&'static str>,
     rounds: u32,
     size: u64,
     runtime_s: u64,
@@ -82,11 +83,18 @@ impl Asked {
         }
         let wrong =
             |flag: &str, text: &str, allowed: &str| Failure::usage(format!("--{flag} {text}: {allowed}"));
+        let mut only = Vec::new();
         for id in &args.only {
-            if !CHECKS.iter().any(|check| check.id == id) {
+            let check = CHECKS.iter().find(|check| check.id == id || check.parts.iter().any(|p| p.id == id));
+            let Some(check) = check else {
                 let ids: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
                 return Err(wrong("only", id, &format!("there are {}", ids.join(", "))));
+            };
+            if !tools.iter().any(|tool| tool.word == check.tool) {
+                let clash = format!("it is a check of {}, which --with leaves out", check.tool);
+                return Err(wrong("only", id, &clash));
             }
+            only.push(check.id);
         }
         let size = parse_size(&args.size).ok().filter(|bytes| *bytes >= LEAST_BYTES);
         let size = size.ok_or_else(|| wrong("size", &args.size, "a size from 16MiB, such as 1GiB"))?;
@@ -96,7 +104,7 @@ impl Asked {
         let runtime_s = whole.ok_or_else(|| wrong("runtime", &args.runtime, allowed))? / 1_000_000_000;
         // Files of one size each, all of them of whole blocks.
         let size = size / LEAST_BYTES * LEAST_BYTES;
-        Ok(Self { tools, only: args.only.clone(), rounds: args.rounds, size, runtime_s })
+        Ok(Self { tools, only, rounds: args.rounds, size, runtime_s })
     }
 
     fn values(&self) -> Values {
@@ -105,7 +113,7 @@ impl Asked {
 
     fn wants(&self, check: &Check) -> bool {
         let of_tool = self.tools.iter().any(|tool| tool.word == check.tool);
-        of_tool && (self.only.is_empty() || self.only.iter().any(|id| id == check.id))
+        of_tool && (self.only.is_empty() || self.only.contains(&check.id))
     }
 }
 

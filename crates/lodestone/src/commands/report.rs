@@ -31,7 +31,7 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
     };
     let path = match &args.output {
         Some(path) => path.clone(),
-        None => default_path(&store, &runs),
+        None => default_path(&store, &runs)?,
     };
     write(&path, &page)?;
     output::print(&format!("{}\n", path.display()))?;
@@ -62,12 +62,18 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run]) -> Result<String, Failure
 }
 
 /// Where a page goes for which no file is named: into the store, under the names of its runs.
-fn default_path(store: &Store, runs: &[Run]) -> PathBuf {
+///
+/// # Errors
+/// Its directory cannot be made.
+fn default_path(store: &Store, runs: &[Run]) -> Result<PathBuf, Failure> {
     const MOST: usize = 6;
     let ids =
         runs.iter().take(MOST).map(|r| r.started.id.chars().filter(char::is_ascii_alphanumeric).take(16));
     let ids: Vec<String> = ids.map(Iterator::collect).collect();
-    store.reports().join(format!("{}.html", ids.join("-")))
+    let directory = store.reports();
+    std::fs::create_dir_all(&directory)
+        .map_err(|e| Failure::failed(format!("cannot make {}: {e}", directory.display())))?;
+    Ok(directory.join(format!("{}.html", ids.join("-"))))
 }
 
 /// Writes the page of a run that has just ended into the store, and gives its place.
@@ -75,15 +81,12 @@ fn default_path(store: &Store, runs: &[Run]) -> PathBuf {
 /// # Errors
 /// The file cannot be written.
 pub(super) fn after_run(store: &Store, looked: Looked<'_>) -> Result<PathBuf, Failure> {
-    let path = default_path(store, std::slice::from_ref(looked.run));
+    let path = default_path(store, std::slice::from_ref(looked.run))?;
     write(&path, &run_page(looked))?;
     Ok(path)
 }
 
 fn write(path: &Path, page: &str) -> Result<(), Failure> {
     let refused = |e| Failure::failed(format!("cannot write {}: {e}", path.display()));
-    if let Some(directory) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory).map_err(refused)?;
-    }
     std::fs::write(path, page).map_err(refused)
 }

@@ -30,6 +30,8 @@ use crate::{interrupt, output};
 
 /// The suite of a run that names none.
 const DEFAULT_SUITE: &str = "quick";
+/// What `--budget` takes.
+const BUDGETS: &str = "a duration such as 90s, 10m or 2h";
 /// How often telemetry is read.
 const TELEMETRY_PERIOD: Duration = Duration::from_secs(1);
 /// The shortest time between two looks: in less, the kernel's counters of CPU time hardly move.
@@ -265,7 +267,9 @@ impl SuiteText {
             });
         };
         if !name.contains('/') && !name.ends_with(".toml") {
-            return Ok(builtin(suites::find(name)?));
+            let own = format!(". A file of your own is named by its path, as in ./{name}.toml");
+            let found = suites::find(name).map_err(|e| Failure { message: e.message + &own, ..e })?;
+            return Ok(builtin(found));
         }
         let toml = std::fs::read_to_string(name).map_err(|e| {
             Failure::usage(format!(
@@ -350,8 +354,9 @@ fn resolve_plan(
     }
     if let Some(text) = &args.budget {
         match parse_duration_ns(text) {
+            Ok(0) => found.push(flag("budget", "nothing can be measured in no time".to_owned(), BUDGETS)),
             Ok(ns) => wishes.budget_ns = Some(ns),
-            Err(error) => found.push(flag("budget", error.to_string(), "a duration such as 90s, 10m or 2h")),
+            Err(error) => found.push(flag("budget", error.to_string(), BUDGETS)),
         }
     }
     for (name, text, wish) in [

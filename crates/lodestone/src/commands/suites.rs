@@ -53,9 +53,6 @@ fn options() -> String {
 pub(crate) fn find(name: &str) -> Result<&'static plan::BuiltinSuite, Failure> {
     builtin(name).ok_or_else(|| {
         let names: Vec<&str> = BUILTIN_SUITES.iter().map(|s| s.name).collect();
-        Failure::usage(format!(
-            "there is no suite `{name}`; there are {}. A file of your own is named by its path, as in ./{name}.toml",
-            names.join(", ")
-        ))
+        Failure::usage(format!("there is no suite `{name}`; there are {}", names.join(", ")))
     })
 }

@@ -68,7 +68,7 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     honoured("startdelay", "`start_delay`"),
     honoured("ramp_time", "`ramp`"),
     refused("ramp_size", "a ramp is a time here; use ramp_time"),
-    ignored("clocksource", "the clock is CLOCK_MONOTONIC"),
+    ignored("clocksource", "the clock is the kernel's, or the counter that the kernel takes it from"),
     ignored("gtod_reduce", "every operation is timed; nothing is left out"),
     ignored("gtod_cpu", "every thread reads the clock itself"),
     ignored("job_start_clock_id", NUMBERS),

@@ -34,6 +34,13 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     let levels = labels::levels(args.path_labels.as_deref())?;
     let store = store(cli)?;
     let inputs = files::find(&args.paths)?;
+    if inputs.is_empty() {
+        let named: Vec<String> = args.paths.iter().map(|p| format!("`{}`", p.display())).collect();
+        return Err(Failure::failed(format!(
+            "there are no files in {}; name files or directories with what a benchmark printed",
+            named.join(", ")
+        )));
+    }
     let mut harvest = Harvest::new(if args.again { BTreeMap::new() } else { store.imported() });
     for input in &inputs {
         let labels = labels::of(&input.relative, &levels, &given);

@@ -1,0 +1,39 @@
+//! What is said of mistakes: what is wrong, and what to do.
+
+mod common;
+
+use common::Bench;
+
+#[test]
+fn each_mistake_is_told_with_what_was_written_and_what_may_be() {
+    let bench = Bench::new();
+    bench.json(&["--rw", "randread", "--size", "16M", "--runtime", "50ms", "--ramp", "0s", "--rounds", "2"]);
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    for (code, args, words) in [
+        (2, &["run", "disk", "--budget", "0"][..], &["nothing can be measured in no time", "90s"][..]),
+        (2, &["run", "disk", "--interval", "1ms"], &["1ms is outside 10ms to 1h"]),
+        (2, &["run", "disk", "--rw", "randread", "--distribution", "zipf"], &["as in zipf:0.99"]),
+        (2, &["run", "disk", "--suite", "quik"], &["there is no suite `quik`", "as in ./quik.toml"]),
+        (2, &["run", "/dev/null"], &["neither a directory, nor a file", "name one of these"]),
+        (2, &["suites", "show", "./own.toml"], &["there is no suite `./own.toml`; there are quick"]),
+        (2, &["clean", "nowhere"], &["cannot look into `nowhere`", "name directories"]),
+        (2, &["show", "nowhere.jsonl"], &["there is no log file `nowhere.jsonl`"]),
+        (2, &["show", "--rows", "bs"], &["--layout"]),
+        (2, &["export", "--cell", "read"], &["--layout"]),
+        (2, &["show", "--telemetry", "--summary", "median"], &["cannot be used with"]),
+        (2, &["show", "--layout", "matrix", "--cell", "read:speed"], &["`read:speed` is no cell", "lat_p99"]),
+        (
+            2,
+            &["crosscheck", "disk", "--with", "fio", "--only", "dd-write-fsync"],
+            &["a check of dd", "--with"],
+        ),
+        (3, &["import", "empty"], &["no files in `empty`", "name files"]),
+        (3, &["report", "-o", "nowhere/page.html"], &["cannot write nowhere/page.html"]),
+    ] {
+        let told = bench.fails(code, args);
+        for word in words {
+            assert!(told.contains(word), "{args:?} has no `{word}`: {told}");
+        }
+    }
+    assert!(!bench.path("nowhere").exists());
+}
