@@ -111,6 +111,13 @@ class Machine:
     def __init__(self, image, program, disks=None, virtual=False, memory=1024):
         self.disks = disks or {}
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="lodestone-lab-"))
+        try:
+            self._begin(image, program, virtual, memory)
+        except BaseException:
+            shutil.rmtree(self.home, ignore_errors=True)
+            raise
+
+    def _begin(self, image, program, virtual, memory):
         self.share = self.home / "share"
         self.share.mkdir()
         for name in ("init", "disk", "iscsi"):
@@ -120,8 +127,10 @@ class Machine:
         self.paths = {}
         arguments = self._arguments(image, virtual, memory)
         self.errors = open(self.home / "qemu.errors", "w+")
+        # Whoever kills the laboratory ends its machines too.
+        wrapper = ("setpriv", "--pdeathsig", "KILL", "nice", "-n", "19")
         self.qemu = subprocess.Popen(
-            ["nice", "-n", "19", *arguments], stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors
+            [*wrapper, *arguments], stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors
         )
 
     def _arguments(self, image, virtual, memory):

@@ -266,6 +266,16 @@ mod tests {
         !stat.is_empty() && !stat.contains(") Z ")
     }
 
+    /// A dying process closes its pipe early, so that it may still be on its way.
+    #[track_caller]
+    fn until_dead(pid: &str) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while is_alive(pid) {
+            assert!(Instant::now() < deadline, "{pid} lives on");
+            thread::sleep(LOOK);
+        }
+    }
+
     /// fio works in processes of its own; killing only the first would leave them writing.
     #[test]
     fn one_that_does_not_want_to_end_is_killed_with_all_that_it_started() {
@@ -285,12 +295,7 @@ mod tests {
             assert_eq!(ran.end, expected);
             let child = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
             assert!(!child.is_empty());
-            // Its pipe is closed early in its death, so that it may still be on its way.
-            let deadline = Instant::now() + Duration::from_secs(60);
-            while is_alive(&child) {
-                assert!(Instant::now() < deadline, "{child} lives on");
-                thread::sleep(LOOK);
-            }
+            until_dead(&child);
         }
     }
 
@@ -307,7 +312,11 @@ mod tests {
 
     #[test]
     fn one_that_does_not_end_is_given_up() {
-        let roots = Roots::default();
-        assert_eq!(ask(&roots, "sleep", &["1000"], Duration::from_millis(50)), None);
+        let tree = Tree::new();
+        let told = tree.path("pid");
+        tree.script("sleeper", &format!("echo $$ >'{}'\nexec sleep 1000\n", told.display()));
+        assert_eq!(ask(&tree.roots(), "sleeper", &[], Duration::from_secs(2)), None);
+        let pid = std::fs::read_to_string(told).unwrap();
+        until_dead(pid.trim());
     }
 }

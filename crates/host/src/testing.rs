@@ -59,7 +59,18 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = tool("umount", &[self.point.to_str().unwrap_or_default()]);
+        // A program that another test is just starting may hold what this one had open there.
+        let unmount = |options: &[&str]| {
+            let ended = Command::new("umount").args(options).arg(&self.point).output();
+            ended.is_ok_and(|output| output.status.success())
+        };
+        for _ in 0..20 {
+            if unmount(&[]) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        unmount(&["-l"]);
     }
 }
 

@@ -25,21 +25,6 @@ fn values() -> Values {
     }
 }
 
-/// The checks whose suites come with this version; what is missing is said aloud.
-fn checks() -> impl Iterator<Item = &'static Check> {
-    CHECKS.iter().filter(|check| {
-        let missing = suite(&[check], &values()).err();
-        if let Some(why) = &missing {
-            // Only a suite that is not there as a whole may be missing: a wrong name of a step is a mistake.
-            let suites = check.parts.iter().filter_map(|part| part.native).map(|(suite, _)| suite);
-            assert!(suites.into_iter().any(|name| builtin(name).is_none()), "{}: {why}", check.id);
-            let told = format!("NOT TESTED: {}: {why}\n", check.id);
-            std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
-        }
-        missing.is_none()
-    })
-}
-
 /// The native steps of a check.
 fn steps(check: &Check) -> Vec<Step> {
     let suite = suite(&[check], &values()).unwrap();
@@ -64,7 +49,7 @@ fn every_name_stands_once_and_every_tool_has_a_check() {
 
 #[test]
 fn every_native_step_becomes_a_plan_with_the_figures_that_are_compared() {
-    for check in checks() {
+    for check in CHECKS {
         let steps = steps(check);
         assert_eq!(steps.len(), check.parts.len(), "{}", check.id);
         for (part, step) in check.parts.iter().zip(&steps) {
@@ -80,7 +65,7 @@ fn every_native_step_becomes_a_plan_with_the_figures_that_are_compared() {
 /// Where a cost is said to be defined, neither side may be served by memory.
 #[test]
 fn what_has_a_defined_cost_reaches_the_device() {
-    for check in checks() {
+    for check in CHECKS {
         for (part, step) in check.parts.iter().zip(steps(check)).filter(|(part, _)| part.defined_cost) {
             let w = &step.workload;
             let is_synced = w.sync.at_end || w.sync.every > 0 || w.open_sync != OpenSync::None;
@@ -96,7 +81,7 @@ fn a_command_line_has_nothing_left_to_fill_in() {
         let words = check.arguments(&values());
         assert!(words.iter().all(|word| !word.contains(['{', '}'])), "{}: {words:?}", check.id);
     }
-    for check in checks().filter(|check| check.works_on == WorksOn::Device) {
+    for check in CHECKS.iter().filter(|check| check.works_on == WorksOn::Device) {
         assert!(
             steps(check).iter().all(|step| !step.workload.modifies()),
             "{} would write to a device",

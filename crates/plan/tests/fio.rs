@@ -250,7 +250,7 @@ fn four_of_five_examples_of_fio_that_need_nothing_special_run() {
 #[test]
 fn what_becomes_of_fios_examples_is_what_the_documentation_says() {
     let Some(directory) = std::env::var_os("LODESTONE_FIO_EXAMPLES").map(std::path::PathBuf::from) else {
-        let told = "NOT TESTED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
+        let told = "SKIPPED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
         std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
         return;
     };
@@ -412,7 +412,7 @@ fn the_job_files_of_the_fixtures_come_back() {
 #[test]
 fn fios_examples_come_back() {
     let Some(directory) = std::env::var_os("LODESTONE_FIO_EXAMPLES").map(std::path::PathBuf::from) else {
-        let told = "NOT TESTED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
+        let told = "SKIPPED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
         std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
         return;
     };
