@@ -878,10 +878,12 @@ mod tests {
     use crate::clock::{VirtualClock, monotonic_ns};
     use crate::engines::psync::Psync;
     use crate::engines::sim::{self, SimEnd, SimFault};
-    use model::Distribution;
+    use model::{BlockSizes, Distribution, OperationStats, ReadFirst, Special, SyncRule};
     use std::io::Read;
     use std::os::fd::OwnedFd;
     use std::sync::atomic::AtomicUsize;
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     /// Random 4 KiB reads at depth 4, without a limit.
     fn workload() -> Workload {
@@ -983,10 +985,89 @@ mod tests {
             assert!(!ended.unwrap().unwrap().hung);
         }
         let engine = TORN_DOWN[HOW].load(Ordering::Relaxed) > before;
-        // A pipe without a writer ends; one that still has a writer would block.
+        // A pipe without a writer ends; one that still has a writer would block. A worker of another test has a copy of
+        // whatever was open when it began, until it ends: what should be let go is waited for.
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
-        let file = reader.read(&mut [0]).is_ok();
+        let until = Instant::now() + PATIENCE;
+        let mut file = reader.read(&mut [0]).is_ok();
+        while HOW == 3 && !file && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+            file = reader.read(&mut [0]).is_ok();
+        }
         (engine, file)
+    }
+
+    /// How long the workers of other tests may take to end.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// Takes a nanosecond for each byte and `SYNC_NS` for a sync.
+    struct ByLength(VirtualClock);
+
+    const SYNC_NS: u64 = 777;
+
+    impl Engine for ByLength {
+        type Clock = VirtualClock;
+
+        const SYNCHRONOUS: bool = true;
+
+        fn open(_: &Setup<'_>) -> io::Result<(Self, VirtualClock)> {
+            let clock = VirtualClock::default();
+            Ok((Self(clock.clone()), clock))
+        }
+
+        fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize> {
+            self.0.advance_to(self.0.now() + SYNC_NS);
+            out.extend(batch.iter().map(|sync| Completion { slot: sync.slot, result: 0 }));
+            Ok(batch.len())
+        }
+
+        fn transfer(&mut self, request: &Request) -> i64 {
+            self.0.advance_to(self.0.now() + u64::from(request.len));
+            i64::from(request.len)
+        }
+
+        fn reap(&mut self, _: usize, _: u64, _: &mut Vec<Completion>) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// So many transfers before each of which something is read: the operations, and the whole in nanoseconds.
+    fn with_read_first(mix: Mix, what: ReadFirst, len: u32) -> (BTreeMap<Operation, OperationStats>, u64) {
+        let special = Special { read_first: Some(what), keep_places: true, ..Special::default() };
+        let sync = SyncRule { every: 0, data_only: false, at_end: true };
+        let work = Workload { mix, block: BlockSizes::uniform(len), special, sync, ..workload() };
+        let mut spec = spec(work.clone(), File::open("/dev/null").unwrap());
+        spec.limits.operations = Some(TRANSFERS);
+        let signals = Signals::default();
+        let worker = Worker::<ByLength>::new(spec, &signals).unwrap();
+        let mut keep = Keep(Vec::new());
+        let report = worker.run(0, first::<ByLength>(&work), &mut keep).unwrap();
+        let kept = &report.places.values().next().unwrap().kept;
+        assert!(kept.len() as u64 == TRANSFERS && kept.iter().all(|place| place.ns == u64::from(len)));
+        (keep.0.last().unwrap().finish(), report.end_ns)
+    }
+
+    const TRANSFERS: u64 = 16;
+
+    /// Blocks that take less and more time than that from which on one stamp is enough for two.
+    #[test]
+    fn what_is_read_before_an_operation_is_neither_in_its_time_nor_in_its_rate() {
+        for len in [8192, 65536] {
+            let ns = u64::from(len);
+            let (done, whole_ns) = with_read_first(Mix::Transfer { read_percent: 100 }, ReadFirst::Page, len);
+            let reads = &done[&Operation::Read];
+            assert_eq!((reads.count, reads.bytes), (TRANSFERS, TRANSFERS * ns));
+            assert_eq!((reads.lat.min_ns(), reads.lat.max_ns()), (Some(ns), Some(ns)));
+            assert_eq!((reads.lat.sum_ns(), reads.active_ns), (TRANSFERS * ns, TRANSFERS * ns));
+            assert_eq!(whole_ns, TRANSFERS * (4096 + ns), "the time itself has the pages in it");
+
+            let (done, whole_ns) = with_read_first(Mix::Transfer { read_percent: 0 }, ReadFirst::Block, len);
+            let (writes, syncs) = (&done[&Operation::Write], &done[&Operation::Sync]);
+            assert_eq!((writes.lat.min_ns(), writes.lat.max_ns()), (Some(ns), Some(ns)));
+            assert_eq!((syncs.count, syncs.lat.max_ns()), (1, Some(SYNC_NS)));
+            assert_eq!(writes.active_ns, TRANSFERS * ns + SYNC_NS, "with the sync that makes them durable");
+            assert_eq!(whole_ns, TRANSFERS * 2 * ns + SYNC_NS);
+        }
     }
 
     #[test]

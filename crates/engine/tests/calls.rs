@@ -146,12 +146,14 @@ fn passes_are_whole_and_done_again_until_they_have_lasted_long_enough() {
         let done = on(&path, work, bytes(SIZE / 2));
         let (writes, syncs) = (done.of(Operation::Write), done.of(Operation::Sync));
         assert!(done.outcome.whole_ns >= LEAST_NS);
-        assert!(syncs.count > 1, "a pass of 32 KiB with its sync takes less than that");
+        // Where the disk is slow, one pass of 32 KiB with its sync may be long enough.
+        let own_ns = writes.lat.sum_ns() + syncs.lat.sum_ns();
+        assert!(syncs.count > 1 || own_ns >= LEAST_NS / 2, "{own_ns} ns in {} passes", syncs.count);
         assert_eq!(writes.bytes, syncs.count * SIZE / 2, "each pass is whole and has its sync");
         let left = std::fs::metadata(&path).unwrap().len();
         assert_eq!(
             left,
-            if empties { SIZE / 2 } else { SIZE },
+            if empties && syncs.count > 1 { SIZE / 2 } else { SIZE },
             "emptied before each further pass: {empties}"
         );
     }
@@ -167,7 +169,7 @@ fn a_time_ends_passes_all_the_same() {
     filled(&path, SIZE as usize);
     let again = Some(Again { least_ns: 3600 * SECOND, empties: false });
     let work = Workload { special: Special { again, ..Special::default() }, ..in_blocks(READS) };
-    let done = on(&path, work, Stop { time_ns: Some(20 * MS), ..bytes(SIZE) });
+    let done = on(&path, work, Stop { time_ns: Some(500 * MS), ..bytes(SIZE) });
     assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
     assert!(done.of(Operation::Read).bytes > SIZE);
 }

@@ -58,8 +58,9 @@ fn what_is_over_is_counted_and_the_ramp_is_not_there() {
     let places = &done.outcome.places[&Operation::Read];
     assert_eq!((places.kept.len(), places.left_out), (KeptPlaces::MOST, 1000));
     let files = Place::Files(open(&path, 1, 4 * MIB, false, 0));
-    let mut ramped = task(spaced(100, 16, None), EngineKind::Psync, time(20 * MS), files);
-    ramped.ramp_ns = 20 * MS;
+    // Long enough for a thread that wakes late for the common start.
+    let mut ramped = task(spaced(100, 16, None), EngineKind::Psync, time(500 * MS), files);
+    ramped.ramp_ns = 200 * MS;
     let done = run_task(ramped);
     let measured = done.totals(|i| i.phase == Phase::Measure)[&Operation::Read].count;
     let places = &done.outcome.places[&Operation::Read];

@@ -322,10 +322,16 @@ fn short_transfers_are_counted_with_the_bytes_they_moved() {
 
 #[test]
 fn one_workers_failure_ends_all_workers() {
+    const LEN_NS: u64 = 7200 * SECOND;
     let fault = SimFault { operation: 100, forever: false, end: SimEnd::Returns(-i64::from(libc::ENODEV)) };
     let model = SimModel { faults: vec![fault], ..fixed(MS) };
-    let done = simulate(Workload { jobs: 4, ..workload() }, time(3600 * SECOND), model);
+    let sound = simulated(Workload { jobs: 3, ..workload() }, time(LEN_NS), fixed(MS));
+    let mut task = simulated(workload(), time(LEN_NS), model);
+    task.beside = vec![sound];
+    let done = run_task(task);
     assert_eq!(done.failure().kind, FailureKind::Errno(libc::ENODEV));
+    // In virtual time the sound ones run ahead until they see it.
+    assert!(done.outcome.whole_ns < LEN_NS / 2, "{}", done.outcome.whole_ns);
 }
 
 #[test]
