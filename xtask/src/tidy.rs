@@ -70,7 +70,7 @@ fn files(root: &Path, extensions: &[&str]) -> Vec<PathBuf> {
                 if !matches!(name.as_str(), "target" | ".git" | "node_modules" | "corpus" | "artifacts") {
                     open.push(path);
                 }
-            } else if kind.is_ok_and(|k| k.is_file()) {
+            } else if kind.is_ok_and(|k| k.is_file()) && name != ".git" {
                 let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
                 if extensions.contains(&extension.as_str()) {
                     found.push(path);

@@ -131,7 +131,8 @@ impl<E: Engine> Worker<'_, E> {
     pub(super) fn adjust_depth(&mut self, now: u64) {
         let Some(depth) = &mut self.depth else { return };
         for completion in &self.completed {
-            depth.record(now - self.slots.get(completion.slot).intended);
+            let slot = self.slots.get(completion.slot);
+            depth.record(slot.submitted, now - slot.intended);
         }
         depth.look(now);
     }
@@ -147,6 +148,8 @@ pub(super) struct DepthControl {
     /// The largest depth known to be good, and the smallest known to be bad.
     good: u64,
     bad: u64,
+    /// When this depth began to be tried.
+    since_ns: u64,
     window_end_ns: u64,
     all: u64,
     late: u64,
@@ -155,10 +158,24 @@ pub(super) struct DepthControl {
 impl DepthControl {
     pub fn new(target: LatencyTarget, most: usize) -> Self {
         let most = most as u64;
-        Self { target, allowed: 1, most, good: 0, bad: most + 1, window_end_ns: 0, all: 0, late: 0 }
+        Self {
+            target,
+            allowed: 1,
+            most,
+            good: 0,
+            bad: most + 1,
+            since_ns: 0,
+            window_end_ns: 0,
+            all: 0,
+            late: 0,
+        }
     }
 
-    fn record(&mut self, lat_ns: u64) {
+    /// Counts an operation in, unless it was started at another depth: what was in flight then says nothing of this one.
+    fn record(&mut self, submitted_ns: u64, lat_ns: u64) {
+        if submitted_ns < self.since_ns {
+            return;
+        }
         self.all += 1;
         self.late += u64::from(lat_ns > self.target.ns);
     }
@@ -183,7 +200,8 @@ impl DepthControl {
         } else {
             (self.good + (self.bad - self.good) / 2).clamp(1, self.most)
         };
-        (self.all, self.late, self.window_end_ns) = (0, 0, now + self.target.window_ns);
+        (self.all, self.late) = (0, 0);
+        (self.since_ns, self.window_end_ns) = (now, now + self.target.window_ns);
     }
 }
 
@@ -196,10 +214,11 @@ mod tests {
         let target = LatencyTarget { ns: target_ms * 1_000_000, percent: 99.0, window_ns: 1_000 };
         let mut depth = DepthControl::new(target, most);
         for window in 0..40 {
-            let now = 1 + window * 2_000;
+            let now = 1 + window * 200_000_000;
             depth.look(now);
-            (0..100).for_each(|_| depth.record(depth.allowed * 1_000_000));
-            depth.look(now + 1_500);
+            let lat = depth.allowed * 1_000_000;
+            (0..100).for_each(|_| depth.record(now, lat));
+            depth.look(now + lat);
         }
         depth.allowed
     }
