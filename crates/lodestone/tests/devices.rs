@@ -4,7 +4,7 @@
 mod common;
 
 use std::io::Write;
-use std::process::Stdio;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -59,17 +59,11 @@ fn what_takes_the_place_of_a_target_during_a_run_is_left_alone() {
     std::fs::write(&other, &precious).unwrap();
     let file = path.to_str().unwrap();
     let args = ["run", file, "--overwrite", file, "--rw", "randwrite", "--rounds", "20", "--quiet"];
-    let mut child = bench
-        .command(&[&args[..], &["--runtime", "100ms", "--json"]].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while std::fs::read(&path).unwrap() == before && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let mut child =
+        Running::start(&mut bench.command(&[&args[..], &["--runtime", "100ms", "--json"]].concat()));
+    child.until("a write", || std::fs::read(&path).unwrap() != before);
     std::fs::rename(&other, &path).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     assert!(output.status.success(), "{}", stderr(&output));
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(json["repeats"].as_array().unwrap().len(), 20, "the run went on with the file it holds");
@@ -160,6 +154,19 @@ fn where_direct_io_is_refused_the_run_falls_back_and_says_so() {
     assert!(visible(&mount.point).is_empty());
 }
 
+/// Waits until the log of the run under way has some work on this target: its test files are laid out then.
+#[track_caller]
+fn until_it_works_on(target: &str, child: &mut Running, bench: &Bench) {
+    let has_work = |run: &model::Run| {
+        let of_target = run.repeats.iter().filter(|repeat| repeat.started.target == target);
+        run.finished.is_none() && of_target.into_iter().any(|repeat| !repeat.intervals.is_empty())
+    };
+    child.until(&format!("an interval of {target}"), || {
+        let logs = std::fs::read_dir(bench.store().join("runs")).into_iter().flatten().flatten();
+        logs.filter_map(|log| record::read_log(&log.path()).ok()).any(|log| has_work(&log.run))
+    });
+}
+
 /// A small filesystem of its own for a test to ruin.
 fn filesystem(bench: &Bench, mkfs: &[&str]) -> Option<(LoopDevice, Mount)> {
     let device = LoopDevice::new(&bench.path("small.img"), 400 << 20)?;
@@ -195,8 +202,8 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
         "--json",
         "--quiet",
     ];
-    let child = bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(900));
+    let mut child = Running::start(&mut bench.command(&args));
+    until_it_works_on("small", &mut child, &bench);
     // Somebody else takes all the space there is, and what becomes free between two repeats too.
     let has_ended = AtomicBool::new(false);
     let output = std::thread::scope(|scope| {
@@ -208,9 +215,10 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
                 }
             }
         });
-        let output = child.wait_with_output().unwrap();
+        // The hog must end whatever becomes of the program, or the scope would wait for it for ever.
+        let output = std::panic::catch_unwind(AssertUnwindSafe(|| child.output()));
         has_ended.store(true, Ordering::Relaxed);
-        output
+        output.unwrap()
     });
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -252,13 +260,12 @@ fn a_filesystem_that_dies_under_the_run_is_recorded_and_the_others_go_on() {
             "--json",
             "--quiet",
         ];
-        let child = bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(1300));
+        let mut child = Running::start(&mut bench.command(&args));
+        until_it_works_on("small", &mut child, &bench);
         if tool("xfs_io", &["-x", "-c", "shutdown", &dying]).is_none() {
-            let _ = child.wait_with_output();
             return;
         }
-        let output = child.wait_with_output().unwrap();
+        let output = child.output();
         assert_eq!(output.status.code(), Some(3), "{rw}: {}", stderr(&output));
         let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
         let of = |target: &str, outcome: &str| {

@@ -3,79 +3,88 @@
 
 mod common;
 
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::*;
+
+/// So many batches, before each of which a run is made to its end, of so many kills each.
+const BATCHES: u32 = 10;
+const KILLS: u32 = 10;
+const SEED: u64 = 20261121;
 
 /// A generator of the test's own, so that a failing moment can be found again.
 struct Moments(u64);
 
 impl Moments {
-    fn next(&mut self, below_ms: u64) -> Duration {
+    fn next(&mut self, below: Duration) -> Duration {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        Duration::from_micros((self.0 >> 33) % (below_ms * 1000))
+        below.mul_f64((self.0 >> 33) as f64 / f64::from(1_u32 << 31))
+    }
+}
+
+/// The logs of the store.
+fn logs(bench: &Bench) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(bench.store().join("runs")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// How long a run takes that nobody kills: the moments must fall into the whole of one, however slow the disk is.
+fn whole_run(bench: &Bench, args: &[&str]) -> Duration {
+    let began = Instant::now();
+    bench.ok(args);
+    let took = began.elapsed();
+    std::fs::remove_dir_all(bench.store()).unwrap();
+    took
+}
+
+/// Repeats in the log of a killed run, which must be whole but for its end; `None` if nothing was handed over yet.
+#[track_caller]
+fn repeats_in(log: &Path, when: &str) -> Option<usize> {
+    match record::read_log(log) {
+        Ok(log) => {
+            assert_eq!(log.damaged_lines, Vec::<usize>::new(), "{when}");
+            Some(log.run.repeats.len())
+        }
+        Err(error) => {
+            assert_eq!(std::fs::metadata(log).unwrap().len(), 0, "{when}: {error}");
+            None
+        }
     }
 }
 
 #[test]
 fn a_run_killed_at_any_moment_leaves_a_readable_log_and_nothing_else() {
-    const SEED: u64 = 20261121;
     let bench = Bench::new();
     let disk = bench.disk();
-    let args = [
-        "run",
-        disk.to_str().unwrap(),
-        "--quiet",
-        "--size",
-        "64M",
-        "--runtime",
-        "40ms",
-        "--ramp",
-        "10ms",
-        "--interval",
-        "10ms",
-        "--rounds",
-        "2",
-    ];
+    let small = ["run", disk.to_str().unwrap(), "--quiet", "--size", "8M", "--rounds", "1"];
+    let args = [&small[..], &["--runtime", "20ms", "--ramp", "5ms", "--interval", "10ms"]].concat();
     let mut moments = Moments(SEED);
     let (mut killed, mut repeats, mut logs_seen) = (0, 0, 0);
-    for n in 0..100 {
-        let mut child = bench.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let moment = moments.next(1200);
-        std::thread::sleep(moment);
-        child.kill().unwrap();
-        killed += u32::from(!child.wait().unwrap().success());
-        assert_eq!(bench.visible(), Vec::<String>::new(), "seed {SEED}, kill {n} after {moment:?}");
-
-        let logs: Vec<_> =
-            std::fs::read_dir(bench.store().join("runs")).into_iter().flatten().flatten().collect();
-        for entry in &logs {
-            let path = entry.path();
-            let bytes = std::fs::metadata(&path).unwrap().len();
-            match record::read_log(&path) {
-                Ok(log) => {
-                    assert_eq!(
-                        log.damaged_lines,
-                        Vec::<usize>::new(),
-                        "seed {SEED}, kill {n} after {moment:?}"
-                    );
-                    repeats += log.run.repeats.len();
-                }
-                // Killed before the first line was handed over.
-                Err(error) => assert_eq!(bytes, 0, "seed {SEED}, kill {n} after {moment:?}: {error}"),
+    for batch in 0..BATCHES {
+        let whole = whole_run(&bench, &args);
+        for kill in 0..KILLS {
+            let moment = moments.next(whole + whole / 5);
+            let mut child = bench.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(moment);
+            child.kill().unwrap();
+            killed += u32::from(!child.wait().unwrap().success());
+            let when = format!("seed {SEED}, kill {kill} of batch {batch}, after {moment:?} of {whole:?}");
+            assert_eq!(bench.visible(), Vec::<String>::new(), "{when}");
+            for log in logs(&bench) {
+                repeats_in(&log, &when);
             }
         }
-        if n % 10 == 0 {
-            let readable = logs.iter().filter(|l| l.metadata().unwrap().len() > 0).count();
-            let _ = std::fs::remove_file(bench.store().join("index.db"));
-            assert!(bench.ok(&["reindex"]).starts_with(&format!("{readable} run(s)")));
-            if readable > 0 {
-                bench.ok(&["show", "last"]);
-            }
-            logs_seen += readable;
-            logs.iter().for_each(|l| std::fs::remove_file(l.path()).unwrap());
+        let readable: Vec<usize> = logs(&bench).iter().filter_map(|log| repeats_in(log, "again")).collect();
+        let _ = std::fs::remove_file(bench.store().join("index.db"));
+        assert!(bench.ok(&["reindex"]).starts_with(&format!("{} run(s)", readable.len())));
+        if !readable.is_empty() {
+            bench.ok(&["show", "last"]);
         }
+        repeats += readable.iter().sum::<usize>();
+        logs_seen += readable.len();
+        std::fs::remove_dir_all(bench.store()).unwrap();
     }
     assert!(killed > 50, "only {killed} of 100 were killed before they ended: the moments come too late");
     assert!(

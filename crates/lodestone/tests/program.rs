@@ -2,8 +2,11 @@
 
 mod common;
 
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::*;
 use serde_json::Value;
@@ -366,41 +369,55 @@ fn a_seed_repeats_the_order_and_the_seeds_of_the_repeats() {
 }
 
 #[test]
-fn ctrl_c_once_ends_with_what_there_is_and_twice_at_once() {
-    for presses in [1, 2] {
-        let bench = Bench::new();
-        let disk = bench.disk();
-        // Work on names needs visible files, the case in which something could stay behind.
-        let args = [
-            "run",
-            disk.to_str().unwrap(),
-            "--rw",
-            "metadata",
-            "--metadata-files",
-            "20000",
-            "--runtime",
-            "60s",
-        ];
-        let child = bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while bench.visible().is_empty() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert!(!bench.visible().is_empty(), "the run has begun");
-        for _ in 0..presses {
-            tool("kill", &["-INT", &child.id().to_string()]).unwrap();
-            std::thread::sleep(Duration::from_millis(30));
-        }
-        let began = Instant::now();
-        let output = child.wait_with_output().unwrap();
-        assert!(began.elapsed() < Duration::from_secs(20));
-        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-        assert_eq!(bench.visible(), Vec::<String>::new(), "after {presses} presses");
-        if presses == 1 {
-            assert!(stdout(&output).contains("stopped by the user"), "{}", stdout(&output));
-            assert!(bench.ok(&["list"]).contains("interrupted"));
-        }
-    }
+fn ctrl_c_once_ends_with_what_there_is() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    // Work on names needs visible files, the case in which something could stay behind.
+    let args = ["run", disk.to_str().unwrap(), "--rw", "metadata", "--metadata-files", "20000"];
+    let mut child = Running::start(&mut bench.command(&[&args[..], &["--runtime", "60s"]].concat()));
+    child.until("a visible file", || !bench.visible().is_empty());
+    child.press();
+    let output = child.output();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert_eq!(bench.visible(), Vec::<String>::new());
+    assert!(stdout(&output).contains("stopped by the user"), "{}", stdout(&output));
+    assert!(!stderr(&output).contains("removing test files"), "that is for who presses twice");
+    assert!(bench.ok(&["list"]).contains("interrupted"));
+}
+
+/// A socket that takes nothing more, and the end that must live as long.
+fn full_socket() -> (OwnedFd, UnixStream) {
+    let (mut full, reader) = UnixStream::pair().unwrap();
+    full.set_nonblocking(true).unwrap();
+    while full.write(&[0; 1 << 10]).is_ok() {}
+    full.set_nonblocking(false).unwrap();
+    (full.into(), reader)
+}
+
+/// In the place of fio stands what does not want to end, and nobody takes the report of the run: so a run that was stopped
+/// once is not over when the second press comes, however slow the machine is.
+#[test]
+fn ctrl_c_twice_kills_what_works_removes_the_test_files_and_ends_at_once() {
+    let bench = Bench::new();
+    let (disk, pid) = (bench.disk().display().to_string(), bench.path("pid"));
+    let says_pid = format!("echo $$ > {0}.new; mv {0}.new {0}", pid.display());
+    let script = format!("trap '' TERM INT; echo x > rubbish; {says_pid}; while :; do sleep 1; done");
+    let path = bench.instead("fio", &script);
+    let args = ["run", &disk, "--via", "fio", "--rw", "randread", "--size", "8M", "--rounds", "1"];
+    let (stdout, _reader) = full_socket();
+    let mut child = Running::saying_to(bench.command(&args).env("PATH", path), stdout);
+    child.until("the call of fio", || pid.exists());
+    assert!(!bench.visible().is_empty(), "something could stay behind");
+    child.press();
+    child.until_said("stopping; once more to stop at once");
+    child.press();
+    child.until_said("removing test files; once more to leave them to `lodestone clean`");
+    let output = child.output();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert_eq!(bench.visible(), Vec::<String>::new());
+    let pid = std::fs::read_to_string(pid).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "the program lives on: {stat}");
 }
 
 #[test]

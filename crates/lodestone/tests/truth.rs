@@ -37,32 +37,44 @@ fn repeats(bench: &Bench, disk: &Path, options: &[&str]) -> Vec<Repeat> {
 /// A repeat ends after so many bytes, however slow the machine: enough of each operation to compare.
 const ENOUGH: &[&str] = &["--runtime", "60s", "--ramp", "50ms", "--io-size", "8M"];
 
-const WORKLOADS: [&[&str]; 4] = [
-    &["--rw", "randread", "--iodepth", "8"],
-    &["--rw", "randwrite", "--iodepth", "8"],
-    &["--rw", "read", "--bs", "1M", "--iodepth", "4"],
-    &["--rw", "randrw", "--bs", "16k", "--iodepth", "8", "--jobs", "2"],
+/// Options, and what they must move.
+const WORKLOADS: [(&[&str], &[Operation]); 4] = [
+    (&["--rw", "randread", "--iodepth", "8"], &[Operation::Read]),
+    (&["--rw", "randwrite", "--iodepth", "8"], &[Operation::Write]),
+    (&["--rw", "read", "--bs", "1M", "--iodepth", "4"], &[Operation::Read]),
+    (
+        &["--rw", "randrw", "--bs", "16k", "--iodepth", "8", "--jobs", "2"],
+        &[Operation::Read, Operation::Write],
+    ),
 ];
+
+/// The log and the kernel, which counted so many bytes read and written, agree on what was to be moved, and the log knows of
+/// nothing else.
+#[track_caller]
+fn agree_on(wanted: &[Operation], repeat: &Repeat, read: u64, written: u64, what: &str) {
+    for (operation, counted) in [(Operation::Read, read), (Operation::Write, written)] {
+        let said = moved(repeat, operation);
+        if wanted.contains(&operation) {
+            agree(said, counted, &format!("{what} {operation:?}"));
+        } else {
+            assert_eq!(said, 0, "{what} {operation:?}");
+        }
+    }
+}
 
 #[test]
 fn every_engines_bytes_are_those_that_the_kernel_counted_for_the_process() {
     let bench = Bench::new();
     for engine in ["io_uring", "libaio", "psync"] {
-        for workload in WORKLOADS {
+        for (workload, wanted) in WORKLOADS {
             let options = [workload, ENOUGH, &["--engine", engine]].concat();
-            for repeat in repeats(&bench, &bench.disk(), &options) {
+            let repeats = repeats(&bench, &bench.disk(), &options);
+            assert_eq!(repeats.len(), 2, "{options:?}");
+            for repeat in repeats {
                 let finished = repeat.finished.as_ref().unwrap();
                 let counted = finished.process_io.expect("the kernel accounts I/O by process");
-                if moved(&repeat, Operation::Read) > 0 {
-                    agree(moved(&repeat, Operation::Read), counted.read_bytes, &format!("{options:?} read"));
-                }
-                if moved(&repeat, Operation::Write) > 0 {
-                    agree(
-                        moved(&repeat, Operation::Write),
-                        counted.write_bytes,
-                        &format!("{options:?} write"),
-                    );
-                }
+                let (read, written) = (counted.read_bytes, counted.write_bytes);
+                agree_on(wanted, &repeat, read, written, &format!("{options:?}"));
             }
         }
     }
@@ -111,26 +123,16 @@ fn direct_bytes_are_those_that_the_block_device_counted() {
     }
     let Some(mount) = Mount::new(&[&device.path], &bench.path("mnt")) else { return };
     for engine in ["io_uring", "libaio", "psync"] {
-        for workload in WORKLOADS {
+        for (workload, wanted) in WORKLOADS {
             let options = [workload, ENOUGH, &["--engine", engine]].concat();
-            for repeat in repeats(&bench, &mount.point, &options) {
+            let repeats = repeats(&bench, &mount.point, &options);
+            assert_eq!(repeats.len(), 2, "{options:?}");
+            for repeat in repeats {
                 let devices = &repeat.finished.as_ref().unwrap().devices;
                 let top: &DeviceActivity = devices.first().expect("the loop device");
                 assert!(device.path.ends_with(&top.name), "{top:?}");
-                agree_if_any(moved(&repeat, Operation::Read), top.read_bytes, &format!("{options:?} read"));
-                agree_if_any(
-                    moved(&repeat, Operation::Write),
-                    top.written_bytes,
-                    &format!("{options:?} write"),
-                );
+                agree_on(wanted, &repeat, top.read_bytes, top.written_bytes, &format!("{options:?}"));
             }
         }
-    }
-}
-
-#[track_caller]
-fn agree_if_any(said: u64, counted: u64, what: &str) {
-    if said > 0 {
-        agree(said, counted, what);
     }
 }

@@ -22,6 +22,36 @@ fn note(n: u64) -> Event {
     })
 }
 
+/// What makes the disk full, taken away with the value: whatever fails meanwhile, the log can be deleted and the process
+/// write again.
+struct Obstacles {
+    log: fs::File,
+    unlimited: Rlimit,
+}
+
+impl Obstacles {
+    /// No file grows beyond so many bytes.
+    fn new(log: &Path, bytes: u64) -> Self {
+        let (log, unlimited) = (fs::File::open(log).unwrap(), getrlimit(Resource::Fsize));
+        let limit = Rlimit { current: Some(bytes), maximum: unlimited.maximum };
+        setrlimit(Resource::Fsize, limit).unwrap();
+        Self { log, unlimited }
+    }
+
+    /// Keeps the log from being cut off; false if that cannot be had.
+    fn forbid_cutting(&self) -> bool {
+        ioctl_setflags(&self.log, IFlags::APPEND).is_ok()
+    }
+}
+
+impl Drop for Obstacles {
+    fn drop(&mut self) {
+        // A filesystem without such flags has nothing to take away.
+        let _ = ioctl_setflags(&self.log, IFlags::empty());
+        let _ = setrlimit(Resource::Fsize, self.unlimited);
+    }
+}
+
 #[test]
 fn a_full_disk_loses_no_event_and_leaves_no_torn_line() {
     let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
@@ -33,27 +63,23 @@ fn a_full_disk_loses_no_event_and_leaves_no_torn_line() {
     // Beyond a limit on the size of files every write fails, as on a full disk, but for a signal that
     // is caught here.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false))).unwrap();
-    let unlimited = getrlimit(Resource::Fsize);
-    setrlimit(Resource::Fsize, Rlimit { current: Some(before + 10), maximum: unlimited.maximum }).unwrap();
+    let obstacles = Obstacles::new(&path, before + 10);
     for n in 2..5 {
         writer.append(&note(n)).unwrap_err();
         assert_eq!(fs::metadata(&path).unwrap().len(), before);
     }
     // Nor can what got through of a line be cut off for now.
-    let file = fs::File::open(&path).unwrap();
-    let append_only = ioctl_setflags(&file, IFlags::APPEND).is_ok();
-    if append_only {
+    if obstacles.forbid_cutting() {
         writer.append(&note(5)).unwrap_err();
         writer.append(&note(6)).unwrap_err();
         assert_eq!(fs::metadata(&path).unwrap().len(), before + 10, "a torn line stands there");
-        ioctl_setflags(&file, IFlags::empty()).unwrap();
     } else {
         let why = "SKIPPED: a log that cannot be truncated: needs root and a filesystem with such a flag";
         writeln!(std::io::stderr(), "{why}").unwrap();
         writer.append(&note(5)).unwrap_err();
         writer.append(&note(6)).unwrap_err();
     }
-    setrlimit(Resource::Fsize, unlimited).unwrap();
+    drop(obstacles);
     writer.append(&note(7)).unwrap();
 
     let text = fs::read_to_string(&path).unwrap();

@@ -3,10 +3,17 @@
 #![allow(dead_code)]
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+/// What has not come by then never will, however slow the machine is.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+/// How often it is looked whether it has come.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// A place to measure and a store, both gone with the value.
 pub struct Bench {
@@ -77,6 +84,97 @@ impl Bench {
     /// Names of everything that is visible in the measured directory.
     pub fn visible(&self) -> Vec<String> {
         visible(&self.disk())
+    }
+
+    /// Puts a script in the place of a tool; with the returned `PATH` it is found before the real one.
+    pub fn instead(&self, tool: &str, script: &str) -> String {
+        let directory = self.path("programs");
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join(tool);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default())
+    }
+}
+
+/// The program at work, to which something is done meanwhile. It is killed with the value.
+pub struct Running {
+    child: Child,
+    /// What it writes, so that it never waits for a reader.
+    written: TempDir,
+}
+
+impl Running {
+    pub fn start(command: &mut Command) -> Self {
+        let written = tempfile::tempdir().unwrap();
+        let stdout = std::fs::File::create(written.path().join("stdout")).unwrap();
+        Self::with_stdout(command, stdout.into(), written)
+    }
+
+    /// What it says on its standard output goes elsewhere.
+    pub fn saying_to(command: &mut Command, stdout: impl Into<Stdio>) -> Self {
+        Self::with_stdout(command, stdout.into(), tempfile::tempdir().unwrap())
+    }
+
+    fn with_stdout(command: &mut Command, stdout: Stdio, written: TempDir) -> Self {
+        let stderr = std::fs::File::create(written.path().join("stderr")).unwrap();
+        Self { child: command.stdout(stdout).stderr(stderr).spawn().unwrap(), written }
+    }
+
+    /// Presses Ctrl-C.
+    #[track_caller]
+    pub fn press(&self) {
+        tool("kill", &["-INT", &self.child.id().to_string()]).unwrap();
+    }
+
+    /// Waits until something has come, which must be before the program ends.
+    #[track_caller]
+    pub fn until(&mut self, what: &str, has_come: impl Fn() -> bool) {
+        let began = Instant::now();
+        loop {
+            let has_ended = self.child.try_wait().unwrap().is_some();
+            if has_come() {
+                return;
+            }
+            assert!(!has_ended, "it ended before {what}\n{}", self.written("stderr"));
+            assert!(began.elapsed() < PATIENCE, "{what} has not come\n{}", self.written("stderr"));
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Waits until it has said this on its standard error output.
+    #[track_caller]
+    pub fn until_said(&mut self, words: &str) {
+        let stderr = self.written.path().join("stderr");
+        let has_said = || String::from_utf8_lossy(&std::fs::read(&stderr).unwrap()).contains(words);
+        self.until(&format!("`{words}`"), has_said);
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn output(mut self) -> Output {
+        let began = Instant::now();
+        let status: ExitStatus = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < PATIENCE, "it does not end\n{}", self.written("stderr"));
+            std::thread::sleep(LOOK);
+        };
+        let [stdout, stderr] = ["stdout", "stderr"].map(|name| self.written(name).into_bytes());
+        Output { status, stdout, stderr }
+    }
+
+    fn written(&self, name: &str) -> String {
+        let bytes = std::fs::read(self.written.path().join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -163,12 +261,11 @@ impl Drop for Mount {
     fn drop(&mut self) {
         // The kernel may still be closing the files of a process that has just ended.
         for _ in 0..50 {
-            let unmounted =
-                Command::new("umount").arg(&self.point).stderr(std::process::Stdio::null()).status();
+            let unmounted = Command::new("umount").arg(&self.point).stderr(Stdio::null()).status();
             if unmounted.is_ok_and(|status| status.success()) {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(100));
         }
     }
 }
