@@ -2,8 +2,7 @@
 
 mod common;
 
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Output;
 
 use common::*;
 use plan::checks::{CHECKS, TOOLS};
@@ -164,25 +163,13 @@ fn ctrl_c_ends_a_tool_that_does_not_want_to_end_and_leaves_nothing() {
     );
     let path = bench.instead("ioping", &script);
     let args = [&["crosscheck", &disk, "--with", "ioping", "--only", "ioping-write"], &SHORT[..]].concat();
-    let mut child =
-        bench.command(&args).env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let began = Instant::now();
-    let tool = loop {
-        if let Ok(text) = std::fs::read_to_string(&pid_file)
-            && text.ends_with('\n')
-        {
-            break text.trim().to_owned();
-        }
-        assert!(child.try_wait().unwrap().is_none(), "it ended before the tool was called");
-        assert!(began.elapsed() < Duration::from_secs(300), "the tool is never called");
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(130));
+    let said = || std::fs::read_to_string(&pid_file).unwrap_or_default();
+    let mut child = Running::start(bench.command(&args).env("PATH", path));
+    child.until("the call of the tool", || said().ends_with('\n'));
+    child.press();
+    assert_eq!(child.output().status.code(), Some(130));
     assert_eq!(bench.visible(), Vec::<String>::new());
-    let stat = std::fs::read_to_string(format!("/proc/{tool}/stat")).unwrap_or_default();
-    assert!(stat.is_empty() || stat.contains(") Z "), "the tool lives on: {stat}");
+    until_dead(said().trim().parse().unwrap());
 }
 
 #[test]

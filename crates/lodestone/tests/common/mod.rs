@@ -97,6 +97,20 @@ impl Bench {
     }
 }
 
+/// Waits until a process that was killed is gone, or is only waiting for whoever inherited it to reap it.
+#[track_caller]
+pub fn until_dead(pid: u32) {
+    let began = Instant::now();
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if stat.is_empty() || stat.contains(") Z ") {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "it lives on: {stat}");
+        std::thread::sleep(LOOK);
+    }
+}
+
 /// The program at work, to which something is done meanwhile. It is killed with the value.
 pub struct Running {
     child: Child,
