@@ -604,7 +604,7 @@ fn a_run_leaves_a_page_and_report_writes_one_where_it_is_told_to() {
     let _: Value = serde_json::from_str(&stdout(&json)).unwrap();
     let without = bench.ok(&[&args[..], &["--no-report"]].concat());
     assert!(!without.contains("report with pictures"));
-    let (one, two) = (bench.path("one.html"), bench.path("two/pages.html"));
+    let (one, two) = (bench.path("one.html"), bench.path("two.html"));
     bench.ok(&["report", "-o", one.to_str().unwrap()]);
     assert!(std::fs::read_to_string(one).unwrap().contains("How to repeat it"));
     bench.ok(&["report", "last", "last~1", "-o", two.to_str().unwrap()]);
