@@ -47,7 +47,8 @@ def encryption(lab):
             "cryptsetup open --key-file /tmp/key /dev/sdb opened\n"
             f"echo 1 >{DRIVER}/fake_rw"
         )
-        options = "--rw read --bs 1M --iodepth 2 --size 32M --runtime 2s --rounds 3"
+        # Long enough for a look at the kernel's threads while they are busy.
+        options = "--rw read --bs 1M --iodepth 2 --size 32M --runtime 6s --rounds 3"
         rules = found(machine, f"plain=/dev/sda locked=/dev/mapper/opened {options}")
         speaks(lab, "encryption", rules, "kernel-threads-saturated", "dm-crypt", "locked")
         speaks(lab, "encryption", rules, "layer-cost", "encryption (dm-crypt)", "locked")
