@@ -86,6 +86,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_counter_is_trusted_only_where_the_kernel_goes_by_it() {
+        let tree = crate::testing::Tree::new();
+        assert!(!trusts_the_counter(&tree.roots()), "nobody says so");
+        for (source, trusted) in [("kvm-clock\n", false), ("tsc\n", true), ("tsc-early\n", false)] {
+            tree.file("sys/devices/system/clocksource/clocksource0/current_clocksource", source);
+            assert_eq!(trusts_the_counter(&tree.roots()), trusted, "{source}");
+        }
+    }
+
+    #[test]
     fn processors_are_named_on_x86_and_arm() {
         assert_eq!(cpu_model("processor\t: 0\nmodel name\t: Xeon\n").unwrap(), "Xeon");
         let pi = "processor\t: 0\nBogoMIPS\t: 108.00\n\nHardware\t: BCM2835\nModel\t\t: Raspberry Pi 4\n";

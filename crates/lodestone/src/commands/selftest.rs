@@ -33,7 +33,7 @@ const FLOORS: [(&str, EngineKind, u32); 5] = [
 pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
     let roots = Roots::default();
     let source = host::clock_source(&roots).unwrap_or_else(|| "unknown".to_owned());
-    let clock_ns = clock_cost_ns();
+    let (clock_ns, library_ns) = clock_cost_ns();
     let late = timer_lateness_ns(WAITS, PERIOD_NS);
     let at = |share: f64| display_ns(late[((late.len() - 1) as f64 * share) as usize] as f64);
     let mut rows = Vec::new();
@@ -51,7 +51,7 @@ pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
     let title = "The most that one job can drive here, with the processor time of each operation";
     let table = Table { title: title.to_owned(), columns, stub: 1, rows };
     output::print(&format!(
-        "clock    {source}; one look takes {clock_ns:.1} ns\n\
+        "clock    {source}; one look takes {clock_ns:.1} ns, through the C library {library_ns:.1} ns\n\
          timers   what is due in {} starts {} late (p50), {} (p99), {} (max)\n\n{}\n\
          Storage that comes near one of these rates is not what limits it. The figures of a run then carry the\n\
          finding `generator-saturated`.\n",
