@@ -29,7 +29,7 @@ pub enum MatrixError {
     /// A part of the cell is not an operation with a metric.
     #[error(
         "`{what}` is no cell; write headline, or operations between slashes such as write/read or read:lat_p99. Operations are \
-         {}; metrics are {}", names(Operation::ALL.map(Operation::name)), names(Metric::ALL.map(Metric::name))
+         {}; metrics are {}", Operation::ALL.map(Operation::name).join(", "), Metric::ALL.map(Metric::name).join(", ")
     )]
     Cell {
         /// The part.
@@ -59,10 +59,6 @@ pub enum MatrixError {
     /// Nothing was measured.
     #[error("this run has no figures: none of its repeats was completed")]
     NoFigures,
-}
-
-fn names<const N: usize>(all: [&'static str; N]) -> String {
-    all.join(", ")
 }
 
 /// One part of a cell.
