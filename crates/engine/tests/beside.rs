@@ -107,6 +107,7 @@ fn a_latency_is_kept_by_the_depth() {
     let late = done.totals(settled).remove(&Operation::Read).unwrap().lat;
     near_ms(late.percentile_ns(99.0), 11);
     let intervals: Vec<&Interval> = done.intervals.iter().filter(|i| settled(i)).collect();
+    assert!(late.percentile_ns(99.0).unwrap() <= target.ns);
     let in_flight: u64 = intervals.iter().map(|i| i.in_flight_ns).sum();
     let depth = in_flight as f64 / intervals.iter().map(|i| i.len_ns).sum::<u64>() as f64;
     assert!((depth - 11.0).abs() < 0.1, "the largest depth that keeps it is 11, not {depth}");

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::*;
 use engine::{ENGINES, Generations, Place, run};
@@ -167,11 +167,11 @@ fn the_depth_is_never_exceeded_and_a_synchronous_engine_shows_that_it_is_one() {
             let limit = if engine.synchronous { 1.0 } else { f64::from(iodepth) };
             let depth = busy_depth(&done);
             assert!(depth <= limit * 1.001, "{} at depth {iodepth} reached {depth}", engine.kind);
-            // How much of the time is the storage's depends on who else uses the processors.
-            let in_flight_ns: u64 = done.intervals.iter().map(|i| i.in_flight_ns).sum();
-            let lat_ns = done.of(Operation::Read).lat.sum_ns();
-            let is_right = if engine.synchronous { in_flight_ns == lat_ns } else { depth > 0.0 };
-            assert!(is_right, "{} at depth {iodepth}: {in_flight_ns}, latencies {lat_ns}", engine.kind);
+            assert!(depth > 0.3, "{} at depth {iodepth} kept only {depth}", engine.kind);
+            if engine.synchronous {
+                let in_flight_ns: u64 = done.intervals.iter().map(|i| i.in_flight_ns).sum();
+                assert_eq!(in_flight_ns, done.of(Operation::Read).lat.sum_ns(), "{}", engine.kind);
+            }
         }
     }
 }
@@ -211,12 +211,12 @@ fn an_open_loop_serves_or_tells_each_arrival_and_counts_from_its_intended_start(
         let reads = done.of(Operation::Read);
         let arrivals = reads.count + done.outcome.unserved;
         assert!(arrivals.abs_diff(1000) <= 1, "{}: {arrivals}", engine.kind);
-        assert!(reads.count > 0, "{}: none of 1000 served", engine.kind);
+        assert!(reads.count > 500, "{}: only {} of 1000 served", engine.kind, reads.count);
         // From the intended start the latency is never shorter than from the real one.
         let clat = reads.clat.unwrap();
         assert_eq!(clat.count(), reads.count);
         assert!(reads.lat.sum_ns() >= clat.sum_ns(), "{}", engine.kind);
-        assert!(done.outcome.window_ns >= 500 * MS, "{}", done.outcome.window_ns);
+        assert!(done.outcome.window_ns >= 500 * MS && done.outcome.window_ns < 700 * MS);
     }
 }
 
@@ -240,7 +240,7 @@ fn the_user_can_stop_a_repeat_at_any_time() {
             .unwrap();
             assert_eq!(outcome.outcome, RepeatOutcome::Interrupted, "{}", engine.kind);
             let more_ns = outcome.whole_ns - stopped_ns.unwrap();
-            assert!(more_ns < 60 * SECOND, "{} went on for {more_ns} ns", engine.kind);
+            assert!(more_ns < 30 * SECOND, "{} went on for {more_ns} ns", engine.kind);
         }
     }
 }
@@ -597,11 +597,13 @@ fn the_user_can_stop_a_repeat_while_its_files_are_still_being_made() {
         std::thread::sleep(Duration::from_millis(300));
         flag.store(true, Ordering::Relaxed);
     });
+    let began = Instant::now();
     let outcome = run(task(work, EngineKind::Psync, time(SECOND), place), &interrupt, &mut |_| {}).unwrap();
     stopper.join().unwrap();
     assert_eq!(outcome.outcome, RepeatOutcome::Interrupted);
     // Nothing was begun, and nobody is left behind that still makes files.
     assert_eq!((outcome.whole_ns, outcome.window_ns, outcome.hung), (0, 0, false));
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 #[test]
@@ -650,10 +652,5 @@ fn what_the_driver_does_between_two_fast_operations_is_not_told_as_the_storages(
     task.compare_stamps = true;
     let stamps = run_task(task).outcome.stamps.unwrap();
     let (batch, each) = (stamps.batch.percentile_ns(50.0).unwrap(), stamps.each.percentile_ns(50.0).unwrap());
-    // On a machine that is so slow that a read takes 10 µs, the driver is less than a hundredth of it.
-    let is_fast = each < 10_000;
-    assert!(
-        batch == each || !is_fast,
-        "p50: {batch} ns as the program tells it, {each} ns by stamps of its own"
-    );
+    assert_eq!(batch, each, "p50 in nanoseconds as the program tells it, and by stamps of its own");
 }
