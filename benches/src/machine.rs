@@ -16,8 +16,7 @@ use crate::setting::Turns;
 /// The place is not there.
 pub fn described(programs: &Programs, turns: &Turns) -> io::Result<String> {
     let roots = Roots::default();
-    let place = turns.place.to_string_lossy();
-    let target = host::target::inspect(&roots, &place).map_err(io::Error::other)?;
+    let target = host::target::inspect(&roots, &turns.place).map_err(io::Error::other)?;
     let machine = machine(&host::identify(&roots), &target);
     let versions: Vec<String> = versions(programs)
         .into_iter()

@@ -54,7 +54,7 @@ pub fn telemetry(args: &TelemetryArgs) -> io::Result<String> {
 /// Runs the whole set of probes as a run does, once a second, on a thread of its own whose clock of processor time
 /// counts, system calls included.
 fn alone(args: &TelemetryArgs) -> io::Result<String> {
-    let target = host::target::inspect(&Roots::default(), &args.setting.turns.place.display().to_string());
+    let target = host::target::inspect(&Roots::default(), &args.setting.turns.place);
     let layers = target.map_err(io::Error::other)?.stack;
     let seconds = args.alone;
     let watching = move || -> io::Result<(f64, f64, f64, usize, usize, usize)> {

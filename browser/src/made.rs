@@ -94,7 +94,8 @@ pub fn filesystems() -> Run {
     let mut run = Maker::new("imported", steps, 1, 1).run();
     let sources = run.repeats.clone();
     (run.repeats, run.layouts, run.readings) = (Vec::new(), Vec::new(), Vec::new());
-    run.started.sources = vec![Source { file: "results".into(), digest: "made".into(), bytes: 1 }];
+    run.started.sources =
+        vec![Source { file: "results".into(), path: None, digest: "made".into(), bytes: 1 }];
     run.started.command =
         ["lodestone", "import", "results", "--path-labels", "device"].map(str::to_owned).to_vec();
     run.started.targets.clear();
@@ -413,6 +414,7 @@ impl Maker {
             until_written: None,
             margin_ppm: 30_000,
             layout_limit_ns: SECOND,
+            budget_ns: None,
         };
         let host = Host {
             id: "made".into(),

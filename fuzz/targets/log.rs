@@ -8,7 +8,9 @@ use libfuzzer_sys::fuzz_target;
 use report::{RunView, TextStyle, Units};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(log) = record::parse_log(bytes, Path::new("fuzz")) else { return };
+    // The reader stops at the first line that does not match its checksum, so that nothing behind it would be tried.
+    drop(record::parse_log(bytes, Path::new("fuzz")));
+    let Ok(log) = record::parse_log_with(bytes, Path::new("fuzz"), record::OnDamage::Accept) else { return };
     let run = log.run;
     for repeat in &run.repeats {
         for stats in repeat.whole().values() {

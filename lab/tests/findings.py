@@ -1,18 +1,19 @@
 """What a finding is about is provoked, and the finding must speak of it, of the right target, and of no other."""
 
-import json
-
-from machine import Disk
+from machine import Disk, Failed
 from tests.dying import EXT4, TWO_DISKS, medium_errors
 
 RUN = "lodestone run --quiet --json --all-findings "
 DRIVER = "/sys/bus/pseudo/drivers/scsi_debug"
 
 
-def found(machine, options):
-    """The findings of a run: for each rule whom it is about and what it says."""
+def found(machine, options, code=0):
+    """The findings of a run that ends with this exit code: for each rule the target and the message."""
     rules = {}
-    for finding in json.loads(machine.sh(RUN + options))["findings"]:
+    result = machine.run(RUN + options)
+    if result.code != code:
+        raise Failed(f"exit code {result.code} instead of {code} of {options}:\n{result.err[-2000:]}")
+    for finding in result.json()["findings"]:
         rules.setdefault(finding["rule"], []).append((finding["subject"].get("target"), finding["message"]))
     return rules
 
@@ -127,11 +128,11 @@ def lies(lab):
             "echo 64 >size; echo 1 >memory_backed; echo 8 >cache_size; echo 1 >power"
         )
         options = "--rw randwrite --verify true --size 1M --ops 200 --runtime none --rounds 1"
-        rules = found(machine, f"liar=/dev/mapper/liar --overwrite /dev/mapper/liar {options}")
+        rules = found(machine, f"liar=/dev/mapper/liar --overwrite /dev/mapper/liar {options}", code=3)
         speaks(lab, "a disk that drops writes", rules, "data-corrupted", "256 of 256 checked blocks", "liar")
         machine.sh(f"dmsetup remove --retry liar; {medium_errors('0x28', -5)}")
         options = "--rw randread --size 4M --runtime 1s --rate-iops 100 --max-errors 10 --rounds 1"
-        rules = found(machine, f"worn=/dev/sdb {options}")
+        rules = found(machine, f"worn=/dev/sdb {options}", code=3)
         speaks(lab, "five medium errors", rules, "operation-errors", "5 × No data available", "worn")
         options = "--rw randwrite --fdatasync 1 --size 4M --runtime 200ms --rounds 3"
         rules = found(machine, f"cheap=/dev/cheap --overwrite /dev/cheap {options}")

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::Figure;
-use record::import::{ProblemKind, import};
+use model::{Figure, Metric};
+use record::import::{Ceiling, GROSS, ProblemKind, ceiling, import};
 
 /// Where the published outputs lie that are not part of the repository, unless this variable says another place.
 const SHARED: &str = "LODESTONE_SHARED";
@@ -38,6 +38,7 @@ fn page(title: &str, intro: &str, trees: &[(&str, PathBuf)]) -> String {
          with its line. Not imported from any output: standard deviations, minima, percentiles other than the 50th, 95th, \
          99th and 99.9th, and values per interval.\n"
     );
+    text.push_str(&ceilings());
     for (name, tree) in trees {
         for path in files(tree) {
             let relative = path.strip_prefix(tree).unwrap_or(&path).display().to_string();
@@ -48,6 +49,22 @@ fn page(title: &str, intro: &str, trees: &[(&str, PathBuf)]) -> String {
             text.push_str(&format!("\n## {name}/{relative}\n\n"));
             file(&content, &mut text);
         }
+    }
+    text
+}
+
+/// What is not imported because no storage does it.
+fn ceilings() -> String {
+    let mut text = format!(
+        "\nA figure beyond these limits is left out, as is one that is negative or not a number, and one that is more than {GROSS} times \
+         apart from what the file's own raw numbers make of it, or a mean or percentile as far above the largest latency. What is \
+         less apart is imported and becomes the finding `printed-contradicts-raw`: decimal and binary units differ by up to 1.13, \
+         bits and bytes by 8. A measured time is at most a year, a size at most 8 EiB.\n\n\
+         | metric | at most | reason |\n| :-- | --: | :-- |\n"
+    );
+    for metric in Metric::ALL {
+        let Ceiling { words, reason, .. } = ceiling(metric);
+        text.push_str(&format!("| {} | {words} | {reason} |\n", metric.name().replace('_', " ")));
     }
     text
 }

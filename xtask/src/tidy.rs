@@ -145,11 +145,11 @@ fn source(name: &str, text: &str, found: &mut Vec<String>) {
         found.push(format!("{name}: unsafe may stand only in the engine"));
     }
     let may_start = matches!(name, "crates/host/src/programs.rs" | "crates/host/src/testing.rs")
-        || matches!(krate, "xtask" | "benches");
+        || matches!(krate, "attempts" | "benches" | "xtask");
     if !may_start && (says("Command::new(") || says("process::Command")) {
         found.push(format!("{name}: other programs are started only in host's programs.rs"));
     }
-    if !matches!(krate, "lodestone" | "xtask" | "benches")
+    if !matches!(krate, "attempts" | "benches" | "lodestone" | "xtask")
         && (says("println!") || says("eprintln!") || says("print!("))
     {
         found.push(format!("{name}: only the binary prints"));

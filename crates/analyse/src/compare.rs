@@ -584,6 +584,7 @@ mod tests {
             until_written: None,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
+            budget_ns: None,
         };
         // Twice as fast in one step, and an eighth of the latency (under a given load) in the other.
         let all = [

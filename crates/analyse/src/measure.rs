@@ -329,6 +329,7 @@ pub(crate) mod tests {
                 until_written: None,
                 margin_ppm: 30_000,
                 layout_limit_ns: 0,
+                budget_ns: None,
             },
             seed: 0,
             sources: Vec::new(),

@@ -21,6 +21,7 @@ mod offsets;
 mod pace;
 mod permutation;
 mod recorder;
+pub mod release;
 mod run;
 pub mod selftest;
 mod slots;

@@ -25,6 +25,9 @@ use crate::clock::{StopClock, monotonic_ns};
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
 use crate::worker::{Limits, Signals, WorkerFailure, WorkerReport};
 
+/// How directories are opened: never through a link.
+const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// What one metadata worker needs to know.
 pub(crate) struct MetadataSpec {
     pub index: u32,
@@ -100,7 +103,7 @@ impl<'a> MetadataWorker<'a> {
     fn prepare(&mut self, first: MetadataOperation) -> io::Result<()> {
         let make = |parent: &OwnedFd, name: &str| -> io::Result<OwnedFd> {
             rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
-            Ok(rustix::fs::openat(parent, name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+            Ok(rustix::fs::openat(parent, name, DIRECTORY, Mode::empty())?)
         };
         let parent = make(&self.spec.directory, &self.root)?;
         for i in 0..self.work.directories.max(1) {
@@ -375,7 +378,7 @@ impl<'a> MetadataWorker<'a> {
     fn remove_all(&mut self) {
         let _ = self.provide(false, Signals::interrupted);
         if let Ok(root) =
-            rustix::fs::openat(&self.spec.directory, self.root.as_str(), OFlags::DIRECTORY, Mode::empty())
+            rustix::fs::openat(&self.spec.directory, self.root.as_str(), DIRECTORY, Mode::empty())
         {
             for i in 0..self.directories.len() {
                 let _ = rustix::fs::unlinkat(&root, format!("d{i}"), AtFlags::REMOVEDIR);
@@ -471,7 +474,7 @@ fn create(
 }
 
 fn read_whole(directory: &OwnedFd, name: &str, scratch: &mut [u8]) -> io::Result<u64> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(directory.as_fd(), name, flags, Mode::empty())?;
     let mut file = File::from(fd);
     let mut bytes = 0;

@@ -244,10 +244,12 @@ pub fn run(
         collector.free.push(free_sender);
     }
     drop(sender);
-    if !collector.await_ready(&messages)? {
+    let ready = collector.await_ready(&messages);
+    if !matches!(ready, Ok(true)) {
         // Without these, workers that become ready after all end at once.
         drop(starts);
-        return Ok(Outcome { hung: !all_end(&messages), ..Outcome::interrupted() });
+        let hung = !all_end(&messages);
+        return ready.map(|_| Outcome { hung, ..Outcome::interrupted() });
     }
     settle();
     let process = process_cpu_ns();

@@ -9,8 +9,12 @@
 //!   that is found out is found out about what is held, and every later open is of the same object. What
 //!   somebody puts in its place in the meantime is neither written nor read.
 //! * A [`Hold`] opens for writing only if it came of a [`Consent`], which only [`ask`] makes.
+//! * With permission every block device over the same bytes is claimed for as long as the [`Hold`] lives, or the user
+//!   has named what uses it. What cannot be claimed and is not explained by something that was named is in use unseen.
+//!
+//! What no claim can keep away: a loop device set up later over a file, and a process that has the file open.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -19,10 +23,13 @@ use model::{Target, TargetKind};
 use rustix::fs::{OFlags, SeekFrom};
 
 use crate::Roots;
+use crate::naming::Named;
 use crate::object::Object;
-use crate::occupants::{Occupant, occupants};
+use crate::occupants::{Idle, Occupant, over};
 use crate::signatures::signatures;
 use crate::testfiles::reopen;
+
+pub use crate::naming::{named, typed};
 
 /// An existing file or block device of the user's, opened once: every later open is of the same object,
 /// whatever its path stands for by then. While a device is held, its number is not given to another.
@@ -41,8 +48,8 @@ pub struct Hold {
 enum Rights {
     Read,
     Write {
-        /// Something on the device is in use, and the user said to go ahead all the same.
-        shared: bool,
+        /// While these are open, nobody else mounts or claims what lies over the same bytes.
+        _claims: Vec<File>,
     },
 }
 
@@ -102,21 +109,6 @@ impl Hold {
         reopen(&self.file, matches!(self.rights, Rights::Write { .. }), flags)
     }
 
-    /// Keeps everybody else from mounting or claiming the device while the returned file is open.
-    /// `None` without permission to overwrite, if the user named occupants that are in use, or for a
-    /// file.
-    ///
-    /// # Errors
-    /// `EBUSY` if somebody has claimed the device since permission was given.
-    pub fn claim(&self) -> io::Result<Option<File>> {
-        match self.rights {
-            Rights::Write { shared: false } if self.kind == TargetKind::BlockDevice => {
-                reopen(&self.file, true, OFlags::EXCL.bits() as i32).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// Makes sure that this is what `target` says: it was looked at earlier, by its path.
     ///
     /// # Errors
@@ -147,24 +139,45 @@ fn word(kind: TargetKind) -> &'static str {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Refusal {
     /// The target is not named with `--overwrite`.
-    #[error("{0} was not named with --overwrite")]
+    #[error("{} was not named with --overwrite", .0.display())]
     NotNamed(PathBuf),
     /// It holds things that were not named.
     #[error(
-        "{path} is not empty, it carries {}. To destroy all of that, name it too: --overwrite {path},{}",
+        "{} is not empty, it carries {}. To destroy all of that, name it too: --overwrite {}",
+        .path.display(),
         .occupants.join(", "),
-        .missing.join(",")
+        typed(.named.iter().chain(.missing).map(String::as_str))
     )]
     Occupied {
         /// The target.
-        path: String,
+        path: PathBuf,
         /// Everything on it.
         occupants: Vec<String>,
+        /// What the user named.
+        named: Vec<String>,
         /// What the user did not name.
         missing: Vec<String>,
     },
+    /// A device over the same bytes is in use by something that cannot be named.
+    #[error("{} cannot be overwritten: {device} is in use, or may be: {why}; end that first", .path.display())]
+    InUse {
+        /// The target.
+        path: PathBuf,
+        /// The device that could not be claimed.
+        device: String,
+        /// What may use it.
+        why: String,
+    },
+    /// The user may not write to it.
+    #[error("cannot write to {}: {error}; run Lodestone as a user who may, or leave out --overwrite to read only", .path.display())]
+    NotWritable {
+        /// The target.
+        path: PathBuf,
+        /// The kernel's answer.
+        error: String,
+    },
     /// It cannot be looked at.
-    #[error("cannot look at {path} to see what it holds: {error}")]
+    #[error("cannot look at {} to see what it holds: {error}", .path.display())]
     Unreadable {
         /// The target.
         path: PathBuf,
@@ -173,62 +186,61 @@ pub enum Refusal {
     },
 }
 
-/// Asks for permission to overwrite what stands at `target`. `named` is what the user gave with
-/// `--overwrite`: paths or names, in any order.
+/// Asks for permission to overwrite what stands at `target`. `names` is what the user gave with
+/// `--overwrite`: paths or names, in any order ([`named`]).
 ///
 /// # Errors
-/// [`Refusal`], with what would have to be named.
-pub fn ask(roots: &Roots, target: &Path, named: &[String]) -> Result<Consent, Refusal> {
-    let unreadable =
-        |error: io::Error| Refusal::Unreadable { path: target.to_owned(), error: error.to_string() };
-    let named: Vec<Named> = named.iter().map(|text| Named::new(text)).collect();
+/// [`Refusal`], with what would have to be named or ended.
+pub fn ask(roots: &Roots, target: &Path, names: &[String]) -> Result<Consent, Refusal> {
+    let path = || target.to_owned();
+    let unreadable = |error: io::Error| Refusal::Unreadable { path: path(), error: error.to_string() };
+    let named: Vec<Named> = names.iter().map(|text| Named::new(text)).collect();
     let hold = Hold::read_only(target).map_err(unreadable)?;
     if !named.iter().any(|n| n.object == Some(hold.object)) {
-        return Err(Refusal::NotNamed(target.to_owned()));
+        return Err(Refusal::NotNamed(path()));
     }
-    let mut occupants = occupants(roots, hold.object);
+    let over = over(roots, hold.object);
+    let mut occupants = over.occupants;
     if hold.kind == TargetKind::BlockDevice {
         let marks = signatures(&hold.file, hold.size_bytes).map_err(unreadable)?;
-        occupants.extend(marks.into_iter().map(|name| Occupant::new(name, false)));
+        for mark in marks {
+            // What is in use leaves its mark too, and is named once.
+            if !occupants.iter().any(|o| o.name == mark) {
+                occupants.push(Occupant::new(mark));
+            }
+        }
     }
     let is_missing = |o: &&Occupant| !named.iter().any(|n| n.means(o));
     let missing: Vec<String> = occupants.iter().filter(is_missing).map(|o| o.name.clone()).collect();
-    if missing.is_empty() {
-        let shared = occupants.iter().any(|o| o.in_use);
-        return Ok(Consent(Hold { rights: Rights::Write { shared }, ..hold }));
+    if !missing.is_empty() {
+        let occupants = occupants.iter().map(ToString::to_string).collect();
+        return Err(Refusal::Occupied { path: path(), occupants, named: names.to_vec(), missing });
     }
-    let occupants = occupants.into_iter().map(|o| o.name).collect();
-    Err(Refusal::Occupied { path: target.display().to_string(), occupants, missing })
+    reopen(&hold.file, true, 0)
+        .map_err(|error| Refusal::NotWritable { path: path(), error: error.to_string() })?;
+    let claim = |idle: &Idle| {
+        // A device of the user's is claimed by what is held, whatever node it has by now.
+        let claimed = match hold.object {
+            Object::Device(own) if own == idle.number => reopen(&hold.file, true, OFlags::EXCL.bits() as i32),
+            _ => idle.claim(),
+        };
+        let device = format!("/dev/{}", idle.name);
+        claimed.map_err(|error| Refusal::InUse { path: path(), device, why: idle.why(&error) })
+    };
+    let claims = over.idle.iter().map(claim).collect::<Result<_, _>>()?;
+    Ok(Consent(Hold { rights: Rights::Write { _claims: claims }, ..hold }))
 }
 
-/// Something that the user gave with `--overwrite`.
-struct Named<'a> {
-    text: &'a str,
-    /// If it is a path: free of links, and what stands there.
-    path: Option<PathBuf>,
-    object: Option<Object>,
-}
-
-impl<'a> Named<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, path: fs::canonicalize(text).ok(), object: Object::at(text) }
-    }
-
-    /// True if this names the occupant: by its name, by any node of a device, by any path to a mount
-    /// point.
-    fn means(&self, occupant: &Occupant) -> bool {
-        self.text == occupant.name
-            || occupant.device.is_some_and(|number| self.object == Some(Object::Device(number)))
-            || self.path.as_deref() == Some(Path::new(&occupant.name))
-    }
-}
+#[cfg(test)]
+mod use_out_of_sight;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::FileExt;
 
-    use crate::testing::{self, LoopDevice, Mounted};
+    use crate::testing::{self, LoopDevice, Mounted, assert_can_be_claimed, exclusively};
 
     fn scratch() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
@@ -264,7 +276,6 @@ mod tests {
         fs::write(&path, "mine").unwrap();
         let reading = Hold::read_only(&path).unwrap();
         assert!(reading.open(0).unwrap().write_all_at(b"x", 0).is_err());
-        assert!(reading.claim().unwrap().is_none());
         let writing = Hold::from(consent(&path).unwrap());
         writing.open(0).unwrap().write_all_at(b"x", 0).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"xine");
@@ -347,11 +358,10 @@ mod tests {
         }
         let named = [node.display().to_string()];
         let hold = Hold::from(ask(&Roots::default(), Path::new(&device.path), &named).unwrap());
-        let claimed = hold.claim().unwrap();
-        assert!(claimed.is_some());
-        assert_eq!(hold.claim().unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        assert_eq!(exclusively(&device.path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
         hold.open(0).unwrap().write_all_at(&[1; 512], 0).unwrap();
-        drop((claimed, hold));
+        drop(hold);
+        assert_can_be_claimed(&device.path);
 
         if testing::tool("mkfs.ext4", &["-q", &device.path]).is_none() {
             return;
@@ -360,14 +370,14 @@ mod tests {
         let [through_a_link, mark] = [place.join("to-point"), "ext2/3/4".into()];
         std::os::unix::fs::symlink(&mounted.point, &through_a_link).unwrap();
         let named = [&node, &through_a_link, &mark].map(|p| p.display().to_string());
-        let hold = Hold::from(ask(&Roots::default(), Path::new(&device.path), &named).unwrap());
-        assert!(hold.claim().unwrap().is_none(), "what is mounted cannot be claimed");
+        assert!(ask(&Roots::default(), Path::new(&device.path), &named).is_ok());
     }
 
     #[test]
     fn a_refusal_says_what_to_write() {
         let refusal = Refusal::Occupied {
             path: "/dev/sda".into(),
+            named: vec!["/dev/sda".into()],
             occupants: vec!["/dev/sda1".into(), "ext2/3/4".into()],
             missing: vec!["/dev/sda1".into(), "ext2/3/4".into()],
         };

@@ -206,7 +206,7 @@ fn space(point: &Path) -> Result<Space, &'static str> {
 
 /// Devices that no mounted filesystem lies on and nothing else was made of; and how many were left out.
 fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Candidate>, usize) {
-    let swaps = fs::read_to_string(roots.proc.join("swaps")).unwrap_or_default();
+    let swaps = String::from_utf8_lossy(&fs::read(roots.proc.join("swaps")).unwrap_or_default()).into_owned();
     let (mut found, mut left_out) = (Vec::new(), 0);
     for place in entries(&roots.sys.join("class/block")) {
         let Some(number) = read_line(place.join("dev")).and_then(|text| device_number(&text)) else {

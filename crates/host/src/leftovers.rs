@@ -4,26 +4,39 @@
 //! * A run keeps the manifest of its private directory open and locked (flock(2)) for as long as it uses
 //!   the directory. The lock ends with the process, however that ends, and it is seen where the process
 //!   is not: from other containers, and on NFS from other machines.
-//! * A directory is left over only if its lock can be had, it is of this host, and its process is not
+//! * The directory itself is locked from its making to its removal, so that it is seen to be in use while it has no manifest.
+//!   One without a whole manifest is left over only if that lock can be had, it is this user's, it has the name that this
+//!   program gives, and there is nothing else in it. Network filesystems know the locks of directories only within a machine:
+//!   there, such a one is only told.
+//! * Any other is left over only if its manifest's lock can be had, it is of this host, and its process is not
 //!   seen. Where a filesystem has no locks, the process alone decides.
 //! * What another host has made is never removed from here: it is only told.
+//! * A directory and its manifest must belong to one user: this one, or, where root cleans, any (one without a manifest, only
+//!   this one). What root removes for another
+//!   user are names in directories of that user and nothing else, which that user could remove himself.
+//! * Everything is opened and removed relative to descriptors that are held from the finding to the removal
+//!   (`crate::confined`); no path is resolved a second time.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::{CStr, CString, OsStr};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
+use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::confined::{DIRECTORY, Identity, bytes_below, entries, hooks, open_below};
 use crate::identity::id_and_name;
-use crate::object::Object;
+use crate::private_directory::{Held, PRIVATE_PREFIX, is_of_several_machines, is_without_owners, new_file};
 use crate::read_line;
-use crate::testfiles::PRIVATE_PREFIX;
 
-const FILE: &str = "manifest.json";
+/// Name of the manifest in its private directory.
+pub(crate) const MANIFEST: &CStr = c"manifest.json";
+/// Bytes of the longest manifest that is read; one has some hundred.
+const LONGEST_MANIFEST: u64 = 64 << 10;
 
 /// Whose a private directory is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,9 +74,8 @@ impl Manifest {
     /// Writes the manifest of a new private directory. The file that is returned holds the lock, where
     /// the filesystem has any. It is taken before anything is written, so that a manifest that can be
     /// read was locked from the first.
-    pub fn write(&self, directory: &Path) -> io::Result<File> {
-        let path = directory.join(FILE);
-        let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+    pub fn write(&self, directory: &OwnedFd) -> io::Result<File> {
+        let mut file = new_file(directory, MANIFEST)?;
         lock(&file)?;
         file.write_all(serde_json::to_string(self)?.as_bytes())?;
         Ok(file)
@@ -83,7 +95,7 @@ fn process_start(pid: u32) -> Option<u64> {
 
 /// What came of asking for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lock {
+pub(crate) enum Lock {
     Taken,
     HeldByAnother,
     /// The filesystem has no locks.
@@ -96,6 +108,15 @@ fn lock(file: &File) -> io::Result<Lock> {
         Err(Errno::WOULDBLOCK) => Ok(Lock::HeldByAnother),
         Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Lock::None),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Locks a private directory itself, which ends with the last copy of its descriptor.
+pub(crate) fn lock_directory(directory: &OwnedFd) -> Lock {
+    match flock(directory, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Lock::Taken,
+        Err(Errno::WOULDBLOCK) => Lock::HeldByAnother,
+        Err(_) => Lock::None,
     }
 }
 
@@ -121,13 +142,13 @@ fn judge(manifest: &Manifest, here: &Manifest, lock: Lock, process_lives: bool) 
     }
 }
 
-/// What [`find`] found.
-#[derive(Debug, Default)]
-pub struct Found {
-    /// What may be removed.
-    pub leftovers: Vec<Leftover>,
-    /// What only its own host can remove.
-    pub elsewhere: Vec<Elsewhere>,
+/// What [`find`] finds.
+#[derive(Debug)]
+pub enum Found {
+    /// It may be removed.
+    LeftOver(Leftover),
+    /// Only its own host can remove it.
+    Elsewhere(Elsewhere),
 }
 
 /// A private directory whose run is no more. It is locked while this value lives, so that of two who
@@ -138,10 +159,14 @@ pub struct Leftover {
     pub path: PathBuf,
     /// The run's id.
     pub run: String,
-    /// Bytes of the files in it.
-    pub bytes: u64,
-    directory: File,
-    manifest: File,
+    held: Held,
+}
+
+impl Leftover {
+    /// Bytes of the files in it, of a million at the most.
+    pub fn bytes(&self) -> u64 {
+        bytes_below(&self.held.directory)
+    }
 }
 
 /// A private directory of a run on another host or in another container, of which it cannot be told from
@@ -167,128 +192,181 @@ impl std::fmt::Display for Elsewhere {
 }
 
 /// The private directories directly below `directory` that are not in use. A directory that only looks
-/// like one, without a manifest of ours, is not touched.
-pub fn find(directory: &Path) -> Found {
-    let mut found = Found::default();
-    let Ok(entries) = fs::read_dir(directory) else { return found };
-    let mut paths: Vec<PathBuf> = entries
-        .flatten()
-        .filter(|e| e.file_name().to_string_lossy().starts_with(PRIVATE_PREFIX))
-        .map(|e| e.path())
-        .collect();
-    paths.sort();
+/// like one is not touched. Each is opened when it is asked for, so that no more descriptors are open than the caller keeps.
+pub fn find(directory: &Path) -> impl Iterator<Item = Found> {
+    let parent = openat(CWD, directory, DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
+    let names = parent.as_ref().and_then(|parent| names(parent).ok()).unwrap_or_default();
     let here = Manifest::of_this_process("");
-    for path in paths {
-        let Ok((manifest, lock, leftover)) = look(path) else { continue };
-        match judge(&manifest, &here, lock, manifest.process_lives()) {
-            Verdict::InUse => {}
-            Verdict::LeftOver => found.leftovers.push(leftover),
-            Verdict::Elsewhere => found.elsewhere.push(Elsewhere {
-                path: leftover.path,
-                run: manifest.run,
-                host: manifest.host_name,
-            }),
-        }
-    }
-    found
+    names.into_iter().filter_map(move |name| {
+        let path = directory.join(OsStr::from_bytes(name.to_bytes()));
+        look(parent.as_ref()?, name, path, &here).ok().flatten()
+    })
 }
 
-/// Opens a private directory and its manifest, and tries to lock it. It becomes a leftover only if it is
-/// judged to be one.
-fn look(path: PathBuf) -> io::Result<(Manifest, Lock, Leftover)> {
-    // Links are not followed, and a pipe in the manifest's place is not waited for.
-    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = openat(rustix::fs::CWD, &path, flags | OFlags::DIRECTORY, Mode::empty())?;
-    // NFS gives an exclusive lock only on what is open for writing.
-    let file = openat(&directory, FILE, flags | OFlags::RDWR | OFlags::NONBLOCK, Mode::empty())?;
-    let mut file = File::from(file);
-    let mut text = String::new();
-    file.read_to_string(&mut text)?;
-    let manifest: Manifest = serde_json::from_str(&text)?;
+/// Names that private directories have, in order.
+fn names(parent: &OwnedFd) -> io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in entries(parent)? {
+        let entry = entry?;
+        if entry.file_name().to_bytes().starts_with(PRIVATE_PREFIX.as_bytes()) {
+            names.push(entry.file_name().to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Opens a private directory and its manifest, tries to lock it, and judges it; `None` if it is in use, or is not one.
+fn look(parent: &OwnedFd, name: CString, path: PathBuf, here: &Manifest) -> io::Result<Option<Found>> {
+    let directory = open_below(parent, &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+    hooks::step("the directory is opened");
+    let (file, manifest) = match read_manifest(&directory) {
+        Ok(read) => read,
+        Err(error) if is_unwritten(&error) => return begun(parent, name, directory, path),
+        Err(error) => return Err(error),
+    };
     let lock = lock(&file)?;
     // Somebody else may have removed it between the opening and the lock.
-    if Object::at(path.join(FILE)) != Some(Object::of(&file.metadata()?)) {
+    if !Identity::below(&directory, MANIFEST)?.is(&Identity::of(&file)?) {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let leftover = Leftover {
-        run: manifest.run.clone(),
-        bytes: bytes_below(&path),
-        path,
-        directory: directory.into(),
-        manifest: file,
-    };
-    Ok((manifest, lock, leftover))
+    Ok(match judge(&manifest, here, lock, manifest.process_lives()) {
+        Verdict::InUse => None,
+        Verdict::LeftOver => Some(Found::LeftOver(Leftover {
+            path,
+            run: manifest.run,
+            held: Held::leftover(parent.try_clone()?, name, directory, Some(file)),
+        })),
+        Verdict::Elsewhere => {
+            Some(Found::Elsewhere(Elsewhere { path, run: manifest.run, host: manifest.host_name }))
+        }
+    })
 }
 
-fn bytes_below(directory: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(directory) else { return 0 };
-    let size = |e: fs::DirEntry| match e.metadata() {
-        Ok(m) if m.is_dir() => bytes_below(&e.path()),
-        Ok(m) => m.len(),
-        Err(_) => 0,
-    };
-    entries.flatten().map(size).sum()
+/// A private directory whose process was killed before its manifest was whole: it has the name that this program gives, holds
+/// at most a part of a manifest, belongs to this user, and nobody holds its lock. Where another machine may hold a lock that is
+/// not seen from here, it is only told.
+fn begun(parent: &OwnedFd, name: CString, directory: OwnedFd, path: PathBuf) -> io::Result<Option<Found>> {
+    let Some(run) = name.to_str().ok().and_then(run_of).map(str::to_owned) else { return Ok(None) };
+    let found = Identity::of(&directory)?;
+    let is_own = found.owner == rustix::process::geteuid().as_raw() && found.permissions & 0o077 == 0;
+    if !is_own && !is_without_owners(&directory) {
+        return Ok(None);
+    }
+    let lock = lock_directory(&directory);
+    // Looked at only now: whoever made it may have gone on until the lock was taken.
+    let is_unwritten = read_manifest(&directory).is_err_and(|error| is_unwritten(&error));
+    if lock == Lock::HeldByAnother || !is_unwritten || !holds_at_most_a_manifest(&directory)? {
+        return Ok(None);
+    }
+    if lock == Lock::None || is_of_several_machines(&directory) {
+        return Ok(Some(Found::Elsewhere(Elsewhere { path, run, host: "unknown".to_owned() })));
+    }
+    let held = Held::leftover(parent.try_clone()?, name, directory, None);
+    Ok(Some(Found::LeftOver(Leftover { path, run, held })))
 }
 
-/// Removes a leftover with everything in it. It stays locked until nothing but its empty directory
-/// remains.
+/// RUN of `.lodestone-RUN-PID-NUMBER`.
+fn run_of(name: &str) -> Option<&str> {
+    let mut parts = name.strip_prefix(PRIVATE_PREFIX)?.split('-');
+    let (run, pid, number) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_run = !run.is_empty() && run.bytes().all(|b| b.is_ascii_alphanumeric());
+    let are_numbers = [pid, number].iter().all(|part| part.parse::<u32>().is_ok());
+    (is_run && are_numbers && parts.next().is_none()).then_some(run)
+}
+
+fn holds_at_most_a_manifest(directory: &OwnedFd) -> io::Result<bool> {
+    for entry in entries(directory)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") && entry.file_name() != MANIFEST {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Opens and reads the manifest of a private directory.
+fn read_manifest(directory: &OwnedFd) -> io::Result<(File, Manifest)> {
+    let file = open_manifest(directory)?;
+    hooks::step("the manifest is opened");
+    let mut text = Vec::new();
+    (&file).take(LONGEST_MANIFEST + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > LONGEST_MANIFEST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too long for a manifest"));
+    }
+    let manifest = serde_json::from_slice(&text)?;
+    Ok((file, manifest))
+}
+
+/// True if [`read_manifest`] found none, or one that is not whole. Anything else that keeps it from being read says nothing of
+/// who uses the directory.
+fn is_unwritten(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    matches!(error.kind(), NotFound | InvalidData | UnexpectedEof)
+}
+
+/// Opens the manifest of a private directory of this user or, for root, of any one user.
+fn open_manifest(directory: &OwnedFd) -> io::Result<File> {
+    let user = rustix::process::geteuid();
+    let owner = Identity::of(directory)?.owner;
+    let is_ours = user.is_root() || owner == user.as_raw() || is_without_owners(directory);
+    let is_manifest = |found: Identity| found.kind == FileType::RegularFile && found.owner == owner;
+    // Looked at before it is opened: opening a device or a pipe may already do something.
+    if !is_ours || !is_manifest(Identity::below(directory, MANIFEST)?) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is not a manifest of this user"));
+    }
+    // NFS gives an exclusive lock only on what is open for writing.
+    let file = open_below(directory, MANIFEST, OFlags::RDWR | OFlags::NONBLOCK, Mode::empty())?;
+    if !is_manifest(Identity::of(&file)?) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is not a manifest of this user"));
+    }
+    Ok(file.into())
+}
+
+/// Removes a leftover with everything in it, wherever it has been renamed to in its parent directory. It stays locked until
+/// nothing but its empty directory remains.
 ///
 /// # Errors
-/// The kernel's; `NotFound` if its path now stands for something else, which is left alone.
+/// The kernel's; `CrossesDevices` for a mount in it and `PermissionDenied` for a directory of another user, which stay as they
+/// are; `NotFound` if its manifest now is another file, or its directory was moved elsewhere.
 pub fn remove(leftover: Leftover) -> io::Result<()> {
-    let Leftover { path, directory, manifest, .. } = leftover;
-    if Object::of(&fs::symlink_metadata(&path)?) != Object::of(&directory.metadata()?) {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "something else has taken its place"));
-    }
-    // Through the open directory, so that what takes its place from now on is not emptied either.
-    let inside = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
-    empty(&inside)?;
-    finish(&path, &mut Some(manifest))
-}
-
-/// Removes everything in a private directory but its manifest, by which the rest is found again if this
-/// does not come to its end.
-pub(crate) fn empty(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_name() == FILE {
-            continue;
-        }
-        let removed = match entry.file_type()?.is_dir() {
-            true => fs::remove_dir_all(entry.path()),
-            false => fs::remove_file(entry.path()),
-        };
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Removes the manifest of an empty private directory and the directory itself. The manifest is closed in
-/// between: NFS keeps a removed file under another name for as long as it is open.
-pub(crate) fn finish(directory: &Path, manifest: &mut Option<File>) -> io::Result<()> {
-    match fs::remove_file(directory.join(FILE)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => *manifest = None,
-    }
-    fs::remove_dir(directory)
+    leftover.held.remove()
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use std::os::unix::fs::DirBuilderExt;
     use std::process::{Command, Stdio};
 
     use crate::testfiles::PrivateDirectory;
     use crate::testing::skipped;
 
+    const FILE: &str = "manifest.json";
+
+    /// All that [`super::find`] finds, held at once.
+    #[derive(Debug, Default)]
+    pub(crate) struct All {
+        pub leftovers: Vec<Leftover>,
+        pub elsewhere: Vec<Elsewhere>,
+    }
+
+    pub(crate) fn find(directory: &Path) -> All {
+        let mut all = All::default();
+        for found in super::find(directory) {
+            match found {
+                Found::LeftOver(leftover) => all.leftovers.push(leftover),
+                Found::Elsewhere(elsewhere) => all.elsewhere.push(elsewhere),
+            }
+        }
+        all
+    }
+
     /// What a killed run has left: nobody holds its lock.
-    fn abandoned(parent: &Path, manifest: &Manifest) -> PathBuf {
+    pub(crate) fn abandoned(parent: &Path, manifest: &Manifest) -> PathBuf {
         let path = parent.join(format!("{PRIVATE_PREFIX}{}", manifest.run));
         fs::create_dir(&path).unwrap();
-        unlock(&manifest.write(&path).unwrap());
+        unlock(&manifest.write(&File::open(&path).unwrap().into()).unwrap());
         fs::write(path.join("data0"), [0; 100]).unwrap();
         fs::create_dir(path.join("job0")).unwrap();
         fs::write(path.join("job0/small"), [0; 10]).unwrap();
@@ -301,7 +379,7 @@ mod tests {
         flock(file, FlockOperation::Unlock).unwrap();
     }
 
-    fn dead() -> Manifest {
+    pub(crate) fn dead() -> Manifest {
         Manifest { process_start: 1, ..Manifest::of_this_process("abc") }
     }
 
@@ -319,7 +397,7 @@ mod tests {
         let leftover = found.leftovers.pop().unwrap();
         assert!(found.leftovers.is_empty() && found.elsewhere.is_empty());
         assert_eq!(leftover.run, "abc");
-        assert!(leftover.bytes >= 110);
+        assert!(leftover.bytes() >= 110);
         remove(leftover).unwrap();
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
@@ -411,8 +489,66 @@ mod tests {
         let leftover = find(parent.path()).leftovers.pop().unwrap();
         fs::rename(&path, parent.path().join("elsewhere")).unwrap();
         abandoned(parent.path(), &dead());
-        assert_eq!(remove(leftover).unwrap_err().kind(), io::ErrorKind::NotFound);
+        remove(leftover).unwrap();
         assert!(path.join("data0").exists() && path.join(FILE).exists());
+        assert!(!parent.path().join("elsewhere").exists(), "the leftover itself is found under its new name");
+    }
+
+    #[test]
+    fn a_leftover_that_was_moved_out_of_its_parent_is_emptied_and_its_name_told() {
+        let (parent, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = abandoned(parent.path(), &dead());
+        let leftover = find(parent.path()).leftovers.pop().unwrap();
+        let moved = other.path().join("moved");
+        fs::rename(&path, &moved).unwrap();
+        let error = remove(leftover).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(error.to_string().contains("moved elsewhere"), "{error}");
+        assert_eq!(fs::read_dir(moved).unwrap().count(), 0);
+    }
+
+    /// A run that was killed between making its directory and having written the manifest left an empty directory for ever.
+    #[test]
+    fn what_was_begun_and_not_finished_is_a_leftover_once_its_lock_is_free() {
+        let parent = tempfile::tempdir().unwrap();
+        for (name, manifest) in [("abc-1-0", None), ("abc-1-1", Some("")), ("abc-1-2", Some("{\"run\": \"a"))]
+        {
+            let path = parent.path().join(format!("{PRIVATE_PREFIX}{name}"));
+            fs::DirBuilder::new().mode(0o700).create(&path).unwrap();
+            if let Some(text) = manifest {
+                fs::write(path.join(FILE), text).unwrap();
+            }
+            let directory = OwnedFd::from(File::open(&path).unwrap());
+            assert_eq!(lock_directory(&directory), Lock::Taken);
+            assert!(find(parent.path()).leftovers.is_empty(), "{name} is in use");
+            flock(&directory, FlockOperation::Unlock).unwrap();
+            let leftover = find(parent.path()).leftovers.pop().expect(name);
+            remove(leftover).unwrap();
+            assert!(!path.exists(), "{name}");
+        }
+        let other = parent.path().join(format!("{PRIVATE_PREFIX}abc-1-3"));
+        fs::DirBuilder::new().mode(0o700).create(&other).unwrap();
+        fs::write(other.join("mine"), "mine").unwrap();
+        assert!(find(parent.path()).leftovers.is_empty(), "it holds more than a manifest");
+        let unread = parent.path().join(format!("{PRIVATE_PREFIX}abc-1-4"));
+        fs::DirBuilder::new().mode(0o700).create(&unread).unwrap();
+        File::create(unread.join(FILE)).unwrap().set_len(LONGEST_MANIFEST + 1).unwrap();
+        assert!(find(parent.path()).leftovers.is_empty(), "what cannot be read is not one that was begun");
+    }
+
+    /// All leftovers of a directory were opened at once; what was beyond the number of files that a process may have open was
+    /// not found, without a word.
+    #[test]
+    fn a_leftover_is_opened_only_when_it_is_asked_for() {
+        let parent = tempfile::tempdir().unwrap();
+        for run in ["abc", "abd"] {
+            abandoned(parent.path(), &Manifest { run: run.to_owned(), ..dead() });
+        }
+        let mut found = super::find(parent.path());
+        let first = found.next();
+        assert!(matches!(&first, Some(Found::LeftOver(leftover)) if leftover.run == "abc"), "{first:?}");
+        let second = super::find(parent.path()).next();
+        assert!(matches!(&second, Some(Found::LeftOver(leftover)) if leftover.run == "abd"), "{second:?}");
     }
 
     #[test]

@@ -10,14 +10,20 @@
 //! * What is created is unlinked while open wherever the filesystem allows it; what must have a name
 //!   stands in a private directory with a manifest, by which [`leftovers`] finds it again.
 
+mod confined;
 mod counters;
+mod extents;
+#[cfg(test)]
+mod hostile;
 mod identity;
 mod inventory;
 mod limits;
 mod machine;
 mod mounts;
+mod naming;
 mod object;
 mod occupants;
+mod private_directory;
 mod routes;
 mod signatures;
 mod smart;
@@ -31,8 +37,10 @@ pub mod presence;
 pub mod probes;
 pub mod programs;
 pub mod readiness;
+pub mod scratch;
 pub mod target;
 pub mod testfiles;
+pub mod writers;
 
 use std::path::PathBuf;
 
@@ -79,7 +87,9 @@ impl Default for Roots {
 
 /// A small kernel file as text without its line end; `None` if there is no such file or it is empty.
 fn read_line(path: impl AsRef<std::path::Path>) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+    // Names in it, such as that of a loop device's image, need not be UTF-8.
+    let bytes = std::fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
     let line = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!line.is_empty()).then(|| line.to_owned())
 }

@@ -65,7 +65,7 @@ fn bytes_or_percent(vm: &Path, name: &str) -> Option<String> {
 
 /// Bytes of all swap areas; the third column has KiB.
 fn swap(roots: &Roots) -> u64 {
-    let text = fs::read_to_string(roots.proc.join("swaps")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&fs::read(roots.proc.join("swaps")).unwrap_or_default()).into_owned();
     let sizes = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
     sizes.fold(0, |sum: u64, kib| sum.saturating_add(kib.saturating_mul(1024)))
 }

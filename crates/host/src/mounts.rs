@@ -22,7 +22,41 @@ pub(crate) struct Mount {
 
 /// All mounts, in the order in which they were made. Lines that cannot be read are left out.
 pub(crate) fn mounts(roots: &Roots) -> Vec<Mount> {
-    let text = std::fs::read(roots.proc.join("self/mountinfo")).unwrap_or_default();
+    mounts_of(roots, "self")
+}
+
+/// Mounts that only processes in other mount namespaces see, each once with the first process that does. Those of
+/// namespaces that no process is in, and of processes that /proc does not show, are not found.
+pub(crate) fn mounts_elsewhere(roots: &Roots, own: &[Mount]) -> Vec<(u32, Mount)> {
+    let namespace = |process: &str| std::fs::read_link(roots.proc.join(process).join("ns/mnt")).ok();
+    let mut processes: Vec<u32> = std::fs::read_dir(&roots.proc)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    processes.sort_unstable();
+    let mut seen: Vec<PathBuf> = namespace("self").into_iter().collect();
+    let mut found: Vec<(u32, Mount)> = Vec::new();
+    for process in processes {
+        // Whose namespace may not be asked for may still show its mounts.
+        if let Some(other) = namespace(&process.to_string()) {
+            if seen.contains(&other) {
+                continue;
+            }
+            seen.push(other);
+        }
+        for mount in mounts_of(roots, &process.to_string()) {
+            let is = |known: &Mount| (known.device, &known.point) == (mount.device, &mount.point);
+            if !own.iter().any(is) && !found.iter().any(|(_, known)| is(known)) {
+                found.push((process, mount));
+            }
+        }
+    }
+    found
+}
+
+fn mounts_of(roots: &Roots, process: &str) -> Vec<Mount> {
+    let text = std::fs::read(roots.proc.join(process).join("mountinfo")).unwrap_or_default();
     text.split(|b| *b == b'\n').filter_map(parse).collect()
 }
 

@@ -3,187 +3,273 @@
 //! Everything is told by what it is and not by its path, where the kernel says enough for that
 //! ([`Object`]): the names that the kernel keeps may be outdated, those of another mount namespace, or
 //! one of several.
+//!
+//! What uses a device without a word in /proc or /sys (an external journal, a target exported over the network, a
+//! mount in a namespace that no process shows) still claims it. So every device here that nothing known uses has to
+//! be claimed, and held, before anything is written ([`Idle`]).
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 
-use crate::mounts::{device_number, mounts, unescape};
+use rustix::fs::OFlags;
+
+use crate::Roots;
+use crate::extents::{Device, Devices, Extent};
+use crate::mounts::{Mount, mounts, mounts_elsewhere, unescape};
 use crate::object::Object;
 use crate::stack::entries;
-use crate::{Roots, programs, read_line};
-
-/// losetup asks the kernel about each loop device.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Something that would perish.
 #[derive(Debug)]
 pub(crate) struct Occupant {
     /// How the user names it.
     pub name: String,
-    /// The kernel is using it now.
-    pub in_use: bool,
+    /// What else has to be known of it.
+    pub remark: Option<&'static str>,
     /// Its number, if it is a block device.
     pub device: Option<(u32, u32)>,
 }
 
 impl Occupant {
-    pub fn new(name: impl Into<String>, in_use: bool) -> Self {
-        Self { name: name.into(), in_use, device: None }
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), remark: None, device: None }
     }
 }
 
-/// Partitions, holders, loop devices, mounts and swap on a device or file and on everything above it.
-pub(crate) fn occupants(roots: &Roots, object: Object) -> Vec<Occupant> {
-    let mut above = Vec::new();
-    collect_above(roots, &loops(roots), object, &mut above);
-    let mut found: Vec<Occupant> = above
-        .iter()
-        .map(|a| Occupant { name: format!("/dev/{}", a.name), in_use: !a.is_partition, device: a.number })
-        .collect();
-    let own = match object {
-        Object::Device(number) => {
-            let name = name_of(roots, number).unwrap_or_else(|| format!("{}:{}", number.0, number.1));
-            Some(Above { name, number: Some(number), is_partition: false })
+impl fmt::Display for Occupant {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.remark {
+            Some(remark) => write!(f, "{} ({remark})", self.name),
+            None => f.write_str(&self.name),
         }
-        Object::Inode(..) => None,
+    }
+}
+
+/// A block device over the same bytes that nothing known uses.
+#[derive(Debug)]
+pub(crate) struct Idle {
+    /// As below `/dev`.
+    pub name: String,
+    pub number: (u32, u32),
+    node: Option<PathBuf>,
+    is_journal: bool,
+}
+
+impl Idle {
+    /// Keeps everybody else from mounting or claiming the device while the returned file is open.
+    ///
+    /// # Errors
+    /// `EBUSY` if somebody has claimed it; `NotFound` if it has no node in `/dev`.
+    pub fn claim(&self) -> io::Result<File> {
+        let node = self.node.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let file = OpenOptions::new().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(node)?;
+        match Object::of(&file.metadata()?) {
+            Object::Device(number) if number == self.number => Ok(file),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Why it may be that it cannot be claimed.
+    pub fn why(&self, error: &io::Error) -> String {
+        match error.kind() {
+            io::ErrorKind::ResourceBusy if self.is_journal => {
+                "it is the external journal of a mounted filesystem".to_owned()
+            }
+            io::ErrorKind::ResourceBusy => "something has claimed it that does not show here: a mount in another \
+                 namespace, the external log or journal of a mounted filesystem, a ZFS pool, a disk exported over the \
+                 network, another target or another run of Lodestone"
+                .to_owned(),
+            io::ErrorKind::NotFound => {
+                "it has no node in /dev by which to make sure that nothing uses it".to_owned()
+            }
+            _ => format!("whether something uses it cannot be found out: {error}"),
+        }
+    }
+}
+
+/// What lies over the bytes of a file or device.
+#[derive(Debug, Default)]
+pub(crate) struct Over {
+    /// What the user has to name: partitions, holders, loop devices, mounts and swap.
+    pub occupants: Vec<Occupant>,
+    /// What has to be claimed; the device itself is among them.
+    pub idle: Vec<Idle>,
+}
+
+/// Partitions, holders, loop devices, mounts and swap on a device or file, on everything above it, and on
+/// everything that stands for the same bytes by another path.
+pub(crate) fn over(roots: &Roots, object: Object) -> Over {
+    let own = mounts(roots);
+    let elsewhere = mounts_elsewhere(roots, &own).into_iter().map(|(process, mount)| (Some(process), mount));
+    let look = Look {
+        devices: Devices::read(roots),
+        mounts: own.iter().cloned().map(|mount| (None, mount)).chain(elsewhere).collect(),
+        swaps: swaps(roots),
+        roots,
     };
-    above.extend(own);
-    for mount in mounts(roots) {
-        let holds = |a: &Above| a.number == Some(mount.device) || a.is_called(&mount.source);
-        if above.iter().any(holds) || btrfs_holds(roots, &mount.source, &above) {
-            found.push(Occupant::new(mount.point.display().to_string(), true));
+    look.over(object)
+}
+
+/// The machine at one moment.
+struct Look<'a> {
+    roots: &'a Roots,
+    devices: Devices,
+    /// With a process in whose namespace it is mounted, if that is not ours.
+    mounts: Vec<(Option<u32>, Mount)>,
+    swaps: Vec<PathBuf>,
+}
+
+impl Look<'_> {
+    fn over(&self, object: Object) -> Over {
+        let found = self.same_bytes(object);
+        let (own, below) = match object {
+            Object::Device(number) => {
+                (Some(number), self.devices.find(number).map(|d| d.below.clone()).unwrap_or_default())
+            }
+            Object::Inode(..) => (None, Vec::new()),
+        };
+        let carries = |d: &&Device| own == Some(d.number) || below.contains(&d.number);
+        let mut occupants: Vec<Occupant> = Vec::new();
+        let mut add = |occupant: Occupant| {
+            if !occupants.iter().any(|known| known.name == occupant.name) {
+                occupants.push(occupant);
+            }
+        };
+        for device in found.iter().filter(|d| !carries(d)) {
+            add(Occupant { device: Some(device.number), ..Occupant::new(format!("/dev/{}", device.name)) });
         }
-    }
-    let is_swap =
-        |path: &PathBuf| Object::at(path) == Some(object) || above.iter().any(|a| a.is_called(path));
-    if swaps(roots).iter().any(is_swap) {
-        found.push(Occupant::new("swap", true));
-    }
-    found
-}
-
-/// A block device that lies on what is asked about.
-struct Above {
-    /// As in sysfs and below `/dev`.
-    name: String,
-    number: Option<(u32, u32)>,
-    is_partition: bool,
-}
-
-impl Above {
-    /// True if `path` is a node of the device.
-    fn is_called(&self, path: impl AsRef<Path>) -> bool {
-        let (path, node) = (path.as_ref(), PathBuf::from(format!("/dev/{}", self.name)));
-        let by_number = || self.number.is_some_and(|n| Object::at(path) == Some(Object::Device(n)));
-        path == node || fs::canonicalize(path).is_ok_and(|p| p == node) || by_number()
-    }
-}
-
-/// Everything that lies on an object, at any height, each once.
-fn collect_above(roots: &Roots, loops: &[Loop], object: Object, above: &mut Vec<Above>) {
-    let mut found: Vec<(PathBuf, bool)> = Vec::new();
-    if let Object::Device(number) = object
-        && let Some(directory) = directory_of(roots, number)
-    {
-        let partitions = entries(&directory).into_iter().filter(|e| e.join("partition").exists());
-        found.extend(partitions.map(|p| (p, true)));
-        found.extend(entries(&directory.join("holders")).into_iter().map(|h| (h, false)));
-    }
-    found.extend(loops.iter().filter(|l| l.backing == Some(object)).map(|l| (l.directory.clone(), false)));
-    for (path, is_partition) in found {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().replace('!', "/");
-        if above.iter().any(|known| known.name == name) {
-            continue;
+        for (process, mount) in &self.mounts {
+            if found.iter().any(|device| self.holds(mount, device)) {
+                add(mount_point(*process, mount));
+            }
         }
-        let number = read_line(path.join("dev")).and_then(|d| device_number(&d));
-        above.push(Above { name, number, is_partition });
-        if let Some(number) = number {
-            collect_above(roots, loops, Object::Device(number), above);
+        let root = self.devices.extent(object).object;
+        let is_object = |path: &&PathBuf| Object::at(path).is_some_and(|at| at == object || at == root);
+        if self.swaps.iter().any(|path| is_object(&path) || found.iter().any(|d| d.is_called(path))) {
+            add(Occupant { remark: Some("in use"), ..Occupant::new("swap") });
         }
+        let own: Vec<(u32, u32)> = own.into_iter().chain(below).collect();
+        let idle = self.idle(&found, &own);
+        Over { occupants, idle }
+    }
+
+    /// Every device that stands for bytes of the object, and what has been made of these, at any height.
+    fn same_bytes(&self, object: Object) -> Vec<Device> {
+        let over = |extent: &Extent| -> Vec<Device> {
+            let mut over: Vec<Device> =
+                self.devices.iter().filter(|d| d.extent.overlaps(extent)).cloned().collect();
+            // From the bottom up, whatever their numbers.
+            over.sort_by_key(|device| device.below.len());
+            over
+        };
+        let mut found: Vec<Device> = Vec::new();
+        let mut next: VecDeque<Device> = over(&self.devices.extent(object)).into();
+        while let Some(device) = next.pop_front() {
+            if found.iter().any(|known| known.number == device.number) {
+                continue;
+            }
+            for holder in self.devices.holders(&device) {
+                let above = over(&holder.extent);
+                // An array that does not run has no bytes yet.
+                next.push_back(holder);
+                next.extend(above);
+            }
+            found.push(device);
+        }
+        found
+    }
+
+    /// Those of the devices that nothing known uses. `own` is what the target is and what it is reached through.
+    fn idle(&self, found: &[Device], own: &[(u32, u32)]) -> Vec<Idle> {
+        let is_partition_of = |p: &Device, disk: &Device| p.parent == Some(disk.number);
+        let is_used = |d: &Device| {
+            self.is_used(d) || self.devices.iter().any(|p| is_partition_of(p, d) && self.is_used(p))
+        };
+        // A claim of a partition keeps others from claiming the disk, and the reverse.
+        let own: Vec<&Device> = own.iter().filter_map(|number| self.devices.find(*number)).collect();
+        let yields = |d: &Device| own.iter().any(|p| is_partition_of(p, d));
+        let free: Vec<&Device> = found.iter().filter(|d| !is_used(d) && !yields(d)).collect();
+        let is_claimed_with_disk = |d: &Device| free.iter().any(|disk| is_partition_of(d, disk));
+        let idle = |device: &&Device| Idle {
+            name: device.name.clone(),
+            number: device.number,
+            node: device.node(self.roots),
+            is_journal: is_journal(self.roots, device),
+        };
+        free.iter().filter(|d| !is_claimed_with_disk(d)).map(idle).collect()
+    }
+
+    /// True if the kernel says who has claimed the device.
+    fn is_used(&self, device: &Device) -> bool {
+        !entries(&device.directory.join("holders")).is_empty()
+            || self.mounts.iter().any(|(_, mount)| self.holds(mount, device))
+            || self.swaps.iter().any(|path| device.is_called(path))
+    }
+
+    fn holds(&self, mount: &Mount, device: &Device) -> bool {
+        // An external log and a device for real-time data of xfs.
+        let beside = mount
+            .options
+            .iter()
+            .filter_map(|o| o.strip_prefix("logdev=").or_else(|| o.strip_prefix("rtdev=")));
+        mount.device == device.number
+            || [mount.source.as_str()]
+                .into_iter()
+                .chain(beside)
+                .any(|p| p.starts_with('/') && device.is_called(p))
+            || btrfs_holds(self.roots, &mount.source, device)
     }
 }
 
-/// True if the mounted btrfs with this source has one of the devices among its members.
-fn btrfs_holds(roots: &Roots, source: &str, devices: &[Above]) -> bool {
+fn mount_point(process: Option<u32>, mount: &Mount) -> Occupant {
+    let point = mount.point.display();
+    match process {
+        None => Occupant::new(point.to_string()),
+        Some(process) => Occupant {
+            remark: Some("mounted in another namespace"),
+            ..Occupant::new(format!("/proc/{process}/root{point}"))
+        },
+    }
+}
+
+/// True if the mounted btrfs with this source has the device among its members.
+fn btrfs_holds(roots: &Roots, source: &str, device: &Device) -> bool {
     let source = fs::canonicalize(source).unwrap_or_else(|_| PathBuf::from(source));
     let Ok(source) = source.strip_prefix("/dev/") else { return false };
     let entry = |name: &str| name.replace('/', "!");
     entries(&roots.sys.join("fs/btrfs")).iter().any(|set| {
         let members = set.join("devices");
-        members.join(entry(&source.to_string_lossy())).exists()
-            && devices.iter().any(|d| members.join(entry(&d.name)).exists())
+        members.join(entry(&source.to_string_lossy())).exists() && members.join(entry(&device.name)).exists()
     })
 }
 
-fn directory_of(roots: &Roots, device: (u32, u32)) -> Option<PathBuf> {
-    fs::canonicalize(roots.sys.join(format!("dev/block/{}:{}", device.0, device.1))).ok()
-}
-
-fn name_of(roots: &Roots, device: (u32, u32)) -> Option<String> {
-    Some(directory_of(roots, device)?.file_name()?.to_string_lossy().replace('!', "/"))
+/// True if the device is the external journal of a mounted filesystem: an internal one shows there with its inode
+/// behind the name of the device (jbd2_stats_proc_init in the kernel's fs/jbd2/journal.c).
+fn is_journal(roots: &Roots, device: &Device) -> bool {
+    roots.proc.join("fs/jbd2").join(device.name.replace('/', "!")).exists()
 }
 
 /// The files and devices that the kernel swaps to, as it calls them.
 fn swaps(roots: &Roots) -> Vec<PathBuf> {
-    use std::os::unix::ffi::OsStringExt;
     let text = fs::read(roots.proc.join("swaps")).unwrap_or_default();
     let path = |line: &[u8]| {
         let field = line.split(u8::is_ascii_whitespace).next().filter(|f| !f.is_empty())?;
-        Some(PathBuf::from(std::ffi::OsString::from_vec(unescape(field))))
+        Some(PathBuf::from(OsString::from_vec(unescape(field))))
     };
     text.split(|b| *b == b'\n').skip(1).filter_map(path).collect()
-}
-
-/// A loop device in use.
-struct Loop {
-    /// Its directory in sysfs.
-    directory: PathBuf,
-    /// What it lies on; `None` if that cannot be found out.
-    backing: Option<Object>,
-}
-
-fn loops(roots: &Roots) -> Vec<Loop> {
-    let bound: Vec<(PathBuf, String)> = entries(&roots.sys.join("class/block"))
-        .into_iter()
-        .filter_map(|directory| Some((directory.clone(), read_line(directory.join("loop/backing_file"))?)))
-        .collect();
-    let told = if bound.is_empty() { Vec::new() } else { told_by_losetup(roots) };
-    let backing = |directory: &Path, path: &str| {
-        let known = told.iter().find(|(name, _)| directory.file_name().is_some_and(|n| n == name.as_str()));
-        match (known, Object::at(path)) {
-            // The node's own number is of no use: there may be another node.
-            (_, Some(device @ Object::Device(_))) => Some(device),
-            (Some((_, object)), _) => Some(*object),
-            (None, by_path) => by_path,
-        }
-    };
-    bound
-        .into_iter()
-        .map(|(directory, path)| Loop { backing: backing(&directory, &path), directory })
-        .collect()
-}
-
-/// Names of loop devices with the files that they lie on, as the kernel itself identifies them
-/// (`LOOP_GET_STATUS64`, loop(4)). Only a call that the language cannot check asks the kernel for that, so
-/// util-linux's losetup is asked. Empty without it; devices that this user may not open are left out.
-fn told_by_losetup(roots: &Roots) -> Vec<(String, Object)> {
-    const COLUMNS: [&str; 4] = ["--list", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"];
-    let said = programs::ask(roots, "losetup", &COLUMNS, PATIENCE);
-    said.iter().flat_map(|said| said.text.lines()).filter_map(losetup_line).collect()
-}
-
-/// `/dev/loop0  1234  8:1`; a line that lacks a column says nothing.
-fn losetup_line(line: &str) -> Option<(String, Object)> {
-    let mut words = line.split_whitespace();
-    let name = words.next()?.strip_prefix("/dev/")?.replace('/', "!");
-    let inode = words.next()?.parse().ok()?;
-    Some((name, Object::Inode(device_number(words.next()?)?, inode)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
     use crate::testing::{LoopDevice, Mounted, skipped};
 
     /// A disk with one partition that holds LUKS, which is mounted; made as a tree.
@@ -223,24 +309,24 @@ mod tests {
         (directory, roots)
     }
 
-    fn names(found: &[Occupant]) -> Vec<&str> {
-        found.iter().map(|o| o.name.as_str()).collect()
+    fn names(found: &Over) -> Vec<&str> {
+        found.occupants.iter().map(|o| o.name.as_str()).collect()
     }
 
     #[test]
     fn partitions_holders_and_mounts_above_a_disk_are_all_found() {
         let (_directory, roots) = made();
-        let found = occupants(&roots, Object::Device((8, 0)));
+        let found = over(&roots, Object::Device((8, 0)));
         assert_eq!(names(&found), ["/dev/sda1", "/dev/dm-0", "/secret"]);
-        assert_eq!(found[0].device, Some((8, 1)));
+        assert_eq!(found.occupants[0].device, Some((8, 1)));
     }
 
     #[test]
     fn swap_is_found() {
         let (_directory, roots) = made();
-        let found = occupants(&roots, Object::Device((8, 16)));
+        let found = over(&roots, Object::Device((8, 16)));
         assert_eq!(names(&found), ["swap"]);
-        assert!(found[0].in_use);
+        assert!(found.occupants[0].remark.is_some());
     }
 
     /// The kernel knows a swap file and a loop's file by one path; they were compared by that.
@@ -253,12 +339,13 @@ mod tests {
         fs::hard_link(&file, &link).unwrap();
         let escaped = file.display().to_string().replace(' ', "\\040");
         fs::write(roots.proc.join("swaps"), format!("Filename\n{escaped} file 100 0 -2\n")).unwrap();
-        let looped = roots.sys.join("class/block/loop4095/loop");
-        fs::create_dir_all(&looped).unwrap();
-        fs::write(looped.join("backing_file"), format!("{}\n", file.display())).unwrap();
-        let found = occupants(&roots, Object::at(&link).unwrap());
-        assert_eq!(names(&found), ["/dev/loop4095", "swap"]);
-        assert!(occupants(&roots, Object::at(directory.path()).unwrap()).is_empty());
+        let looped = roots.sys.join("dev/block/7:4095");
+        fs::create_dir_all(looped.join("loop")).unwrap();
+        fs::write(looped.join("dev"), "7:4095").unwrap();
+        fs::write(looped.join("loop/backing_file"), format!("{}\n", file.display())).unwrap();
+        let found = over(&roots, Object::at(&link).unwrap());
+        assert_eq!(names(&found), ["/dev/7:4095", "swap"]);
+        assert!(over(&roots, Object::at(directory.path()).unwrap()).occupants.is_empty());
     }
 
     #[test]
@@ -271,8 +358,8 @@ mod tests {
         fs::hard_link(path("image"), path("link")).unwrap();
         let Some(device) = LoopDevice::over(&path("image")) else { return };
         let found = |name: &str| {
-            let found = occupants(&Roots::default(), Object::at(path(name)).unwrap());
-            found.into_iter().map(|o| o.name).collect::<Vec<_>>()
+            let found = over(&Roots::default(), Object::at(path(name)).unwrap());
+            found.occupants.into_iter().map(|o| o.name).collect::<Vec<_>>()
         };
         assert_eq!(found("link"), [device.path.as_str()]);
         match Mounted::on(&path("bound"), &["--bind", path("image").to_str().unwrap()]) {
@@ -288,7 +375,7 @@ mod tests {
     fn a_loop_device_on_a_device_and_what_is_mounted_from_it_are_found() {
         let directory = tempfile::tempdir().unwrap();
         let (image, point) = (directory.path().join("image"), directory.path().join("point"));
-        fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        File::create(&image).unwrap().set_len(16 << 20).unwrap();
         fs::create_dir(&point).unwrap();
         if crate::testing::tool("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]).is_none() {
             return;
@@ -297,17 +384,8 @@ mod tests {
         let Some(above) = LoopDevice::over(Path::new(&below.path)) else { return };
         let Some(mounted) = Mounted::on(&point, &[&above.path]) else { return };
         let expected = [above.path.as_str(), mounted.point.to_str().unwrap()];
-        assert_eq!(names(&occupants(&Roots::default(), Object::at(&below.path).unwrap())), expected);
-        let of_image = occupants(&Roots::default(), Object::at(&image).unwrap());
+        assert_eq!(names(&over(&Roots::default(), Object::at(&below.path).unwrap())), expected);
+        let of_image = over(&Roots::default(), Object::at(&image).unwrap());
         assert_eq!(names(&of_image), [&[below.path.as_str()], &expected[..]].concat());
-    }
-
-    #[test]
-    fn lines_of_losetup_that_lack_a_column_say_nothing() {
-        let told = losetup_line("/dev/loop3 9978032      254:0  ").unwrap();
-        assert_eq!(told, ("loop3".to_owned(), Object::Inode((254, 0), 9_978_032)));
-        for line in ["", "/dev/loop3", "/dev/loop3 254:0", "losetup: unknown column 1 2:3"] {
-            assert_eq!(losetup_line(line), None, "{line}");
-        }
     }
 }

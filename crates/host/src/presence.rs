@@ -31,7 +31,8 @@ pub fn announce(id: &str) -> io::Result<Presence> {
 
 /// Ids of the other runs that are under way.
 pub fn others(roots: &Roots, own: Option<&Presence>) -> Vec<String> {
-    let table = std::fs::read_to_string(roots.proc.join("net/unix")).unwrap_or_default();
+    let table = std::fs::read(roots.proc.join("net/unix")).unwrap_or_default();
+    let table = String::from_utf8_lossy(&table);
     listed(&table, own.map_or("", |p| p.name.as_str()))
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use model::{DeviceActivity, Layer, LayerKind};
+use model::{DeviceActivity, Layer, LayerKind, fact};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::probes::throttled_now;
@@ -17,6 +17,9 @@ const QUIET_BYTES_PER_SECOND: f64 = 1e6;
 const QUIET_SHARE: f64 = 0.1;
 /// A step of the wall clock that is worth a word, in nanoseconds.
 pub const CLOCK_STEP_NS: i64 = 50_000_000;
+
+/// The topic of [`background_work`].
+pub const BACKGROUND_WORK: &str = "background-work";
 
 /// What one device did for others while nothing was asked of it here.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +74,37 @@ pub fn background_work(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
         };
         found.extend(work.map(|work| format!("{name} is busy with its own work: {work}")));
     }
-    found.into_iter().map(|message| Concern { topic: "background-work", message }).collect()
+    found.into_iter().map(|message| Concern { topic: BACKGROUND_WORK, message }).collect()
+}
+
+/// Arrays, pools and filesystems of a stack that lack some of their members.
+pub fn degraded_layers(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
+    let count = |path: PathBuf| read_line(path)?.parse::<u64>().ok();
+    let lacks = |name: &str, missing: u64, members: u64| {
+        (missing > 0).then(|| format!("{name} lacks {missing} of its {members} members"))
+    };
+    let message = |layer: &Layer| match (layer.kind, layer.name.as_str()) {
+        (LayerKind::Raid, name) => {
+            let md = roots.sys.join("class/block").join(name).join("md");
+            lacks(name, count(md.join("degraded"))?, count(md.join("raid_disks"))?)
+        }
+        (LayerKind::Filesystem, "btrfs") => {
+            let devices = entries(&btrfs_set(roots, stack)?.join("devinfo"));
+            let missing = devices.iter().filter(|device| count(device.join("missing")) == Some(1)).count();
+            lacks("btrfs", missing as u64, devices.len() as u64)
+        }
+        (LayerKind::Filesystem, "zfs") => {
+            let pool = layer.facts.get(fact::POOL)?;
+            let state = read_line(roots.proc.join("spl/kstat/zfs").join(pool).join("state"))?;
+            (state != "ONLINE").then(|| format!("the pool {pool} is {state}"))
+        }
+        _ => None,
+    };
+    let concern = |message| Concern {
+        topic: "array-degraded",
+        message: format!("{message}; the figures since then are those of a degraded array"),
+    };
+    stack.iter().filter_map(message).map(concern).collect()
 }
 
 /// One thread does it for all ext4 filesystems of the machine.
@@ -117,10 +150,14 @@ fn mdstat_work(roots: &Roots, name: &str) -> Option<String> {
 /// What btrfs does exclusively (Linux 5.10): balance, adding or replacing a device. A scrub does not show there;
 /// it shows as a device that is not quiet.
 fn btrfs_work(roots: &Roots, stack: &[Layer]) -> Option<String> {
-    let sets = entries(&roots.sys.join("fs/btrfs")).into_iter();
+    let operation = read_line(btrfs_set(roots, stack)?.join("exclusive_operation"));
+    operation.filter(|operation| !matches!(operation.as_str(), "none" | "balance paused"))
+}
+
+/// Where the kernel tells of the btrfs filesystem that the devices of a stack belong to.
+fn btrfs_set(roots: &Roots, stack: &[Layer]) -> Option<PathBuf> {
     let holds = |set: &PathBuf| stack.iter().any(|layer| set.join("devices").join(&layer.name).exists());
-    let operations = sets.filter(holds).filter_map(|set| read_line(set.join("exclusive_operation")));
-    operations.into_iter().find(|operation| !matches!(operation.as_str(), "none" | "balance paused"))
+    entries(&roots.sys.join("fs/btrfs")).into_iter().find(holds)
 }
 
 /// What slows the whole machine: governor, battery, throttling.
@@ -246,6 +283,29 @@ mod tests {
         tree.file("sys/class/block/md0/md/sync_action", "check\n");
         tree.file("sys/class/block/md0/md/sync_completed", "250 / 1000\n");
         assert_eq!(work(), ["md0 is busy with its own work: check, 25 % done"]);
+    }
+
+    #[test]
+    fn a_stack_that_lacks_members_is_told() {
+        let tree = Tree::new();
+        let mut pool = layer(LayerKind::Filesystem, "zfs");
+        pool.facts.insert(fact::POOL.to_owned(), "tank".to_owned());
+        let btrfs = layer(LayerKind::Filesystem, "btrfs");
+        let stack = [layer(LayerKind::Raid, "md0"), btrfs, disk("sdb", (8, 16)), pool];
+        tree.file("sys/class/block/md0/md/raid_disks", "3\n");
+        let state = |degraded: u32, missing: u32, pool: &str| {
+            tree.file("sys/class/block/md0/md/degraded", &format!("{degraded}\n"));
+            tree.file("sys/fs/btrfs/aaaa/devices/sdb/dev", "8:16");
+            tree.file("sys/fs/btrfs/aaaa/devinfo/1/missing", "0\n");
+            tree.file("sys/fs/btrfs/aaaa/devinfo/2/missing", &format!("{missing}\n"));
+            tree.file("proc/spl/kstat/zfs/tank/state", &format!("{pool}\n"));
+            let told = messages(degraded_layers(&tree.roots(), &stack));
+            told.iter().map(|told| told.split(';').next().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(state(0, 0, "ONLINE"), Vec::<String>::new());
+        let all =
+            ["md0 lacks 1 of its 3 members", "btrfs lacks 1 of its 2 members", "the pool tank is DEGRADED"];
+        assert_eq!(state(1, 1, "DEGRADED"), all);
     }
 
     #[test]

@@ -62,6 +62,23 @@ const INTEL_RAID: &[Place] = &[sector_before_end(1), End { back: 8192, unit: 409
 /// The anchor is the last sector; some controllers leave 256 more behind it.
 const DDF: &[Place] = &[sector_before_end(0), sector_before_end(256)];
 
+/// Behind the first header, whose size is one of these (LUKS2 On-Disk Format Specification, 2.1).
+const SECOND_LUKS2: &[Place] = &[
+    Start(0x4000),
+    Start(0x8000),
+    Start(0x1_0000),
+    Start(0x2_0000),
+    Start(0x4_0000),
+    Start(0x8_0000),
+    Start(0x10_0000),
+    Start(0x20_0000),
+    Start(0x40_0000),
+];
+/// The block behind the superblock of ext4, for each of its block sizes; journals that are older than that stand at the
+/// start (jbd2's journal_superblock_s).
+const JOURNAL: &[Place] =
+    &[Start(0), Start(0x800), Start(0x1000), Start(0x2000), Start(0x4000), Start(0x8000), Start(0x1_0000)];
+
 const MARKS: &[Mark] = &[
     mark("ext2/3/4", &[Start(0x438)], &[0x53, 0xef]),
     mark("xfs", &[Start(0)], b"XFSB"),
@@ -85,17 +102,29 @@ const MARKS: &[Mark] = &[
     mark("bcache", &[Start(0x1018)], b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"),
     mark("bcachefs", &[Start(0x1018)], b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef"),
     mark("luks", &[Start(0)], b"LUKS\xba\xbe"),
+    mark("luks", SECOND_LUKS2, b"SKUL\xba\xbe"),
+    mark("external journal", JOURNAL, &[0xc0, 0x3b, 0x39, 0x98, 0, 0, 0, 3]),
+    mark("external journal", JOURNAL, &[0xc0, 0x3b, 0x39, 0x98, 0, 0, 0, 4]),
+    mark("dm-thin metadata", &[Start(32)], &[0xba, 0x52, 0x9c, 0x01, 0, 0, 0, 0]),
+    mark("dm-snapshot", &[Start(0)], b"SnAp"),
+    mark("dm-integrity", &[Start(0)], b"integrt\0"),
+    mark("dm-verity", &[Start(0)], b"verity\0\0"),
     mark("lvm", LVM, b"LABELONE"),
     mark("md raid", MD, &[0xfc, 0x4e, 0x2b, 0xa9]),
+    // Format 0.90 is in the byte order of the machine that made it.
+    mark("md raid", MD, &[0xa9, 0x2b, 0x4e, 0xfc]),
     mark("intel raid", INTEL_RAID, b"Intel Raid ISM Cfg Sig. "),
     mark("ddf raid", DDF, &[0xde, 0x11, 0xde, 0x11]),
     mark("stratis", &[Start(0x204), Start(0x1204)], b"!Stra0tis\x86\xff\x02^\x41rh"),
     mark("vdo", &[Start(0)], b"dmvdo001"),
     mark("swap", SWAP, b"SWAPSPACE2"),
     mark("swap", SWAP, b"SWAP-SPACE"),
+    // A machine that sleeps keeps its memory there.
+    mark("swap", SWAP, b"S1SUSPEND"),
+    mark("swap", SWAP, b"S2SUSPEND"),
+    mark("swap", SWAP, b"ULSUSPEND"),
+    mark("swap", SWAP, b"LINHIB0001"),
     mark("gpt", GPT, b"EFI PART"),
-    mark("zfs", &[Start(0x2_0000)], &[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0]),
-    mark("zfs", &[Start(0x2_0000)], &[0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c]),
     mark("ceph", &[Start(0)], b"bluestore block device"),
     mark("drbd", &[Start(0)], &[0x83, 0x74, 0x02, 0x6b]),
 ];
@@ -111,10 +140,81 @@ pub(crate) fn signatures(device: &File, size: u64) -> io::Result<Vec<&'static st
             found.push(mark.name);
         }
     }
+    if has_xfs_log(device, size)? {
+        found.push("xfs log");
+    }
+    if has_zfs(device, size)? {
+        found.push("zfs");
+    }
     if found.is_empty() && has_mbr(device, size)? {
         found.push("mbr");
     }
+    if is_journal_device(device, size)? {
+        found.retain(|name| !["ext2/3/4", "external journal"].contains(name));
+        found.push("external journal");
+    }
     Ok(found)
+}
+
+/// The bytes from `offset` on, as many as there are up to `len`.
+fn bytes_at(device: &File, size: u64, offset: u64, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; len.min(size.saturating_sub(offset)) as usize];
+    device.read_exact_at(&mut bytes, offset)?;
+    Ok(bytes)
+}
+
+/// True if the ext4 superblock says that this is the journal of another device (EXT3_FEATURE_INCOMPAT_JOURNAL_DEV).
+fn is_journal_device(device: &File, size: u64) -> io::Result<bool> {
+    let superblock = bytes_at(device, size, 0x400, 0x64)?;
+    let says = |at: usize, mask: u8, value: u8| superblock.get(at).is_some_and(|byte| byte & mask == value);
+    Ok(says(0x38, 0xff, 0x53) && says(0x39, 0xff, 0xef) && says(0x60, 8, 8))
+}
+
+/// More than the longest record of a log and its headers, in bytes: in so many, one begins.
+const XFS_LOG_BYTES: u64 = 512 << 10;
+
+/// An external log of xfs is a ring of records that begin anywhere (xlog_rec_header in the kernel's
+/// fs/xfs/libxfs/xfs_log_format.h): the number of the format, its version and the byte order of the records tell
+/// one from other data.
+fn has_xfs_log(device: &File, size: u64) -> io::Result<bool> {
+    let begins = |block: &[u8]| {
+        let word = |at: usize| block.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
+        word(0) == Some(0xfeed_babe)
+            && word(8).is_some_and(|version| (1..=2).contains(&version))
+            && word(300).is_some_and(|format| (1..=3).contains(&format))
+    };
+    Ok(bytes_at(device, size, 0, XFS_LOG_BYTES)?.chunks(512).any(begins))
+}
+
+/// A member of a ZFS pool has four labels of this many bytes, two at either end.
+const ZFS_LABEL_BYTES: u64 = 256 << 10;
+
+/// A label has its configuration at 16 KiB and from 128 KiB on a ring of uberblocks, which are written in turn, so that any
+/// of them may be the only one; spares and caches have a configuration alone (ZFS On-Disk Specification, 1.2).
+fn has_zfs(device: &File, size: u64) -> io::Result<bool> {
+    const UBERBLOCK: u64 = 0x00ba_b10c;
+    let end = size / ZFS_LABEL_BYTES * ZFS_LABEL_BYTES;
+    for back in [2, 1] {
+        let ends = end.checked_sub(back * ZFS_LABEL_BYTES);
+        for offset in [Some((2 - back) * ZFS_LABEL_BYTES), ends].into_iter().flatten() {
+            let label = bytes_at(device, size, offset, ZFS_LABEL_BYTES)?;
+            let configuration = label.get(16 << 10..(16 << 10) + 128).unwrap_or_default();
+            // XDR or the machine's own encoding, byte order, then the list, whose first name comes soon.
+            let is_list = matches!(configuration, [0 | 1, 0 | 1, 0, 0, ..]);
+            let has_name = |name: &[u8]| configuration.windows(name.len()).any(|w| w == name);
+            if is_list && (has_name(b"version") || has_name(b"pool_guid")) {
+                return Ok(true);
+            }
+            let is_uberblock = |slot: &[u8]| {
+                let magic = slot.get(..8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
+                magic.is_some_and(|magic| magic == UBERBLOCK || magic.swap_bytes() == UBERBLOCK)
+            };
+            if label.get(128 << 10..).is_some_and(|ring| ring.chunks(1024).any(is_uberblock)) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// True if the mark is in one of its places.
@@ -157,7 +257,7 @@ mod tests {
 
     #[test]
     fn every_mark_is_found_in_each_of_its_places_and_nowhere_else() {
-        for size in [4 << 20, (4 << 20) + 512 * 3] {
+        for size in [8 << 20, (8 << 20) + 512 * 3] {
             for mark in MARKS {
                 for place in mark.places {
                     let offset = place.offset(size).unwrap();
@@ -233,6 +333,56 @@ mod tests {
         }
         let noise: Vec<u8> = (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         assert!(signatures(&device(1 << 20, &[(0, &noise)]), 1 << 20).unwrap().is_empty());
+    }
+
+    /// Only the first uberblock of the first label was looked at, which a young pool has not written yet.
+    #[test]
+    fn a_member_of_a_zfs_pool_is_known_by_any_uberblock_of_any_label_and_by_its_configuration() {
+        const SIZE: u64 = (4 << 20) + 12_345;
+        let uberblock = 0x00ba_b10c_u64;
+        for label in [0, 256 << 10, (4 << 20) - (512 << 10), (4 << 20) - (256 << 10)] {
+            for bytes in [uberblock.to_le_bytes(), uberblock.to_be_bytes()] {
+                let file = device(SIZE, &[(label + (128 << 10) + 77 * 1024, &bytes)]);
+                assert_eq!(signatures(&file, SIZE).unwrap(), ["zfs"], "label at {label}");
+            }
+            let list = b"\x01\x01\0\0\0\0\0\0\0\0\0\x01\0\0\0\x24\0\0\0\x20\0\0\0\x07version\0";
+            assert_eq!(signatures(&device(SIZE, &[(label + (16 << 10), list)]), SIZE).unwrap(), ["zfs"]);
+        }
+        assert!(signatures(&device(SIZE, &[(64 << 10, &uberblock.to_le_bytes())]), SIZE).unwrap().is_empty());
+    }
+
+    /// A device that keeps only the log or journal of another carried nothing, or an "ext2/3/4".
+    #[test]
+    fn external_logs_and_journals_are_known_by_what_the_real_tools_write() {
+        const SIZE: u64 = 640 << 20;
+        let made = |size: u64| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            file.as_file().set_len(size).unwrap();
+            file
+        };
+        let path = |file: &tempfile::NamedTempFile| file.path().to_str().unwrap().to_owned();
+        for block in ["1024", "2048", "4096"] {
+            let journal = made(SIZE);
+            let args = ["-q", "-F", "-O", "journal_dev", "-b", block, &path(&journal)];
+            if testing::tool("mke2fs", &args).is_some() {
+                assert_eq!(signatures(journal.as_file(), SIZE).unwrap(), ["external journal"], "{block}");
+                // The journal's own superblock is enough.
+                journal.as_file().write_all_at(&[0; 1024], 0x400).unwrap();
+                assert_eq!(signatures(journal.as_file(), SIZE).unwrap(), ["external journal"], "{block}");
+            }
+        }
+        let (data, log) = (made(SIZE), made(SIZE));
+        let option = format!("logdev={},size=64m", path(&log));
+        if testing::tool("mkfs.xfs", &["-q", "-f", "-l", &option, &path(&data)]).is_some() {
+            assert_eq!(signatures(data.as_file(), SIZE).unwrap(), ["xfs"]);
+            assert_eq!(signatures(log.as_file(), SIZE).unwrap(), ["xfs log"]);
+            // A ring that has come round begins with the rest of a record.
+            let mut header = [0; 512];
+            log.as_file().read_exact_at(&mut header, 0).unwrap();
+            log.as_file().write_all_at(&[1; 256 << 10], 0).unwrap();
+            log.as_file().write_all_at(&header, 256 << 10).unwrap();
+            assert_eq!(signatures(log.as_file(), SIZE).unwrap(), ["xfs log"]);
+        }
     }
 
     #[test]

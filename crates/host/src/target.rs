@@ -1,11 +1,13 @@
 //! From what a user names to a [`Target`].
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use model::{Layer, LayerKind, Target, TargetKind};
+use model::{Layer, LayerKind, Target, TargetKind, name_text};
 use rustix::fs::{AtFlags, StatxFlags};
 
 use crate::smart::add_once;
@@ -28,10 +30,12 @@ pub enum TargetError {
     #[error("`{0}` is neither a directory, nor a file, nor a block device; name one of these")]
     WrongKind(PathBuf),
     /// It cannot be opened.
-    #[error("cannot read `{path}`: {source}{}", hint(.source))]
+    #[error("cannot read `{path}`: {source}{}", hint(*.kind, .source))]
     Unreadable {
         /// The target.
         path: PathBuf,
+        /// What it is.
+        kind: TargetKind,
         /// The kernel's answer.
         source: io::Error,
     },
@@ -53,10 +57,14 @@ pub enum TargetError {
     SameName(String),
 }
 
-fn hint(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => {
+/// What to do where a target cannot be opened.
+pub fn hint(kind: TargetKind, error: &io::Error) -> &'static str {
+    match (error.kind(), kind) {
+        (io::ErrorKind::PermissionDenied, TargetKind::BlockDevice) => {
             "; reading a device usually needs root or membership in the group disk"
+        }
+        (io::ErrorKind::PermissionDenied, TargetKind::File | TargetKind::Directory) => {
+            "; run Lodestone as a user who may read it, or have its owner permit that (chmod)"
         }
         _ => "",
     }
@@ -67,11 +75,11 @@ fn hint(error: &io::Error) -> &'static str {
 ///
 /// # Errors
 /// [`TargetError`].
-pub fn inspect(roots: &Roots, named: &str) -> Result<Target, TargetError> {
-    let (name, path) = split_name(named);
+pub fn inspect(roots: &Roots, named: impl AsRef<OsStr>) -> Result<Target, TargetError> {
+    let (name, path) = split_name(named.as_ref());
     let Found { path: canonical, kind, stack, .. } = Found::at(roots, Path::new(path))?;
     let mut target = Target {
-        name: name.map_or_else(|| short_name(&canonical), str::to_owned),
+        name: name.map_or_else(|| short_name(&canonical), name_text),
         kind,
         size_bytes: 0,
         free_bytes: 0,
@@ -124,14 +132,14 @@ impl Found {
 ///
 /// # Errors
 /// [`TargetError`] of the first that cannot be one.
-pub fn inspect_all(roots: &Roots, named: &[String]) -> Result<Vec<Target>, TargetError> {
+pub fn inspect_all<T: AsRef<OsStr>>(roots: &Roots, named: &[T]) -> Result<Vec<Target>, TargetError> {
     let mut targets = named.iter().map(|n| inspect(roots, n)).collect::<Result<Vec<_>, _>>()?;
     add_once(roots, targets.iter_mut().flat_map(|target| &mut target.stack));
     let paths: Vec<PathBuf> = targets.iter().map(|t| t.path.clone()).collect();
     let short: Vec<String> = targets.iter().map(|t| t.name.clone()).collect();
     for (i, target) in targets.iter_mut().enumerate() {
         let ambiguous = short.iter().filter(|name| **name == short[i]).count() > 1;
-        if ambiguous && split_name(&named[i]).0.is_none() {
+        if ambiguous && split_name(named[i].as_ref()).0.is_none() {
             target.name = longer_name(&paths, i);
         }
     }
@@ -143,17 +151,18 @@ pub fn inspect_all(roots: &Roots, named: &[String]) -> Result<Vec<Target>, Targe
 }
 
 /// `NAME=PATH`, unless a file of that very name exists.
-fn split_name(named: &str) -> (Option<&str>, &str) {
-    match named.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !name.contains('/') && !Path::new(named).exists() => {
-            (Some(name), path)
-        }
-        _ => (None, named),
+fn split_name(named: &OsStr) -> (Option<&OsStr>, &OsStr) {
+    let bytes = named.as_bytes();
+    let Some(at) = bytes.iter().position(|byte| *byte == b'=') else { return (None, named) };
+    let (name, path) = (&bytes[..at], &bytes[at + 1..]);
+    if name.is_empty() || name.contains(&b'/') || Path::new(named).exists() {
+        return (None, named);
     }
+    (Some(OsStr::from_bytes(name)), OsStr::from_bytes(path))
 }
 
 fn short_name(path: &Path) -> String {
-    path.file_name().map_or_else(|| "/".to_owned(), |n| n.to_string_lossy().into_owned())
+    path.file_name().map_or_else(|| "/".to_owned(), name_text)
 }
 
 /// The shortest tail of a path that tells it from the others.
@@ -169,11 +178,12 @@ fn longer_name(paths: &[PathBuf], index: usize) -> String {
         paths.iter().enumerate().all(|(j, other)| j == index || tail(other, *n) != name)
     };
     let n = (2..=longest).find(unique).unwrap_or(longest);
-    tail(own, n).display().to_string()
+    name_text(tail(own, n).as_os_str())
 }
 
 fn measure_directory(roots: &Roots, target: &mut Target) -> Result<(), TargetError> {
-    let unreadable = |source: io::Error| TargetError::Unreadable { path: target.path.clone(), source };
+    let (path, kind) = (target.path.clone(), target.kind);
+    let unreadable = |source: io::Error| TargetError::Unreadable { path: path.clone(), kind, source };
     let space = rustix::fs::statvfs(&target.path).map_err(|e| unreadable(e.into()))?;
     target.size_bytes = space.f_blocks * space.f_frsize;
     target.free_bytes = space.f_bavail * space.f_frsize;
@@ -184,7 +194,8 @@ fn measure_directory(roots: &Roots, target: &mut Target) -> Result<(), TargetErr
 }
 
 fn measure_existing(roots: &Roots, target: &mut Target) -> Result<(), TargetError> {
-    let unreadable = |source: io::Error| TargetError::Unreadable { path: target.path.clone(), source };
+    let (path, kind) = (target.path.clone(), target.kind);
+    let unreadable = |source: io::Error| TargetError::Unreadable { path: path.clone(), kind, source };
     let file = File::open(&target.path).map_err(unreadable)?;
     target.size_bytes =
         rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0)).map_err(|e| unreadable(e.into()))?;

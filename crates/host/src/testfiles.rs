@@ -1,20 +1,16 @@
 //! The files that a run makes for itself: without a name wherever the filesystem allows it, so that not
 //! even `kill -9` leaves anything; else in a private directory with a manifest.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::Duration;
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use crate::leftovers::{Manifest, empty, finish};
-
-/// Private directories are called this and the run's id.
-pub(crate) const PRIVATE_PREFIX: &str = ".lodestone-";
+use crate::confined::DIRECTORY;
+pub use crate::private_directory::{PrivateDirectory, remove_private_directories};
 
 /// Why test files could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +27,7 @@ impl TestFileError {
     }
 }
 
-fn failed(what: &'static str) -> impl Fn(io::Error) -> TestFileError {
+pub(crate) fn failed(what: &'static str) -> impl Fn(io::Error) -> TestFileError {
     move |source| TestFileError { what, source }
 }
 
@@ -50,10 +46,12 @@ impl TestFiles {
     /// [`TestFileError`], such as a read-only filesystem or no permission.
     pub fn create(directory: &Path, run: &str, count: u32) -> Result<Self, TestFileError> {
         let mut made = Self { files: Vec::with_capacity(count as usize), private: None };
+        let directory = openat(CWD, directory, DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|error| failed("the directory was refused")(error.into()))?;
         for number in 0..count {
-            let file = match without_name(directory) {
+            let file = match without_name(&directory) {
                 Ok(file) => file,
-                Err(error) if is_unsupported(&error) => made.named(directory, run, number)?,
+                Err(error) if is_unsupported(&error) => made.named(&directory, run, number)?,
                 Err(error) => return Err(failed("a file without a name was refused")(error)),
             };
             made.files.push(file);
@@ -63,18 +61,20 @@ impl TestFiles {
 
     /// A file with a name, which is taken away again at once if the filesystem lets an open file live
     /// on without.
-    fn named(&mut self, directory: &Path, run: &str, number: u32) -> Result<File, TestFileError> {
+    fn named(&mut self, directory: &OwnedFd, run: &str, number: u32) -> Result<File, TestFileError> {
+        let refused = failed("a test file was refused");
         let private = match self.private.take() {
             Some(private) => private,
-            None => PrivateDirectory::create(directory, run)?,
+            None => {
+                let parent = directory.try_clone().map_err(&refused)?;
+                PrivateDirectory::create_in(parent, run).map_err(failed("a private directory was refused"))?
+            }
         };
-        let path = private.path().join(format!("data{number}"));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
-        self.private = Some(private);
-        let file = file.map_err(failed("a test file was refused"))?;
-        if fs::remove_file(&path).is_ok() && !lives_without_name(&file) {
-            let again = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
-            return again.map_err(failed("a test file was refused"));
+        let private = self.private.insert(private);
+        let name = format!("data{number}");
+        let file = private.file(&name).map_err(&refused)?;
+        if private.unlink(&name).is_ok() && !lives_without_name(&file) {
+            return private.file(&name).map_err(refused);
         }
         Ok(file)
     }
@@ -108,9 +108,9 @@ impl TestFiles {
     }
 }
 
-fn without_name(directory: &Path) -> io::Result<File> {
-    let flags = OFlags::TMPFILE.bits() as i32;
-    OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(flags).open(directory)
+fn without_name(directory: &OwnedFd) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
 /// The filesystem (or an old kernel, which takes the call for opening a directory) does not know files
@@ -179,99 +179,10 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(space.f_bavail * space.f_frsize)
 }
 
-/// A directory of a run's own on a target, with a manifest that says whose it is and stays locked while
-/// it is in use. Removed with all its content when dropped; if the process is killed, the next run or `lodestone clean` removes it.
-#[derive(Debug)]
-pub struct PrivateDirectory {
-    path: PathBuf,
-}
-
-impl PrivateDirectory {
-    /// Makes the directory for the run with id `run` below `parent`.
-    ///
-    /// # Errors
-    /// [`TestFileError`].
-    pub fn create(parent: &Path, run: &str) -> Result<Self, TestFileError> {
-        let refused = failed("a private directory was refused");
-        for attempt in 0.. {
-            let name = format!("{PRIVATE_PREFIX}{run}-{}-{attempt}", std::process::id());
-            let path = parent.join(name);
-            match fs::DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => {
-                    living().push(Living { path: path.clone(), manifest: None });
-                    let directory = Self { path };
-                    let manifest = Manifest::of_this_process(run).write(directory.path());
-                    let manifest = manifest.map_err(refused)?;
-                    if let Some(own) = living().iter_mut().find(|own| own.path == directory.path) {
-                        own.manifest = Some(manifest);
-                    }
-                    return Ok(directory);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => {}
-                Err(error) => return Err(refused(error)),
-            }
-        }
-        unreachable!("the loop ends with a directory or an error")
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// An empty directory within, opened; for one job's small files.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn subdirectory(&self, name: &str) -> io::Result<std::os::fd::OwnedFd> {
-        let path = self.path.join(name);
-        fs::create_dir_all(&path)?;
-        Ok(File::open(path)?.into())
-    }
-}
-
-impl Drop for PrivateDirectory {
-    fn drop(&mut self) {
-        // What resists, such as a device that has gone, is found again through the manifest.
-        let emptied = empty(&self.path);
-        let own = {
-            let mut living = living();
-            let at = living.iter().position(|own| own.path == self.path);
-            at.map(|at| living.swap_remove(at))
-        };
-        if let (Ok(()), Some(mut own)) = (emptied, own) {
-            let _ = finish(&own.path, &mut own.manifest);
-        }
-    }
-}
-
-/// A private directory that this process has made and not yet removed.
-struct Living {
-    path: PathBuf,
-    /// Open and locked for as long as the directory is in use, by which others tell that it is.
-    manifest: Option<File>,
-}
-
-fn living() -> std::sync::MutexGuard<'static, Vec<Living>> {
-    static LIVING: Mutex<Vec<Living>> = Mutex::new(Vec::new());
-    LIVING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Removes all private directories of this process, for when it must end without unwinding. Workers may still be
-/// making files in them, so each is tried until it is gone.
-pub fn remove_private_directories() {
-    for own in living().iter_mut() {
-        while empty(&own.path).and_then(|()| finish(&own.path, &mut own.manifest)).is_err()
-            && own.path.exists()
-        {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::FileExt;
 
     fn names(directory: &Path) -> Vec<String> {
@@ -304,9 +215,10 @@ mod tests {
     fn where_a_name_is_needed_it_is_taken_away_or_stands_in_the_private_directory() {
         let directory = tempfile::tempdir().unwrap();
         let mut made = TestFiles { files: Vec::new(), private: None };
-        let file = made.named(directory.path(), "t", 0).unwrap();
+        let opened = File::open(directory.path()).unwrap().into();
+        let file = made.named(&opened, "t", 0).unwrap();
         made.files.push(file);
-        let private = made.private.as_ref().unwrap().path().to_owned();
+        let private = made.private.as_ref().unwrap().path();
         assert_eq!(names(&private), ["manifest.json"], "this filesystem lets files live without a name");
         made.open(true, 0).unwrap()[0].write_all_at(b"x", 0).unwrap();
         drop(made);

@@ -1,13 +1,18 @@
 //! What the tests of this crate share: tools of the system, and devices and mounts that vanish with a
 //! value. What cannot be had here is said aloud.
 
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
 
 /// Says aloud, past the test harness, that something could not be tested here.
 pub fn skipped(why: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+    let _ = writeln!(io::stderr(), "SKIPPED: {why}");
 }
 
 /// Runs a tool and returns what it wrote; `None`, said aloud, if it is missing or refuses.
@@ -68,9 +73,63 @@ impl Drop for Mounted {
             if unmount(&[]) {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(50));
         }
         unmount(&["-l"]);
+    }
+}
+
+/// A shell in a mount namespace of its own, which lives until its input ends.
+pub struct Namespace(Child);
+
+impl Namespace {
+    /// Has run the script when this returns.
+    pub fn with(script: &str) -> Option<Self> {
+        let script = format!("{script} && echo ready && read -r end");
+        let shell = Command::new("unshare")
+            .args(["--mount", "--propagation", "private", "sh", "-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut namespace = Self(shell.ok()?);
+        let mut line = String::new();
+        BufReader::new(namespace.0.stdout.take()?).read_line(&mut line).ok()?;
+        if line.trim() == "ready" {
+            return Some(namespace);
+        }
+        skipped("mounting in another mount namespace");
+        None
+    }
+
+    /// The number of its shell.
+    pub fn process(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+/// Opens a device as one who claims it.
+///
+/// # Errors
+/// `EBUSY` if somebody else has.
+pub fn exclusively(device: &str) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(device)
+}
+
+/// Waits until a device can be claimed: a program that another test is just starting may hold a copy of a claim for a moment.
+#[track_caller]
+pub fn assert_can_be_claimed(device: &str) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while let Err(error) = exclusively(device) {
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy);
+        assert!(Instant::now() < deadline, "{device} is still claimed");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

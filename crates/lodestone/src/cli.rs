@@ -1,16 +1,17 @@
 //! The command line. Parsing touches nothing outside the arguments.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Parser, Subcommand, ValueEnum};
+
+use crate::failure::exit_codes_help;
 
 /// A storage benchmark for Linux that answers with evidence: which of these disks, filesystems or
 /// machines is faster, by how much, and is the difference real?
 #[derive(Debug, Parser)]
 #[command(name = "lodestone", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit codes: 0 done, 1 not all could be imported, 2 wrong usage, 3 something failed, 130 stopped by the user."
-)]
+#[command(after_help = exit_codes_help())]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -20,6 +21,10 @@ pub struct Cli {
     /// ~/.local/share/lodestone]
     #[arg(long, global = true, value_name = "DIR")]
     pub store: Option<PathBuf>,
+
+    /// Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)
+    #[arg(long, global = true)]
+    pub accept_damage: bool,
 
     /// Colours in tables and progress
     #[arg(long, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
@@ -96,14 +101,15 @@ pub struct RunArgs {
     /// Directories, files or block devices to measure, as PATH or NAME=PATH [default: the current
     /// directory]
     #[arg(value_name = "TARGET")]
-    pub targets: Vec<String>,
+    pub targets: Vec<OsString>,
 
-    /// Suite to run: the name of one that comes with the program, or a TOML file [default: quick; with
-    /// --rw: the one workload that the options describe]
+    /// Suite to run: the name of one that comes with the program, a TOML file, or - for the standard
+    /// input [default: quick; with --rw: the one workload that the options describe]
     #[arg(long, short, value_name = "NAME|FILE")]
-    pub suite: Option<String>,
+    pub suite: Option<OsString>,
 
-    /// Do what a fio job file says, with Lodestone's own engines; where no target is named, the file says where
+    /// Do what a fio job file says, with Lodestone's own engines; where no target is named, the file says where.
+    /// - stands for the standard input
     #[arg(long, value_name = "FILE", conflicts_with = "suite")]
     pub fio: Option<PathBuf>,
 
@@ -140,10 +146,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
-    /// Allow a file or block device to be overwritten: name it here once more, and with it, separated
-    /// by commas, everything on it that would be destroyed
-    #[arg(long, value_name = "TARGET[,WHAT…]", value_delimiter = ',')]
+    /// Allow a file or block device to be overwritten: name its path here once more, and with it, separated
+    /// by commas, everything on it that would be destroyed; may be given several times. `\,` is a comma in a name;
+    /// a value that is the path of something needs none
+    #[arg(long, value_name = "PATH[,WHAT…]")]
     pub overwrite: Vec<String>,
+
+    /// As root, measure also in a directory that other users may write to, and that has no sticky bit
+    #[arg(long)]
+    pub allow_unsafe_directory: bool,
 
     /// Seed of everything random, to repeat a run exactly
     #[arg(long, value_name = "N")]
@@ -247,7 +258,7 @@ pub enum ViaProgram {
 pub struct CrosscheckArgs {
     /// Directory, file or block device to measure on; a file or device is only read [default: the current directory]
     #[arg(value_name = "TARGET")]
-    pub target: Option<String>,
+    pub target: Option<OsString>,
 
     /// The tools: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]
     #[arg(long, value_name = "TOOL,TOOL…", value_delimiter = ',')]
@@ -269,6 +280,10 @@ pub struct CrosscheckArgs {
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub runtime: String,
 
+    /// As root, measure also in a directory that other users may write to, and that has no sticky bit
+    #[arg(long)]
+    pub allow_unsafe_directory: bool,
+
     /// Seed of everything random on Lodestone's side, and of the order
     #[arg(long, value_name = "N")]
     pub seed: Option<u32>,
@@ -279,7 +294,7 @@ pub struct CrosscheckArgs {
 
     /// Show a crosscheck that is kept, instead of making one
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "with", "only", "seed"])]
-    pub show: Option<String>,
+    pub show: Option<OsString>,
 
     /// No progress
     #[arg(long, short)]
@@ -294,8 +309,7 @@ Examples:
   lodestone crosscheck                                 all tools, in the current directory
   lodestone crosscheck /mnt/ssd --with fio,dd --rounds 10
   lodestone crosscheck --show last --format md
-
-Exit codes: 0 done, 2 wrong usage, 3 something failed or nothing could be compared, 130 stopped by the user.";
+";
 
 /// The form of a crosscheck's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -357,7 +371,7 @@ pub struct ListArgs {
 pub struct ShowArgs {
     /// The run: its id, the start of it, last, last~1 for the one before, or a log file
     #[arg(default_value = "last", value_name = "RUN")]
-    pub run: String,
+    pub run: OsString,
 
     /// Show what the machine did meanwhile instead of the result, step by step
     #[arg(long, conflicts_with_all = ["baseline", "summary", "layout"])]
@@ -418,7 +432,7 @@ pub enum LayoutWord {
 pub struct CompareArgs {
     /// The runs: ids, starts of ids, last, last~1, or log files
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
-    pub runs: Vec<String>,
+    pub runs: Vec<OsString>,
 
     /// Targets that are less apart than this count as the same [default: as in the first run]
     #[arg(long, value_name = "PERCENT")]
@@ -442,11 +456,20 @@ pub struct CompareArgs {
 pub struct ReportArgs {
     /// The runs: ids, starts of ids, last, last~1, or log files; several are compared
     #[arg(default_value = "last", value_name = "RUN")]
-    pub runs: Vec<String>,
+    pub runs: Vec<OsString>,
 
-    /// HTML file to write to [default: in the store, under the names of the runs]
+    /// HTML file to write to, - for the standard output [default: in the store, under the names of the runs]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Overwrite FILE if it exists; a page of Lodestone is overwritten without
+    #[arg(long, requires = "output")]
+    pub force: bool,
+
+    /// Replace names of the host, targets, paths, servers and volumes by pseudonyms that stay the same within one store,
+    /// leave out the command line and all messages, and say what was replaced. Suite, step ids and titles stay
+    #[arg(long)]
+    pub anonymous: bool,
 
     /// How repeats are put into one figure
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
@@ -463,7 +486,7 @@ pub struct ReportArgs {
 pub struct ExportArgs {
     /// The run: its id, the start of it, last, last~1 for the one before, or a log file
     #[arg(default_value = "last", value_name = "RUN")]
-    pub run: String,
+    pub run: OsString,
 
     /// The form
     #[arg(long, short, value_enum, default_value_t = Format::Json)]
@@ -505,9 +528,18 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub layout: LayoutArgs,
 
+    /// Replace names of the host, targets, paths, servers and volumes by pseudonyms that stay the same within one store,
+    /// leave out the command line and all messages, and say what was replaced. Suite, step ids and titles stay
+    #[arg(long)]
+    pub anonymous: bool,
+
     /// File to write to [default: the standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Overwrite FILE if it exists
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }
 
 /// A factor for pixels.
@@ -521,7 +553,7 @@ fn scale(text: &str) -> Result<f64, String> {
 #[command(after_long_help = IMPORT_HELP)]
 pub struct ImportArgs {
     /// Files with what sysbench, fio, dd, hdparm, iozone, bonnie++, ioping, PiBenchmarks or GNOME Disks printed or saved, or
-    /// directories with such files
+    /// directories with such files; - for the standard input
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
 
@@ -534,7 +566,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "KEY/KEY…")]
     pub path_labels: Option<String>,
 
-    /// Import even what an earlier run was made of
+    /// Import even files that an earlier run was made of: those of the same path and content
     #[arg(long)]
     pub again: bool,
 
@@ -561,7 +593,9 @@ Examples:
   lodestone import results/ --layout matrix --rows device,bs --columns filesystem --cell write/read
   dd if=/dev/zero of=f bs=1M count=1024 conv=fsync 2>&1 | tee dd.txt; lodestone import dd.txt --label device=ssd
 
-Exit codes: 0 everything was imported, 1 something was not, 2 wrong usage, 3 nothing could be.";
+A file is read up to 32 MiB, 1,000,000 lines and an hour, a directory up to 100,000 entries and 64 levels, and one import has
+at most 100,000 results. Only regular files are read. Files of equal content are repeats of each other; only the same file named
+twice counts once. Figures beyond any storage are left out: docs/imports.md has the limits.";
 
 /// How repeats are put into one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

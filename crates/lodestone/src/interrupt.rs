@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::failure::INTERRUPTED;
@@ -14,6 +14,11 @@ use crate::output;
 
 /// So long may removing test files take when everything is to stop at once: a device may hang.
 const REMOVAL: Duration = Duration::from_secs(60);
+
+/// How long workers may take to close their files and rings when everything is to stop at once: what is open may keep a
+/// directory from being removed, and what a ring holds when the process ends stays open in the kernel for a while, so that
+/// its filesystem cannot be unmounted.
+const RELEASE: Duration = Duration::from_secs(2);
 
 /// Watches for signals from now on. The returned flag is set by the first.
 ///
@@ -33,7 +38,8 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
                     // What still writes into them would make them anew.
                     host::programs::kill_all();
                     std::thread::spawn(|| {
-                        host::testfiles::remove_private_directories();
+                        host::testfiles::remove_private_directories(RELEASE);
+                        engine::release::await_rings(RELEASE);
                         end();
                     });
                     std::thread::spawn(|| {
@@ -49,6 +55,15 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
         }
     })?;
     Ok(flag)
+}
+
+/// Has a write beyond the limit on the size of files (`ulimit -f`) fail with `EFBIG`, which names what was written, instead
+/// of ending the process without a word. A handler does that, and programs started from here do not inherit it.
+///
+/// # Errors
+/// The kernel's.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
 fn end() -> ! {

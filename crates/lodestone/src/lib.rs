@@ -8,8 +8,9 @@
 
 pub mod cli;
 pub mod commands;
+mod destination;
 pub mod failure;
-mod interrupt;
+pub mod interrupt;
 pub mod output;
 mod progress;
 mod session;

@@ -6,10 +6,34 @@ use std::process::ExitCode;
 use clap::Parser;
 use host::Roots;
 use lodestone::cli::{Cli, Command};
-use lodestone::{commands, output};
+use lodestone::failure::Failure;
+use lodestone::{commands, interrupt, output};
+
+/// Bytes of stack for the program's work. The main thread's are set by `ulimit -s`, which may be far too few.
+const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let work = std::thread::Builder::new().name("lodestone".into()).stack_size(STACK_BYTES).spawn(work);
+    let ended = match work {
+        Ok(work) => work.join(),
+        Err(error) => {
+            let why = format!(
+                "cannot start a thread: {error}; a limit on processes or memory may be too low (`ulimit -a`)"
+            );
+            return output::fail(&Failure::failed(why));
+        }
+    };
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn work() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::usage(&error),
+    };
+    if let Err(error) = interrupt::survive_file_size_limit() {
+        return output::fail(&Failure::failed(format!("cannot handle the signal SIGXFSZ: {error}")));
+    }
     host::allow_many_files();
     if host::trusts_the_counter(&Roots::default()) {
         engine::read_the_counter();

@@ -1,32 +1,38 @@
-//! Writing to the terminal: the one place where anything is printed.
+//! Writing to the terminal: the one place where anything is printed. Whatever is not [`TerminalText`] is escaped here, so
+//! that a name in a message commands no terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-use report::TextStyle;
+use clap::error::ErrorKind as UsageError;
+use report::{TerminalText, TextStyle, escape_bytes};
 
 use crate::cli::When;
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 
 /// Columns where nobody says how wide the output is.
 const DEFAULT_WIDTH: usize = 120;
 const NARROWEST: usize = 40;
 
-/// Writes a text to the standard output. A reader that has gone away (`lodestone show | head`) is no
-/// failure.
+/// Writes a text for people to the standard output, escaped also where that is a pipe: it may end at a terminal all the
+/// same. A reader that has gone away (`lodestone show | head`) is no failure.
 ///
 /// # Errors
 /// The kernel's, such as a full disk behind a redirection.
-pub fn print(text: &str) -> Result<(), Failure> {
-    print_bytes(text.as_bytes())
+pub fn print(text: impl Into<TerminalText>) -> Result<(), Failure> {
+    write(text.into().as_bytes())
 }
 
-/// Writes what need not be text to the standard output.
+/// Writes what is for programs to the standard output: the same bytes to a file or pipe, escaped text to a terminal.
 ///
 /// # Errors
 /// The kernel's.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    if is_terminal() { write(escape_bytes(bytes).as_bytes()) } else { write(bytes) }
+}
+
+fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -38,7 +44,21 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
 
 /// Writes a line to the standard error output; nobody listening is no failure.
 pub fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{}", TerminalText::from(line));
+}
+
+/// Reports what is wrong with the arguments, or shows the help that was asked for, and gives the exit code. An error
+/// repeats what was given, so that it is shown without colours: those of the arguments could not be told from ours.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        UsageError::DisplayHelp
+        | UsageError::DisplayVersion
+        | UsageError::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+        }
+        _ => say(error.render().to_string().trim_end()),
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
 }
 
 /// Reports a failure and gives the exit code.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Event, Interval, Operation, OperationStats, RepeatOutcome, RepeatStarted, Severity, Step};
-use report::{Units, display_iops, display_ns, display_rate};
+use report::{TerminalText, Units, display_iops, display_ns, display_rate, escape_line};
 
 use crate::output;
 
@@ -163,20 +163,20 @@ impl Progress {
         let left = Duration::from_nanos(self.expected_end_ns.saturating_sub(elapsed));
         bar.set_length(self.expected_end_ns.max(1));
         bar.set_position(elapsed.min(self.expected_end_ns));
-        bar.set_prefix(prefix);
+        bar.set_prefix(escape_line(&prefix).into_owned());
         let left = match left.as_secs() {
             0 => "nearly done".to_owned(),
             s if s < 120 => format!("{s} s left"),
             s => format!("{} min left", s.div_ceil(60)),
         };
         let message = if message.is_empty() { left } else { format!("{left}  {message}") };
-        bar.set_message(message);
+        bar.set_message(escape_line(&message).into_owned());
     }
 
     /// A line that stays.
     fn line(&self, line: &str) {
         match &self.form {
-            Form::Drawn(bar) => bar.println(line),
+            Form::Drawn(bar) => bar.println(&*TerminalText::from(line)),
             Form::Lines => output::say(line),
             Form::Silent => {}
         }

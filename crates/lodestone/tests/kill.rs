@@ -44,7 +44,7 @@ fn whole_run(bench: &Bench, args: &[&str]) -> Duration {
 fn repeats_in(log: &Path, when: &str) -> Option<usize> {
     match record::read_log(log) {
         Ok(log) => {
-            assert_eq!(log.damaged_lines, Vec::<usize>::new(), "{when}");
+            assert!(log.damage.is_empty(), "{when}: {:?}", log.damage);
             Some(log.run.repeats.len())
         }
         Err(error) => {

@@ -405,9 +405,12 @@ fn ctrl_c_twice_kills_what_works_removes_the_test_files_and_ends_at_once() {
     let path = bench.instead("fio", &script);
     let args = ["run", &disk, "--via", "fio", "--rw", "randread", "--size", "8M", "--rounds", "1"];
     let (stdout, _reader) = full_socket();
-    let mut child = Running::saying_to(bench.command(&args).env("PATH", path), stdout);
+    let runtime = bench.path("runtime");
+    std::fs::create_dir(&runtime).unwrap();
+    let mut command = bench.command(&args);
+    let mut child = Running::saying_to(command.env("PATH", path).env("XDG_RUNTIME_DIR", &runtime), stdout);
     child.until("the call of fio", || pid.exists());
-    assert!(!bench.visible().is_empty(), "something could stay behind");
+    assert!(!visible(&runtime).is_empty(), "something could stay behind");
     child.press();
     child.until_said("stopping; once more to stop at once");
     child.press();
@@ -415,6 +418,7 @@ fn ctrl_c_twice_kills_what_works_removes_the_test_files_and_ends_at_once() {
     let output = child.output();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert_eq!(bench.visible(), Vec::<String>::new());
+    assert_eq!(visible(&runtime), Vec::<String>::new());
     until_dead(std::fs::read_to_string(pid).unwrap().trim().parse().unwrap());
 }
 

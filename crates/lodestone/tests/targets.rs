@@ -164,7 +164,7 @@ fn a_run_keeps_what_targets_shows_and_compare_says_what_differs() {
     let path = bench.store().join("runs").join(other);
     let changed = std::fs::read_to_string(&path).unwrap().replacen(kernel, "0.0.1-other", 1);
     std::fs::write(&path, changed).unwrap();
-    let args = ["compare", first, path.to_str().unwrap()];
+    let args = ["compare", first, path.to_str().unwrap(), "--accept-damage"];
     let json: Value = serde_json::from_str(&bench.ok(&[&args[..], &["--json"]].concat())).unwrap();
     let of_kernel = json["circumstances"].as_array().unwrap().iter().find(|c| c["what"] == "kernel").unwrap();
     assert_eq!(

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{EngineKind, Host, Imported, KeptPlaces, Operation, OperationStats, Plan, Source, Target};
 
 /// Version of the log format that these types write.
-pub const LOG_FORMAT: u32 = 1;
+pub const LOG_FORMAT: u32 = 2;
 
 /// One thing that happened. `at_ns` counts monotonic nanoseconds from the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct RunStarted {
     pub started_unix_ns: i64,
     /// Version of Lodestone.
     pub version: String,
-    /// The command line.
+    /// The command line, each argument as [`crate::path_text()`] has it.
     pub command: Vec<String>,
     /// The machine.
     pub host: Host,
@@ -470,6 +470,23 @@ pub enum RunOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An interval with failed operations was written, and could not be read again: the failures of a dying disk were missing
+    /// from what `show` and `export` said of its run.
+    #[test]
+    fn an_interval_with_errors_is_read_as_it_was_written() {
+        let stats = OperationStats { errors: BTreeMap::from([(5, 2), (61, 1)]), ..OperationStats::default() };
+        let event = Event::Interval(Interval {
+            repeat: 0,
+            phase: Phase::Measure,
+            start_ns: 0,
+            len_ns: 1,
+            operations: BTreeMap::from([(Operation::Read, stats)]),
+            in_flight_ns: 0,
+        });
+        let line = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+    }
 
     #[test]
     fn merged_checks_keep_the_first_mismatches_in_order_of_place() {

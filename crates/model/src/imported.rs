@@ -9,12 +9,26 @@ use crate::{Metric, Operation};
 /// A file that a run was imported from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The file as it was named.
+    /// The file as it was named, as [`crate::path_text()`] has it.
     pub file: String,
-    /// Digest of its content: what was imported once is known by it.
+    /// Its absolute path without links; `None` for the standard input, and in logs of before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Digest of its content: what was imported once is known by it and its path.
     pub digest: String,
     /// Its length in bytes.
     pub bytes: u64,
+}
+
+impl Source {
+    /// True if both stand for one file with one content. Without an absolute path the file's name decides.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        let is_same_path = match (&self.path, &other.path) {
+            (Some(own), Some(other)) => own == other,
+            _ => self.file == other.file,
+        };
+        is_same_path && self.digest == other.digest
+    }
 }
 
 /// One result of another program; it stands for one repeat.

@@ -22,6 +22,7 @@ mod imported;
 mod inventory;
 mod measurement;
 mod operation;
+pub mod path_text;
 mod places;
 mod plan;
 mod run;
@@ -44,6 +45,7 @@ pub use measurement::{
     Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Place, Subject, Verdict,
 };
 pub use operation::{Operation, OperationStats};
+pub use path_text::{name_text, path_from_text, path_text};
 pub use places::{KeptPlace, KeptPlaces};
 pub use plan::{Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Histogram;
 
@@ -87,6 +88,14 @@ impl Operation {
     }
 }
 
+/// Reads counts by errno. Within an event, which is recognised by one of its fields, serde does not read numbers from the texts
+/// that the keys of a JSON object are.
+fn by_errno<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<i32, u64>, D::Error> {
+    let texts = BTreeMap::<String, u64>::deserialize(deserializer)?;
+    let number = |(text, count): (String, u64)| Ok((text.parse().map_err(D::Error::custom)?, count));
+    texts.into_iter().map(number).collect()
+}
+
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -104,7 +113,7 @@ pub struct OperationStats {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short: u64,
     /// Failed completions by errno. They are in no other figure.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "by_errno")]
     pub errors: BTreeMap<i32, u64>,
     /// Wall time in nanoseconds, summed over the workers, that was set aside for this operation.
     /// Only operations that take turns with something else have it, those on names and those before which something is

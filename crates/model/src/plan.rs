@@ -31,6 +31,10 @@ pub struct Plan {
     /// Longest time, in nanoseconds, that laying out one target's test files may take where their
     /// size is left open.
     pub layout_limit_ns: u64,
+    /// Nanoseconds for the whole run, where the user has set both a number of rounds and a budget: whichever is reached
+    /// first ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_ns: Option<u64>,
 }
 
 /// The margin of logs that do not say it, in parts per million.

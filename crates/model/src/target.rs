@@ -23,6 +23,7 @@ pub struct Target {
     /// Short name, unique within a run.
     pub name: String,
     /// Absolute path with links resolved.
+    #[serde(with = "crate::path_text::as_text")]
     pub path: PathBuf,
     /// Directory, file or block device.
     pub kind: TargetKind,

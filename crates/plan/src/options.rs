@@ -202,8 +202,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "SIZE",
         default: "none",
         help: "Bytes after which a repeat ends, all jobs together",
-        allowed: "a size, or none",
-        set: |d, v| put(&mut d.io_size, or_word("none", v, parse_size)),
+        allowed: "a size from 1 byte, or none",
+        set: |d, v| put(&mut d.io_size, or_word("none", v, some_bytes)),
     },
     OptionSpec {
         key: "ops",
@@ -666,6 +666,10 @@ fn block_sizes(text: &str) -> Result<[u32; 3], String> {
         [read, write, trim] => Ok([read, write, trim]),
         _ => Err(format!("`{text}` has {} sizes; at most three are for read, write and trim", sizes.len())),
     }
+}
+
+fn some_bytes(text: &str) -> Result<u64, String> {
+    within(text, parse_size(text).map_err(|e| e.to_string())?, 1, u64::MAX, "a size from 1 byte")
 }
 
 fn call_size(text: &str) -> Result<u64, String> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// It runs, but perhaps not as meant.
     Warning,
@@ -12,7 +12,7 @@ pub enum Level {
 }
 
 /// Where a mistake stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Bytes of the suite's text.
     Suite(Range<usize>),
@@ -23,7 +23,7 @@ pub enum Place {
 }
 
 /// One mistake.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// How bad.
     pub level: Level,

@@ -1,5 +1,7 @@
 //! Suite < overrides < defaults, resolved to a plan; all mistakes at once.
 
+use std::collections::{HashMap, HashSet};
+
 use model::{
     Again, BlockSizes, BlockSplit, Calls, Capabilities, Data, EngineChoice, EngineKind, FileSet,
     MetadataWork, Mix, Pace, Pattern, Plan, Preparation, Rounds, SizeShare, Special, Step, Stop, SyncRule,
@@ -24,6 +26,14 @@ const PRECISION_PPM: u32 = 20_000;
 const MARGIN_PPM: u32 = 30_000;
 /// Steps that a suite may have after its sweeps are multiplied out.
 const MAX_STEPS: usize = 2_000;
+/// Steps that a whole suite may have, those that run beside others included.
+const MAX_SUITE_STEPS: usize = 10_000;
+
+fn too_many_steps() -> Problem {
+    let message =
+        format!("the suite has more than {MAX_SUITE_STEPS} steps, which is the most that one run can have");
+    Problem::error(Place::Nowhere, message).help("use several suites")
+}
 
 /// What the user wants of a run beyond its suite.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +95,10 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
     let mut problems = Vec::new();
     let mut steps: Vec<Step> = Vec::new();
     let mut settings = Vec::new();
-    let mut misfits = Vec::new();
+    let mut misfits = Misfits::default();
+    // The steps by their ids: a suite may have thousands.
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    let mut count = 0;
     for spec in &suite.steps {
         for layers in expand(suite, spec, wishes, &mut problems) {
             let mut others = Vec::new();
@@ -97,8 +110,13 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
             let Some(step) = step(spec, &layers, others, facts, &mut problems, &mut misfits) else {
                 continue;
             };
-            match steps.iter().find(|s| s.id == step.id) {
+            match by_id.get(&step.id).map(|index| &steps[*index]) {
                 None => {
+                    count += step.parts().count();
+                    if count > MAX_SUITE_STEPS {
+                        return Err(vec![too_many_steps()]);
+                    }
+                    by_id.insert(step.id.clone(), steps.len());
                     steps.push(step);
                     settings.push(layers);
                 }
@@ -116,13 +134,10 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
             }
         }
     }
-    problems.extend(misfits.into_iter().map(Misfit::told));
-    let mut unique: Vec<Problem> = Vec::new();
-    for problem in problems {
-        if !unique.contains(&problem) {
-            unique.push(problem);
-        }
-    }
+    problems.extend(misfits.found.into_iter().map(Misfit::told));
+    let mut seen = HashSet::new();
+    let mut unique = problems;
+    unique.retain(|problem| seen.insert(problem.clone()));
     Problem::in_reading_order(&mut unique);
     if unique.iter().any(|p| p.level == Level::Error) {
         return Err(unique);
@@ -163,6 +178,7 @@ fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan
         until_written: suite.until_written.filter(|_| !wishes.rounds_auto),
         margin_ppm: wishes.margin_ppm.unwrap_or(MARGIN_PPM),
         layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
+        budget_ns: wishes.budget_ns.filter(|_| matches!(rounds, Rounds::Fixed(_))),
     }
 }
 
@@ -219,19 +235,6 @@ impl Misfit {
         Self { steps: vec![id.to_owned()], place, what }
     }
 
-    /// Adds it to what was found before, where it may be the same.
-    fn join(self, found: &mut Vec<Self>) {
-        let same = |other: &&mut Self| {
-            other.place == self.place
-                && other.what.message == self.what.message
-                && other.what.help == self.what.help
-        };
-        match found.iter_mut().find(same) {
-            Some(other) => other.steps.extend(self.steps),
-            None => found.push(self),
-        }
-    }
-
     fn told(self) -> Problem {
         /// More steps than this are counted, not named.
         const NAMED: usize = 3;
@@ -252,7 +255,7 @@ fn step(
     others: Vec<Step>,
     facts: &Facts,
     problems: &mut Vec<Problem>,
-    misfits: &mut Vec<Misfit>,
+    misfits: &mut Misfits,
 ) -> Option<Step> {
     let mut draft = Draft::default();
     for setting in settings {
@@ -287,8 +290,29 @@ fn step(
     };
     found.extend(check::misfits(&step, engine, facts.memory_bytes));
     found.extend(check::beside_misfits(&step));
-    found.into_iter().for_each(|what| Misfit::new(&id, spec, settings, what).join(misfits));
+    found.into_iter().for_each(|what| misfits.add(Misfit::new(&id, spec, settings, what)));
     Some(step)
+}
+
+/// All that does not fit together, found by what is the same in several steps.
+#[derive(Default)]
+struct Misfits {
+    found: Vec<Misfit>,
+    index: HashMap<(Place, String, String), usize>,
+}
+
+impl Misfits {
+    /// Adds one to what was found before, where it may be the same.
+    fn add(&mut self, misfit: Misfit) {
+        let key = (misfit.place.clone(), misfit.what.message.to_string(), misfit.what.help.to_string());
+        match self.index.get(&key) {
+            Some(index) => self.found[*index].steps.extend(misfit.steps),
+            None => {
+                self.index.insert(key, self.found.len());
+                self.found.push(misfit);
+            }
+        }
+    }
 }
 
 /// The least that a measured time is scaled down to, in nanoseconds.

@@ -1,124 +1,147 @@
 //! The index over the logs: a SQLite database that repeats what they say, for finding them quickly.
+//!
+//! It is read and written as a whole. A changed index is a new file that takes the old one's place, so that no reader
+//! sees half of it, two runs at once need no lock, and SQLite opens no file itself. Each row carries a checksum: what does
+//! not match is read from the logs again.
 
-use std::path::Path;
+use std::io::Cursor;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, MAIN_DB, params};
+use twox_hash::XxHash3_64;
 
 use crate::store::{RunState, RunSummary};
 
-/// Version of the tables; an index of another version is thrown away and made anew.
-const VERSION: i64 = 1;
+/// What `PRAGMA application_id` says of an index: `Lode` in ASCII.
+const APPLICATION_ID: i32 = 0x4c6f_6465;
+/// Version of the tables; an index of another version is made anew.
+const VERSION: i64 = 2;
 
-const TABLES: &str = "
-    CREATE TABLE runs (
-        id TEXT PRIMARY KEY,
-        file TEXT NOT NULL UNIQUE,
+/// How every SQLite database begins, and where it holds its application id.
+/// <https://www.sqlite.org/fileformat2.html>
+const MAGIC: &[u8] = b"SQLite format 3\0";
+const APPLICATION_ID_AT: usize = 68;
+
+const TABLES: &str = "CREATE TABLE runs (
+        file TEXT PRIMARY KEY,
         file_bytes INTEGER NOT NULL,
+        modified_ns INTEGER NOT NULL,
+        id TEXT NOT NULL,
         started_unix_ns INTEGER NOT NULL,
         host TEXT NOT NULL,
         suite TEXT NOT NULL,
         plan TEXT NOT NULL,
         targets TEXT NOT NULL,
         repeats INTEGER NOT NULL,
-        state TEXT NOT NULL
-    );
-    CREATE INDEX runs_by_start ON runs (started_unix_ns);
-";
+        state TEXT NOT NULL,
+        checksum INTEGER NOT NULL
+    )";
+/// How the table of version 1 began, which had no application id.
+const TABLE_OF_VERSION_1: &str = "CREATE TABLE runs (
+        id TEXT PRIMARY KEY,
+        file TEXT NOT NULL UNIQUE,
+        file_bytes INTEGER NOT NULL,";
 
-/// The database.
-pub(crate) struct Index(Connection);
+/// What a file holds that is called as the index is.
+pub(crate) enum Content {
+    /// The rows of an index.
+    Rows(Vec<RunSummary>),
+    /// An index of Lodestone's that is damaged or of another version.
+    Unusable,
+    /// Something else.
+    Foreign,
+}
 
-impl Index {
-    /// Opens the index, or makes a new one where there is none that this version can use.
-    pub fn open(path: &Path) -> rusqlite::Result<Self> {
-        Self::try_open(path).or_else(|_| {
-            for suffix in ["", "-wal", "-shm"] {
-                let mut name = path.as_os_str().to_owned();
-                name.push(suffix);
-                let _ = std::fs::remove_file(name);
-            }
-            Self::try_open(path)
-        })
+/// Reads the bytes of an index.
+pub(crate) fn read(mut bytes: Vec<u8>) -> Content {
+    if !is_index(&bytes) {
+        return Content::Foreign;
     }
-
-    fn try_open(path: &Path) -> rusqlite::Result<Self> {
-        let mut connection = Connection::open(path)?;
-        connection.busy_timeout(std::time::Duration::from_secs(10))?;
-        // Another run may write at the same time; readers then do not wait.
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if version != VERSION {
-            transaction.execute_batch("DROP TABLE IF EXISTS runs;")?;
-            transaction.execute_batch(TABLES)?;
-            transaction.pragma_update(None, "user_version", VERSION)?;
-        }
-        transaction.commit()?;
-        Ok(Self(connection))
+    // Version 1 was in WAL mode, in which a database in memory cannot be read: it is of another version anyway.
+    if let Some(modes) = bytes.get_mut(18..20) {
+        modes.fill(1);
     }
+    rows(&bytes).map_or(Content::Unusable, Content::Rows)
+}
 
-    /// Every indexed log: name of its file, its size when it was indexed, and its state then.
-    pub fn files(&self) -> rusqlite::Result<Vec<(String, u64, RunState)>> {
-        let mut statement = self.0.prepare("SELECT file, file_bytes, state FROM runs")?;
-        let rows = statement.query_map([], |row| {
-            let state: String = row.get(2)?;
-            Ok((row.get(0)?, row.get::<_, i64>(1)? as u64, RunState::from_name(&state)))
-        })?;
-        rows.collect()
+/// True of what Lodestone made, also if it is damaged: two of three marks are enough, so that a flipped byte in one of them does
+/// not make it foreign.
+fn is_index(bytes: &[u8]) -> bool {
+    let id = bytes.get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4);
+    let contains = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    let marks = [
+        bytes.starts_with(MAGIC),
+        id == Some(&APPLICATION_ID.to_be_bytes()),
+        contains(TABLES) || contains(TABLE_OF_VERSION_1),
+    ];
+    marks.into_iter().filter(|mark| *mark).count() >= 2
+}
+
+/// The rows; `None` if anything about the database is wrong.
+fn rows(bytes: &[u8]) -> Option<Vec<RunSummary>> {
+    let mut connection = Connection::open_in_memory().ok()?;
+    connection.deserialize_read_exact(MAIN_DB, Cursor::new(bytes), bytes.len(), true).ok()?;
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).ok()?;
+    let check: String = connection.pragma_query_value(None, "quick_check", |row| row.get(0)).ok()?;
+    if version != VERSION || check != "ok" {
+        return None;
     }
+    let mut statement = connection
+        .prepare(
+            "SELECT file, file_bytes, modified_ns, id, started_unix_ns, host, suite, plan, targets, repeats, state, checksum
+             FROM runs ORDER BY started_unix_ns, id, file",
+        )
+        .ok()?;
+    let rows = statement.query_map([], |row| {
+        let (targets, state): (String, String) = (row.get(8)?, row.get(10)?);
+        let run = RunSummary {
+            file: row.get(0)?,
+            file_bytes: row.get::<_, i64>(1)? as u64,
+            modified_ns: row.get(2)?,
+            id: row.get(3)?,
+            started_unix_ns: row.get(4)?,
+            host: row.get(5)?,
+            suite: row.get(6)?,
+            plan: row.get(7)?,
+            targets: serde_json::from_str(&targets).unwrap_or_default(),
+            repeats: row.get::<_, i64>(9)? as u32,
+            state: RunState::from_name(&state).unwrap_or(RunState::Killed),
+        };
+        Ok((row.get::<_, i64>(11)? == checksum(&run)).then_some(run))
+    });
+    rows.ok()?.collect::<rusqlite::Result<Option<Vec<_>>>>().ok()?
+}
 
-    pub fn put(&self, run: &RunSummary) -> rusqlite::Result<()> {
-        let targets = serde_json::to_string(&run.targets).unwrap_or_default();
-        self.0.execute(
-            "INSERT OR REPLACE INTO runs
-             (id, file, file_bytes, started_unix_ns, host, suite, plan, targets, repeats, state)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-            params![
-                run.id,
+/// The bytes of an index with these rows.
+pub(crate) fn write(runs: &[RunSummary]) -> rusqlite::Result<Vec<u8>> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(TABLES)?;
+    {
+        let mut statement = transaction
+            .prepare("INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?;
+        for run in runs {
+            statement.execute(params![
                 run.file,
                 run.file_bytes as i64,
+                run.modified_ns,
+                run.id,
                 run.started_unix_ns,
                 run.host,
                 run.suite,
                 run.plan,
-                targets,
+                serde_json::to_string(&run.targets).unwrap_or_default(),
                 i64::from(run.repeats),
-                run.state.name()
-            ],
-        )?;
-        Ok(())
+                run.state.name(),
+                checksum(run),
+            ])?;
+        }
     }
+    transaction.commit()?;
+    Ok(connection.serialize(MAIN_DB)?.to_vec())
+}
 
-    pub fn remove_file(&self, file: &str) -> rusqlite::Result<()> {
-        self.0.execute("DELETE FROM runs WHERE file = ?1", params![file]).map(drop)
-    }
-
-    pub fn clear(&self) -> rusqlite::Result<()> {
-        self.0.execute("DELETE FROM runs", []).map(drop)
-    }
-
-    /// All runs, the oldest first.
-    pub fn runs(&self) -> rusqlite::Result<Vec<RunSummary>> {
-        let mut statement = self.0.prepare(
-            "SELECT id, file, file_bytes, started_unix_ns, host, suite, plan, targets, repeats, state
-             FROM runs ORDER BY started_unix_ns, id",
-        )?;
-        let rows = statement.query_map([], |row| {
-            let (targets, state): (String, String) = (row.get(7)?, row.get(9)?);
-            Ok(RunSummary {
-                id: row.get(0)?,
-                file: row.get(1)?,
-                file_bytes: row.get::<_, i64>(2)? as u64,
-                started_unix_ns: row.get(3)?,
-                host: row.get(4)?,
-                suite: row.get(5)?,
-                plan: row.get(6)?,
-                targets: serde_json::from_str(&targets).unwrap_or_default(),
-                repeats: row.get::<_, i64>(8)? as u32,
-                state: RunState::from_name(&state),
-            })
-        })?;
-        rows.collect()
-    }
+fn checksum(run: &RunSummary) -> i64 {
+    XxHash3_64::oneshot(format!("{run:?}").as_bytes()) as i64
 }

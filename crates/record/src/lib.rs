@@ -3,14 +3,25 @@
 //! # Invariants
 //! * The log is the truth. One event is one line of JSON, handed to the kernel whole as soon as it
 //!   happens; after `kill -9` everything up to the last whole line is there.
+//! * Each line carries its number and a checksum that goes on from the line before: what was changed, lost or doubled is
+//!   noticed, and no figure behind it is used unless the user wants it.
 //! * The index only repeats what the logs say. It may be deleted at any time; [`Store::runs`] brings it
-//!   up to date by itself.
+//!   up to date by itself, and everything works without it.
+//! * Nothing in a store is opened through a link, and a directory that holds something else does not become a store.
 //! * Every log format ever released stays readable: [`read_log`] upgrades old ones line by line.
 
+mod chain;
+mod directory;
+mod fallback;
 pub mod import;
 mod index;
+pub mod input;
 mod log;
+mod pseudonym_key;
 mod store;
+pub mod unfinished;
 
-pub use log::{Log, LogError, LogWriter, parse_log, read_log};
-pub use store::{FindError, RunState, RunSummary, Store, StoreError};
+pub use chain::{Damage, DamageKind};
+pub use fallback::begin_elsewhere;
+pub use log::{DAMAGE_TOPIC, Log, LogError, LogWriter, OnDamage, parse_log, parse_log_with, read_log};
+pub use store::{FindError, Listing, RunState, RunSummary, Store, StoreError};

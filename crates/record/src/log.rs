@@ -1,14 +1,21 @@
 //! One run as lines of JSON.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use model::{Event, LOG_FORMAT, Run, RunStarted};
+use model::{Event, LOG_FORMAT, Note, Run, RunStarted, Severity};
+use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+use rustix::io::{Errno, retry_on_intr};
 use serde_json::Value;
+
+use crate::chain::{Chain, ChainChecker, Damage, DamageKind, is_sealed};
+use crate::input::{self, MOST_LOG_BYTES};
 
 /// A line longer than this is not from Lodestone; reading it would only take memory.
 const LONGEST_LINE: u64 = 64 << 20;
+/// The first format whose lines carry checksums.
+const FIRST_SEALED: u64 = 2;
 
 /// Appends a run's events to its log. The file stays locked while the run is under way.
 #[derive(Debug)]
@@ -21,6 +28,10 @@ pub struct LogWriter {
     pending: Vec<u8>,
     /// A part of a line stands behind the last whole one and has to be cut off first.
     is_torn: bool,
+    /// Number and checksum of the last line, the pending ones included.
+    chain: Chain,
+    /// Bytes reserved from the beginning of the file on.
+    reserved: u64,
 }
 
 impl LogWriter {
@@ -29,10 +40,22 @@ impl LogWriter {
     /// # Errors
     /// The kernel's; among them that the file exists.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().append(true).create_new(true).open(path)?;
+        Ok(Self::new(OpenOptions::new().read(true).append(true).create_new(true).open(path)?, path))
+    }
+
+    /// Begins a log in an empty file that is open for reading and appending.
+    pub(crate) fn new(file: File, path: &Path) -> Self {
         // A filesystem without locks (some network mounts) only costs the knowledge that it runs.
         let _ = file.try_lock();
-        Ok(Self { file, path: path.to_owned(), good_end: 0, pending: Vec::new(), is_torn: false })
+        Self {
+            file,
+            path: path.to_owned(),
+            good_end: 0,
+            pending: Vec::new(),
+            is_torn: false,
+            chain: Chain::default(),
+            reserved: 0,
+        }
     }
 
     /// Where the log is.
@@ -55,9 +78,18 @@ impl LogWriter {
     /// As of [`LogWriter::append`].
     pub fn append_all(&mut self, events: &[Event]) -> io::Result<()> {
         for event in events {
+            let from = self.pending.len();
             serde_json::to_writer(&mut self.pending, event)?;
-            self.pending.push(b'\n');
+            self.chain.seal(&mut self.pending, from);
         }
+        self.write_pending()
+    }
+
+    /// Tries once more to write what could not be written yet.
+    ///
+    /// # Errors
+    /// The kernel's; what could not be written is still not lost.
+    pub fn write_pending(&mut self) -> io::Result<()> {
         self.mend()?;
         if let Err(error) = self.file.write_all(&self.pending) {
             // A part of the line may have got through; it must not stand in the middle of the log.
@@ -80,12 +112,57 @@ impl LogWriter {
         Ok(())
     }
 
+    /// Reserves room for a log of so many bytes, so that it is not others who fill the disk meanwhile. Where a
+    /// filesystem cannot reserve, only looks whether there is room.
+    ///
+    /// # Errors
+    /// There is no room, or the kernel's.
+    pub fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+        match retry_on_intr(|| fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, bytes)) {
+            Ok(()) => {
+                self.reserved = bytes;
+                Ok(())
+            }
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                let free = fstatvfs(&self.file)?;
+                let room = free.f_bavail.saturating_mul(free.f_frsize);
+                if room >= bytes { Ok(()) } else { Err(Errno::NOSPC.into()) }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives back what is reserved and not used. Where that cannot be done, the file takes more room than its length.
+    pub fn release(&mut self) {
+        if self.reserved > self.good_end {
+            let _ = self.file.set_len(self.good_end);
+            // Some filesystems free nothing where the length stays the same.
+            let (at, bytes) = (self.good_end, self.reserved - self.good_end);
+            let _ = fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes);
+        }
+        self.reserved = 0;
+    }
+
     /// Puts the whole log on stable storage.
     ///
     /// # Errors
     /// The kernel's.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
+    }
+
+    /// Writes the whole log, with what could not be written here, to another file and puts it on stable storage.
+    ///
+    /// # Errors
+    /// The kernel's, of reading this file or writing the other.
+    pub fn copy_to(&mut self, other: &mut File) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(0))?;
+        let copied = io::copy(&mut Read::take(&self.file, self.good_end), other)?;
+        if copied < self.good_end {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        other.write_all(&self.pending)?;
+        other.sync_all()
     }
 }
 
@@ -96,9 +173,24 @@ pub struct Log {
     pub run: Run,
     /// The last line was cut off: the run was killed while it wrote, or is writing now.
     pub cut_off: bool,
-    /// Numbers, from 1, of lines before the last that could not be read.
-    pub damaged_lines: Vec<usize>,
+    /// What is wrong with the lines before the last. The run has a note that says so.
+    pub damage: Vec<Damage>,
+    /// Its lines carry checksums, so that damage is noticed.
+    pub is_protected: bool,
 }
+
+/// What is done with a log that is damaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDamage {
+    /// It is read up to the first line that is wrong.
+    #[default]
+    Stop,
+    /// Every line is used that can be read and is not there twice.
+    Accept,
+}
+
+/// Topic of the note that says what is wrong with a log.
+pub const DAMAGE_TOPIC: &str = "log-damaged";
 
 /// Why a log cannot be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +211,16 @@ pub enum LogError {
         /// What is wrong with the line.
         reason: String,
     },
+    /// The first line was changed, so that nothing is left without `OnDamage::Accept`.
+    #[error(
+        "{path} is damaged from its first line on: {damage}; `lodestone show --accept-damage` with this path shows what stands there all the same"
+    )]
+    Damaged {
+        /// The log.
+        path: PathBuf,
+        /// What is wrong.
+        damage: Damage,
+    },
     /// A later version wrote it.
     #[error(
         "{path} is in log format {format}, and this version of Lodestone reads formats up to {LOG_FORMAT}: use the version that wrote it, or a newer one"
@@ -131,59 +233,163 @@ pub enum LogError {
     },
 }
 
-/// Reads the log of a run that has ended, was killed, or is still under way.
+/// Reads the log of a run that has ended, was killed, or is still under way, up to the first damage.
 ///
 /// # Errors
 /// [`LogError`].
 pub fn read_log(path: &Path) -> Result<Log, LogError> {
-    let file = File::open(path).map_err(|source| LogError::Unreadable { path: path.to_owned(), source })?;
-    parse_log(BufReader::new(file), path)
+    read_named_log(path, OnDamage::Stop)
+}
+
+/// Reads the log that the user has named by its path.
+pub(crate) fn read_named_log(path: &Path, on_damage: OnDamage) -> Result<Log, LogError> {
+    let file = input::open(path, MOST_LOG_BYTES)
+        .map_err(|error| LogError::Unreadable { path: path.to_owned(), source: error.into() })?;
+    parse_log_with(BufReader::new(file), path, on_damage)
 }
 
 /// Reads only how a run was begun.
-pub(crate) fn read_start(path: &Path) -> Result<RunStarted, LogError> {
+pub(crate) fn read_start(file: File, path: &Path) -> Result<RunStarted, LogError> {
     let unreadable = |source| LogError::Unreadable { path: path.to_owned(), source };
-    let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
     let mut line = Vec::new();
-    next_line(&mut reader, &mut line).map_err(unreadable)?;
+    next_line(&mut BufReader::new(file), &mut line).map_err(unreadable)?;
     let run = parse_log(line.as_slice(), path)?.run;
     Ok(run.started)
+}
+
+/// Reads a log from anywhere, up to the first damage; `path` is only for messages.
+///
+/// # Errors
+/// [`LogError`].
+pub fn parse_log(reader: impl BufRead, path: &Path) -> Result<Log, LogError> {
+    parse_log_with(reader, path, OnDamage::Stop)
 }
 
 /// Reads a log from anywhere; `path` is only for messages.
 ///
 /// # Errors
 /// [`LogError`].
-pub fn parse_log(mut reader: impl BufRead, path: &Path) -> Result<Log, LogError> {
+pub fn parse_log_with(mut reader: impl BufRead, path: &Path, on_damage: OnDamage) -> Result<Log, LogError> {
     let unreadable = |source| LogError::Unreadable { path: path.to_owned(), source };
     let mut line = Vec::new();
-    let not_a_log = |reason: String| LogError::NotALog { path: path.to_owned(), reason };
     next_line(&mut reader, &mut line).map_err(unreadable)?;
-    let format = format_of(&line).map_err(not_a_log)?;
-    if format > u64::from(LOG_FORMAT) {
-        return Err(LogError::TooNew { path: path.to_owned(), format });
-    }
-    let first: Event = serde_json::from_slice(&line).map_err(|e| not_a_log(e.to_string()))?;
-    let mut run = Run::from_events([first]).ok_or_else(|| not_a_log("another event comes first".into()))?;
-    let (mut cut_off, mut damaged_lines) = (false, Vec::new());
+    let mut parser = Parser::begin(&line, path, on_damage)?;
     for number in 2.. {
         if !next_line(&mut reader, &mut line).map_err(unreadable)? {
             break;
         }
-        match serde_json::from_slice::<Event>(&line) {
-            Ok(event) => run.record(event),
-            Err(_) if line.last() != Some(&b'\n') => cut_off = true,
-            Err(_) => damaged_lines.push(number),
+        parser.take(&line, number);
+    }
+    Ok(parser.finish())
+}
+
+/// A log as far as it is read.
+struct Parser {
+    log: Log,
+    /// `None` in a format without checksums.
+    checker: Option<ChainChecker>,
+    on_damage: OnDamage,
+    /// Lines that are left out because of damage before them.
+    left_out: usize,
+}
+
+impl Parser {
+    /// Reads the first line.
+    fn begin(line: &[u8], path: &Path, on_damage: OnDamage) -> Result<Self, LogError> {
+        let not_a_log = |reason: String| LogError::NotALog { path: path.to_owned(), reason };
+        let format = format_of(line).map_err(not_a_log)?;
+        if format > u64::from(LOG_FORMAT) {
+            return Err(LogError::TooNew { path: path.to_owned(), format });
+        }
+        let first: Event = serde_json::from_slice(line).map_err(|e| not_a_log(e.to_string()))?;
+        let run = Run::from_events([first]).ok_or_else(|| not_a_log("another event comes first".into()))?;
+        // A first line of format 1 with a checksum had its format changed.
+        let is_protected = format >= FIRST_SEALED || is_sealed(line);
+        let log = Log { run, cut_off: false, damage: Vec::new(), is_protected };
+        let checker = is_protected.then(ChainChecker::default);
+        let mut parser = Self { log, checker, on_damage, left_out: 0 };
+        if let Some(Err(kind)) = parser.checker.as_mut().map(|checker| checker.check(line)) {
+            // A log that was killed while its first line was written.
+            if line.last() != Some(&b'\n') {
+                return Err(not_a_log("it is cut off".into()));
+            }
+            let damage = Damage { line: 1, kind };
+            if on_damage == OnDamage::Stop {
+                return Err(LogError::Damaged { path: path.to_owned(), damage });
+            }
+            parser.log.damage.push(damage);
+        }
+        Ok(parser)
+    }
+
+    /// True if a break was found and nothing behind it is used.
+    fn has_stopped(&self) -> bool {
+        self.left_out > 0
+    }
+
+    fn take(&mut self, line: &[u8], number: usize) {
+        if self.has_stopped() {
+            self.left_out += 1;
+            return;
+        }
+        let is_last = line.last() != Some(&b'\n');
+        let event = serde_json::from_slice::<Event>(line);
+        let checked = match &mut self.checker {
+            Some(checker) => checker.check(line),
+            // The first line was changed to one of the old format.
+            None if is_sealed(line) => Err(DamageKind::Changed),
+            None => Ok(()),
+        };
+        match (event, checked) {
+            // The run was killed while it wrote this line, or is writing it now.
+            (Err(_), _) | (_, Err(DamageKind::Unreadable)) if is_last => self.log.cut_off = true,
+            (Ok(event), Ok(())) => self.log.run.record(event),
+            (Err(_), Ok(())) => {
+                let kind = if self.log.is_protected { DamageKind::Unknown } else { DamageKind::Unreadable };
+                self.log.damage.push(Damage { line: number, kind });
+            }
+            (event, Err(kind)) => {
+                let is_repeated = matches!(kind, DamageKind::Doubled { .. });
+                self.log.damage.push(Damage { line: number, kind });
+                if self.on_damage == OnDamage::Stop {
+                    self.left_out = 1;
+                } else if let Ok(event) = event
+                    && !is_repeated
+                {
+                    self.log.run.record(event);
+                }
+            }
         }
     }
-    Ok(Log { run, cut_off, damaged_lines })
+
+    fn finish(mut self) -> Log {
+        if let Some(first) = self.log.damage.first() {
+            let message = if self.left_out > 0 {
+                format!(
+                    "the log is damaged: {first}; the {} line(s) from there on are left out, and the figures are only of what stands before; --accept-damage uses all that can be read",
+                    self.left_out
+                )
+            } else {
+                let others = match self.log.damage.len() - 1 {
+                    0 => String::new(),
+                    others => format!(", and {others} more"),
+                };
+                format!(
+                    "the log is damaged: {first}{others}; what can be read was used all the same, and the figures may be wrong"
+                )
+            };
+            let (severity, topic) = (Severity::Error, DAMAGE_TOPIC.to_owned());
+            self.log.run.notes.push(Note { at_ns: 0, severity, topic, target: None, message });
+        }
+        self.log
+    }
 }
 
 /// Reads one line, its end included; false at the end of the file. The rest of a line that is too long
 /// is read over.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
-    let n = io::Read::take(&mut *reader, LONGEST_LINE).read_until(b'\n', line)?;
+    let n = Read::take(&mut *reader, LONGEST_LINE).read_until(b'\n', line)?;
     if n as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
         reader.skip_until(b'\n')?;
         line.truncate(0);

@@ -1,21 +1,38 @@
 //! A directory of runs: their logs and the index over them.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io;
+use std::ffi::OsStr;
+use std::fs::{File, TryLockError};
+use std::io::{self, BufReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use model::{Event, Run, RunOutcome, RunStarted};
+use model::{Event, RunOutcome, RunStarted, Source};
 
-use crate::index::Index;
-use crate::log::{Log, LogError, LogWriter, read_log, read_start};
+use crate::directory::{self, Directory};
+use crate::index::{self, Content};
+use crate::log::{Log, LogError, LogWriter, OnDamage, parse_log_with, read_named_log, read_start};
 
-const SUFFIX: &str = ".jsonl";
+pub(crate) const SUFFIX: &str = ".jsonl";
 
 /// A store of runs.
 #[derive(Clone, Debug)]
 pub struct Store {
-    directory: PathBuf,
+    path: PathBuf,
+    /// Empty until there is such a directory.
+    held: Arc<OnceLock<Directory>>,
+    on_damage: OnDamage,
+}
+
+/// The runs of a store.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// The runs, the oldest first.
+    pub runs: Vec<RunSummary>,
+    /// What is wrong with the store, in sentences: logs that could not be read, an index that could not be used or written.
+    pub warnings: Vec<String>,
 }
 
 /// How a run stands, as far as its log tells.
@@ -31,10 +48,13 @@ pub enum RunState {
     Failed,
     /// Its log has no end.
     Killed,
+    /// Its log is damaged.
+    Damaged,
 }
 
 impl RunState {
-    const ALL: [Self; 5] = [Self::Running, Self::Completed, Self::Interrupted, Self::Failed, Self::Killed];
+    const ALL: [Self; 6] =
+        [Self::Running, Self::Completed, Self::Interrupted, Self::Failed, Self::Killed, Self::Damaged];
 
     /// The word for it.
     pub fn name(self) -> &'static str {
@@ -44,16 +64,18 @@ impl RunState {
             Self::Interrupted => "interrupted",
             Self::Failed => "failed",
             Self::Killed => "killed",
+            Self::Damaged => "damaged",
         }
     }
 
-    pub(crate) fn from_name(name: &str) -> Self {
-        Self::ALL.into_iter().find(|s| s.name() == name).unwrap_or(Self::Killed)
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.name() == name)
     }
 
-    fn of(run: &Run, locked: bool) -> Self {
-        match run.finished.as_ref().map(|f| f.outcome) {
+    fn of(log: &Log, locked: bool) -> Self {
+        match log.run.finished.as_ref().map(|f| f.outcome) {
             None if locked => Self::Running,
+            _ if !log.damage.is_empty() => Self::Damaged,
             None => Self::Killed,
             Some(RunOutcome::Completed) => Self::Completed,
             Some(RunOutcome::Interrupted) => Self::Interrupted,
@@ -71,6 +93,8 @@ pub struct RunSummary {
     pub file: String,
     /// Bytes of the log.
     pub file_bytes: u64,
+    /// When the log was last written to, in nanoseconds since 1970.
+    pub modified_ns: i64,
     /// Start in nanoseconds since 1970.
     pub started_unix_ns: i64,
     /// Name of the machine.
@@ -98,13 +122,33 @@ pub enum StoreError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The index cannot be used.
-    #[error("cannot use the index {path}: {source}; delete that file, it is made anew from the logs")]
+    /// It holds something else.
+    #[error(
+        "{path} is not a store of Lodestone's: it holds `{holds}`; nothing was written there. Name an empty or a new directory with --store DIR"
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// Something in it that no store has.
+        holds: String,
+    },
+    /// A later version made it.
+    #[error(
+        "{path} is a store of format {format}, and this version of Lodestone knows format 1: use a newer one"
+    )]
+    TooNew {
+        /// The directory.
+        path: PathBuf,
+        /// Its format.
+        format: u64,
+    },
+    /// The index cannot be written.
+    #[error("cannot write the index {path}: {source}; the logs are whole, and everything works without it")]
     Index {
         /// The database.
         path: PathBuf,
-        /// SQLite's answer.
-        source: rusqlite::Error,
+        /// The kernel's answer.
+        source: io::Error,
     },
 }
 
@@ -130,6 +174,14 @@ pub enum FindError {
         /// The runs that it could be.
         ids: Vec<String>,
     },
+    /// Several logs are of one run.
+    #[error("{} logs are of run `{id}`; name one of them: {}", .logs.len(), shown(.logs))]
+    SeveralLogs {
+        /// The run.
+        id: String,
+        /// The logs.
+        logs: Vec<PathBuf>,
+    },
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -138,38 +190,47 @@ pub enum FindError {
     Log(#[from] LogError),
 }
 
+fn shown(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
 impl Store {
-    /// A store in this directory, which is made if need be.
+    /// The store in this directory, which is made when something is first kept in it.
     ///
     /// # Errors
-    /// [`StoreError`].
-    pub fn open(directory: &Path) -> Result<Self, StoreError> {
-        let store = Self { directory: directory.to_owned() };
-        let logs = store.logs();
-        fs::create_dir_all(&logs).map_err(|source| StoreError::Directory { path: logs, source })?;
-        Ok(store)
+    /// [`StoreError`]; among them that the directory holds something else.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let held = Directory::open(path)?.map_or_else(OnceLock::new, OnceLock::from);
+        Ok(Self { path: path.to_owned(), held: Arc::new(held), on_damage: OnDamage::Stop })
+    }
+
+    /// The same store, with what is done with a damaged log.
+    pub fn with_damage(self, on_damage: OnDamage) -> Self {
+        Self { on_damage, ..self }
+    }
+
+    /// Where it is, whether or not there is such a directory yet.
+    pub fn directory(&self) -> &Path {
+        &self.path
     }
 
     /// Where the logs are.
     pub fn logs(&self) -> PathBuf {
-        self.directory.join("runs")
+        self.path.join(directory::RUNS)
     }
 
-    /// Where the pages of runs are.
-    pub fn reports(&self) -> PathBuf {
-        self.directory.join("reports")
-    }
-
-    fn index_path(&self) -> PathBuf {
-        self.directory.join("index.db")
-    }
-
-    fn index(&self) -> Result<Index, StoreError> {
-        Index::open(&self.index_path()).map_err(|e| self.index_error(e))
-    }
-
-    fn index_error(&self, source: rusqlite::Error) -> StoreError {
-        StoreError::Index { path: self.index_path(), source }
+    /// The directory, which is made if need be.
+    pub(crate) fn writable(&self) -> Result<&Directory, StoreError> {
+        let directory = match self.held.get() {
+            Some(directory) => directory,
+            None => {
+                let made = Directory::make(&self.path)?;
+                self.held.get_or_init(|| made)
+            }
+        };
+        let refused = |source| StoreError::Directory { path: self.path.clone(), source };
+        directory.complete().map_err(refused)?;
+        Ok(directory)
     }
 
     /// Begins the log of a run with its first event.
@@ -177,86 +238,199 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the log cannot be written.
     pub fn begin(&self, started: RunStarted) -> Result<LogWriter, StoreError> {
-        let path = self.logs().join(file_name(&started));
         let refused = |source| StoreError::Directory { path: self.logs(), source };
-        let mut writer = LogWriter::create(&path).map_err(refused)?;
-        writer.append(&Event::RunStarted(Box::new(started))).map_err(refused)?;
-        Ok(writer)
+        let runs = self.writable()?.runs().map_err(refused)?;
+        let name = log_name(&started);
+        let file = directory::create_new(&runs, &name).map_err(refused)?;
+        let mut writer = LogWriter::new(file, &self.logs().join(&name));
+        let begun = writer.append(&Event::RunStarted(Box::new(started)));
+        begun.map(|()| writer).map_err(|error| {
+            let _ = directory::remove(&runs, &name);
+            refused(error)
+        })
     }
 
-    /// All runs, the oldest first. Brings the index up to date with the logs.
+    /// Removes the log that this writer began, because it is kept elsewhere or not at all.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn discard(&self, writer: LogWriter) -> io::Result<()> {
+        let name = writer.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        match self.held.get() {
+            Some(directory) => directory::remove(&directory.runs()?, name),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Writes a page of that name, in the place of an older one, and returns its path.
     ///
     /// # Errors
     /// [`StoreError`].
+    pub fn write_report(&self, name: &str, page: &[u8]) -> Result<PathBuf, StoreError> {
+        let path = self.path.join(directory::REPORTS).join(name);
+        let refused = |source| StoreError::Directory { path: path.clone(), source };
+        let reports = self.writable()?.reports().map_err(refused)?;
+        directory::write_whole(&reports, name, page).map_err(refused)?;
+        Ok(path)
+    }
+
+    /// All runs, the oldest first. Brings the index up to date with the logs, if it can be written.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the logs cannot be listed.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let index = self.index()?;
-        self.update(&index).and_then(|()| index.runs()).map_err(|e| self.index_error(e))
+        self.list().map(|listing| listing.runs)
     }
 
-    /// Makes the index anew from the logs and returns how many runs it has.
+    /// All runs, the oldest first, and what is wrong with the store. Brings the index up to date with the logs; one that is
+    /// damaged is made anew, and what is not an index is left alone.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the logs cannot be listed.
+    pub fn list(&self) -> Result<Listing, StoreError> {
+        let Some(directory) = self.held.get() else { return Ok(Listing::default()) };
+        let content = directory.index().map(|bytes| bytes.filter(|b| !b.is_empty()).map(index::read));
+        let mut warnings = Vec::new();
+        let index = self.index_path();
+        let (known, may_write) = match content {
+            Ok(Some(Content::Rows(rows))) => (rows, true),
+            Ok(None | Some(Content::Unusable)) => (Vec::new(), true),
+            Ok(Some(Content::Foreign)) => {
+                warnings.push(format!(
+                    "{} is not an index of Lodestone's and is left alone; the logs were read instead. `lodestone reindex` gives it another name",
+                    index.display()
+                ));
+                (Vec::new(), false)
+            }
+            Err(error) => {
+                warnings.push(format!(
+                    "cannot read the index {}: {error}; the logs were read instead",
+                    index.display()
+                ));
+                (Vec::new(), false)
+            }
+        };
+        let runs = self.up_to_date(directory, &known, &mut warnings)?;
+        if may_write
+            && runs != known
+            && let Err(error) = self.write_index(directory, &runs)
+        {
+            warnings.push(error.to_string());
+        }
+        Ok(Listing { runs, warnings })
+    }
+
+    /// Makes the index anew from the logs. What is called as the index is and is not one gets another name.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn reindex(&self) -> Result<usize, StoreError> {
-        self.index()?.clear().map_err(|e| self.index_error(e))?;
-        self.runs().map(|runs| runs.len())
+    pub fn reindex(&self) -> Result<Listing, StoreError> {
+        let Some(directory) = self.held.get() else { return Ok(Listing::default()) };
+        let mut warnings = Vec::new();
+        let content = directory.index().map(|bytes| bytes.filter(|b| !b.is_empty()).map(index::read));
+        if matches!(content, Ok(Some(Content::Foreign)) | Err(_)) {
+            let refused = |source| StoreError::Index { path: self.index_path(), source };
+            let name = directory.move_index_aside().map_err(refused)?;
+            warnings.push(format!(
+                "{} was not an index of Lodestone's; it is called {name} now",
+                self.index_path().display()
+            ));
+        }
+        let runs = self.up_to_date(directory, &[], &mut warnings)?;
+        self.write_index(directory, &runs)?;
+        Ok(Listing { runs, warnings })
     }
 
-    /// Digests of all files that kept runs were imported from, with the ids of these runs.
-    pub fn imported(&self) -> BTreeMap<String, String> {
-        let mut known = BTreeMap::new();
-        for (file, _) in self.log_files() {
-            let Ok(started) = read_start(&self.logs().join(file)) else { continue };
+    fn index_path(&self) -> PathBuf {
+        self.path.join(directory::INDEX)
+    }
+
+    fn write_index(&self, directory: &Directory, runs: &[RunSummary]) -> Result<(), StoreError> {
+        let written =
+            index::write(runs).map_err(io::Error::other).and_then(|bytes| directory.replace_index(&bytes));
+        written.map_err(|source| StoreError::Index { path: self.index_path(), source })
+    }
+
+    /// All files that kept runs were imported from, with the ids of these runs.
+    pub fn imported(&self) -> Vec<(Source, String)> {
+        let mut known = Vec::new();
+        let Some(runs) = self.held.get().and_then(|directory| directory.runs().ok()) else { return known };
+        for name in log_names(&runs).unwrap_or_default() {
+            let Ok(file) = directory::open_regular(&runs, &name) else { continue };
+            let Ok(started) = read_start(file, &self.logs().join(name)) else { continue };
             for source in started.sources {
-                known.insert(source.digest, started.id.clone());
+                known.push((source, started.id.clone()));
             }
         }
         known
     }
 
-    fn update(&self, index: &Index) -> rusqlite::Result<()> {
-        let known = index.files()?;
-        let present = self.log_files();
-        for (file, ..) in known.iter().filter(|(file, ..)| !present.iter().any(|(name, _)| name == file)) {
-            index.remove_file(file)?;
-        }
-        for (file, bytes) in present {
-            let unchanged = known
-                .iter()
-                .any(|(name, size, state)| *name == file && *size == bytes && *state != RunState::Running);
-            if !unchanged && let Some(summary) = self.summary(&file) {
-                index.put(&summary)?;
+    /// What the logs say: by the index as far as they have not changed since, else by themselves.
+    fn up_to_date(
+        &self,
+        directory: &Directory,
+        known: &[RunSummary],
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        let refused = |source| StoreError::Directory { path: self.logs(), source };
+        let logs = match directory.runs() {
+            Ok(logs) => logs,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(refused(error)),
+        };
+        let known: BTreeMap<&str, &RunSummary> = known.iter().map(|run| (run.file.as_str(), run)).collect();
+        let mut runs = Vec::new();
+        for name in log_names(&logs).map_err(refused)? {
+            match self.summary(&logs, &name, known.get(name.as_str()).copied()) {
+                Ok(run) => runs.extend(run),
+                Err(error) => warnings.push(format!("left out: {error}")),
             }
         }
-        Ok(())
+        runs.sort_by(|a, b| (a.started_unix_ns, &a.id, &a.file).cmp(&(b.started_unix_ns, &b.id, &b.file)));
+        Ok(runs)
     }
 
-    /// Names and sizes of all logs.
-    fn log_files(&self) -> Vec<(String, u64)> {
-        let Ok(entries) = fs::read_dir(self.logs()) else { return Vec::new() };
-        entries
-            .flatten()
-            .filter_map(|e| Some((e.file_name().into_string().ok()?, e.metadata().ok()?.len())))
-            .filter(|(name, _)| name.ends_with(SUFFIX))
-            .collect()
-    }
-
-    fn summary(&self, file: &str) -> Option<RunSummary> {
-        let path = self.logs().join(file);
-        let file_bytes = fs::metadata(&path).ok()?.len();
-        let run = read_log(&path).ok()?.run;
-        Some(RunSummary {
-            file: file.to_owned(),
+    /// What one log says; `None` of one whose run was killed before it was begun.
+    fn summary(
+        &self,
+        logs: &OwnedFd,
+        name: &str,
+        known: Option<&RunSummary>,
+    ) -> Result<Option<RunSummary>, LogError> {
+        let path = self.logs().join(name);
+        let unreadable = |source| LogError::Unreadable { path: path.clone(), source };
+        let file = directory::open_regular(logs, name).map_err(unreadable)?;
+        let metadata = file.metadata().map_err(unreadable)?;
+        let (file_bytes, modified_ns) = (
+            metadata.len(),
+            metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
+        );
+        if file_bytes == 0 {
+            return Ok(None);
+        }
+        let is_unchanged = |run: &&RunSummary| {
+            (run.file_bytes, run.modified_ns) == (file_bytes, modified_ns) && run.state != RunState::Running
+        };
+        if let Some(run) = known.filter(is_unchanged) {
+            return Ok(Some(run.clone()));
+        }
+        let is_locked = is_locked(&file);
+        let log = parse_log_with(BufReader::new(file), &path, OnDamage::Stop)?;
+        let state = RunState::of(&log, is_locked);
+        let run = log.run;
+        Ok(Some(RunSummary {
+            file: name.to_owned(),
             file_bytes,
+            modified_ns,
             started_unix_ns: run.started.started_unix_ns,
             host: run.started.host.name.clone(),
             suite: run.started.plan.suite.clone(),
             plan: run.started.plan.id.clone(),
             targets: run.started.targets.iter().map(|t| t.name.clone()).collect(),
             repeats: run.repeats.len() as u32,
-            state: RunState::of(&run, is_locked(&path)),
+            state,
             id: run.started.id,
-        })
+        }))
     }
 
     /// Finds and reads a run: by its id, a unique start of it, `last`, `last~1` for the one before, or
@@ -264,43 +438,85 @@ impl Store {
     ///
     /// # Errors
     /// [`FindError`].
-    pub fn find(&self, name: &str) -> Result<Log, FindError> {
-        let path = Path::new(name);
-        if name.contains(['/', '.']) {
-            let found = path.is_file().then_some(path).ok_or_else(|| FindError::NoFile(path.to_owned()))?;
-            return Ok(read_log(found)?);
-        }
+    pub fn find(&self, name: impl AsRef<OsStr>) -> Result<Log, FindError> {
+        let path = Path::new(name.as_ref());
+        // Ids are text, so that what is not text can only be a path.
+        let Some(name) = name.as_ref().to_str().filter(|name| !name.contains(['/', '.'])) else {
+            if !path.exists() {
+                return Err(FindError::NoFile(path.to_owned()));
+            }
+            return Ok(read_named_log(path, self.on_damage)?);
+        };
         let runs = self.runs()?;
-        let none = || FindError::None { name: name.to_owned(), store: self.directory.clone() };
-        let found = if let Some(back) = name.strip_prefix("last") {
+        Ok(self.read(self.named(&runs, name)?)?)
+    }
+
+    /// Reads the log of a run.
+    ///
+    /// # Errors
+    /// [`LogError`].
+    pub fn read(&self, run: &RunSummary) -> Result<Log, LogError> {
+        let path = self.logs().join(&run.file);
+        let unreadable = |source| LogError::Unreadable { path: path.clone(), source };
+        let directory = self.held.get().ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
+        let file = directory
+            .runs()
+            .and_then(|logs| directory::open_regular(&logs, &run.file))
+            .map_err(unreadable)?;
+        parse_log_with(BufReader::new(file), &path, self.on_damage)
+    }
+
+    /// The one of the runs that a name stands for.
+    fn named<'a>(&self, runs: &'a [RunSummary], name: &str) -> Result<&'a RunSummary, FindError> {
+        let none = || FindError::None { name: name.to_owned(), store: self.path.clone() };
+        if let Some(back) = name.strip_prefix("last") {
             let back: usize = match back.strip_prefix('~') {
                 Some(number) => number.parse().map_err(|_| none())?,
                 None if back.is_empty() => 0,
                 None => return Err(none()),
             };
-            runs.iter().rev().nth(back).ok_or_else(none)?
-        } else {
-            let mut starting = runs.iter().filter(|r| !name.is_empty() && r.id.starts_with(name));
-            let first = starting.next().ok_or_else(none)?;
-            let others: Vec<String> = starting.map(|r| r.id.clone()).collect();
-            if !others.is_empty() && first.id != name {
-                let ids = [vec![first.id.clone()], others].concat();
-                return Err(FindError::Ambiguous { name: name.to_owned(), ids });
-            }
-            first
+            return runs.iter().rev().nth(back).ok_or_else(none);
+        }
+        let starting = || runs.iter().filter(|run| !name.is_empty() && run.id.starts_with(name));
+        let mut ids: Vec<&str> = starting().map(|run| run.id.as_str()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let id = match ids.as_slice() {
+            [] => return Err(none()),
+            [id] => *id,
+            several => *several.iter().find(|id| **id == name).ok_or_else(|| {
+                let ids = several.iter().map(|id| (*id).to_owned()).collect();
+                FindError::Ambiguous { name: name.to_owned(), ids }
+            })?,
         };
-        Ok(read_log(&self.logs().join(&found.file))?)
+        let logs: Vec<&RunSummary> = runs.iter().filter(|run| run.id == id).collect();
+        match logs.as_slice() {
+            [run] => Ok(run),
+            several => {
+                let logs = several.iter().map(|run| self.logs().join(&run.file)).collect();
+                Err(FindError::SeveralLogs { id: id.to_owned(), logs })
+            }
+        }
     }
 }
 
+/// Names of the logs in a directory, in order.
+fn log_names(logs: &OwnedFd) -> io::Result<Vec<String>> {
+    let mut names = directory::names_in(logs)?;
+    names.retain(|name| name.ends_with(SUFFIX));
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// `20261121T093015Z-k7m2x9qa.jsonl`: sorts by time, found by id.
-fn file_name(started: &RunStarted) -> String {
+pub(crate) fn log_name(started: &RunStarted) -> String {
     let at = jiff::Timestamp::from_nanosecond(i128::from(started.started_unix_ns)).unwrap_or_default();
     format!("{}-{}{SUFFIX}", at.strftime("%Y%m%dT%H%M%SZ"), started.id)
 }
 
 /// True if the writer of this log is at work.
-fn is_locked(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
-    matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
+fn is_locked(log: &File) -> bool {
+    let is_locked = matches!(log.try_lock_shared(), Err(TryLockError::WouldBlock));
+    let _ = log.unlock();
+    is_locked
 }

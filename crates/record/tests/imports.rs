@@ -95,6 +95,17 @@ fn one_job_in_three_formats_is_one_result_and_two_jobs_at_once_are_two_steps() {
     assert_ne!(titles[0], titles[1]);
 }
 
+/// A direction of terse version 5 was taken to be one field longer than it is, so that writes got their IOPS as bandwidth, their
+/// run time as IOPS and a mean as the largest latency.
+#[test]
+fn writes_of_terse_version_5_begin_behind_47_fields() {
+    let parsed = fixture("fio/3.33-terse5.txt");
+    let value = |metric| figure(&parsed, Operation::Write, metric).printed.clone().unwrap().text;
+    assert_eq!(value(Metric::Bandwidth), "8307 KiB/s");
+    assert_eq!(value(Metric::Iops), "2076 IOPS");
+    assert!(parsed.problems.is_empty(), "{:?}", parsed.problems);
+}
+
 #[test]
 fn units_of_fio_2_are_powers_of_1024() {
     let parsed = fixture("fio/2.1-by-hand.txt");

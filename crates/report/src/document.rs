@@ -137,8 +137,3 @@ pub struct Document {
     /// Its parts.
     pub sections: Vec<Section>,
 }
-
-/// Text without anything that could command a terminal.
-pub(crate) fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}

@@ -2,7 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::document::{Align, Table, harmless};
+use crate::document::{Align, Table};
+use crate::terminal::escape_line;
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -15,7 +16,7 @@ pub(crate) struct Part {
 
 /// Width of a text on a terminal, in columns.
 pub(crate) fn width(text: &str) -> usize {
-    harmless(text).width()
+    escape_line(text).width()
 }
 
 /// Distributes a table's columns over as many parts as the width demands; each part begins with the
@@ -75,7 +76,7 @@ pub(crate) fn gap() -> String {
 
 /// Breaks a text into lines of at most `available` columns at blanks; longer words stay whole.
 pub(crate) fn wrapped(text: &str, available: usize) -> Vec<String> {
-    let text = harmless(text);
+    let text = escape_line(text);
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("there is always a line");
@@ -132,7 +133,7 @@ mod tests {
     fn wide_characters_and_control_characters_are_measured_as_shown() {
         assert_eq!(width("µs"), 2);
         assert_eq!(width("磁盘"), 4);
-        assert_eq!(width("\u{1b}[31m"), 5, "the escape becomes a visible mark");
+        assert_eq!(width("\u{1b}[31m"), 8, "the escape is written out");
         assert_eq!(padding("µs", 4, Align::Right), ("  ".into(), String::new()));
     }
 }

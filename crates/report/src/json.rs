@@ -3,12 +3,10 @@
 //! Numbers are plain numbers in the unit that stands beside them; what is not known is `null`. Fields may
 //! be added within a version; a change of meaning makes a new one.
 
-use std::path::Path;
-
 use analyse::{Analysis, Difference, HourFigure, HoursVerdict, Look, Summary, TargetByHour, differences};
 use model::{
     Comparison, Evidence, Figure, Finding, Host, Imported, KeptPlace, KeptPlaces, Layer, Measurement,
-    Operation, RepeatOutcome, Run, Target,
+    Operation, RepeatOutcome, Run, Target, path_text,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -478,10 +476,6 @@ pub(crate) fn word(value: &impl Serialize) -> String {
     }
 }
 
-fn path_text(path: &Path) -> String {
-    path.display().to_string()
-}
-
 /// The run itself.
 pub fn run_facts(run: &Run) -> RunFacts {
     let started = &run.started;
@@ -735,9 +729,10 @@ pub fn comparison_schema() -> String {
     pretty(&schemars::schema_for!(ComparisonExport))
 }
 
-/// Any export as pretty JSON with a line end.
+/// Any export as pretty JSON with a line end. What a terminal would obey or hide is written as `\u202e`.
 pub fn pretty(value: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let mut text = crate::terminal::escape_json(&text).into_owned();
     text.push('\n');
     text
 }

@@ -3,9 +3,10 @@
 //! # Invariants
 //! * Pure: events and figures in, bytes out. Nothing is printed here, no file is opened, no clock read.
 //! * Every cell that shows a figure can say where it comes from ([`Provenance`]).
-//! * Whatever a target or a step is called stays harmless: control characters never reach a terminal,
+//! * Whatever a target or a step is called stays harmless: control characters never reach a terminal (`terminal.rs`),
 //!   and what has a meaning in Markdown or CSV is escaped.
 
+mod anonymous;
 mod answer;
 mod by_hour;
 pub mod chart;
@@ -30,8 +31,10 @@ mod scores;
 mod series;
 mod targets;
 mod telemetry;
+mod terminal;
 mod text;
 
+pub use anonymous::{Anonymiser, PseudonymKey};
 pub use by_hour::{by_hour_sections, hour_and_day};
 pub use crosscheck::{
     CROSSCHECK_SCHEMA, CrosscheckExport, crosscheck_document, crosscheck_export, crosscheck_schema,
@@ -53,4 +56,5 @@ pub use telemetry::{
     TELEMETRY_SCHEMA, TelemetryExport, TelemetryFacts, telemetry_csv, telemetry_document, telemetry_export,
     telemetry_schema,
 };
+pub use terminal::{TerminalText, escape_bytes, escape_line, escape_text};
 pub use text::{TextStyle, table_text, text};

@@ -1,6 +1,7 @@
 //! A document for a forum, a wiki or a pull request.
 
-use crate::document::{Align, Document, Section, Table, harmless};
+use crate::document::{Align, Document, Section, Table};
+use crate::terminal::escape_line;
 
 /// The document as Markdown (CommonMark with GitHub's tables).
 pub fn markdown(document: &Document) -> String {
@@ -42,7 +43,7 @@ fn push_table(out: &mut String, table: &Table) {
 /// Text in which nothing is Markdown or HTML any more.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in harmless(text).chars() {
+    for c in escape_line(text).chars() {
         match c {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),

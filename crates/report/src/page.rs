@@ -14,6 +14,7 @@ use crate::places::has_places;
 use crate::remarks::remarks;
 use crate::run_document::{RunView, circumstances, glance_table, overview_table, step_table, when};
 use crate::targets::targets_text;
+use crate::terminal::escape_json;
 use crate::text::TextStyle;
 
 const PAGE_STYLE: &str = include_str!("page.css");
@@ -306,16 +307,7 @@ fn push_data(out: &mut String, looked: Looked<'_>, id: &str) {
 
 /// JSON in which nothing ends the element that holds it or turns the direction of writing.
 fn harmless_json(json: &str) -> String {
-    let mut safe = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            '<' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                safe.push_str(&format!("\\u{:04x}", u32::from(c)))
-            }
-            _ => safe.push(c),
-        }
-    }
-    safe
+    escape_json(json).replace('<', "\\u003c")
 }
 
 /// Letters, digits and dashes of a text: a log may claim any id.

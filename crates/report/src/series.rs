@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Measurement, Metric, Run};
 
-use crate::document::harmless;
+use crate::terminal::escape_line;
 
 /// Every value of every repeat as a line of InfluxDB's line protocol (version 2 of its documentation), at the moment at
 /// which the repeat began.
@@ -34,7 +34,7 @@ pub fn influx(run: &Run, measurements: &[Measurement]) -> String {
 /// A tag's value. A backslash at its end would escape what follows, so there are none; an empty one is not allowed.
 fn tag(value: &str) -> String {
     let mut safe = String::new();
-    for c in harmless(value).chars() {
+    for c in escape_line(value).chars() {
         match c {
             ',' | '=' | ' ' => safe.extend(['\\', c]),
             '\\' => safe.push('/'),
@@ -106,7 +106,7 @@ fn family(metric: Metric) -> (String, f64, String) {
 }
 
 fn label(value: &str) -> String {
-    harmless(value).replace('\\', "\\\\").replace('"', "\\\"")
+    escape_line(value).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 #[cfg(test)]
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn names_stay_one_value_in_both_forms() {
         assert_eq!(tag("a b,c=d\\"), "a\\ b\\,c\\=d/");
-        assert_eq!((tag(""), tag("x\ny")), ("-".into(), "x\u{fffd}y".into()));
-        assert_eq!(label("a\"b\\c\n"), "a\\\"b\\\\c\u{fffd}");
+        assert_eq!((tag(""), tag("x\ny")), ("-".into(), "x/x0ay".into()));
+        assert_eq!(label("a\"b\\c\n"), "a\\\"b\\\\c\\\\x0a");
     }
 
     #[test]

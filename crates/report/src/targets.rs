@@ -7,12 +7,13 @@ use model::{Candidate, Host, Inventory, Layer, fact};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::document::{Tone, harmless};
+use crate::document::Tone;
 use crate::figures::{Units, display_bytes, display_hz};
 use crate::grid::{width, wrapped};
 use crate::json::{HostFacts, LayerFacts, host_facts, layer_facts, pretty, word};
 use crate::layer_words::{Phrase, describe};
-use crate::text::{TextStyle, paint, tone};
+use crate::terminal::TerminalText;
+use crate::text::{TextStyle, tone};
 
 /// Name and version of the format of `targets --json`.
 pub const TARGETS_SCHEMA: &str = "lodestone.targets.v1";
@@ -24,8 +25,8 @@ const NARROWEST: usize = 30;
 const BETWEEN: &str = " · ";
 
 /// All storage of a machine as text.
-pub fn targets_text(inventory: &Inventory, units: Units, style: TextStyle) -> String {
-    let mut writer = Writer { out: String::new(), units, style, told: BTreeSet::new() };
+pub fn targets_text(inventory: &Inventory, units: Units, style: TextStyle) -> TerminalText {
+    let mut writer = Writer { out: TerminalText::default(), units, style, told: BTreeSet::new() };
     writer.paragraph(&machine(inventory, units), Style::new().dimmed());
     let offset =
         inventory.candidates.iter().flat_map(|c| &c.stack).map(|l| 3 * l.level as usize + 3 + width(&l.name));
@@ -78,7 +79,7 @@ pub(crate) fn bearings(host: &Host, units: Units) -> Vec<String> {
 }
 
 struct Writer {
-    out: String,
+    out: TerminalText,
     units: Units,
     style: TextStyle,
     /// Devices and mount points that have been described.
@@ -87,19 +88,19 @@ struct Writer {
 
 impl Writer {
     fn paint(&mut self, text: &str, style: Style) {
-        paint(&mut self.out, &harmless(text), style, self.style.color);
+        self.out.paint(text, style, self.style.color);
     }
 
     fn paragraph(&mut self, text: &str, style: Style) {
         for line in wrapped(text, self.style.width) {
             self.paint(&line, style);
-            self.out.push('\n');
+            self.out.push("\n");
         }
     }
 
     /// What one would give to `run`, how much is free there, and the tree.
     fn candidate(&mut self, candidate: &Candidate, offset: usize) {
-        self.out.push('\n');
+        self.out.push("\n");
         self.paint(&candidate.path.display().to_string(), Style::new().bold());
         let bytes = |bytes: u64| display_bytes(bytes, self.units);
         let space = match (candidate.free_bytes, candidate.size_bytes) {
@@ -115,7 +116,7 @@ impl Writer {
         if let Some(remark) = &candidate.remark {
             self.paint(&format!("  {remark}"), tone(Tone::Open));
         }
-        self.out.push('\n');
+        self.out.push("\n");
         if !candidate.also.is_empty() {
             let also: Vec<String> = candidate.also.iter().map(|path| path.display().to_string()).collect();
             self.paragraph(&format!("also mounted at {}", also.join(", ")), Style::new().dimmed());
@@ -146,14 +147,14 @@ impl Writer {
         let used = width(&first) + width(&layer.name);
         // A name that reaches into the descriptions has its line for itself.
         if used + GAP > offset && !lines.is_empty() {
-            self.out.push('\n');
+            self.out.push("\n");
         } else {
-            self.out.push_str(&" ".repeat(offset.saturating_sub(used)));
+            self.out.push(" ".repeat(offset.saturating_sub(used)));
         }
         for (i, line) in lines.iter().enumerate() {
             if i > 0 || used + GAP > offset {
                 self.paint(&rails, Style::new().dimmed());
-                self.out.push_str(&" ".repeat(offset.saturating_sub(width(&rails))));
+                self.out.push(" ".repeat(offset.saturating_sub(width(&rails))));
             }
             self.phrases(line);
         }
@@ -191,14 +192,13 @@ impl Writer {
     }
 
     fn end_line(&mut self) {
-        self.out.truncate(self.out.trim_end_matches(' ').len());
-        self.out.push('\n');
+        self.out.end_line();
     }
 
     /// What is not shown, once.
     fn rest(&mut self, inventory: &Inventory) {
         if !inventory.unseen.is_empty() || inventory.left_out > 0 {
-            self.out.push('\n');
+            self.out.push("\n");
         }
         for sentence in &inventory.unseen {
             self.paragraph(sentence, Style::new());
@@ -274,8 +274,8 @@ pub struct CandidateFacts {
 /// All storage of a machine, for programs.
 pub fn targets_export(inventory: &Inventory) -> TargetsExport {
     let candidate = |candidate: &Candidate| CandidateFacts {
-        path: candidate.path.display().to_string(),
-        also: candidate.also.iter().map(|path| path.display().to_string()).collect(),
+        path: model::path_text(&candidate.path),
+        also: candidate.also.iter().map(model::path_text).collect(),
         kind: word(&candidate.kind),
         size: candidate.size_bytes,
         free: candidate.free_bytes,

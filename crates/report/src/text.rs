@@ -3,8 +3,9 @@
 use anstyle::{AnsiColor, Style};
 use model::Severity;
 
-use crate::document::{Align, Document, Section, Table, Tone, harmless};
+use crate::document::{Align, Document, Section, Table, Tone};
 use crate::grid::{gap, padding, parts, width, wrapped};
+use crate::terminal::TerminalText;
 
 /// How text is written.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +17,8 @@ pub struct TextStyle {
 }
 
 /// The document as text.
-pub fn text(document: &Document, style: TextStyle) -> String {
-    let mut writer = Writer { out: String::new(), style };
+pub fn text(document: &Document, style: TextStyle) -> TerminalText {
+    let mut writer = Writer { out: TerminalText::default(), style };
     writer.line(&document.title, Style::new().bold());
     for section in &document.sections {
         writer.section(section);
@@ -26,46 +27,44 @@ pub fn text(document: &Document, style: TextStyle) -> String {
 }
 
 /// A single table as text.
-pub fn table_text(table: &Table, style: TextStyle) -> String {
-    let mut writer = Writer { out: String::new(), style };
+pub fn table_text(table: &Table, style: TextStyle) -> TerminalText {
+    let mut writer = Writer { out: TerminalText::default(), style };
     writer.table(table);
-    writer.out.trim_start_matches('\n').to_owned()
+    writer.out.without_leading_lines()
 }
 
 struct Writer {
-    out: String,
+    out: TerminalText,
     style: TextStyle,
 }
 
 impl Writer {
     fn paint(&mut self, text: &str, style: Style) {
-        paint(&mut self.out, text, style, self.style.color);
+        self.out.paint(text, style, self.style.color);
     }
 
     /// A text in a field of a width; only the text is painted.
     fn field(&mut self, text: &str, to: usize, align: Align, style: Style) {
         let (before, behind) = padding(text, to, align);
-        self.out.push_str(&before);
-        self.paint(&harmless(text), style);
-        self.out.push_str(&behind);
+        self.out.push(&before);
+        self.paint(text, style);
+        self.out.push(&behind);
     }
 
     fn line(&mut self, text: &str, style: Style) {
-        self.paint(&harmless(text), style);
+        self.paint(text, style);
         self.end_line();
     }
 
     /// Ends the line without blanks behind its text.
     fn end_line(&mut self) {
-        let kept = self.out.trim_end_matches(' ').len();
-        self.out.truncate(kept);
-        self.out.push('\n');
+        self.out.end_line();
     }
 
     fn section(&mut self, section: &Section) {
         match section {
             Section::Heading(heading) => {
-                self.out.push('\n');
+                self.out.push("\n");
                 self.line(heading, Style::new().bold());
             }
             Section::Text(text) => {
@@ -96,24 +95,24 @@ impl Writer {
     }
 
     fn table(&mut self, table: &Table) {
-        self.out.push('\n');
+        self.out.push("\n");
         self.line(&table.title, Style::new().bold());
         let indent = "  ";
         for part in parts(table, self.style.width.saturating_sub(indent.len())) {
             let columns: Vec<_> = part.columns.iter().zip(&part.widths).collect();
-            self.out.push_str(indent);
+            self.out.push(indent);
             for (column, width) in &columns {
                 let column = &table.columns[**column];
                 self.field(&column.heading, **width, column.align, Style::new().dimmed());
-                self.out.push_str(&gap());
+                self.out.push(gap());
             }
             self.end_line();
             for row in &table.rows {
-                self.out.push_str(indent);
+                self.out.push(indent);
                 for (column, width) in &columns {
                     let Some(cell) = row.get(**column) else { continue };
                     self.field(&cell.text, **width, table.columns[**column].align, tone(cell.tone));
-                    self.out.push_str(&gap());
+                    self.out.push(gap());
                 }
                 self.end_line();
             }
@@ -131,23 +130,14 @@ impl Writer {
         self.line(about, Style::new().bold());
         let width = self.style.width.saturating_sub(indent).max(20);
         for line in wrapped(message, width) {
-            self.out.push_str(&" ".repeat(indent));
+            self.out.push(" ".repeat(indent));
             self.line(&line, Style::new());
         }
         let advice = advice.map_or_else(String::new, |advice| format!("→ {advice}"));
         for line in wrapped(&advice, width).iter().filter(|line| !line.is_empty()) {
-            self.out.push_str(&" ".repeat(indent));
+            self.out.push(" ".repeat(indent));
             self.line(line, Style::new().dimmed());
         }
-    }
-}
-
-/// Writes a text, in colour if there is any.
-pub(crate) fn paint(out: &mut String, text: &str, style: Style, color: bool) {
-    if color && style != Style::new() && !text.trim().is_empty() {
-        out.push_str(&format!("{style}{text}{style:#}"));
-    } else {
-        out.push_str(text);
     }
 }
 

@@ -59,13 +59,13 @@ fn colours_only_repeat_what_the_words_say() {
     let coloured = text(&document, TextStyle { width: 120, color: true });
     assert_ne!(plain, coloured);
     let mut stripped = String::new();
-    let mut rest = coloured.as_str();
+    let mut rest: &str = &coloured;
     while let Some((before, after)) = rest.split_once('\u{1b}') {
         stripped.push_str(before);
         rest = after.split_once('m').unwrap().1;
     }
     stripped.push_str(rest);
-    assert_eq!(plain, stripped);
+    assert_eq!(*plain, *stripped);
 }
 
 #[test]

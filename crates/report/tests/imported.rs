@@ -46,7 +46,7 @@ fn run(files: Vec<Gathered>) -> Run {
     (started.targets, started.plan.steps) = (targets, steps);
     started.plan.rounds = model::Rounds::Fixed(rounds);
     started.command = ["lodestone", "import", "files"].map(str::to_owned).to_vec();
-    started.sources = vec![model::Source { file: "files".into(), digest: "0".into(), bytes: 1 }];
+    started.sources = vec![model::Source { file: "files".into(), path: None, digest: "0".into(), bytes: 1 }];
     let mut run = Run::new(started);
     let end = Event::RunFinished(RunFinished { at_ns: 0, outcome: RunOutcome::Completed });
     events.into_iter().chain([end]).for_each(|event| run.record(event));

@@ -146,7 +146,7 @@ fn inventory() -> Inventory {
 }
 
 fn shown(width: usize, color: bool) -> String {
-    targets_text(&inventory(), Units::Decimal, TextStyle { width, color })
+    targets_text(&inventory(), Units::Decimal, TextStyle { width, color }).to_string()
 }
 
 #[test]

@@ -4,20 +4,22 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use host::leftovers::{self, Leftover};
+use host::leftovers::{self, Found, Leftover};
+use report::escape_line;
 
 use super::store;
 use crate::cli::{CleanArgs, Cli};
 use crate::failure::{FAILED, Failure};
 use crate::output;
 
-/// Looks for leftovers where kept runs have measured, in the current directory and in the given ones,
-/// and removes them. What runs on other hosts have left there is told and stays.
+/// Looks for leftovers where kept runs have measured, where other programs were given files, in the current directory and in
+/// the given ones, and removes them. What runs on other hosts have left there is told and stays.
 ///
 /// # Errors
 /// The store cannot be read, or a given directory cannot be found.
 pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
-    let mut directories: BTreeSet<PathBuf> = measured_directories(cli)?;
+    let store = store(cli)?;
+    let mut directories = measured_directories(&store)?;
     for named in &args.directories {
         let canonical = named.canonicalize().and_then(|path| path.read_dir().map(|_| path));
         directories.insert(canonical.map_err(|e| {
@@ -25,11 +27,18 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
         })?);
     }
     directories.extend(std::env::current_dir());
+    directories.extend(host::scratch::parents(store.directory()));
     let mut text = String::new();
     let mut failed = false;
     for directory in &directories {
-        let found = leftovers::find(directory);
-        for leftover in found.leftovers {
+        for found in leftovers::find(directory) {
+            let leftover = match found {
+                Found::LeftOver(leftover) => leftover,
+                Found::Elsewhere(other) => {
+                    text.push_str(&format!("left alone: {}\n", escape_line(&other.to_string())));
+                    continue;
+                }
+            };
             match clean_one(leftover, args.dry_run) {
                 Ok(done) => text.push_str(&done),
                 Err(trouble) => {
@@ -38,21 +47,20 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
                 }
             }
         }
-        for other in found.elsewhere {
-            text.push_str(&format!("left alone: {other}\n"));
-        }
     }
     if text.is_empty() && !failed {
         text = format!("nothing to clean in {} directories\n", directories.len());
     }
-    output::print(&text)?;
+    output::print(text)?;
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
 /// What was done about a leftover, or why nothing could be.
 fn clean_one(leftover: Leftover, dry_run: bool) -> Result<String, String> {
-    let (path, megabytes) = (leftover.path.display(), leftover.bytes as f64 / 1e6);
-    let what = format!("{path} ({megabytes:.1} MB, run {})", leftover.run);
+    let (path, megabytes) = (leftover.path.display().to_string(), leftover.bytes() as f64 / 1e6);
+    // A line end in a name would begin a line that only looks like this program's.
+    let (path, run) = (escape_line(&path), escape_line(&leftover.run));
+    let what = format!("{path} ({megabytes:.1} MB, run {run})");
     if dry_run {
         return Ok(format!("would remove {what}\n"));
     }
@@ -63,10 +71,8 @@ fn clean_one(leftover: Leftover, dry_run: bool) -> Result<String, String> {
 }
 
 /// Directories that were targets of kept runs.
-fn measured_directories(cli: &Cli) -> Result<BTreeSet<PathBuf>, Failure> {
-    let store = store(cli)?;
+fn measured_directories(store: &record::Store) -> Result<BTreeSet<PathBuf>, Failure> {
     let runs = store.runs().map_err(Failure::failed)?;
-    let targets =
-        runs.iter().filter_map(|run| store.find(&run.id).ok()).flat_map(|log| log.run.started.targets);
+    let targets = runs.iter().filter_map(|run| store.read(run).ok()).flat_map(|log| log.run.started.targets);
     Ok(targets.filter(|t| t.kind == model::TargetKind::Directory).map(|t| t.path).collect())
 }

@@ -1,6 +1,7 @@
 //! `lodestone crosscheck`: the classic tools and Lodestone in turn on the same storage, and whether their figures agree.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,19 +9,20 @@ use analyse::{Estimator, agreements, analyse};
 use host::{Hold, Roots, identify, presence};
 use model::units::{parse_duration_ns, parse_size};
 use model::{
-    CheckedWork, LayerKind, OWN_TARGET, Plan, Run, RunOutcome, Severity, Step, TOOLS_TARGET, Target,
-    TargetKind,
+    CheckedWork, LayerKind, OWN_TARGET, Plan, Run, Severity, Step, TOOLS_TARGET, Target, TargetKind,
 };
 use plan::checks::{CHECKS, CROSSCHECK_SUITE, Check, TOOLS, Tool, Values, WorksOn, suite};
 use plan::{Facts, Wishes, resolve};
-use report::{crosscheck_document, crosscheck_export, json, markdown, text};
+use report::{TerminalText, crosscheck_document, crosscheck_export, json, markdown, text};
 
 use super::problems;
 use super::results::find;
-use super::run::{Engines, clean_leftovers, new_session, started};
+use super::run::{Engines, clean_leftovers, named_in_text, new_session, started};
+use super::unsafe_directories::{self, Noticed};
+use super::verdict::concluded;
 use super::{store, view};
 use crate::cli::{Cli, CrosscheckArgs, CrosscheckForm};
-use crate::failure::{FAILED, Failure, INTERRUPTED};
+use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::session::{Driver, Order, PlaceState, Session, Tools};
 use crate::{interrupt, output};
@@ -40,12 +42,13 @@ pub fn crosscheck(cli: &Cli, args: &CrosscheckArgs) -> Result<ExitCode, Failure>
         if run.started.plan.suite != CROSSCHECK_SUITE {
             return Err(Failure::usage(format!("run {} is no crosscheck", run.started.id)));
         }
-        output::print(&shown(cli, args, &run))?;
+        output::print(shown(cli, args, &run))?;
         return Ok(ExitCode::SUCCESS);
     }
     let asked = Asked::of(args)?;
     let roots = Roots::default();
-    let target = one_target(&roots, args.target.as_deref().unwrap_or("."))?;
+    let target = one_target(&roots, args.target.as_deref().unwrap_or(".".as_ref()))?;
+    let noticed = unsafe_directories::check(std::slice::from_ref(&target), args.allow_unsafe_directory)?;
     let device = device_below(&roots, &target);
     let mut chosen = chosen(&roots, &asked, &target, device.as_ref().map_err(Clone::clone));
     if chosen.calls.is_empty() {
@@ -54,7 +57,7 @@ pub fn crosscheck(cli: &Cli, args: &CrosscheckArgs) -> Result<ExitCode, Failure>
             chosen.left_out.join("\n  ")
         )));
     }
-    let code = measure(cli, args, &asked, &mut chosen, target, device.ok())?;
+    let code = measure(cli, args, &asked, &mut chosen, (target, noticed), device.ok())?;
     Ok(code)
 }
 
@@ -117,9 +120,10 @@ impl Asked {
     }
 }
 
-fn one_target(roots: &Roots, path: &str) -> Result<Target, Failure> {
-    let mut targets = host::target::inspect_all(roots, &[path.to_owned()]).map_err(Failure::usage)?;
+fn one_target(roots: &Roots, path: &OsStr) -> Result<Target, Failure> {
+    let mut targets = host::target::inspect_all(roots, &[path]).map_err(Failure::usage)?;
     let mut target = targets.remove(0);
+    named_in_text(&target)?;
     if target.kind != TargetKind::Directory {
         // What is the user's is only read.
         target.writable = false;
@@ -219,7 +223,7 @@ fn measure(
     args: &CrosscheckArgs,
     asked: &Asked,
     chosen: &mut Chosen,
-    target: Target,
+    (target, noticed): (Target, Vec<Noticed>),
     device: Option<Target>,
 ) -> Result<ExitCode, Failure> {
     let roots = Roots::default();
@@ -228,7 +232,7 @@ fn measure(
     let store = store(cli)?;
     let interrupt =
         interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")))?;
-    let cleaned = clean_leftovers(std::slice::from_ref(&target));
+    let cleaned = clean_leftovers(std::slice::from_ref(&target), &store);
     let named = |name: &str, target: &Target| Target { name: name.to_owned(), ..target.clone() };
     let targets = vec![named(TOOLS_TARGET, &target), named(OWN_TARGET, &target)];
     let started = started(args.seed, identify(&roots), targets, TOOLS_TARGET.to_owned(), plan.clone());
@@ -250,6 +254,7 @@ fn measure(
             Progress::new(args.quiet, plain, view(cli, "").units),
         )?
     };
+    unsafe_directories::note(&mut session, noticed);
     for message in cleaned {
         session.note(Severity::Info, "leftovers", None, message);
     }
@@ -258,21 +263,22 @@ fn measure(
     }
     let (recorder, broken) = session.run();
     let run = recorder.run();
-    output::print(&shown(cli, args, run))?;
-    output::say(&format!(
-        "kept as run {0}; `lodestone crosscheck --show {0}` shows it again",
-        run.started.id
-    ));
+    output::print(shown(cli, args, run))?;
+    if recorder.kept().trouble().is_none() {
+        output::say(&format!(
+            "kept as run {0}; `lodestone crosscheck --show {0}` shows it again",
+            run.started.id
+        ));
+    }
     // The index follows the logs by itself; doing it now only makes the next listing quicker.
     let _ = store.runs();
     if let Some(error) = broken {
         return Err(Failure::failed(error));
     }
-    Ok(match run.finished.as_ref().map(|f| f.outcome) {
-        Some(RunOutcome::Completed) => ExitCode::SUCCESS,
-        Some(RunOutcome::Interrupted) => ExitCode::from(INTERRUPTED),
-        _ => ExitCode::from(FAILED),
-    })
+    if let Some(trouble) = recorder.kept().trouble() {
+        return Err(Failure::failed(trouble));
+    }
+    Ok(ExitCode::from(concluded(run, &analyse(run, TOOLS_TARGET, Estimator::Median))))
 }
 
 /// Steps of one call of a tool belong together.
@@ -299,7 +305,7 @@ fn places(
         let lender = places.len();
         for (name, lends) in [(OWN_TARGET, true), (TOOLS_TARGET, false)] {
             let target = Target { name: name.to_owned(), ..target.clone() };
-            let mut state = PlaceState::new(target.clone(), hold(&target)?).map_err(Failure::failed)?;
+            let mut state = PlaceState::new(target.clone(), hold(&target)?);
             state.only = Some(steps.clone());
             if !lends {
                 let device = target.path.to_string_lossy().into_owned();
@@ -327,7 +333,7 @@ fn hold(target: &Target) -> Result<Option<Hold>, Failure> {
 }
 
 /// The figures side by side in the form that was asked for.
-fn shown(cli: &Cli, args: &CrosscheckArgs, run: &Run) -> String {
+fn shown(cli: &Cli, args: &CrosscheckArgs, run: &Run) -> TerminalText {
     // Medians, because a neighbour's burst in one of a few rounds says nothing of either program.
     let analysis = analyse(run, TOOLS_TARGET, Estimator::Median);
     let works: Vec<CheckedWork> = CHECKS.iter().flat_map(Check::works).collect();
@@ -335,7 +341,7 @@ fn shown(cli: &Cli, args: &CrosscheckArgs, run: &Run) -> String {
     let document = || crosscheck_document(run, &analysis, &pairs, &view(cli, TOOLS_TARGET));
     match args.format {
         CrosscheckForm::Text => text(&document(), output::style(cli.color)),
-        CrosscheckForm::Md => markdown(&document()),
-        CrosscheckForm::Json => json::pretty(&crosscheck_export(run, &pairs)),
+        CrosscheckForm::Md => markdown(&document()).into(),
+        CrosscheckForm::Json => json::pretty(&crosscheck_export(run, &pairs)).into(),
     }
 }

@@ -1,5 +1,6 @@
 //! `export`: a run in another form.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use analyse::{Analysis, analyse, telemetry};
@@ -8,8 +9,9 @@ use report::chart::{Chart, Light, MARGIN, charts_at};
 use report::{Document, RunView, Section, json};
 
 use super::results::{baseline, find, laid_out, matrix_layout, score_layout};
-use super::{estimator, store, view};
+use super::{anonymous, estimator, store, view};
 use crate::cli::{Cli, ExportArgs, Format, LayoutWord};
+use crate::destination::{self, Overwrite, STANDARD_OUTPUT};
 use crate::failure::Failure;
 use crate::output;
 
@@ -23,30 +25,44 @@ const SCALE: f64 = 2.0;
 /// There is no such run or target, or the output cannot be written.
 pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     check(args)?;
-    let run = find(&store(cli)?, &args.run)?;
+    let store = store(cli)?;
+    let run = find(&store, &args.run)?;
+    let chosen = baseline(&run, args.baseline.as_deref())?;
+    let (run, chosen) = match args.anonymous {
+        true => anonymous::run(&store, &run, &chosen)?,
+        false => (run, chosen),
+    };
     let bytes = if args.telemetry {
-        telemetry_text(cli, &run, args.format)?.into_bytes()
+        telemetry_text(&exported_view(cli, "", args.anonymous), &run, args.format)?.into_bytes()
     } else if args.places {
         places_text(&run, args.format)?.into_bytes()
     } else {
-        let baseline = baseline(&run, args.baseline.as_deref())?;
-        let analysis = analyse(&run, &baseline, estimator(args.summary));
-        let view = RunView { all_findings: true, ..view(cli, &baseline) };
+        let analysis = analyse(&run, &chosen, estimator(args.summary));
+        let view = exported_view(cli, &chosen, args.anonymous);
         match args.format {
             Format::Svg => picture(&run, &analysis, &view, args)?.standalone().into_bytes(),
             Format::Png => pixels(&picture(&run, &analysis, &view, args)?, args)?,
             _ => text(cli, &run, &analysis, &view, args)?.into_bytes(),
         }
     };
-    match &args.output {
+    let file = args.output.as_deref().filter(|path| *path != Path::new(STANDARD_OUTPUT));
+    match file {
         None if args.format == Format::Png && output::is_terminal() => {
             return Err(Failure::usage("a terminal shows no png; name a file: -o FILE.png"));
         }
         None => output::print_bytes(&bytes)?,
-        Some(path) => std::fs::write(path, bytes)
-            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?,
+        Some(path) => {
+            let overwrite = if args.force { Overwrite::Any } else { Overwrite::Nothing };
+            destination::write(path, &bytes, overwrite)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The run with all its findings; times of an anonymous one are UTC, because the hour tells where it was made.
+fn exported_view(cli: &Cli, baseline: &str, is_anonymous: bool) -> RunView {
+    let view = RunView { all_findings: true, ..view(cli, baseline) };
+    if is_anonymous { RunView { time_zone: jiff::tz::TimeZone::UTC, ..view } } else { view }
 }
 
 /// Refuses options that would do nothing.
@@ -150,7 +166,7 @@ fn places_text(run: &Run, format: Format) -> Result<String, Failure> {
     Ok(report::places_csv(run))
 }
 
-fn telemetry_text(cli: &Cli, run: &Run, format: Format) -> Result<String, Failure> {
+fn telemetry_text(view: &RunView, run: &Run, format: Format) -> Result<String, Failure> {
     let telemetry = telemetry(run);
     Ok(match format {
         Format::Influx | Format::Prometheus => {
@@ -165,6 +181,6 @@ fn telemetry_text(cli: &Cli, run: &Run, format: Format) -> Result<String, Failur
         }
         Format::Json => json::pretty(&report::telemetry_export(run, &telemetry)),
         Format::Csv => report::telemetry_csv(run, &telemetry),
-        Format::Md => report::markdown(&report::telemetry_document(run, &telemetry, &view(cli, ""))),
+        Format::Md => report::markdown(&report::telemetry_document(run, &telemetry, view)),
     })
 }

@@ -4,40 +4,54 @@ use std::path::Path;
 
 use model::{Host, Target, TargetKind};
 use plan::fio::{Surroundings, included, read};
+use record::input::{self, MOST_BYTES};
 
 use crate::failure::Failure;
 
 /// Files that may include each other in a row.
 const MOST_INCLUDES: u32 = 16;
+/// Files that may be included in all: those that include others twice would else double at each level.
+const MOST_FILES: u32 = 1000;
 
 /// A job file's text, with what it includes in its place.
 ///
 /// # Errors
-/// A file that cannot be read, or files that include each other without end.
+/// A file that cannot be read, files that include each other without end, or more text than a file may have.
 pub(super) fn text(path: &Path) -> Result<String, Failure> {
-    with_includes(path, 0)
+    let mut text = String::new();
+    with_includes(path, 0, &mut 0, &mut text)?;
+    Ok(text)
 }
 
-fn with_includes(path: &Path, depth: u32) -> Result<String, Failure> {
+/// Appends a file with what it includes; `files` counts those that are in the text so far.
+fn with_includes(path: &Path, depth: u32, files: &mut u32, text: &mut String) -> Result<(), Failure> {
     let cannot =
         |what: String| Failure::usage(format!("cannot read the fio job file {}: {what}", path.display()));
     if depth > MOST_INCLUDES {
         return Err(cannot(format!("more than {MOST_INCLUDES} files include each other")));
     }
-    let bytes = std::fs::read(path).map_err(|e| cannot(e.to_string()))?;
+    *files += 1;
+    if *files > MOST_FILES {
+        return Err(cannot(format!("more than {MOST_FILES} files are included in all")));
+    }
+    let (bytes, _) = input::read(path).map_err(|e| cannot(e.to_string()))?;
     let own = String::from_utf8(bytes).map_err(|_| cannot("it is not text".into()))?;
-    let mut text = String::with_capacity(own.len());
     for line in own.split_inclusive('\n') {
         match included(line) {
             Some(other) => {
-                let beside = path.parent().unwrap_or(Path::new("")).join(other);
-                text.push_str(&with_includes(&beside, depth + 1)?);
+                // With its directory written out, a file named `-` is not the standard input.
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let beside = parent.unwrap_or(Path::new(".")).join(other);
+                with_includes(&beside, depth + 1, files, text)?;
                 text.push('\n');
             }
             None => text.push_str(line),
         }
+        if text.len() as u64 > MOST_BYTES {
+            return Err(cannot(format!("with what it includes it is longer than {MOST_BYTES} bytes")));
+        }
     }
-    Ok(text)
+    Ok(())
 }
 
 /// What a job file may ask of this machine and of its target.

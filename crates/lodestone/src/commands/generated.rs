@@ -40,7 +40,7 @@ pub fn schema(of: SchemaOf) -> Result<ExitCode, Failure> {
 }
 
 fn print(text: &str) -> Result<ExitCode, Failure> {
-    output::print(text)?;
+    output::print_bytes(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,6 @@
 //! The commands, each in a module: resolve what the arguments name, act, print.
 
+mod anonymous;
 pub mod clean;
 pub mod crosscheck;
 pub mod export;
@@ -13,20 +14,24 @@ pub mod run;
 pub mod selftest;
 pub mod suites;
 pub mod targets;
+mod unsafe_directories;
+mod verdict;
 mod via;
 
 use std::path::PathBuf;
 
 use ::report::{RunView, Units};
 use analyse::Estimator;
-use record::Store;
+use record::{OnDamage, Store};
 
 use crate::cli::{Cli, SummaryRule, UnitWord};
 use crate::failure::Failure;
 
 /// Where runs are kept.
 fn store(cli: &Cli) -> Result<Store, Failure> {
-    Store::open(&store_directory(cli)?).map_err(Failure::failed)
+    let on_damage = if cli.accept_damage { OnDamage::Accept } else { OnDamage::Stop };
+    let store = Store::open(&store_directory(cli)?).map_err(Failure::failed)?;
+    Ok(store.with_damage(on_damage))
 }
 
 fn store_directory(cli: &Cli) -> Result<PathBuf, Failure> {

@@ -2,36 +2,49 @@
 
 use miette::{GraphicalReportHandler, LabeledSpan, MietteDiagnostic, NamedSource, Report};
 use plan::{Level, Place, Problem};
+use report::{escape_line, escape_text};
 
-/// The problems as text, those of the suite with the lines where they stand.
+/// More problems than this are counted, not shown: each is shown with a look into the whole text.
+const SHOWN: usize = 50;
+
+/// The problems as text, those of the suite with the lines where they stand. What a terminal would obey or hide is
+/// escaped before the lines are laid out, so that the marks stand below what they mark.
 pub(crate) fn shown(problems: &[Problem], suite: &str, text: &str) -> String {
+    let suite = &*escape_line(suite);
+    let source = escape_text(text);
     let handler =
         GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor()).with_width(100);
     let mut out = String::new();
-    for problem in problems {
+    for problem in problems.iter().take(SHOWN) {
         let level = match problem.level {
             Level::Warning => miette::Severity::Warning,
             Level::Error => miette::Severity::Error,
         };
-        let mut diagnostic = MietteDiagnostic::new(heading(problem, suite, text)).with_severity(level);
+        let heading = heading(problem, suite, text);
+        let mut diagnostic = MietteDiagnostic::new(escape_text(&heading)).with_severity(level);
         if let Some(help) = &problem.help {
-            diagnostic = diagnostic.with_help(help);
+            diagnostic = diagnostic.with_help(escape_text(help));
         }
         let mut report = match &problem.place {
             Place::Suite(range) => {
                 let end = range.end.min(text.len());
                 let start = range.start.min(end);
                 // A label over many lines says no more than one at its first.
-                let first_line = text.get(start..end).map_or(0, |t| t.lines().next().unwrap_or("").len());
-                diagnostic = diagnostic.and_label(LabeledSpan::at(start..start + first_line, "here"));
-                Report::new(diagnostic).with_source_code(NamedSource::new(suite, text.to_owned()))
+                let first_line = text.get(start..end).and_then(|t| t.lines().next()).unwrap_or("");
+                let start = text.get(..start).map_or(0, |before| escape_text(before).len());
+                let label = LabeledSpan::at(start..start + escape_text(first_line).len(), "here");
+                diagnostic = diagnostic.and_label(label);
+                Report::new(diagnostic).with_source_code(NamedSource::new(suite, source.to_string()))
             }
             _ => Report::new(diagnostic),
         };
         let report: &mut Report = &mut report;
         if handler.render_report(&mut out, report.as_ref()).is_err() {
-            out.push_str(&problem.message);
+            out.push_str(&escape_text(&problem.message));
         }
+    }
+    if problems.len() > SHOWN {
+        out.push_str(&format!("and {} more problems\n", problems.len() - SHOWN));
     }
     out
 }

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use analyse::{Analysis, Pairing, analyse, compare, summarise};
+use analyse::{Analysis, Pairing, Series, analyse, compare, summarise};
 use model::Run;
 use record::Store;
 use report::{Looked, RunView, run_page, runs_page};
 
-use super::results::{baseline, comparison_baseline, find_all, in_common, named_series};
-use super::{estimator, store, view};
+use super::results::{baseline, comparison_baseline, find_all, in_common, named_series, same_steps};
+use super::{anonymous, estimator, store, view};
 use crate::cli::{Cli, ReportArgs};
+use crate::destination::{self, Overwrite, STANDARD_OUTPUT};
 use crate::failure::Failure;
 use crate::output;
 
@@ -20,60 +21,86 @@ use crate::output;
 /// There is no such run or target, the runs have nothing in common, or the file cannot be written.
 pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
     let store = store(cli)?;
-    let runs = find_all(&store, &args.runs)?;
+    let mut runs = find_all(&store, &args.runs)?;
+    let mut against = chosen_baseline(&runs, args.baseline.as_deref())?;
+    if args.anonymous {
+        (runs, against) = anonymous::runs(&store, &runs, &against)?;
+    }
     let page = if let [run] = runs.as_slice() {
-        let baseline = baseline(run, args.baseline.as_deref())?;
-        let analysis = analyse(run, &baseline, estimator(args.summary));
-        let view = RunView { all_findings: true, ..view(cli, &baseline) };
+        let analysis = analyse(run, &against, estimator(args.summary));
+        let view = page_view(cli, args, &against);
         run_page(Looked { run, analysis: &analysis, view: &view })
     } else {
-        several(cli, args, &runs)?
+        several(cli, args, &runs, &against)
     };
     let path = match &args.output {
-        Some(path) => path.clone(),
-        None => default_path(&store, &runs)?,
+        Some(path) if path == Path::new(STANDARD_OUTPUT) => {
+            output::print_bytes(page.as_bytes())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(path) => {
+            let overwrite = if args.force { Overwrite::Any } else { Overwrite::OwnPages };
+            destination::write(path, page.as_bytes(), overwrite)?;
+            path.clone()
+        }
+        None => write_to_store(&store, &runs, if args.anonymous { "-anonymous" } else { "" }, &page)?,
     };
-    write(&path, &page)?;
-    output::print(&format!("{}\n", path.display()))?;
+    output::print_bytes(format!("{}\n", path.display()).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn several(cli: &Cli, args: &ReportArgs, runs: &[Run]) -> Result<String, Failure> {
-    let common = in_common(runs);
-    let series: Vec<_> =
-        runs.iter().flat_map(named_series).filter(|s| common.contains(&s.step.as_str())).collect();
-    let against = comparison_baseline(runs, &series, args.baseline.as_deref())?;
+/// What the others are compared with: a target's name, with several runs `run:target`.
+///
+/// # Errors
+/// There is none of that name, or the runs have nothing in common.
+fn chosen_baseline(runs: &[Run], wanted: Option<&str>) -> Result<String, Failure> {
+    match runs {
+        [run] => baseline(run, wanted),
+        runs => comparison_baseline(runs, &common_series(runs, &in_common(runs)), wanted),
+    }
+}
+
+/// How a page shows a run. Times of an anonymous one are UTC, because the hour tells where it was made.
+fn page_view(cli: &Cli, args: &ReportArgs, baseline: &str) -> RunView {
+    let view = RunView { all_findings: true, ..view(cli, baseline) };
+    if args.anonymous { RunView { time_zone: jiff::tz::TimeZone::UTC, ..view } } else { view }
+}
+
+fn common_series(runs: &[Run], common: &[&str]) -> Vec<Series> {
+    runs.iter().flat_map(named_series).filter(|s| common.contains(&s.step.as_str())).collect()
+}
+
+fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String {
+    let series = common_series(runs, &same_steps(runs).0);
     let plan = &runs[0].started.plan;
-    let comparisons = compare(&series, &against, Pairing::None, plan.margin());
-    let summaries = summarise(plan, &series, &against, Pairing::None);
+    let comparisons = compare(&series, against, Pairing::None, plan.margin());
+    let summaries = summarise(plan, &series, against, Pairing::None);
     let all: Vec<&Run> = runs.iter().collect();
-    let document = report::comparison_document(&all, &series, &comparisons, &summaries, &view(cli, &against));
+    let view = page_view(cli, args, against);
+    let document = report::comparison_document(&all, &series, &comparisons, &summaries, &view);
     let seen: Vec<(&Run, Analysis, RunView)> = runs
         .iter()
         .map(|run| {
             let baseline = &run.started.baseline;
             let analysis = analyse(run, baseline, estimator(args.summary));
-            (run, analysis, RunView { all_findings: true, ..view(cli, baseline) })
+            (run, analysis, page_view(cli, args, baseline))
         })
         .collect();
     let looked: Vec<Looked<'_>> =
         seen.iter().map(|(run, analysis, view)| Looked { run, analysis, view }).collect();
-    Ok(runs_page(&looked, &document))
+    runs_page(&looked, &document)
 }
 
-/// Where a page goes for which no file is named: into the store, under the names of its runs.
+/// Writes a page for which no file is named into the store, under the names of its runs, and gives its place.
 ///
 /// # Errors
-/// Its directory cannot be made.
-fn default_path(store: &Store, runs: &[Run]) -> Result<PathBuf, Failure> {
+/// It cannot be written.
+fn write_to_store(store: &Store, runs: &[Run], end: &str, page: &str) -> Result<PathBuf, Failure> {
     const MOST: usize = 6;
     let ids =
         runs.iter().take(MOST).map(|r| r.started.id.chars().filter(char::is_ascii_alphanumeric).take(16));
     let ids: Vec<String> = ids.map(Iterator::collect).collect();
-    let directory = store.reports();
-    std::fs::create_dir_all(&directory)
-        .map_err(|e| Failure::failed(format!("cannot make {}: {e}", directory.display())))?;
-    Ok(directory.join(format!("{}.html", ids.join("-"))))
+    store.write_report(&format!("{}{end}.html", ids.join("-")), page.as_bytes()).map_err(Failure::failed)
 }
 
 /// Writes the page of a run that has just ended into the store, and gives its place.
@@ -81,12 +108,5 @@ fn default_path(store: &Store, runs: &[Run]) -> Result<PathBuf, Failure> {
 /// # Errors
 /// The file cannot be written.
 pub(super) fn after_run(store: &Store, looked: Looked<'_>) -> Result<PathBuf, Failure> {
-    let path = default_path(store, std::slice::from_ref(looked.run))?;
-    write(&path, &run_page(looked))?;
-    Ok(path)
-}
-
-fn write(path: &Path, page: &str) -> Result<(), Failure> {
-    let refused = |e| Failure::failed(format!("cannot write {}: {e}", path.display()));
-    std::fs::write(path, page).map_err(refused)
+    write_to_store(store, std::slice::from_ref(looked.run), "", &run_page(looked))
 }

@@ -1,5 +1,6 @@
 //! `list`, `show`, `compare`, `reindex`: the results that are kept.
 
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use analyse::{
@@ -7,9 +8,9 @@ use analyse::{
     runs_by_hour, summarise, telemetry,
 };
 use jiff::tz::TimeZone;
-use model::{Run, Step};
-use record::{Log, RunSummary, Store};
-use report::{Document, Layout, RunView, ScoreLayout, Table, json};
+use model::{Note, Run, Severity, Step};
+use record::{DAMAGE_TOPIC, Listing, Log, RunSummary, Store};
+use report::{Document, Layout, RunView, ScoreLayout, Table, TerminalText, json};
 
 use super::{estimator, parts_per_million, store, view};
 use crate::cli::{Cli, CompareArgs, LayoutArgs, LayoutWord, ListArgs, ShowArgs};
@@ -21,22 +22,28 @@ use crate::output;
 /// # Errors
 /// The store cannot be read.
 pub fn list(cli: &Cli, args: &ListArgs) -> Result<ExitCode, Failure> {
-    let runs = store(cli)?.runs().map_err(Failure::failed)?;
+    let Listing { runs, warnings } = store(cli)?.list().map_err(Failure::failed)?;
+    for warning in &warnings {
+        output::say(&format!("lodestone: {warning}"));
+    }
     if args.json {
-        output::print(&json::pretty(&runs.iter().map(summary_json).collect::<Vec<_>>()))?;
+        output::print(json::pretty(&runs.iter().map(summary_json).collect::<Vec<_>>()))?;
     } else if runs.is_empty() {
         output::print("no runs are kept yet; `lodestone run` makes one\n")?;
     } else {
-        output::print(&listed(cli, &runs))?;
+        output::print(listed(cli, &runs))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn listed(cli: &Cli, runs: &[RunSummary]) -> String {
+fn listed(cli: &Cli, runs: &[RunSummary]) -> TerminalText {
     use report::{Align, Cell, Column, Table};
     let time_zone = view(cli, "").time_zone;
+    // Where logs share an id, only their files tell them apart.
+    let mut ids = std::collections::BTreeSet::new();
+    let has_doubles = !runs.iter().all(|run| ids.insert(&run.id));
     let rows = runs.iter().map(|run| {
-        vec![
+        let mut row = vec![
             Cell::text(&run.id),
             Cell::text(report::when(run.started_unix_ns, &time_zone)),
             Cell::text(&run.host),
@@ -44,22 +51,21 @@ fn listed(cli: &Cli, runs: &[RunSummary]) -> String {
             Cell::text(run.state.name()),
             Cell::text(run.repeats.to_string()),
             Cell::text(run.targets.join(", ")),
-        ]
+        ];
+        row.extend(has_doubles.then(|| Cell::text(&run.file)));
+        row
     });
-    let table = Table {
-        title: format!("{} run(s)", runs.len()),
-        columns: vec![
-            Column::new("run", Align::Left),
-            Column::new("started", Align::Left),
-            Column::new("host", Align::Left),
-            Column::new("suite", Align::Left),
-            Column::new("state", Align::Left),
-            Column::new("repeats", Align::Right),
-            Column::new("targets", Align::Left),
-        ],
-        stub: 1,
-        rows: rows.collect(),
-    };
+    let mut columns = vec![
+        Column::new("run", Align::Left),
+        Column::new("started", Align::Left),
+        Column::new("host", Align::Left),
+        Column::new("suite", Align::Left),
+        Column::new("state", Align::Left),
+        Column::new("repeats", Align::Right),
+        Column::new("targets", Align::Left),
+    ];
+    columns.extend(has_doubles.then(|| Column::new("log", Align::Left)));
+    let table = Table { title: format!("{} run(s)", runs.len()), columns, stub: 1, rows: rows.collect() };
     report::table_text(&table, output::style(cli.color))
 }
 
@@ -85,16 +91,16 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
     let run = find(&store(cli)?, &args.run)?;
     if args.telemetry {
         let document = report::telemetry_document(&run, &telemetry(&run), &view(cli, ""));
-        output::print(&report::text(&document, output::style(cli.color)))?;
+        output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let baseline = baseline(&run, args.baseline.as_deref())?;
     let analysis = analyse(&run, &baseline, estimator(args.summary));
     if let Some(table) = laid_out(cli, &run, &analysis, &args.layout)? {
-        output::print(&report::table_text(&table, output::style(cli.color)))?;
+        output::print(report::table_text(&table, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    output::print(&shown(cli, &run, &analysis, &baseline, args.all_findings))?;
+    output::print(shown(cli, &run, &analysis, &baseline, args.all_findings))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -134,7 +140,13 @@ pub(super) fn score_layout(args: &LayoutArgs) -> Result<ScoreLayout, Failure> {
 }
 
 /// A run as text for the terminal, with all findings or only as many as a person reads.
-pub(crate) fn shown(cli: &Cli, run: &Run, analysis: &Analysis, baseline: &str, all_findings: bool) -> String {
+pub(crate) fn shown(
+    cli: &Cli,
+    run: &Run,
+    analysis: &Analysis,
+    baseline: &str,
+    all_findings: bool,
+) -> TerminalText {
     let view = RunView { all_findings, ..view(cli, baseline) };
     let document = report::run_document(run, analysis, &view);
     report::text(&document, output::style(cli.color))
@@ -153,34 +165,37 @@ pub(crate) fn baseline(run: &Run, wanted: Option<&str>) -> Result<String, Failur
     }
 }
 
-/// Reads a run and says aloud what its log lacks.
-pub(super) fn find(store: &Store, name: &str) -> Result<Run, Failure> {
-    let Log { run, cut_off, damaged_lines } = store.find(name).map_err(Failure::usage)?;
-    if !damaged_lines.is_empty() {
-        let lines: Vec<String> = damaged_lines.iter().map(ToString::to_string).collect();
-        output::say(&format!(
-            "lodestone: the log of run {} is damaged in line(s) {}; what stood there is missing",
-            run.started.id,
-            lines.join(", ")
-        ));
+/// Reads a run and says aloud what its log lacks. The run has notes that say the same, so that pages and exports have them.
+pub(super) fn find(store: &Store, name: &OsStr) -> Result<Run, Failure> {
+    let Log { mut run, cut_off, is_protected, .. } = store.find(name).map_err(Failure::usage)?;
+    let id = run.started.id.clone();
+    for note in run.notes.iter().filter(|note| note.topic == DAMAGE_TOPIC) {
+        output::say(&format!("lodestone: run {id}: {}", note.message));
     }
+    let mut remark = |severity, topic: &str, message: String| {
+        output::say(&format!("lodestone: run {id}: {message}"));
+        run.notes.push(Note { at_ns: 0, severity, topic: topic.to_owned(), target: None, message });
+    };
     if cut_off {
-        output::say(&format!(
-            "lodestone: the log of run {} ends within a line, which is left out",
-            run.started.id
-        ));
+        let message = "the log ends within a line, which is left out";
+        remark(Severity::Warning, "log-cut-off", message.to_owned());
+    }
+    if !is_protected {
+        let message =
+            "the log is not protected: its format has no checksums, and a change to it would go unnoticed";
+        remark(Severity::Info, "log-not-protected", message.to_owned());
     }
     Ok(run)
 }
 
 /// The named runs, which must be different ones.
-pub(super) fn find_all(store: &Store, names: &[String]) -> Result<Vec<Run>, Failure> {
+pub(super) fn find_all(store: &Store, names: &[OsString]) -> Result<Vec<Run>, Failure> {
     let mut runs: Vec<Run> = Vec::new();
     for name in names {
         let run = find(store, name)?;
         if runs.iter().any(|r| r.started.id == run.started.id) {
             return Err(Failure::usage(format!(
-                "run {} is named twice; name different runs",
+                "run {} is named twice, be it by two logs of it; name different runs",
                 run.started.id
             )));
         }
@@ -199,7 +214,7 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.by_hour && !args.json {
         let title = format!("{} runs by hour of the day", runs.len());
         let document = Document { title, sections: report::by_hour_sections(&hours) };
-        output::print(&report::text(&document, output::style(cli.color)))?;
+        output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let series: Vec<Series> = runs.iter().flat_map(named_series).collect();
@@ -216,14 +231,14 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let summaries = summarise(&runs[0].started.plan, &series, &baseline, Pairing::None);
     let all: Vec<&Run> = runs.iter().collect();
     let text = if args.json {
-        json::pretty(&json::comparison_export(&all, &comparisons, &summaries, &hours))
+        json::pretty(&json::comparison_export(&all, &comparisons, &summaries, &hours)).into()
     } else {
         let mut document =
             report::comparison_document(&all, &series, &comparisons, &summaries, &view(cli, &baseline));
         document.sections.extend(report::by_hour_sections(&hours));
         report::text(&document, output::style(cli.color))
     };
-    output::print(&text)?;
+    output::print(text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -253,8 +268,8 @@ pub(super) fn named_series(run: &Run) -> Vec<Series> {
     series.into_iter().map(|s| Series { target: name(&s.target), ..s }).collect()
 }
 
-/// Ids of the steps that every run has, and has alike.
-pub(super) fn in_common(runs: &[Run]) -> Vec<&str> {
+/// Ids of the steps that every run has, and has alike, and of the first run's others.
+pub(super) fn same_steps<'a>(runs: &'a [Run]) -> (Vec<&'a str>, Vec<&'a str>) {
     let same = |a: &Step, b: &Step| {
         a.id == b.id
             && a.workload == b.workload
@@ -265,14 +280,20 @@ pub(super) fn in_common(runs: &[Run]) -> Vec<&str> {
     let everywhere =
         |step: &&Step| runs.iter().all(|run| run.started.plan.steps.iter().any(|s| same(s, step)));
     let (common, other): (Vec<&Step>, Vec<&Step>) = runs[0].started.plan.steps.iter().partition(everywhere);
+    let ids = |steps: &[&'a Step]| steps.iter().map(|s| s.id.as_str()).collect();
+    (ids(&common), ids(&other))
+}
+
+/// Ids of the steps that every run has, and has alike. Says aloud which are left out.
+pub(super) fn in_common(runs: &[Run]) -> Vec<&str> {
+    let (common, other) = same_steps(runs);
     if !other.is_empty() {
-        let ids: Vec<&str> = other.iter().map(|s| s.id.as_str()).collect();
         output::say(&format!(
             "lodestone: left out, because not all runs did the same there: {}",
-            ids.join(", ")
+            other.join(", ")
         ));
     }
-    common.into_iter().map(|s| s.id.as_str()).collect()
+    common
 }
 
 pub(super) fn comparison_baseline(
@@ -306,7 +327,10 @@ pub(super) fn comparison_baseline(
 /// The store cannot be used.
 pub fn reindex(cli: &Cli) -> Result<ExitCode, Failure> {
     let store = store(cli)?;
-    let runs = store.reindex().map_err(Failure::failed)?;
-    output::print(&format!("{runs} run(s) indexed from {}\n", store.logs().display()))?;
+    let Listing { runs, warnings } = store.reindex().map_err(Failure::failed)?;
+    for warning in &warnings {
+        output::say(&format!("lodestone: {warning}"));
+    }
+    output::print(format!("{} run(s) indexed from {}\n", runs.len(), store.logs().display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,9 @@
 //! `lodestone run`: resolve what is asked, measure, show.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,22 +12,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ::report::{Looked, RunView};
 use analyse::analyse;
 use engine::{ENGINES, NOOP};
-use host::{Hold, Roots, consent, identify, leftovers, presence};
+use host::leftovers::{self, Found};
+use host::{Hold, Roots, consent, identify, presence};
 use model::units::{ExactSize, ShortDuration, parse_duration_ns};
 use model::{
-    Capabilities, EngineKind, Host, LOG_FORMAT, Plan, Rounds, RunOutcome, RunStarted, Severity, Step, Target,
-    TargetKind,
+    Capabilities, EngineKind, Host, LOG_FORMAT, Plan, Rounds, RunStarted, Severity, Step, Target, TargetKind,
+    path_text,
 };
 use plan::{BuiltinSuite, CUSTOM_SUITE, Facts, Place, Problem, Resolved, Setting, Suite, Wishes, resolve};
+use record::input;
 
 use super::report::after_run;
 use super::results::shown;
+use super::verdict::concluded;
 use super::via::Via;
-use super::{estimator, fio, parts_per_million, problems, store, suites, view};
+use super::{estimator, fio, parts_per_million, problems, store, suites, unsafe_directories, view};
 use crate::cli::{Cli, RunArgs};
-use crate::failure::{FAILED, Failure, INTERRUPTED};
+use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::session::{Harvest, Order, PlaceState, Recorder, Seen, Session, Watching};
+use crate::session::{Harvest, Order, PlaceState, Recorder, Seen, Session, Watching, second_places};
 use crate::{interrupt, output};
 
 /// The suite of a run that names none.
@@ -49,42 +54,43 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let named = named_targets(args, &suite, &host)?;
     let telemetry_period = telemetry_period(args.telemetry.as_deref())?;
     let mut targets = host::target::inspect_all(&roots, &named).map_err(Failure::usage)?;
+    if args.via.is_some() {
+        targets.iter().try_for_each(named_in_text)?;
+    }
     if let Form::Fio(around) = &mut suite.form {
         *around = fio::surroundings(&host, &targets)?;
     }
     let resolved = resolve_plan(args, &suite, &host, &engines, named.len())?;
     let holds = holds(&roots, args, &mut targets)?;
+    let unsafe_directories = unsafe_directories::check(&targets, args.allow_unsafe_directory)?;
     let baseline = baseline(args, &targets)?;
     if args.dry_run {
-        output::print(&dry_run(&resolved, &targets, &engines))?;
+        output::print(dry_run(&resolved, &targets, &engines))?;
         if let Some(via) = args.via {
             let via = Via::new(via, &roots, &resolved.plan, &targets, engines.working[0].kind)?;
-            output::print(&via.dry_run(&resolved.plan))?;
+            output::print(via.dry_run(&resolved.plan))?;
         }
-        output::print(&fio::ignored_line(&suite.ignored()))?;
+        output::print(fio::ignored_line(&suite.ignored()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let store = store(cli)?;
     let interrupt =
         interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")))?;
-    let cleaned = clean_leftovers(&targets);
+    let cleaned = clean_leftovers(&targets, &store);
     let via = args.via.map(|via| Via::new(via, &roots, &resolved.plan, &targets, engines.working[0].kind));
     let via = via.transpose()?;
     let started = started(args.seed, host, targets.clone(), baseline.clone(), resolved.plan.clone());
     let presence = presence::announce(&started.id).ok();
     let places = targets.into_iter().zip(holds).map(|(target, hold)| {
-        let name = target.name.clone();
-        let mut place = PlaceState::new(target, hold).map_err(|e| {
-            Failure::failed(format!("{name}: somebody else has taken it since you named it: {e}"))
-        })?;
+        let mut place = PlaceState::new(target, hold);
         if let Some(via) = &via {
             via.drive(&mut place, &resolved.plan);
         }
-        Ok(place)
+        place
     });
     let mut session = Session {
         presence,
-        places: places.collect::<Result<_, _>>()?,
+        places: places.collect(),
         telemetry_period,
         ..new_session(
             roots,
@@ -97,6 +103,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         )?
     };
     session.note(Severity::Info, "engine", None, engines.sentence());
+    unsafe_directories::note(&mut session, unsafe_directories);
     for message in cleaned {
         session.note(Severity::Info, "leftovers", None, message);
     }
@@ -133,8 +140,9 @@ pub(super) fn new_session<'a>(
         interrupt,
         presence: None,
         progress,
-        recorder: Recorder::begin(store, started).map_err(Failure::failed)?,
+        recorder: begun(store, started)?,
         places: Vec::new(),
+        scratch: host::scratch::parents(store.directory()),
         telemetry_period: Some(TELEMETRY_PERIOD),
         watching: Watching::default(),
         seen: Seen::default(),
@@ -142,6 +150,15 @@ pub(super) fn new_session<'a>(
         given_up: BTreeSet::new(),
         harvest: Harvest::default(),
     })
+}
+
+/// The record of a run, with room for its log. What is wrong with the store is said before anything is measured.
+fn begun(store: &record::Store, started: RunStarted) -> Result<Recorder, Failure> {
+    let recorder = Recorder::begin(store, started, &second_places()).map_err(Failure::failed)?;
+    for note in &recorder.run().notes {
+        output::say(&format!("lodestone: {}", note.message));
+    }
+    Ok(recorder)
 }
 
 /// How often telemetry is read; `None` for never.
@@ -169,13 +186,15 @@ fn finish(
     let run = recorder.run();
     let analysis = analyse(run, baseline, estimator(args.summary));
     if args.json {
-        output::print(&report::json::pretty(&report::json::run_export(run, &analysis)))?;
+        output::print(report::json::pretty(&report::json::run_export(run, &analysis)))?;
     } else {
-        output::print(&shown(cli, run, &analysis, baseline, args.all_findings))?;
-        output::print(&format!(
-            "\nkept as run {}; `lodestone show {}` shows it again\n",
-            run.started.id, run.started.id
-        ))?;
+        output::print(shown(cli, run, &analysis, baseline, args.all_findings))?;
+        if recorder.kept().trouble().is_none() {
+            output::print(format!(
+                "\nkept as run {}; `lodestone show {}` shows it again\n",
+                run.started.id, run.started.id
+            ))?;
+        }
     }
     if !args.no_report {
         let view = RunView { all_findings: true, ..view(cli, baseline) };
@@ -184,15 +203,14 @@ fn finish(
             Ok(path) => format!("report with pictures: {}", path.display()),
             Err(failure) => format!("no report: {}", failure.message),
         };
-        if args.json { output::say(&told) } else { output::print(&format!("{told}\n"))? }
+        if args.json { output::say(&told) } else { output::print(format!("{told}\n"))? }
     }
     // The index follows the logs by itself; doing it now only makes the next listing quicker.
     let _ = store.runs();
-    Ok(match run.finished.as_ref().map(|f| f.outcome) {
-        Some(RunOutcome::Completed) => ExitCode::SUCCESS,
-        Some(RunOutcome::Interrupted) => ExitCode::from(INTERRUPTED),
-        _ => ExitCode::from(FAILED),
-    })
+    if let Some(trouble) = recorder.kept().trouble() {
+        return Err(Failure::failed(trouble));
+    }
+    Ok(ExitCode::from(concluded(run, &analysis)))
 }
 
 /// The engines that work here and why others do not.
@@ -254,7 +272,7 @@ impl SuiteText {
             form: Form::Toml,
         };
         if let Some(path) = &args.fio {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let name = stem(path);
             let form = Form::Fio(plan::fio::Surroundings::default());
             return Ok(Self { name, origin: path.display().to_string(), toml: fio::text(path)?, form });
         }
@@ -266,19 +284,21 @@ impl SuiteText {
                 builtin(suites::find(DEFAULT_SUITE)?)
             });
         };
-        if !name.contains('/') && !name.ends_with(".toml") {
+        let text = name.to_string_lossy();
+        if !text.contains('/') && !text.ends_with(".toml") && text != input::STANDARD_INPUT {
+            let name = text.as_ref();
             let own = format!(". A file of your own is named by its path, as in ./{name}.toml");
             let found = suites::find(name).map_err(|e| Failure { message: e.message + &own, ..e })?;
             return Ok(builtin(found));
         }
-        let toml = std::fs::read_to_string(name).map_err(|e| {
+        let cannot = |what: String| {
             Failure::usage(format!(
-                "cannot read the suite {name}: {e}; `lodestone suites` lists those that come with the program"
+                "cannot read the suite {text}: {what}; `lodestone suites` lists those that come with the program"
             ))
-        })?;
-        let stem = std::path::Path::new(name).file_stem().unwrap_or_default();
-        let name_of = stem.to_string_lossy().into_owned();
-        Ok(Self { name: name_of, origin: name.clone(), toml, form: Form::Toml })
+        };
+        let (bytes, _) = input::read(name.as_ref()).map_err(|e| cannot(e.to_string()))?;
+        let toml = String::from_utf8(bytes).map_err(|_| cannot("it is not text".to_owned()))?;
+        Ok(Self { name: stem(name.as_ref()), origin: text.into_owned(), toml, form: Form::Toml })
     }
 
     /// The suite that the text describes, and what is wrong with it.
@@ -301,14 +321,37 @@ impl SuiteText {
     }
 }
 
+/// What a suite is called that is read from this file.
+fn stem(path: &Path) -> String {
+    match path.file_stem().unwrap_or_default().to_string_lossy().into_owned() {
+        stem if stem == input::STANDARD_INPUT => "standard-input".to_owned(),
+        stem => stem,
+    }
+}
+
 /// The targets that the user names, or those that a fio job file does, or the current directory.
-fn named_targets(args: &RunArgs, suite: &SuiteText, host: &Host) -> Result<Vec<String>, Failure> {
+fn named_targets(args: &RunArgs, suite: &SuiteText, host: &Host) -> Result<Vec<OsString>, Failure> {
     if !args.targets.is_empty() {
         return Ok(args.targets.clone());
     }
     match suite.form {
-        Form::Toml => Ok(vec![".".to_owned()]),
-        Form::Fio(_) => fio::places(&suite.name, &suite.toml, &fio::surroundings(host, &[])?),
+        Form::Toml => Ok(vec![".".into()]),
+        Form::Fio(_) => {
+            let places = fio::places(&suite.name, &suite.toml, &fio::surroundings(host, &[])?)?;
+            Ok(places.into_iter().map(OsString::from).collect())
+        }
+    }
+}
+
+/// Refuses a target whose path cannot stand in another program's job file or be read from its output.
+pub(super) fn named_in_text(target: &Target) -> Result<(), Failure> {
+    match target.path.to_str() {
+        Some(_) => Ok(()),
+        None => Err(Failure::usage(format!(
+            "{}: its path is not UTF-8, and other programs can only be given one that is; measure it with Lodestone's own \
+             engines, or bind-mount it elsewhere",
+            target.name
+        ))),
     }
 }
 
@@ -397,24 +440,33 @@ fn factor(text: &str) -> Option<f64> {
 /// Takes hold of every file and device, with permission to overwrite those that are named with
 /// `--overwrite`.
 fn holds(roots: &Roots, args: &RunArgs, targets: &mut [Target]) -> Result<Vec<Option<Hold>>, Failure> {
+    let named = consent::named(&args.overwrite);
     let mut holds = Vec::new();
     for target in targets.iter_mut() {
         holds.push(match target.kind {
             TargetKind::Directory => None,
-            TargetKind::File | TargetKind::BlockDevice => Some(hold(roots, args, target)?),
+            TargetKind::File | TargetKind::BlockDevice => Some(hold(roots, &named, target)?),
         });
     }
-    if !args.overwrite.is_empty() && !targets.iter().any(|t| t.writable && t.kind != TargetKind::Directory) {
+    let is_ours = |target: &&Target| target.kind == TargetKind::Directory;
+    let own = targets.iter().find(|t| !t.writable && !is_ours(t) && named.contains(&t.name));
+    if let Some(Target { name, path, .. }) = own {
+        return Err(Failure::usage(format!(
+            "--overwrite {name}: that is a target's name; what may be overwritten is named by its path: --overwrite {}",
+            consent::typed([path.to_string_lossy().as_ref()])
+        )));
+    }
+    if !named.is_empty() && !targets.iter().any(|t| t.writable && !is_ours(&t)) {
         return Err(Failure::usage(format!(
             "--overwrite {} names no file or block device among the targets; test files in a directory need no permission",
-            args.overwrite.join(",")
+            consent::typed(named.iter().map(String::as_str))
         )));
     }
     Ok(holds)
 }
 
-fn hold(roots: &Roots, args: &RunArgs, target: &mut Target) -> Result<Hold, Failure> {
-    let permitted = match args.overwrite.as_slice() {
+fn hold(roots: &Roots, named: &[String], target: &mut Target) -> Result<Hold, Failure> {
+    let permitted = match named {
         [] => None,
         named => match consent::ask(roots, &target.path, named) {
             Ok(consent) => Some(consent),
@@ -426,8 +478,10 @@ fn hold(roots: &Roots, args: &RunArgs, target: &mut Target) -> Result<Hold, Fail
     target.writable = permitted.is_some();
     let hold = match permitted {
         Some(consent) => consent.into(),
-        None => Hold::read_only(&target.path)
-            .map_err(|e| Failure::usage(format!("{}: cannot read it: {e}", target.name)))?,
+        None => Hold::read_only(&target.path).map_err(|e| {
+            let (path, hint) = (target.path.display(), host::target::hint(target.kind, &e));
+            Failure::usage(format!("{}: cannot read {path}: {e}{hint}", target.name))
+        })?,
     };
     hold.is_still(target).map_err(|e| Failure::usage(format!("{}: {e}", target.name)))?;
     Ok(hold)
@@ -445,19 +499,27 @@ fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
     }
 }
 
-/// Removes what killed runs left in the target directories, and says so.
-pub(super) fn clean_leftovers(targets: &[Target]) -> Vec<String> {
+/// Removes what killed runs left in the target directories, and says so; and what they left where other programs found their
+/// files.
+pub(super) fn clean_leftovers(targets: &[Target], store: &record::Store) -> Vec<String> {
     let mut told = Vec::new();
-    for target in targets.iter().filter(|t| t.kind == TargetKind::Directory) {
-        let found = leftovers::find(&target.path);
-        for leftover in found.leftovers {
+    let directories = targets.iter().filter(|t| t.kind == TargetKind::Directory).map(|t| t.path.clone());
+    let scratch = host::scratch::parents(store.directory());
+    for directory in directories.chain(scratch).collect::<BTreeSet<_>>() {
+        for found in leftovers::find(&directory) {
+            let leftover = match found {
+                Found::LeftOver(leftover) => leftover,
+                Found::Elsewhere(other) => {
+                    told.push(format!("left alone {other}"));
+                    continue;
+                }
+            };
             let what = format!("{} of the killed run {}", leftover.path.display(), leftover.run);
             told.push(match leftovers::remove(leftover) {
                 Ok(()) => format!("removed {what}"),
                 Err(error) => format!("cannot remove {what}: {error}"),
             });
         }
-        told.extend(found.elsewhere.iter().map(|other| format!("left alone {other}")));
     }
     told
 }
@@ -474,7 +536,7 @@ pub(super) fn started(
         id: new_id(),
         started_unix_ns: now_unix_ns(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().collect(),
+        command: std::env::args_os().map(path_text).collect(),
         host,
         targets,
         baseline,
@@ -516,7 +578,9 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
         possible.filter(|(_, why)| why.is_none()).map(|(step, _)| plan::step_seconds(step)).sum();
     text.push_str(&match plan.rounds {
         Rounds::Fixed(rounds) => {
-            format!("{rounds} rounds of about {seconds:.0} s, and the layout of the test files\n")
+            let budget = plan.budget_ns.map(|ns| format!(", for {} at most", ShortDuration(ns)));
+            let budget = budget.unwrap_or_default();
+            format!("{rounds} rounds of about {seconds:.0} s, and the layout of the test files{budget}\n")
         }
         Rounds::Auto { budget_ns, precision_ppm } => format!(
             "rounds of about {seconds:.0} s, each step until {} is within ± {} %, for {} at most, layout of the test files included\n",

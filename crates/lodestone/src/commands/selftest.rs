@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use engine::selftest::{Floor, clock_cost_ns, floor, timer_lateness_ns};
 use host::Roots;
 use model::EngineKind;
-use report::{Align, Cell, Column, Table, display_iops, display_ns, table_text};
+use report::{Align, Cell, Column, Table, TerminalText, display_iops, display_ns, table_text};
 
 use crate::cli::Cli;
 use crate::failure::Failure;
@@ -50,17 +50,20 @@ pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
     ];
     let title = "The most that one job can drive here, with the processor time of each operation";
     let table = Table { title: title.to_owned(), columns, stub: 1, rows };
-    output::print(&format!(
+    let mut text = TerminalText::from(format!(
         "clock    {source}; one look takes {clock_ns:.1} ns, through the C library {library_ns:.1} ns\n\
-         timers   what is due in {} starts {} late (p50), {} (p99), {} (max)\n\n{}\n\
-         Storage that comes near one of these rates is not what limits it. The figures of a run then carry the\n\
-         finding `generator-saturated`.\n",
+         timers   what is due in {} starts {} late (p50), {} (p99), {} (max)\n\n",
         display_ns(PERIOD_NS as f64),
         at(0.5),
         at(0.99),
         at(1.0),
-        table_text(&table, output::style(cli.color))
-    ))?;
+    ));
+    text.push(table_text(&table, output::style(cli.color)));
+    text.push(
+        "\nStorage that comes near one of these rates is not what limits it. The figures of a run then carry the\n\
+         finding `generator-saturated`.\n",
+    );
+    output::print(text)?;
     Ok(ExitCode::SUCCESS)
 }
 

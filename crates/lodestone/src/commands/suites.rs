@@ -18,7 +18,7 @@ pub fn suites(args: &SuitesArgs) -> Result<ExitCode, Failure> {
         Some(SuitesCommand::Show { name }) => find(name)?.toml.to_owned(),
         Some(SuitesCommand::Options) => options(),
     };
-    output::print(&text)?;
+    output::print(text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -21,9 +21,9 @@ pub fn targets(cli: &Cli, args: &TargetsArgs) -> Result<ExitCode, Failure> {
         false => inventory_of(&roots, &args.paths).map_err(Failure::usage)?,
     };
     let text = match args.json {
-        true => json::pretty(&report::targets_export(&found)),
+        true => json::pretty(&report::targets_export(&found)).into(),
         false => report::targets_text(&found, view(cli, "").units, output::style(cli.color)),
     };
-    output::print(&text)?;
+    output::print(text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,6 @@
 //! ([`Driver::Fio`]), or the classic tools beside them ([`Driver::Tools`]). What they print is imported at once.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,6 +23,8 @@ use super::{PlaceState, Session};
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Bytes per second that storage does at the very least.
 const SLOWEST: u64 = 1 << 20;
+/// The name of fio's job file.
+const JOB_FILE: &str = "job.fio";
 /// So much of what a failed program said is repeated.
 const LONGEST_REASON: usize = 300;
 
@@ -87,6 +88,23 @@ struct Said {
 /// What keeps a program's work from being a repeat.
 type Refused = RepeatOutcome;
 
+/// Directories of the run's own for another program. It is started in one of them by its descriptor, and named no path that
+/// another user could lead elsewhere.
+#[derive(Clone, Copy)]
+pub(super) struct WorkingPlaces<'a> {
+    /// On the target, for the files that the program makes itself; `None` where it makes none.
+    pub on_target: Option<&'a PrivateDirectory>,
+    /// Where only this user may write, for what it reads.
+    pub scratch: &'a PrivateDirectory,
+}
+
+impl<'a> WorkingPlaces<'a> {
+    /// Where the program is started.
+    fn start(self) -> &'a PrivateDirectory {
+        self.on_target.unwrap_or(self.scratch)
+    }
+}
+
 /// Has a place's program do the work of a step, and records what it said.
 pub(super) fn work(
     session: &mut Session<'_>,
@@ -94,13 +112,12 @@ pub(super) fn work(
     state: &PlaceState,
     task: &Task,
     set: Option<&DataSet>,
-    private: Option<&PrivateDirectory>,
+    places: WorkingPlaces<'_>,
 ) -> Outcome {
-    let directory = private.map_or(Path::new("/"), PrivateDirectory::path);
     let said = match &state.driver {
         Driver::Own => Err(failed(step, "no other program was named")),
-        Driver::Fio(program) => by_fio(session, step, state, task, set, (program, directory)),
-        Driver::Tools(tools) => by_tool(session, step, state, tools, set, directory),
+        Driver::Fio(program) => by_fio(session, step, state, task, set, (program, places)),
+        Driver::Tools(tools) => by_tool(session, step, state, tools, set, places),
     };
     match said {
         Ok(said) => take(session, step, &state.driver, task.repeat, said),
@@ -143,7 +160,7 @@ fn by_tool(
     state: &PlaceState,
     tools: &Tools,
     set: Option<&DataSet>,
-    directory: &Path,
+    places: WorkingPlaces<'_>,
 ) -> Result<Said, Refused> {
     let Some((check, _, program)) = tools.call(&step.id) else {
         return Err(failed(step, "no tool was named for it"));
@@ -154,19 +171,20 @@ fn by_tool(
         let paths = set.map_or_else(Vec::new, |set| set.paths(state));
         if let WorksOn::DataFiles(name) = check.works_on {
             let links = paths.iter().enumerate().map(|(i, path)| (format!("{name}{i}"), path.clone()));
-            link(directory, links).map_err(|why| failed(step, why))?;
+            link(places.start(), links).map_err(|why| failed(step, why))?;
         }
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let values = Values {
             size: set.map_or(tools.values.size, |set| set.bytes),
             file: paths.first().map_or_else(String::new, |path| text(path)),
-            dir: text(directory),
+            // The directory in which it is started, whatever its path stands for by then.
+            dir: ".".to_owned(),
             ..tools.values.clone()
         };
         let args = check.arguments(&values);
         let patience =
             PATIENCE + Duration::from_secs(values.size / SLOWEST + values.runtime + check.extra_seconds);
-        let (ran, command) = call(session, step, program, &args, directory, patience)?;
+        let (ran, command) = call(session, step, program, &args, places, patience)?;
         let mut reports = read(step, check.tool().program, &ran, &command)?;
         for part in check.parts {
             let is_it = |report: &Report| {
@@ -195,7 +213,7 @@ fn by_fio(
     state: &PlaceState,
     task: &Task,
     set: Option<&DataSet>,
-    (program, directory): (&Path, &Path),
+    (program, working): (&Path, WorkingPlaces<'_>),
 ) -> Result<Said, Refused> {
     let beside = step.beside.iter().zip(&task.beside);
     let whole =
@@ -227,15 +245,15 @@ fn by_fio(
     let written = plan::fio::write(&whole, &places).map_err(|why| failed(step, why.join("; ")))?;
     for ((_, paths), links) in data.iter().zip(&written.links) {
         let links = links.iter().filter_map(|(name, i)| Some((name.clone(), paths.get(*i)?.clone())));
-        link(directory, links).map_err(|why| failed(step, why))?;
+        link(working.start(), links).map_err(|why| failed(step, why))?;
     }
-    let job = directory.join("job.fio");
-    std::fs::write(&job, &written.text)
+    (working.scratch.write(JOB_FILE, written.text.as_bytes()))
         .map_err(|e| failed(step, format!("fio's job cannot be written: {e}")))?;
+    let job = working.scratch.path().join(JOB_FILE);
     let args = ["--output-format=json+".to_owned(), job.to_string_lossy().into_owned()];
     let seconds = plan::step_seconds(step) as u64 + task.stop.bytes.unwrap_or(0) / SLOWEST;
     let patience = PATIENCE + Duration::from_secs(seconds);
-    let (ran, _) = call(session, step, program, &args, directory, patience)?;
+    let (ran, _) = call(session, step, program, &args, working, patience)?;
     let command = format!("fio, job: {}", written.text.trim().replace('\n', " "));
     let mut reports = read(step, "fio", &ran, "fio")?;
     match reports.len() {
@@ -256,13 +274,10 @@ fn as_done(step: &Step, task: &Task) -> Step {
 }
 
 /// Gives files names in a directory.
-fn link(directory: &Path, links: impl Iterator<Item = (String, PathBuf)>) -> Result<(), String> {
+fn link(directory: &PrivateDirectory, links: impl Iterator<Item = (String, PathBuf)>) -> Result<(), String> {
     for (name, path) in links {
-        let at = directory.join(name);
-        if std::fs::read_link(&at).is_ok_and(|known| known == path) {
-            continue;
-        }
-        symlink(path, &at).map_err(|e| format!("the test file cannot be named {}: {e}", at.display()))?;
+        let made = directory.link(&name, &path);
+        made.map_err(|e| format!("the test file cannot be named {name}: {e}"))?;
     }
     Ok(())
 }
@@ -273,12 +288,12 @@ fn call(
     step: &Step,
     program: &Path,
     args: &[String],
-    directory: &Path,
+    places: WorkingPlaces<'_>,
     patience: Duration,
 ) -> Result<(Ran, String), Refused> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let command = format!("{name} {}", args.join(" "));
-    let ran = host::programs::run(program, args, directory, patience, &session.interrupt)
+    let ran = host::programs::run(program, args, &places.start().path(), patience, &session.interrupt)
         .map_err(|e| failed(step, format!("{} cannot be started: {e}", program.display())))?;
     let why = match ran.end {
         End::Exited(0) => return Ok((ran, command)),

@@ -6,8 +6,10 @@ mod layout;
 mod patience;
 mod readiness;
 mod recorder;
+mod release;
 mod repeat;
 mod rounds;
+mod silence;
 mod sizes;
 mod telemetry;
 
@@ -31,7 +33,7 @@ use crate::progress::Progress;
 use data_sets::DataSet;
 pub(crate) use foreign::{Driver, Harvest, Tools};
 use plan::DataKey;
-pub(crate) use recorder::Recorder;
+pub(crate) use recorder::{Recorder, second_places};
 pub(crate) use rounds::Seen;
 use sizes::Wanted;
 use telemetry::Telemetry;
@@ -51,6 +53,8 @@ pub(crate) struct Session<'a> {
     pub progress: Progress,
     pub recorder: Recorder,
     pub places: Vec<PlaceState>,
+    /// Where what other programs are given may lie, the best first.
+    pub scratch: Vec<PathBuf>,
     /// How often telemetry is read, if it is.
     pub telemetry_period: Option<Duration>,
     /// Empty until the session begins.
@@ -85,14 +89,14 @@ pub(crate) struct PlaceState {
     pub target: Target,
     /// The user's file or device itself; `None` for a directory.
     hold: Option<Hold>,
-    /// Keeps others from mounting a device that is being overwritten.
-    _claim: Option<File>,
     sets: Vec<DataSet>,
     /// Sizes of sets that are made anew for each repeat.
     fresh: Vec<(Wanted, u64)>,
     failures: u32,
     /// Nothing more is expected of it.
     gone: bool,
+    /// The kernel still works for this run there.
+    hangs: bool,
     /// Who does its repeats.
     pub driver: Driver,
     /// The steps that are run here, where not all are.
@@ -105,24 +109,20 @@ pub(crate) struct PlaceState {
 const ELSEWHERE: &str = "it is run elsewhere";
 
 impl PlaceState {
-    /// Takes hold of a target.
-    ///
-    /// # Errors
-    /// Somebody else has taken a device since permission to overwrite it was given.
-    pub fn new(target: Target, hold: Option<Hold>) -> std::io::Result<Self> {
-        let claim = hold.as_ref().map(Hold::claim).transpose()?.flatten();
-        Ok(Self {
+    /// A target, with what is held of it.
+    pub fn new(target: Target, hold: Option<Hold>) -> Self {
+        Self {
             target,
             hold,
-            _claim: claim,
             sets: Vec::new(),
             fresh: Vec::new(),
             failures: 0,
             gone: false,
+            hangs: false,
             driver: Driver::Own,
             only: None,
             borrows: None,
-        })
+        }
     }
 
     /// For each step of a plan why it is not run here; `None` where it is.
@@ -149,6 +149,7 @@ impl PlaceState {
     /// Leaves the test data to the kernel, which still works on them and may never end: closing or removing
     /// them would wait for that.
     fn abandon(&mut self) {
+        self.hangs = true;
         std::mem::forget(std::mem::take(&mut self.sets));
     }
 
@@ -204,7 +205,9 @@ impl Session<'_> {
         let clock_ahead_ns = host::readiness::wall_clock_ahead_ns();
         self.begin_telemetry();
         let broken = self.measure().err();
+        self.release();
         self.end_telemetry();
+        self.say_what_hangs();
         self.say_clock_step(clock_ahead_ns);
         let outcome = match &broken {
             Some(_) => RunOutcome::Failed,
@@ -218,7 +221,7 @@ impl Session<'_> {
         let at_ns = self.recorder.at_ns();
         self.emit(Event::RunFinished(RunFinished { at_ns, outcome }));
         self.progress.finish();
-        self.recorder.sync();
+        self.recorder.finish(&second_places());
         (self.recorder, broken)
     }
 
@@ -244,6 +247,7 @@ impl Session<'_> {
                 }
             }
             self.look_for_company();
+            self.say_state_of_layers();
         }
         Ok(())
     }
@@ -253,13 +257,18 @@ impl Session<'_> {
         match self.plan.rounds {
             Rounds::Fixed(rounds) => {
                 let later = self.round_ns(&self.pairs(1)).saturating_mul(u64::from(rounds.saturating_sub(1)));
-                Duration::from_nanos(self.round_ns(&self.pairs(0)).saturating_add(later))
+                let planned = self.round_ns(&self.pairs(0)).saturating_add(later);
+                Duration::from_nanos(self.plan.budget_ns.map_or(planned, |budget_ns| planned.min(budget_ns)))
             }
             Rounds::Auto { budget_ns, .. } => Duration::from_nanos(budget_ns),
         }
     }
 
     fn one_repeat(&mut self, round: u32, step: usize, place: usize) -> Result<(), SessionError> {
+        if !self.answers(&self.plan.steps[step], place) {
+            self.is_silent(place);
+            return Ok(());
+        }
         // A step that makes its files anew does not care for what was laid out.
         let kept = |step: &Step| DataKey::of(step).filter(|_| step.prepare == Preparation::Written);
         let parts: Vec<Step> = self.plan.steps[step].parts().cloned().collect();
@@ -286,7 +295,7 @@ impl Session<'_> {
         }
         let RepeatOutcome::Failed(failure) = ended.outcome else {
             if ended.hung {
-                self.give_up(place, "the storage does not answer any more");
+                self.is_silent(place);
             }
             return Ok(());
         };

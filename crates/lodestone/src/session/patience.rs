@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(1200);
 /// The same after the user has asked to stop.
 const PATIENCE_WHEN_INTERRUPTED: Duration = Duration::from_secs(6);
+/// So long may a target take to answer at all, or to let go of what it holds: as long as an operation may (engine).
+pub(super) const ANSWER: Duration = Duration::from_secs(300);
 /// How often the user's wish is looked at.
 const LOOK_UP: Duration = Duration::from_millis(100);
 
@@ -18,9 +20,18 @@ pub(super) fn patiently<T: Send + 'static>(
     interrupt: &AtomicBool,
     what: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
+    within(PATIENCE, interrupt, what)
+}
+
+/// The same with a patience of one's own.
+pub(super) fn within<T: Send + 'static>(
+    patience: Duration,
+    interrupt: &AtomicBool,
+    what: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (sender, receiver) = channel();
     thread::spawn(move || sender.send(what()));
-    await_result(&receiver, interrupt, PATIENCE, PATIENCE_WHEN_INTERRUPTED)
+    await_result(&receiver, interrupt, patience, PATIENCE_WHEN_INTERRUPTED)
 }
 
 fn await_result<T>(

@@ -5,7 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::readiness::{
-    CLOCK_STEP_NS, Concern, Disturbance, background_work, disturbances, slowness, wall_clock_ahead_ns,
+    BACKGROUND_WORK, CLOCK_STEP_NS, Concern, Disturbance, background_work, degraded_layers, disturbances,
+    slowness, wall_clock_ahead_ns,
 };
 use host::snapshot;
 use model::{Layer, Severity};
@@ -39,10 +40,18 @@ impl Session<'_> {
         for concern in slowness(&self.roots) {
             self.note(Severity::Warning, concern.topic, None, concern.message);
         }
+        self.say_state_of_layers();
+    }
+
+    /// Says which layers lack members or are busy with their own work, before the first round and after each: an array
+    /// that loses a member goes on, at another speed. Each is told once, though its progress may have changed.
+    pub(super) fn say_state_of_layers(&mut self) {
         // What lies below several targets is told once.
         let mut found: Vec<(Concern, Vec<String>)> = Vec::new();
         for place in &self.places {
-            for concern in background_work(&self.roots, &place.target.stack) {
+            let stack = &place.target.stack;
+            for concern in [degraded_layers(&self.roots, stack), background_work(&self.roots, stack)].concat()
+            {
                 let name = place.target.name.clone();
                 match found.iter_mut().find(|(known, _)| *known == concern) {
                     Some((_, names)) => names.push(name),
@@ -50,8 +59,19 @@ impl Session<'_> {
                 }
             }
         }
+        let is_under_way = !self.recorder.run().repeats.is_empty();
+        let known: Vec<(String, Option<String>)> =
+            self.recorder.run().notes.iter().map(|note| (note.topic.clone(), note.target.clone())).collect();
         for (concern, names) in found {
-            self.note(Severity::Warning, concern.topic, only(names), concern.message);
+            let target = only(names);
+            let is_known = |topic: &str| known.iter().any(|(t, about)| t == topic && *about == target);
+            let topic = match concern.topic {
+                BACKGROUND_WORK if is_under_way && !is_known(BACKGROUND_WORK) => "background-begun",
+                topic => topic,
+            };
+            if !is_known(topic) {
+                self.note(Severity::Warning, topic, target, concern.message);
+            }
         }
     }
 

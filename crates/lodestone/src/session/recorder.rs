@@ -1,9 +1,18 @@
 //! Every event goes to the log at once and is folded into the run in memory.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use model::{Event, Note, Run, RunStarted, Severity};
-use record::{LogWriter, Store, StoreError};
+use model::{Event, Note, Plan, Rounds, Run, RunStarted, Severity};
+use record::{LogWriter, Store, StoreError, begin_elsewhere};
+
+/// Bytes of log that are reserved for one interval of a repeat, and for a second of telemetry: about what the histograms of two
+/// operations and the readings of a small machine take.
+const PER_LINE: u64 = 4 << 10;
+/// Room for a log is never taken for less or more than this.
+const LEAST_ROOM: u64 = 1 << 20;
+const MOST_ROOM: u64 = 64 << 20;
 
 /// The record of a run under way.
 pub(crate) struct Recorder {
@@ -12,17 +21,109 @@ pub(crate) struct Recorder {
     run: Run,
     /// The log could not be written, and that has been said.
     troubled: bool,
+    kept: Kept,
+}
+
+/// Where the log of a run is in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// In the store.
+    InStore,
+    /// In a second place, because the store could not take it.
+    Elsewhere {
+        /// The whole log.
+        path: PathBuf,
+        /// Where it belongs.
+        home: PathBuf,
+        /// What the store's filesystem said.
+        why: String,
+    },
+    /// It is not whole anywhere.
+    Nowhere {
+        /// What stands in the store.
+        home: PathBuf,
+        /// What the store's filesystem and the second place said.
+        why: String,
+    },
+}
+
+impl Kept {
+    /// What the user has to know and do, where the log is not in the store.
+    pub fn trouble(&self) -> Option<String> {
+        match self {
+            Self::InStore => None,
+            Self::Elsewhere { path, home, why } => Some(format!(
+                "the log of this run is not in the store, which could not take it ({why}). It is whole in {path}, which may not \
+                 outlast a restart: make room and move it with `mv {path} {home}`",
+                path = path.display(),
+                home = home.display()
+            )),
+            Self::Nowhere { home, why } => Some(format!(
+                "the log of this run is not whole: {} could not take it, and there was no second place for it ({why}). \
+                 What is shown here cannot be shown again",
+                home.display()
+            )),
+        }
+    }
+}
+
+/// Why the record of a run cannot be begun.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BeginError {
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no room for the log.
+    #[error(
+        "there is no room for the log of this run, about {needed} bytes, neither in {store} ({why}) nor elsewhere ({elsewhere}); nothing was measured. Make room, or choose another place with --store DIR"
+    )]
+    NoRoom { needed: u64, store: PathBuf, why: io::Error, elsewhere: io::Error },
 }
 
 impl Recorder {
-    /// Begins the record of a run.
+    /// Begins the record of a run, with room for its log. Where the store has none, the log begins in one of the places `beside`.
     ///
     /// # Errors
-    /// The store cannot be written to.
-    pub fn begin(store: &Store, started: RunStarted) -> Result<Self, StoreError> {
+    /// The store cannot be written to, or there is no room anywhere.
+    pub fn begin(store: &Store, started: RunStarted, beside: &[PathBuf]) -> Result<Self, BeginError> {
         let origin = Instant::now();
-        let writer = store.begin(started.clone())?;
-        Ok(Self { origin, writer, run: Run::new(started), troubled: false })
+        let needed = room(&started.plan, started.targets.len());
+        let (why, home) = match store.begin(started.clone()) {
+            Ok(mut writer) => match writer.reserve(needed) {
+                Ok(()) => return Ok(Self::new(origin, writer, started, Kept::InStore)),
+                Err(why) => {
+                    let home = writer.path().to_owned();
+                    // What is left would only read as a run that was killed at once.
+                    let _ = store.discard(writer);
+                    (why, home)
+                }
+            },
+            Err(StoreError::Directory { source, .. }) if is_full(&source) => (source, store.logs()),
+            Err(error) => return Err(error.into()),
+        };
+        let writer = begin_elsewhere(beside, &started, needed).map_err(|elsewhere| BeginError::NoRoom {
+            needed,
+            store: store.logs(),
+            why: io::Error::new(why.kind(), why.to_string()),
+            elsewhere,
+        })?;
+        let kept = Kept::Elsewhere { path: writer.path().to_owned(), home, why: why.to_string() };
+        let mut recorder = Self::new(origin, writer, started, kept);
+        let message = format!(
+            "the store has no room for the log of this run, about {needed} bytes ({why}): it is written to {}",
+            recorder.writer.path().display()
+        );
+        recorder.note(message);
+        Ok(recorder)
+    }
+
+    fn new(origin: Instant, writer: LogWriter, started: RunStarted, kept: Kept) -> Self {
+        Self { origin, writer, run: Run::new(started), troubled: false, kept }
+    }
+
+    /// Where the log is; certain only at the end.
+    pub fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// Nanoseconds since the run began.
@@ -51,16 +152,22 @@ impl Recorder {
                 "the log {} cannot be written ({error}); the run goes on, and what is missing is added when it can be",
                 self.writer.path().display()
             );
-            let (at_ns, severity) = (self.at_ns(), Severity::Warning);
-            self.run.record(Event::Note(Note {
-                at_ns,
-                severity,
-                topic: "log".into(),
-                target: None,
-                message,
-            }));
+            self.say(Severity::Warning, message);
         }
         events.into_iter().for_each(|event| self.run.record(event));
+    }
+
+    /// Records a warning about the log in the log.
+    fn note(&mut self, message: String) {
+        let at_ns = self.at_ns();
+        let (severity, topic) = (Severity::Warning, "log".to_owned());
+        self.emit(Event::Note(Note { at_ns, severity, topic, target: None, message }));
+    }
+
+    /// Records something about the log in memory only, because the log cannot take it.
+    fn say(&mut self, severity: Severity, message: String) {
+        let at_ns = self.at_ns();
+        self.run.record(Event::Note(Note { at_ns, severity, topic: "log".into(), target: None, message }));
     }
 
     /// The run so far.
@@ -68,8 +175,59 @@ impl Recorder {
         &self.run
     }
 
-    /// Puts the log on stable storage. Where that fails, the kernel keeps it as long as it runs.
-    pub fn sync(&self) {
-        let _ = self.writer.sync();
+    /// Puts the log on stable storage, in one of the places `beside` if the store cannot take all of it.
+    pub fn finish(&mut self, beside: &[PathBuf]) {
+        self.writer.release();
+        let whole = self.writer.write_pending().and_then(|()| match self.writer.sync() {
+            // A filesystem that cannot sync has taken everything all the same.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            other => other,
+        });
+        if let Err(why) = whole {
+            let home = match &self.kept {
+                Kept::Elsewhere { home, .. } => home.clone(),
+                _ => self.writer.path().to_owned(),
+            };
+            self.kept = match self.writer.save_elsewhere(beside) {
+                Ok(path) => Kept::Elsewhere { path, home, why: why.to_string() },
+                Err(elsewhere) => Kept::Nowhere { home, why: format!("{why}; {elsewhere}") },
+            };
+        }
+        if let Some(trouble) = self.kept.trouble() {
+            self.say(Severity::Error, trouble);
+        }
     }
+}
+
+/// True if there is no room, or no more for this user.
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind;
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+/// Bytes of log for which there must be room before a run.
+fn room(plan: &Plan, targets: usize) -> u64 {
+    let per_round = |step: &model::Step| {
+        let intervals = plan::step_seconds(step) * 1e9 / step.interval_ns.max(1) as f64;
+        intervals as u64 + plan::step_seconds(step) as u64 + 2
+    };
+    let lines = match plan.rounds {
+        Rounds::Fixed(rounds) => {
+            let round: u64 = plan.steps.iter().map(per_round).fold(0, u64::saturating_add);
+            round.saturating_mul(u64::from(rounds)).saturating_mul(targets as u64)
+        }
+        Rounds::Auto { budget_ns, .. } => {
+            let shortest = plan.steps.iter().map(|step| step.interval_ns).min().unwrap_or(1);
+            budget_ns / shortest.max(1) + budget_ns / 1_000_000_000
+        }
+    };
+    lines.saturating_mul(PER_LINE).clamp(LEAST_ROOM, MOST_ROOM)
+}
+
+/// Where a log goes that the store cannot take: places of the user's own first.
+pub(crate) fn second_places() -> Vec<PathBuf> {
+    let temporary = [std::env::temp_dir(), Path::new("/var/tmp").to_owned()];
+    let mut places: Vec<PathBuf> = host::scratch::runtime_directory().into_iter().chain(temporary).collect();
+    places.dedup();
+    places
 }

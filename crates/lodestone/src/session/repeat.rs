@@ -15,7 +15,9 @@ use model::{
 use twox_hash::XxHash3_64;
 
 use super::data_sets::{DataSet, SetRef, make_durable};
+use super::foreign::WorkingPlaces;
 use super::patience::patiently;
+use super::release::RELEASE_LIMIT;
 use super::{Driver, PlaceState, Session, SessionError, depth_for, foreign, storage_errno};
 
 /// Seeds stay below 2^53, so that they survive languages in which every number is a float.
@@ -80,14 +82,14 @@ fn on_place(
         Ok((opened, others)) => {
             let (mut beside, mut kept) = (Vec::new(), Vec::new());
             for (number, (other, workload, opened)) in others.into_iter().enumerate() {
-                let Opened { set, place, private, unsettled } = opened;
+                let Opened { set, place, private, scratch, unsettled } = opened;
                 let bytes = set.get().map_or(0, |s| s.bytes);
                 let _ = cache_state(&place, &workload, workload.direct, set.get());
                 let seed = (seed + 1 + number as u64) & SEED_MASK;
                 let engine = engine_for(session, other);
                 let task = task(other, &workload, engine, repeat, seed, place);
                 beside.push(Task { stop: stop(other, bytes), ..task });
-                kept.push((set, private, unsettled));
+                kept.push((set, private, scratch, unsettled));
             }
             let task = |place| Task {
                 stop: stop(step, size_bytes),
@@ -97,6 +99,8 @@ fn on_place(
             let measured = measured(session, step, state, opened, task)?;
             if measured.1 {
                 std::mem::forget(kept);
+            } else {
+                kept.iter().for_each(|(set, ..)| release_fresh(session, target, set));
             }
             measured
         }
@@ -116,6 +120,8 @@ struct Opened<'a> {
     place: Place,
     /// Removed with everything in it when the repeat is over.
     private: Option<PrivateDirectory>,
+    /// For what another program is given.
+    scratch: Option<PrivateDirectory>,
     /// What has to be on the storage before and after.
     unsettled: Vec<File>,
 }
@@ -131,31 +137,48 @@ fn open<'s>(
         true => SetRef::None,
         false => session.set_for(state, step)?,
     };
+    let scratch = match state.driver {
+        Driver::Own => None,
+        Driver::Fio(_) | Driver::Tools(_) => Some(scratch(session)?),
+    };
     if let Some(data) = set.get() {
         let place = Place::Files(data.open(state, workload, direct)?);
         let unsettled = data.descriptors(state)?;
-        // Another program finds the files by names there, and may leave something.
-        let private = match state.driver {
-            Driver::Own => None,
-            _ => Some(private_directory(session, state)?),
-        };
-        return Ok(Opened { set, place, private, unsettled });
+        // Another program that works on names beside its data does so on the target.
+        let works_on_names = scratch.is_some() && step.beside.iter().any(|b| b.workload.is_metadata());
+        let private = works_on_names.then(|| private_directory(session, state)).transpose()?;
+        return Ok(Opened { set, place, private, scratch, unsettled });
     }
     let private = private_directory(session, state)?;
     let directories = (0..workload.jobs).map(|job| private.subdirectory(&format!("job{job}")));
     let place = Place::Directories(directories.collect::<std::io::Result<_>>()?);
-    let unsettled = vec![File::open(private.path())?];
-    Ok(Opened { set, place, private: Some(private), unsettled })
+    let unsettled = vec![private.descriptor()?.into()];
+    Ok(Opened { set, place, private: Some(private), scratch, unsettled })
 }
 
-/// A directory of the run's own on the target; for a file or a device, which have no room for one, where temporary files are.
+/// A directory of the run's own on the target; for a file or a device, which have no room for one, where only this user may
+/// write.
 fn private_directory(session: &Session<'_>, state: &PlaceState) -> std::io::Result<PrivateDirectory> {
-    let parent = match state.target.kind {
-        TargetKind::Directory => state.target.path.clone(),
-        _ => std::env::temp_dir(),
-    };
+    if state.target.kind != TargetKind::Directory {
+        return scratch(session);
+    }
     let run = &session.recorder.run().started.id;
-    PrivateDirectory::create(&parent, run).map_err(TestFileError::into_source)
+    PrivateDirectory::create(&state.target.path, run).map_err(TestFileError::into_source)
+}
+
+/// A directory of the run's own where only this user may write.
+fn scratch(session: &Session<'_>) -> std::io::Result<PrivateDirectory> {
+    let run = &session.recorder.run().started.id;
+    host::scratch::create(&session.scratch, run).map_err(TestFileError::into_source)
+}
+
+/// Waits until nobody else has the files open that were made for a repeat, so that they are really gone once they are closed.
+fn release_fresh(session: &mut Session<'_>, target: &Target, set: &SetRef<'_>) {
+    if let SetRef::Fresh(fresh) = set
+        && !fresh.await_release(target, RELEASE_LIMIT)
+    {
+        session.say_still_open(&target.name);
+    }
 }
 
 /// The repeat itself, between readings of all counters; and whether it hangs.
@@ -167,16 +190,22 @@ fn measured(
     task: impl FnOnce(Place) -> Task,
 ) -> Result<(RepeatFinished, bool), SessionError> {
     let target = &state.target;
-    let Opened { set, place, private, unsettled } = opened;
+    let Opened { set, place, private, scratch, unsettled } = opened;
     settle(session, &unsettled);
     let task = task(place);
     let (repeat, direct) = (task.repeat, task.workload.direct);
     let cache = cache_state(&task.place, &task.workload, direct, set.get());
     session.look();
     let (before, began_ns) = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
-    let outcome = match &state.driver {
-        Driver::Own => work(session, step, &target.name, task)?,
-        _ => foreign::work(session, step, state, &task, set.get(), private.as_ref()),
+    let outcome = match &scratch {
+        None => work(session, step, &target.name, task)?,
+        Some(scratch) => {
+            let places = WorkingPlaces { on_target: private.as_ref(), scratch };
+            let outcome = foreign::work(session, step, state, &task, set.get(), places);
+            // It has the files open, which are to be released.
+            drop(task);
+            outcome
+        }
     };
     // Processors and process are read at once; the devices still have to take what lies in caches.
     let after = snapshot(&session.roots, &target.stack);
@@ -190,11 +219,14 @@ fn measured(
     let mut integrity = outcome.integrity.clone();
     if hung {
         // Whatever touched these now would hang as well.
-        std::mem::forget((set, private, unsettled));
+        std::mem::forget((set, private, scratch, unsettled));
     } else {
-        drop(private);
+        drop((private, scratch));
         let (read_back, hung_reading) = check_written(session, step, state, set.get(), &outcome)?;
         hung = hung_reading;
+        if !hung {
+            release_fresh(session, target, &set);
+        }
         if let Some(read_back) = read_back {
             integrity.get_or_insert_default().merge(read_back);
         }

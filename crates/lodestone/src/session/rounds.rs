@@ -120,13 +120,21 @@ impl Session<'_> {
     /// True if no further round of these repeats is to be made after `done` rounds.
     pub(super) fn is_enough(&self, done: u32, pairs: &[(usize, usize)]) -> bool {
         match self.plan.rounds {
-            Rounds::Fixed(rounds) => done >= rounds || self.is_steady() || self.is_written(),
-            Rounds::Auto { .. } if done < FEWEST_ROUNDS => false,
-            Rounds::Auto { budget_ns, .. } => {
-                done >= MOST_ROUNDS
-                    || self.recorder.at_ns() + self.round_ns(pairs) > budget_ns + budget_ns / 20
+            Rounds::Fixed(rounds) => {
+                let is_over = |budget_ns| done > 0 && self.exceeds(budget_ns, pairs);
+                done >= rounds
+                    || self.is_steady()
+                    || self.is_written()
+                    || self.plan.budget_ns.is_some_and(is_over)
             }
+            Rounds::Auto { .. } if done < FEWEST_ROUNDS => false,
+            Rounds::Auto { budget_ns, .. } => done >= MOST_ROUNDS || self.exceeds(budget_ns, pairs),
         }
+    }
+
+    /// True if a round of these repeats would end more than a twentieth after the budget.
+    fn exceeds(&self, budget_ns: u64, pairs: &[(usize, usize)]) -> bool {
+        self.recorder.at_ns().saturating_add(self.round_ns(pairs)) > budget_ns.saturating_add(budget_ns / 20)
     }
 
     /// True if the step that the plan watches is steady wherever it was measured.
@@ -166,15 +174,21 @@ impl Session<'_> {
     pub(super) fn expect(&mut self, done: u32, pairs: &[(usize, usize)]) {
         let round_ns = self.round_ns(pairs).max(1);
         let now = self.recorder.at_ns();
+        let fit = |budget_ns: u64| {
+            let left = budget_ns.saturating_add(budget_ns / 20).saturating_sub(now);
+            u32::try_from(left / round_ns).unwrap_or(u32::MAX)
+        };
         let rounds = match self.plan.rounds {
-            Rounds::Fixed(rounds) => rounds,
+            Rounds::Fixed(rounds) => match self.plan.budget_ns {
+                Some(budget_ns) => rounds.min(done.saturating_add(fit(budget_ns)).max(1)),
+                None => rounds,
+            },
             Rounds::Auto { budget_ns, .. } => {
-                let left = (budget_ns + budget_ns / 20).saturating_sub(now);
-                let fit = u32::try_from(left / round_ns).unwrap_or(MOST_ROUNDS).min(MOST_ROUNDS);
+                let fit = fit(budget_ns).min(MOST_ROUNDS);
                 (done + fit).clamp(FEWEST_ROUNDS.max(done + 1), MOST_ROUNDS.max(done + 1))
             }
         };
-        let end_ns = now + round_ns * u64::from(rounds.saturating_sub(done));
+        let end_ns = now.saturating_add(round_ns.saturating_mul(u64::from(rounds.saturating_sub(done))));
         self.progress.expect(end_ns, Some(rounds));
     }
 }

@@ -135,10 +135,21 @@ impl Running {
         Self { child: command.stdout(stdout).stderr(stderr).spawn().unwrap(), written }
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Presses Ctrl-C.
     #[track_caller]
     pub fn press(&self) {
         tool("kill", &["-INT", &self.child.id().to_string()]).unwrap();
+    }
+
+    /// Sends it a signal, such as `STOP`.
+    #[track_caller]
+    pub fn signal(&self, name: &str) {
+        tool("kill", &["-s", name, &self.child.id().to_string()]).unwrap();
     }
 
     /// Waits until something has come, which must be before the program ends.
@@ -268,6 +279,17 @@ impl Mount {
         all.push(point.to_str().unwrap());
         tool("mount", &all)?;
         Some(Self { point: point.to_owned() })
+    }
+
+    /// Unmounts it at the first try, or tells what `umount` said.
+    pub fn unmount(self) -> Result<(), String> {
+        let output = Command::new("umount").arg(&self.point).output().unwrap();
+        if !output.status.success() {
+            return Err(stderr(&output));
+        }
+        // Nothing is left for `drop`, which would try for seconds.
+        std::mem::forget(self);
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod assemble;
 mod bonnie;
+mod ceilings;
 mod columns;
 mod dd;
 mod fio;
@@ -19,6 +20,7 @@ mod sysbench;
 mod text;
 
 pub use assemble::{Assembled, Gathered, NAME_LABEL, assemble};
+pub use ceilings::{Ceiling, GROSS, LARGEST_SIZE, LONGEST_NS, ceiling};
 pub use report::{Parsed, Problem, ProblemKind, Report};
 pub use text::Text;
 

@@ -7,6 +7,7 @@ use model::{
     Pattern, Printed, Recomputed, Remark, SyncRule, Workload,
 };
 
+use super::ceilings;
 use super::text::Num;
 
 /// One result of a tool: one repeat of one step.
@@ -79,6 +80,8 @@ pub enum ProblemKind {
     Failed,
     /// It says two things that cannot both be true.
     Contradictory,
+    /// A figure is beyond any storage, negative or not a number.
+    Impossible,
     /// It is a whole output that has no figures, such as of a preparation: nothing is missing.
     NoFigures,
 }
@@ -91,6 +94,7 @@ impl ProblemKind {
             Self::CutOff => "cut off",
             Self::Failed => "a failed run",
             Self::Contradictory => "contradictory",
+            Self::Impossible => "impossible",
             Self::NoFigures => "no figures",
         }
     }
@@ -112,12 +116,15 @@ impl Parsed {
         self.problems.extend(other.problems);
     }
 
-    /// Puts everything into the order of the text, and leaves out figures that are no numbers.
+    /// Puts everything into the order of the text, and leaves out figures that cannot be.
     pub(crate) fn finish(&mut self) {
         self.reports.sort_by_key(|report| report.line);
-        self.problems.sort_by_key(|problem| problem.line);
         for report in &mut self.reports {
-            report.figures.retain(is_finite);
+            let refused = ceilings::refuse(report);
+            if !refused.is_empty() {
+                report.judge_by_what_is_left();
+            }
+            self.problems.extend(refused);
             report.title = clipped(std::mem::take(&mut report.title));
             report.version = report.version.take().map(clipped);
             let told = |operation: &Operation, metric: &Metric| {
@@ -130,16 +137,11 @@ impl Parsed {
             std::mem::take(&mut self.reports).into_iter().partition(|r| !r.headlines.is_empty());
         self.reports = good;
         for report in bare {
-            let message = format!("a report of {} without a figure that is a number", report.tool);
+            let message = format!("a report of {} without a figure that can be kept", report.tool);
             self.problem(report.line, ProblemKind::CutOff, message);
         }
+        self.problems.sort_by_key(|problem| problem.line);
     }
-}
-
-fn is_finite(figure: &Figure) -> bool {
-    let printed = figure.printed.as_ref().is_none_or(|p| p.value.is_finite() && p.error.is_finite());
-    let recomputed = figure.recomputed.as_ref().is_none_or(|r| r.value.is_finite() && r.error.is_finite());
-    figure.value.is_finite() && figure.value >= 0.0 && printed && recomputed
 }
 
 impl Report {
@@ -166,10 +168,26 @@ impl Report {
         }
     }
 
+    /// Where an operation's headline was left out, another of its figures takes its place.
+    fn judge_by_what_is_left(&mut self) {
+        const OTHERS: [Metric; 3] = [Metric::Bandwidth, Metric::Iops, Metric::LatMean];
+        for (operation, metric) in &mut self.headlines {
+            let has = |wanted: &Metric| {
+                self.figures.iter().any(|f| (f.operation, f.metric) == (*operation, *wanted))
+            };
+            if !has(metric)
+                && let Some(other) = OTHERS.iter().find(|other| has(other))
+            {
+                *metric = *other;
+            }
+        }
+    }
+
     /// Sets the measured time, in seconds.
     pub(crate) fn lasted(&mut self, seconds: f64) {
         let ns = seconds * 1e9;
-        self.window_ns = if ns.is_finite() && ns > 0.0 && ns < 9e18 { ns as u64 } else { 0 };
+        // What is too long for the field is at its end, and refused later.
+        self.window_ns = if ns > 0.0 { ns as u64 } else { 0 };
     }
 
     /// Adds a figure, of which at least one of both forms must be there. `printed` is its text, what it is in the

@@ -5,20 +5,19 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::document::harmless;
+use crate::terminal::escape_line;
 
-/// Text in which nothing is markup, in elements and in attributes.
+/// Text in which nothing is markup, in elements and in attributes, and nothing turns the direction of writing beyond
+/// the name that holds it.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in harmless(text).chars() {
+    for c in escape_line(text).chars() {
         match c {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // Marks that turn the direction of writing would reach beyond the name that holds them.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
             _ => safe.push(c),
         }
     }
@@ -29,7 +28,7 @@ pub(crate) fn escaped(text: &str) -> String {
 pub(crate) fn short(text: &str, columns: usize) -> String {
     let mut used = 0;
     let mut kept = String::new();
-    let clean = harmless(text);
+    let clean = escape_line(text);
     for c in clean.chars() {
         let width = c.width().unwrap_or(0);
         // Marks without width are kept only as many as writing needs: a hundred of them would tower.

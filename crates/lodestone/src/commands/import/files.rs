@@ -1,13 +1,18 @@
 //! The files to import: what is named, and what lies in named directories.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use record::input::{self, FileId, MOST_BYTES, STANDARD_INPUT};
+
 use crate::failure::Failure;
 
-/// A longer file is not the output of a benchmark.
-const LONGEST: u64 = 64 << 20;
+/// More entries of directories than this are not the outputs of one series of measurements.
+const MOST_ENTRIES: usize = 100_000;
+/// Directories within each other that are looked into.
+const MOST_LEVELS: usize = 64;
 /// What tools write to the standard error output is often kept beside the rest under such a name.
 const COMPANIONS: [&str; 2] = ["stderr", "err"];
 
@@ -23,6 +28,8 @@ pub(super) struct Input {
 /// What a file holds, its companion's content behind it.
 pub(super) struct Content {
     pub bytes: Vec<u8>,
+    /// Which file it is; `None` for the standard input.
+    pub id: Option<FileId>,
     /// Lines of the file itself, where a companion follows.
     own_lines: Option<u32>,
 }
@@ -30,14 +37,25 @@ pub(super) struct Content {
 impl Input {
     /// Reads the file.
     pub fn read(&self) -> Result<Content, String> {
-        let mut bytes = read(&self.path)?;
-        let Some(companion) = &self.companion else { return Ok(Content { bytes, own_lines: None }) };
+        let cannot = |e: input::InputError| e.to_string();
+        let (mut bytes, id) = input::read(&self.path).map_err(cannot)?;
+        let Some(companion) = &self.companion else { return Ok(Content { bytes, id, own_lines: None }) };
         if !bytes.is_empty() && bytes.last() != Some(&b'\n') {
             bytes.push(b'\n');
         }
         let lines = bytes.iter().filter(|b| **b == b'\n').count();
-        bytes.extend(read(companion)?);
-        Ok(Content { bytes, own_lines: Some(u32::try_from(lines).unwrap_or(u32::MAX)) })
+        let (more, _) = input::read(companion).map_err(|e| format!("{}: {e}", companion.display()))?;
+        bytes.extend(more);
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(format!("with {} it is longer than {MOST_BYTES} bytes", companion.display()));
+        }
+        Ok(Content { bytes, id, own_lines: Some(u32::try_from(lines).unwrap_or(u32::MAX)) })
+    }
+
+    /// The absolute path without links, by which a file is known to later imports; `None` for the standard input.
+    pub fn absolute(&self) -> Option<String> {
+        let named = (self.path != Path::new(STANDARD_INPUT)).then_some(&self.path)?;
+        Some(model::path_text(fs::canonicalize(named).ok()?))
     }
 }
 
@@ -51,34 +69,37 @@ impl Content {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let length = fs::metadata(path).map_err(|e| format!("cannot be read: {e}"))?.len();
-    if length > LONGEST {
-        return Err(format!("{length} bytes are too many for the output of a benchmark (at most {LONGEST})"));
-    }
-    fs::read(path).map_err(|e| format!("cannot be read: {e}"))
-}
-
 /// All files under the named paths, in the order in which people count.
 ///
 /// # Errors
-/// A path does not exist, or a directory cannot be read.
+/// A path does not exist, a directory cannot be read, or there is too much in it.
 pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let root = common_root(paths);
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for path in paths {
-        collect(path, &mut found)?;
+        if path == Path::new(STANDARD_INPUT) {
+            found.files.push(path.clone());
+        } else {
+            found.collect(path, 0)?;
+        }
     }
-    found.sort_by_cached_key(|path| natural(path));
-    found.dedup();
-    let companions: Vec<PathBuf> =
-        found.iter().filter(|path| host_of(path).is_some_and(|h| found.contains(&h))).cloned().collect();
+    let mut files = found.files;
+    files.sort_by_cached_key(|path| natural(path));
+    files.dedup();
+    let all: BTreeSet<&PathBuf> = files.iter().collect();
+    let companions: BTreeSet<PathBuf> =
+        files.iter().filter(|path| host_of(path).is_some_and(|h| all.contains(&h))).cloned().collect();
+    let relative = |path: &Path| match path.to_str() {
+        // The standard input has no name that could be a label.
+        Some(STANDARD_INPUT) => PathBuf::new(),
+        _ => path.strip_prefix(&root).unwrap_or(path).to_owned(),
+    };
     let input = |path: PathBuf| Input {
-        relative: path.strip_prefix(&root).unwrap_or(&path).to_owned(),
+        relative: relative(&path),
         companion: COMPANIONS.iter().map(|end| with_end(&path, end)).find(|p| companions.contains(p)),
         path,
     };
-    Ok(found.into_iter().filter(|path| !companions.contains(path)).map(input).collect())
+    Ok(files.into_iter().filter(|path| !companions.contains(path)).map(input).collect())
 }
 
 /// The file that this one may be the companion of.
@@ -99,7 +120,8 @@ fn common_root(paths: &[PathBuf]) -> PathBuf {
         let is_file = !only.is_dir();
         return if is_file { only.parent().map(Path::to_owned).unwrap_or_default() } else { only.clone() };
     }
-    let parent = |path: &PathBuf| path.parent().map(Path::to_owned).unwrap_or_default();
+    let paths: Vec<&PathBuf> = paths.iter().filter(|path| *path != Path::new(STANDARD_INPUT)).collect();
+    let parent = |path: &&PathBuf| path.parent().map(Path::to_owned).unwrap_or_default();
     let mut root = paths.first().map(parent).unwrap_or_default();
     for path in paths {
         while !path.starts_with(&root) && root.pop() {}
@@ -107,25 +129,45 @@ fn common_root(paths: &[PathBuf]) -> PathBuf {
     root
 }
 
-fn collect(path: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let failed = |e| Failure::usage(format!("cannot read {}: {e}", path.display()));
-    if !fs::metadata(path).map_err(failed)?.is_dir() {
-        found.push(path.to_owned());
-        return Ok(());
-    }
-    for entry in fs::read_dir(path).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        let kind = entry.file_type().map_err(failed)?;
-        // A link to a directory could lead round in a circle.
-        if is_hidden || (kind.is_symlink() && entry.path().is_dir()) {
-            continue;
+/// The files found so far.
+#[derive(Default)]
+struct Found {
+    files: Vec<PathBuf>,
+    entries: usize,
+}
+
+impl Found {
+    /// Adds a file, or all files in a directory and those below. What else a directory has, such as a pipe, is added
+    /// too, so that reading it says what it is.
+    fn collect(&mut self, path: &Path, level: usize) -> Result<(), Failure> {
+        let failed = |e| Failure::usage(format!("cannot read {}: {e}", path.display()));
+        let too_much = |what: String| {
+            Failure::usage(format!("cannot import {}: {what}; name what is in it in parts", path.display()))
+        };
+        if !fs::metadata(path).map_err(failed)?.is_dir() {
+            self.files.push(path.to_owned());
+            return Ok(());
         }
-        if kind.is_dir() || entry.path().is_file() {
-            collect(&entry.path(), found)?;
+        if level > MOST_LEVELS {
+            return Err(too_much(format!("more than {MOST_LEVELS} directories lie within each other")));
         }
+        for entry in fs::read_dir(path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                return Err(too_much(format!("there are more than {MOST_ENTRIES} files and directories")));
+            }
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            let kind = entry.file_type().map_err(failed)?;
+            // A link to a directory could lead round in a circle, and one to nothing has nothing to say.
+            let is_skipped =
+                kind.is_symlink() && fs::metadata(entry.path()).map_or(true, |target| target.is_dir());
+            if !is_hidden && !is_skipped {
+                self.collect(&entry.path(), level + 1)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// A key that puts `run_2` before `run_10`.
@@ -164,6 +206,24 @@ mod tests {
         assert!(content.place(&inputs[1], 2).ends_with("run_2.txt:2"));
         assert!(content.place(&inputs[1], 3).ends_with("run_2.txt.stderr:1"));
         assert!(inputs[0].companion.is_none());
+    }
+
+    /// Looking for companions compared each file with every other, and no number of levels was too many.
+    #[test]
+    fn deep_and_circular_directories_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("f"), "x").unwrap();
+        std::os::unix::fs::symlink(".", at("circle")).unwrap();
+        std::os::unix::fs::symlink("nowhere", at("broken")).unwrap();
+        std::os::unix::fs::symlink("f", at("link")).unwrap();
+        let inputs = find(&[directory.path().to_owned()]).unwrap();
+        let names: Vec<String> = inputs.iter().map(|i| i.relative.display().to_string()).collect();
+        assert_eq!(names, ["f", "link"]);
+        let deep: PathBuf = std::iter::repeat_n("d", MOST_LEVELS + 1).collect();
+        fs::create_dir_all(directory.path().join(deep)).unwrap();
+        let refused = find(&[directory.path().to_owned()]).err().unwrap().message;
+        assert!(refused.contains("more than 64 directories lie within each other"), "{refused}");
     }
 
     #[test]

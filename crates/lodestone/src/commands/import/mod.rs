@@ -10,20 +10,24 @@ use analyse::analyse;
 use model::{Event, Host, LOG_FORMAT, Plan, Rounds, RunFinished, RunOutcome, RunStarted, Source};
 use record::Store;
 use record::import::{Assembled, Gathered, Problem, ProblemKind, assemble, import as read};
+use record::input::FileId;
+use report::TerminalText;
 use twox_hash::XxHash3_128;
 
 use super::results::laid_out;
 use super::run::{new_id, now_unix_ns};
 use super::{estimator, store};
 use crate::cli::{Cli, ImportArgs, LayoutWord};
-use crate::failure::Failure;
+use crate::failure::{Failure, LEFT_OUT};
 use crate::output;
 use files::Input;
 
 /// The suite of runs that were imported.
 const SUITE: &str = "imported";
-/// Exit code where something was left out and the rest imported.
-const LEFT_OUT: u8 = 1;
+/// More results than these do not make one run: all of them are in memory at once.
+const MOST_RESULTS: usize = 100_000;
+/// Of each file that many lines say what is left out.
+const MOST_PROBLEMS: usize = 100;
 
 /// Imports what other tools printed.
 ///
@@ -41,89 +45,134 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
             named.join(", ")
         )));
     }
-    let mut harvest = Harvest::new(if args.again { BTreeMap::new() } else { store.imported() });
+    let mut harvest = Harvest::new(if args.again { Vec::new() } else { store.imported() });
     for input in &inputs {
         let labels = labels::of(&input.relative, &levels, &given);
-        harvest.take(input, labels);
+        harvest.take(input, labels)?;
     }
-    let mut text = harvest.summary();
+    let mut text = TerminalText::from(harvest.summary());
     let assembled = assemble(std::mem::take(&mut harvest.gathered));
     if assembled.events.is_empty() {
-        output::print(&text)?;
+        output::print(text)?;
         if harvest.only_known() {
             return Ok(ExitCode::SUCCESS);
         }
         return Err(Failure::failed(format!("nothing could be imported from {} file(s)", inputs.len())));
     }
-    text.push_str(&shape(&assembled));
+    text.push(shape(&assembled));
     if !args.dry_run {
         let id = keep(&store, &given, harvest.sources.clone(), assembled)?;
-        text.push_str(&format!("kept as run {id}; `lodestone show {id}` shows it\n"));
+        text.push(format!("kept as run {id}; `lodestone show {id}` shows it\n"));
         if args.layout.layout != LayoutWord::Steps {
             let run = store.find(&id).map_err(Failure::failed)?.run;
             let analysis = analyse(&run, &run.started.baseline, estimator(args.summary));
             if let Some(table) = laid_out(cli, &run, &analysis, &args.layout)? {
-                text.push('\n');
-                text.push_str(&report::table_text(&table, output::style(cli.color)));
+                text.push("\n");
+                text.push(report::table_text(&table, output::style(cli.color)));
             }
         }
     }
-    output::print(&text)?;
+    output::print(text)?;
     Ok(ExitCode::from(if harvest.left_out > 0 { LEFT_OUT } else { 0 }))
 }
 
 /// What came of the files so far.
+#[derive(Default)]
 struct Harvest {
     gathered: Vec<Gathered>,
     sources: Vec<Source>,
-    /// Digests that are known, with the run or file that they are in.
-    known: BTreeMap<String, String>,
+    /// What earlier runs were made of, by digest.
+    earlier: BTreeMap<String, Vec<(Source, String)>>,
+    /// The files of this import, with what each was named.
+    files: BTreeMap<FileId, String>,
+    /// The contents of this import by digest, with what the first file of each was named.
+    contents: BTreeMap<String, String>,
     lines: Vec<String>,
+    results: usize,
     left_out: usize,
     repeated: usize,
     bare: usize,
 }
 
 impl Harvest {
-    fn new(known: BTreeMap<String, String>) -> Self {
-        let known = known.into_iter().map(|(digest, run)| (digest, format!("run {run}"))).collect();
-        let (gathered, sources, lines) = (Vec::new(), Vec::new(), Vec::new());
-        Self { gathered, sources, known, lines, left_out: 0, repeated: 0, bare: 0 }
+    fn new(imported: Vec<(Source, String)>) -> Self {
+        let mut harvest = Self::default();
+        for (source, run) in imported {
+            harvest.earlier.entry(source.digest.clone()).or_default().push((source, run));
+        }
+        harvest
     }
 
-    fn take(&mut self, input: &Input, labels: BTreeMap<String, String>) {
-        let file = input.path.display().to_string();
+    /// Reads one file and keeps its results.
+    ///
+    /// # Errors
+    /// There are too many results for one run.
+    fn take(&mut self, input: &Input, labels: BTreeMap<String, String>) -> Result<(), Failure> {
+        let file = model::path_text(&input.path);
         let content = match input.read() {
             Ok(content) => content,
             Err(message) => {
                 self.left_out += 1;
                 self.lines.push(format!("{file}: left out: {message}"));
-                return;
+                return Ok(());
             }
         };
         let digest = format!("{:032x}", XxHash3_128::oneshot(&content.bytes));
-        if let Some(place) = self.known.get(&digest) {
+        let source =
+            Source { file: file.clone(), path: input.absolute(), digest, bytes: content.bytes.len() as u64 };
+        if let Some(place) = self.known(&source, content.id) {
             self.repeated += 1;
-            self.lines.push(format!("{file}: left out: its content is in {place} already"));
-            return;
+            self.lines.push(format!("{file}: left out: {place}"));
+            return Ok(());
         }
         let parsed = read(&content.bytes);
+        let told = self.lines.len() + MOST_PROBLEMS;
         for problem in &parsed.problems {
             self.tell(&content.place(input, problem.line), problem);
         }
-        if parsed.reports.is_empty() {
-            return;
+        let more = self.lines.len().saturating_sub(told);
+        self.lines.truncate(told);
+        if more > 0 {
+            self.lines.push(format!("{file}: {more} more of these"));
         }
-        self.known.insert(digest.clone(), file.clone());
+        if parsed.reports.is_empty() {
+            return Ok(());
+        }
+        self.results += parsed.reports.len();
+        if self.results > MOST_RESULTS {
+            return Err(Failure::usage(format!(
+                "with {file} there are more than {MOST_RESULTS} results, the most of one run; import them in parts"
+            )));
+        }
         let mut tools: BTreeMap<String, usize> = BTreeMap::new();
         for report in &parsed.reports {
             let version = report.version.as_ref().map_or_else(String::new, |v| format!(" {v}"));
             *tools.entry(format!("{}{version}", report.tool)).or_default() += 1;
         }
         let tools: Vec<String> = tools.iter().map(|(tool, n)| format!("{tool}, {n} result(s)")).collect();
-        self.lines.push(format!("{file}: {}", tools.join("; ")));
-        self.sources.push(Source { file: file.clone(), digest, bytes: content.bytes.len() as u64 });
+        let first = self.contents.entry(source.digest.clone()).or_insert_with(|| file.clone());
+        let equal = match first.as_str() {
+            first if first == file => String::new(),
+            first => format!(" (its content equals that of {first}; both count)"),
+        };
+        self.lines.push(format!("{file}: {}{equal}", tools.join("; ")));
+        self.sources.push(source);
         self.gathered.push(Gathered { file, labels, reports: parsed.reports });
+        Ok(())
+    }
+
+    /// Where a file was read already, as a sentence: in this import if it is the same file, in an earlier one if path
+    /// and content are the same. Equal contents of other files are repeats, because coarse figures are often equal, and what comes on
+    /// the standard input is always new.
+    fn known(&mut self, source: &Source, id: Option<FileId>) -> Option<String> {
+        let id = id?;
+        if let Some(other) = self.files.get(&id) {
+            return Some(format!("it is the same file as {other}"));
+        }
+        self.files.insert(id, source.file.clone());
+        let earlier = self.earlier.get(&source.digest)?;
+        let (_, run) = earlier.iter().find(|(earlier, _)| earlier.is_same_file(source))?;
+        Some(format!("its content is in run {run} already; --again imports it once more"))
     }
 
     fn tell(&mut self, place: &str, problem: &Problem) {
@@ -184,7 +233,7 @@ fn keep(
         id: new_id(),
         started_unix_ns: now_unix_ns(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().collect(),
+        command: std::env::args_os().map(model::path_text).collect(),
         host: Host { name: given.get("host").cloned().unwrap_or_default(), ..Host::default() },
         baseline: targets.first().map(|t| t.name.clone()).unwrap_or_default(),
         targets,
@@ -198,6 +247,7 @@ fn keep(
             until_written: None,
             margin_ppm: 30_000,
             layout_limit_ns: 0,
+            budget_ns: None,
         },
         seed: 0,
         sources,
@@ -206,6 +256,14 @@ fn keep(
     let mut log = store.begin(started).map_err(Failure::failed)?;
     let end = Event::RunFinished(RunFinished { at_ns: 0, outcome: RunOutcome::Completed });
     let written = log.append_all(&[events, vec![end]].concat()).and_then(|()| log.sync());
-    written.map_err(|e| Failure::failed(format!("cannot keep the run in {}: {e}", log.path().display())))?;
+    if let Err(error) = written {
+        let path = log.path().to_owned();
+        // The files are still there to be imported; half a run would hide that they are not.
+        let _ = store.discard(log);
+        return Err(Failure::failed(format!(
+            "cannot keep the run in {}: {error}; nothing was imported: make room, or choose another place with --store DIR",
+            path.display()
+        )));
+    }
     Ok(id)
 }

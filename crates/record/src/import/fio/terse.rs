@@ -6,9 +6,9 @@ use super::{Job, KIB, headlines, percentile_metric};
 use crate::import::report::{Parsed, ProblemKind, Report};
 use crate::import::text::{Line, Num, Text, number};
 
-/// Fields of one direction up to version 4; version 5 has seven more.
+/// Fields of one direction up to version 4; version 5 has six more.
 const FIELDS: usize = 41;
-const FIELDS_V5: usize = 48;
+const FIELDS_V5: usize = 47;
 
 /// The version and the fields of a line of this format.
 fn fields(line: &Line) -> Option<(u32, Vec<&str>)> {

@@ -1,0 +1,52 @@
+//! Changed outputs of other programs: an import gives figures that can be, or says why not.
+
+use model::{Event, Figure};
+use record::import::{Gathered, LARGEST_SIZE, LONGEST_NS, Parsed, ProblemKind, assemble, ceiling, import};
+
+use crate::outcome::Outcome;
+use crate::trial::{files, repository, trials};
+
+/// Imports `count` changed fixtures.
+pub fn imports(count: u64, seed: u64) -> Outcome {
+    trials(&files(&repository("fixtures/imports"), ""), count, seed, one)
+}
+
+fn one(bytes: &[u8]) -> Result<&'static str, String> {
+    let parsed = import(bytes);
+    let Parsed { reports, problems } = parsed;
+    if reports.is_empty() && problems.is_empty() {
+        return Err("nothing was imported, and nothing was said".to_owned());
+    }
+    if reports.len() + problems.len() > 2 * bytes.len() + 2 {
+        return Err(format!("{} results of {} bytes", reports.len(), bytes.len()));
+    }
+    if reports.is_empty() {
+        let is_unknown = problems.iter().all(|p| p.kind == ProblemKind::Unrecognised);
+        return Ok(if is_unknown { "not recognised" } else { "refused" });
+    }
+    let gathered = Gathered { file: "changed".into(), labels: Default::default(), reports };
+    for event in assemble(vec![gathered]).events {
+        match event {
+            Event::Imported(imported) => imported.figures.iter().try_for_each(possible)?,
+            Event::RepeatStarted(started) if started.size_bytes > LARGEST_SIZE => {
+                return Err(format!("a size of {} bytes", started.size_bytes));
+            }
+            Event::RepeatFinished(finished) if finished.window_ns > LONGEST_NS => {
+                return Err(format!("a measured time of {} ns", finished.window_ns));
+            }
+            _ => {}
+        }
+    }
+    Ok(if problems.is_empty() { "imported" } else { "imported in part" })
+}
+
+/// A figure is a number from 0 to its metric's ceiling, in all its forms.
+fn possible(figure: &Figure) -> Result<(), String> {
+    let printed = figure.printed.as_ref().map(|p| p.value);
+    let recomputed = figure.recomputed.as_ref().map(|r| r.value);
+    let range = 0.0..=ceiling(figure.metric).most;
+    match [Some(figure.value), printed, recomputed].into_iter().flatten().find(|v| !range.contains(v)) {
+        Some(value) => Err(format!("{} of {value}", figure.metric)),
+        None => Ok(()),
+    }
+}

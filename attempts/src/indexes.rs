@@ -1,0 +1,76 @@
+//! Indexes with flipped bytes: they never stop anybody from listing runs, and can always be made anew.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use record::{RunSummary, Store, parse_log};
+
+use crate::outcome::Outcome;
+
+const LOG: &str = include_str!("../../fixtures/runs/format-2.jsonl");
+/// So many runs are in the store, and so many bytes of the index are changed at most.
+const RUNS: u64 = 20;
+const MOST_BYTES: u32 = 8;
+
+/// Changes bytes of an index in a store that it makes in the existing, empty `directory`, lists the runs and makes the index anew.
+///
+/// # Errors
+/// The directory cannot be written to.
+///
+/// # Panics
+/// The fixture cannot be read.
+pub fn indexes(directory: &Path, count: u64, seed: u64) -> io::Result<Outcome> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let store = filled(directory)?;
+    let runs = store.runs().map_err(io::Error::other)?;
+    let index = directory.join("index.db");
+    let whole = fs::read(&index)?;
+    let mut outcome = Outcome::default();
+    for attempt in 0..count {
+        let mut bytes = whole.clone();
+        // Half of the changes are made in the header, of which the rest of the file depends.
+        let range = if rng.random() { 0..100 } else { 0..bytes.len() };
+        for _ in 0..rng.random_range(1..=MOST_BYTES) {
+            let at = rng.random_range(range.clone());
+            bytes[at] ^= rng.random_range(1..=u8::MAX);
+        }
+        fs::write(&index, &bytes)?;
+        match listed_and_made_anew(&store, &runs) {
+            Ok(how) => outcome.count(how),
+            Err(why) => outcome.fail(format!("seed {seed}, attempt {attempt}: {why}")),
+        }
+    }
+    Ok(outcome)
+}
+
+fn filled(directory: &Path) -> io::Result<Store> {
+    let store = Store::open(directory).map_err(io::Error::other)?;
+    let run = parse_log(LOG.as_bytes(), Path::new("log")).expect("the fixture is whole").run;
+    for n in 0..RUNS {
+        let mut started = run.started.clone();
+        started.id = format!("run{n:05}");
+        let mut log = store.begin(started).map_err(io::Error::other)?;
+        log.append_all(&run.finished.map(model::Event::RunFinished).into_iter().collect::<Vec<_>>())?;
+    }
+    Ok(store)
+}
+
+/// Says how the index was found, or what was not as it must be.
+fn listed_and_made_anew(store: &Store, runs: &[RunSummary]) -> Result<&'static str, String> {
+    let listing = store.list().map_err(|error| format!("list: {error}"))?;
+    if listing.runs != runs {
+        return Err("list shows other runs than there are".to_owned());
+    }
+    let anew = store.reindex().map_err(|error| format!("reindex: {error}"))?;
+    if anew.runs != runs {
+        return Err("reindex finds other runs than there are".to_owned());
+    }
+    let again = store.list().map_err(|error| format!("list after reindex: {error}"))?;
+    if again.runs != runs || !again.warnings.is_empty() {
+        return Err(format!("list after reindex: {:?}", again.warnings));
+    }
+    Ok(if listing.warnings.is_empty() { "made anew" } else { "kept beside" })
+}

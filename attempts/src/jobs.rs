@@ -1,0 +1,23 @@
+//! Changed fio job files: the jobs are read, or every problem has its place within the text.
+
+use plan::fio::{Surroundings, included, read};
+
+use crate::outcome::Outcome;
+use crate::suites::resolved;
+use crate::trial::{files, repository, trials};
+
+/// Reads and resolves `count` changed job files.
+pub fn jobs(count: u64, seed: u64) -> Outcome {
+    trials(&files(&repository("fixtures/fio"), ".fio"), count, seed, one)
+}
+
+fn one(bytes: &[u8]) -> Result<&'static str, String> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Ok("not text") };
+    for line in text.lines() {
+        let _ = included(line);
+    }
+    let around =
+        Surroundings { memory_bytes: 8 << 30, page_bytes: 4096, processors: 2, ..Surroundings::default() };
+    let jobs = read("changed", text, &around);
+    resolved(&jobs.suite, jobs.problems, text)
+}

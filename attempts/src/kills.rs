@@ -1,0 +1,236 @@
+//! `kill -9` at random moments of every command: each log reads, files for people are whole, old or new, and nothing
+//! stays on the targets once `clean` has been there.
+//!
+//! # Invariants
+//! * The moments are drawn from how long the command takes here when nobody kills it, measured anew for each batch.
+//! * What is looked at is what a user sees: the program's own answers, and names in directories.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::outcome::Outcome;
+
+/// Kills of each batch, before which whole commands are measured and after which the whole store is looked at.
+const BATCH: u64 = 70;
+const COMMANDS: [&str; 7] = ["run", "import", "report", "export", "reindex", "clean", "crosscheck"];
+/// What dd prints on its standard error output.
+const IMPORTED: &str =
+    "512+0 records in\n512+0 records out\n536870912 bytes (537 MB, 512 MiB) copied, 2.5 s, 215 MB/s\n";
+/// Files that commands write where the user says.
+const FILES: [&str; 2] = ["page.html", "run.json"];
+/// How often it is looked whether the children of a killed program have ended.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Directories to measure, a store, and files that commands read and write, below one directory.
+struct Bench<'a> {
+    program: &'a Path,
+    root: &'a Path,
+}
+
+/// Kills the program's commands `count` times, below the directory `root`, which must be empty, and returns what came
+/// of it. The same seed draws the same shares of a command's time.
+///
+/// # Errors
+/// The program cannot be started, or fails without being killed; or a file of the attempts cannot be made.
+pub fn kills(program: &Path, root: &Path, count: u64, seed: u64) -> io::Result<Outcome> {
+    let bench = Bench { program, root };
+    for directory in ["one", "two", "out"] {
+        fs::create_dir_all(root.join(directory))?;
+    }
+    fs::write(root.join("dd.txt"), IMPORTED)?;
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut outcome = Outcome::default();
+    while outcome.attempts < count {
+        let whole: Vec<Duration> =
+            COMMANDS.iter().map(|command| bench.whole(command)).collect::<io::Result<_>>()?;
+        let known = names(&root.join("store"))?;
+        for _ in 0..BATCH.min(count - outcome.attempts) {
+            let number = outcome.attempts as usize % COMMANDS.len();
+            let moment = whole[number].mul_f64(rng.random_range(0.0..1.2));
+            let was_killed = bench.kill(COMMANDS[number], moment)?;
+            let troubles = bench.troubles(&known)?;
+            if troubles.is_empty() {
+                outcome.count(if was_killed { COMMANDS[number] } else { "ended before" });
+            } else {
+                let (command, troubles) = (COMMANDS[number], troubles.join("; "));
+                let share = moment.as_secs_f64() / whole[number].as_secs_f64();
+                outcome.fail(format!(
+                    "seed {seed}, attempt {}: {command} killed after {moment:?} ({share:.2} of its time): {troubles}",
+                    outcome.attempts
+                ));
+            }
+        }
+        bench.start_anew()?;
+    }
+    Ok(outcome)
+}
+
+impl Bench<'_> {
+    fn path(&self, name: &str) -> String {
+        self.root.join(name).display().to_string()
+    }
+
+    fn arguments(&self, command: &str) -> Vec<String> {
+        const SMALL: &str =
+            "--quiet --size 4M --rounds 1 --rw randrw --bs 4k --runtime 20ms --ramp 5ms --interval 10ms";
+        const CHECK: &str = "--quiet --with dd --only dd-write-fsync --rounds 1 --size 16MiB --runtime 1s";
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let (one, two) = (self.path("one"), self.path("two"));
+        let mut arguments = vec![command.to_owned()];
+        match command {
+            "run" => arguments.extend([vec![one, two], words(SMALL)].concat()),
+            "import" => arguments.extend([self.path("dd.txt"), "--again".to_owned()]),
+            "report" => arguments.extend(["last".to_owned(), "-o".to_owned(), self.path("out/page.html")]),
+            "export" => {
+                arguments.extend(["last", "-o", &self.path("out/run.json"), "--force"].map(str::to_owned))
+            }
+            "clean" => arguments.extend([one, two]),
+            "crosscheck" => arguments.extend([vec![one], words(CHECK)].concat()),
+            _ => {}
+        }
+        arguments.extend(["--store".to_owned(), self.path("store")]);
+        arguments
+    }
+
+    fn command(&self, command: &str) -> Command {
+        let mut started = Command::new(self.program);
+        started.args(self.arguments(command)).current_dir(self.root).stdin(Stdio::null());
+        started
+    }
+
+    /// How long a command takes that nobody kills.
+    fn whole(&self, command: &str) -> io::Result<Duration> {
+        let mut prepared = self.command(command);
+        let began = Instant::now();
+        let output = prepared.output()?;
+        let took = began.elapsed();
+        if output.status.success() {
+            return Ok(took);
+        }
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(io::Error::other(format!("{command} fails without being killed, {}: {words}", output.status)))
+    }
+
+    /// True if the command had not ended by then. Returns when its children have ended too.
+    fn kill(&self, command: &str, moment: Duration) -> io::Result<bool> {
+        use std::os::unix::process::{CommandExt, ExitStatusExt};
+        let mut prepared = self.command(command);
+        let mut child = prepared.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
+        std::thread::sleep(moment);
+        child.kill()?;
+        let was_killed = child.wait()?.signal().is_some();
+        while group_lives(child.id()) {
+            std::thread::sleep(LOOK);
+        }
+        Ok(was_killed)
+    }
+
+    /// What is not as it must be after a kill. `known` is what a store of which nobody was killed holds.
+    fn troubles(&self, known: &BTreeSet<String>) -> io::Result<Vec<String>> {
+        let mut troubles = Vec::new();
+        let mut ask = |arguments: &[&str]| -> io::Result<Output> {
+            let mut command = Command::new(self.program);
+            command.args(arguments).arg("--store").arg(self.root.join("store")).current_dir(self.root);
+            let output = command.stdin(Stdio::null()).output()?;
+            let words = String::from_utf8_lossy(&output.stderr).into_owned();
+            if !output.status.success() || words.contains("is damaged") {
+                troubles.push(format!(
+                    "{} ends with {}: {}",
+                    arguments.join(" "),
+                    output.status,
+                    words.trim()
+                ));
+            }
+            Ok(output)
+        };
+        ask(&["list"])?;
+        ask(&["reindex"])?;
+        for log in names(&self.root.join("store/runs"))? {
+            let path = self.root.join("store/runs").join(&log);
+            // A log into which nothing was handed over yet is empty.
+            if fs::metadata(&path)?.len() > 0 {
+                ask(&["show", &path.display().to_string(), "--color", "never"])?;
+                // What reads once need not be read again after each of the next kills.
+                fs::remove_file(&path)?;
+            }
+        }
+        ask(&["clean", &self.path("one"), &self.path("two")])?;
+        // Without the logs that were read there would be no run for the next commands to work on.
+        self.whole("import")?;
+        if names(&self.root.join("out"))?.iter().any(|name| !FILES.contains(&name.as_str())) {
+            // What a killed command left beside its file is for its next call to remove.
+            self.whole("report")?;
+            self.whole("export")?;
+        }
+        let more: Vec<String> = names(&self.root.join("store"))?.difference(known).cloned().collect();
+        if !more.is_empty() {
+            troubles.push(format!("the store holds {more:?} besides"));
+        }
+        self.look_at_files(&mut troubles)?;
+        Ok(troubles)
+    }
+
+    /// Files for people are whole, and nothing else lies beside them or on the targets.
+    fn look_at_files(&self, troubles: &mut Vec<String>) -> io::Result<()> {
+        for directory in ["one", "two"] {
+            let left = names(&self.root.join(directory))?;
+            if !left.is_empty() {
+                troubles.push(format!("{directory} holds {left:?} after clean"));
+                // One fault is counted once.
+                fs::remove_dir_all(self.root.join(directory))?;
+                fs::create_dir(self.root.join(directory))?;
+            }
+        }
+        for (directory, known) in [("out", &FILES[..]), ("store/reports", &[])] {
+            for name in names(&self.root.join(directory))? {
+                let path = self.root.join(directory).join(&name);
+                let is_page = name.ends_with(".html");
+                if !known.contains(&name.as_str()) && (!known.is_empty() || !is_page) {
+                    troubles.push(format!("{directory} holds {name}"));
+                    fs::remove_file(&path)?;
+                    continue;
+                }
+                let end = if is_page { "</html>" } else { "}" };
+                if !fs::read_to_string(&path)?.trim_end().ends_with(end) {
+                    troubles.push(format!("{directory}/{name} is cut off"));
+                    fs::remove_file(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The next batch begins with an empty store.
+    fn start_anew(&self) -> io::Result<()> {
+        fs::remove_dir_all(self.root.join("store"))
+    }
+}
+
+/// Names in a directory in order; none if there is no such directory.
+fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
+    match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
+        entries => entries?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect(),
+    }
+}
+
+/// True while a process of this process group is more than a name. A program that was killed leaves the tools that it
+/// had started to end by themselves.
+fn group_lives(group: u32) -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    stats.into_iter().any(|stat| {
+        // Behind the command's closing bracket: the state, the parent, the group (proc(5)).
+        let fields: Vec<&str> =
+            stat.rsplit_once(')').map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());
+        fields.first().is_some_and(|state| *state != "Z")
+            && fields.get(2) == Some(&group.to_string().as_str())
+    })
+}

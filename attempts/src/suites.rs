@@ -1,0 +1,44 @@
+//! Changed suites: a suite is resolved, or every problem has its place within the text.
+
+use engine::ENGINES;
+use plan::{Facts, Level, Place, Problem, Suite, Wishes, resolve};
+
+use crate::outcome::Outcome;
+use crate::trial::{files, repository, trials};
+
+/// Reads and resolves `count` changed suites.
+pub fn suites(count: u64, seed: u64) -> Outcome {
+    trials(&files(&repository("suites"), ".toml"), count, seed, one)
+}
+
+fn one(bytes: &[u8]) -> Result<&'static str, String> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Ok("not text") };
+    let (suite, problems) = Suite::parse("changed", text);
+    resolved(&suite, problems, text)
+}
+
+/// Resolves what was read with these problems, for a machine with all engines.
+pub(crate) fn resolved(
+    suite: &Suite,
+    mut problems: Vec<Problem>,
+    text: &str,
+) -> Result<&'static str, String> {
+    let engines = ENGINES.iter().map(|engine| engine.capabilities).collect();
+    let facts = Facts { memory_bytes: 8 << 30, engines, targets: 1 };
+    problems.extend(resolve(suite, &Wishes::default(), &facts).map_or_else(|p| p, |r| r.warnings));
+    placed(&problems, text)?;
+    Ok(if problems.iter().any(|p| p.level == Level::Error) { "refused" } else { "resolved" })
+}
+
+/// Every problem is within the text that it is shown with.
+fn placed(problems: &[Problem], text: &str) -> Result<(), String> {
+    for problem in problems {
+        if let Place::Suite(range) = &problem.place
+            && text.get(range.clone()).is_none()
+        {
+            return Err(format!("a problem at {range:?}, outside the text: {}", problem.message));
+        }
+        let _ = problem.line_and_column(text);
+    }
+    Ok(())
+}

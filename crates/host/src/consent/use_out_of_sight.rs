@@ -1,0 +1,224 @@
+//! An image under a loop device was overwritten while it was the external log of a mounted xfs, the external journal of
+//! a mounted ext4, or mounted in another mount namespace: the loop device above the file was named, but not claimed.
+//! Here is every way to the same bytes that can be had with loop devices.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Consent, Refusal, ask};
+use crate::Roots;
+use crate::testing::{LoopDevice, Mounted, Namespace, assert_can_be_claimed, exclusively, tool};
+
+/// Images of this size are enough for xfs, in bytes.
+const SIZE: u64 = 320 << 20;
+
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(name)
+    }
+
+    fn image(&self, name: &str) -> PathBuf {
+        File::create(self.path(name)).unwrap().set_len(SIZE).unwrap();
+        self.path(name)
+    }
+
+    fn directory(&self, name: &str) -> PathBuf {
+        fs::create_dir(self.path(name)).unwrap();
+        self.path(name)
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn consent(target: &Path, named: &[&str]) -> Result<Consent, Refusal> {
+    consent_by(&Roots::default(), target, named)
+}
+
+fn consent_by(roots: &Roots, target: &Path, named: &[&str]) -> Result<Consent, Refusal> {
+    let named: Vec<String> =
+        [text(target)].into_iter().chain(named.iter().copied()).map(str::to_owned).collect();
+    ask(roots, target, &named)
+}
+
+#[track_caller]
+fn missing(result: Result<Consent, Refusal>) -> Vec<String> {
+    match result {
+        Err(Refusal::Occupied { missing, .. }) => missing,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_external_log_of_a_mounted_xfs_is_not_overwritten_below_its_loop_device() {
+    let scratch = Scratch::new();
+    let (data, log, point) = (scratch.image("data"), scratch.image("log"), scratch.directory("point"));
+    let Some(log_loop) = LoopDevice::over(&log) else { return };
+    let Some(data_loop) = LoopDevice::over(&data) else { return };
+    let option = format!("logdev={}", log_loop.path);
+    if tool("mkfs.xfs", &["-q", "-f", "-l", &format!("{option},size=64m"), &data_loop.path]).is_none() {
+        return;
+    }
+    {
+        let Some(_mounted) = Mounted::on(&point, &["-o", &option, &data_loop.path]) else { return };
+        assert_eq!(missing(consent(&log, &[&log_loop.path])), [text(&point)]);
+    }
+    assert!(consent(&log, &[&log_loop.path]).is_ok(), "a file's content is the user's once nobody uses it");
+    assert_eq!(missing(consent(Path::new(&log_loop.path), &[])), ["xfs log"]);
+}
+
+#[test]
+fn an_external_journal_of_a_mounted_ext4_is_not_overwritten_below_its_loop_device() {
+    let scratch = Scratch::new();
+    let (data, journal, point) =
+        (scratch.image("data"), scratch.image("journal"), scratch.directory("point"));
+    let Some(journal_loop) = LoopDevice::over(&journal) else { return };
+    let Some(data_loop) = LoopDevice::over(&data) else { return };
+    let option = format!("device={}", journal_loop.path);
+    if tool("mke2fs", &["-q", "-F", "-b", "4096", "-O", "journal_dev", &journal_loop.path]).is_none()
+        || tool("mke2fs", &["-q", "-F", "-t", "ext4", "-b", "4096", "-J", &option, &data_loop.path]).is_none()
+    {
+        return;
+    }
+    {
+        let Some(_mounted) = Mounted::on(&point, &[&data_loop.path]) else { return };
+        let said = consent(&journal, &[&journal_loop.path]).unwrap_err();
+        assert!(matches!(&said, Refusal::InUse { device, .. } if *device == journal_loop.path), "{said}");
+        assert!(said.to_string().contains("the external journal of a mounted filesystem"), "{said}");
+    }
+    assert!(consent(&journal, &[&journal_loop.path]).is_ok());
+    assert_eq!(missing(consent(Path::new(&journal_loop.path), &[])), ["external journal"]);
+}
+
+#[test]
+fn what_is_mounted_in_another_namespace_is_found_there_and_has_to_be_named() {
+    let scratch = Scratch::new();
+    let (image, point) = (scratch.image("image"), scratch.directory("point"));
+    if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
+        return;
+    }
+    let Some(device) = LoopDevice::over(&image) else { return };
+    let Some(other) = Namespace::with(&format!("mount {} {}", device.path, text(&point))) else { return };
+    let mounted = format!("/proc/{}/root{}", other.process(), text(&point));
+    for (target, named) in [(image.as_path(), device.path.as_str()), (Path::new(&device.path), "ext2/3/4")] {
+        let refusal = consent(target, &[named]).unwrap_err();
+        assert!(refusal.to_string().contains("mounted in another namespace"), "{refusal}");
+        assert_eq!(missing(Err(refusal)), [mounted.as_str()]);
+        // The path in this namespace is another directory.
+        assert_eq!(missing(consent(target, &[named, text(&point)])), [mounted.as_str()]);
+        assert!(consent(target, &[named, &mounted]).is_ok());
+    }
+    drop(other);
+    assert!(consent(&image, &[&device.path]).is_ok());
+}
+
+#[test]
+fn a_use_that_no_file_of_the_kernel_shows_is_found_by_the_claim() {
+    let scratch = Scratch::new();
+    let (image, point) = (scratch.image("image"), scratch.directory("point"));
+    if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
+        return;
+    }
+    let Some(device) = LoopDevice::over(&image) else { return };
+    let Some(mounted) = Mounted::on(&point, &[&device.path]) else { return };
+    let blind = Roots { proc: scratch.directory("proc"), ..Roots::default() };
+    for (target, named) in [(image.as_path(), device.path.as_str()), (Path::new(&device.path), "ext2/3/4")] {
+        let refusal = consent_by(&blind, target, &[named]).unwrap_err();
+        assert!(matches!(&refusal, Refusal::InUse { device: d, .. } if *d == device.path), "{refusal}");
+        assert!(refusal.to_string().contains("a mount in another namespace"), "{refusal}");
+    }
+    drop(mounted);
+    assert!(consent_by(&blind, &image, &[&device.path]).is_ok());
+}
+
+#[test]
+fn a_loop_device_over_a_file_is_held_while_the_file_may_be_overwritten() {
+    let scratch = Scratch::new();
+    let image = scratch.image("image");
+    let Some(device) = LoopDevice::over(&image) else { return };
+    let held = consent(&image, &[&device.path]).unwrap();
+    assert_eq!(exclusively(&device.path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+    drop(held);
+    assert_can_be_claimed(&device.path);
+}
+
+#[test]
+fn another_loop_device_over_the_same_bytes_and_what_is_mounted_from_it_have_to_be_named() {
+    let scratch = Scratch::new();
+    let (image, point) = (scratch.image("image"), scratch.directory("point"));
+    let half = (SIZE / 2).to_string();
+    let part = |args: &[&str]| {
+        let path =
+            tool("losetup", &[&["--find", "--show", "--sizelimit", &half], args, &[text(&image)]].concat())?;
+        Some(LoopDevice { path })
+    };
+    let Some(device) = part(&[]) else { return };
+    let Some(same) = part(&[]) else { return };
+    let Some(behind) = part(&["--offset", &half]) else { return };
+    if tool("mkfs.ext4", &["-q", "-F", &same.path]).is_none() {
+        return;
+    }
+    let target = Path::new(&device.path);
+    let Some(_mounted) = Mounted::on(&point, &[&same.path]) else { return };
+    assert_eq!(missing(consent(target, &["ext2/3/4"])), [same.path.as_str(), text(&point)]);
+    assert!(consent(target, &["ext2/3/4", &same.path, text(&point)]).is_ok());
+    assert!(consent(Path::new(&behind.path), &[]).is_ok(), "the other half is another matter");
+}
+
+#[test]
+fn a_mounted_device_is_not_overwritten_through_a_loop_device_on_it() {
+    let scratch = Scratch::new();
+    let (image, point) = (scratch.image("image"), scratch.directory("point"));
+    if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
+        return;
+    }
+    let Some(below) = LoopDevice::over(&image) else { return };
+    let Some(above) = LoopDevice::over(Path::new(&below.path)) else { return };
+    let target = Path::new(&above.path);
+    {
+        let Some(_mounted) = Mounted::on(&point, &[&below.path]) else { return };
+        assert_eq!(missing(consent(target, &["ext2/3/4"])), [text(&point)]);
+    }
+    let _held = consent(target, &["ext2/3/4"]).unwrap();
+    assert_eq!(exclusively(&below.path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+}
+
+/// The refusal said "swap, swap … name it too: …,swap,swap".
+#[test]
+fn swap_that_is_in_use_is_said_once() {
+    let scratch = Scratch::new();
+    let image = scratch.image("image");
+    if tool("mkswap", &[text(&image)]).is_none() {
+        return;
+    }
+    let Some(device) = LoopDevice::over(&image) else { return };
+    let proc = scratch.directory("proc");
+    fs::write(proc.join("swaps"), format!("Filename Type\n{} partition 100 0 -2\n", device.path)).unwrap();
+    let roots = Roots { proc, ..Roots::default() };
+    let said = consent_by(&roots, Path::new(&device.path), &[]).unwrap_err().to_string();
+    assert!(said.contains("it carries swap (in use). To destroy"), "{said}");
+    assert!(said.ends_with(&format!("--overwrite {},swap", device.path)), "{said}");
+}
+
+#[test]
+fn what_the_user_has_named_already_stays_in_the_advice() {
+    let scratch = Scratch::new();
+    let (image, point) = (scratch.image("an, image"), scratch.directory("point"));
+    if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
+        return;
+    }
+    let Some(device) = LoopDevice::over(&image) else { return };
+    let Some(_mounted) = Mounted::on(&point, &[&device.path]) else { return };
+    let said = consent(&image, &[&device.path]).unwrap_err().to_string();
+    let advice =
+        format!(r"--overwrite '{}\, image,{},{}'", text(&scratch.path("an")), device.path, text(&point));
+    assert!(said.ends_with(&advice), "{said}");
+}

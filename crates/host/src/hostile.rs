@@ -1,0 +1,286 @@
+//! Tests in which somebody else changes what a private directory is made of, at each step of its life.
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{chown, symlink};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, Mode, RenameFlags, renameat_with};
+
+use crate::confined::hooks::{with_hook, without_openat2};
+use crate::leftovers::tests::{abandoned, dead, find};
+use crate::leftovers::{Leftover, remove};
+use crate::private_directory::{PRIVATE_PREFIX, PrivateDirectory};
+use crate::testing::{Mounted, skipped, tool};
+
+/// A user that no system has.
+const ANOTHER: u32 = 54_321;
+
+/// Files that must stay as they are, among them one that is called like a manifest.
+fn victim(parent: &Path) -> PathBuf {
+    let victim = parent.join("victim");
+    fs::create_dir_all(victim.join("below")).unwrap();
+    for name in ["manifest.json", "data0", "job.fio", "below/deep"] {
+        fs::write(victim.join(name), name).unwrap();
+    }
+    victim
+}
+
+#[track_caller]
+fn assert_whole(victim: &Path, when: &str) {
+    for name in ["manifest.json", "data0", "job.fio", "below/deep"] {
+        let content = fs::read_to_string(victim.join(name));
+        assert_eq!(content.ok().as_deref(), Some(name), "{name} of the victim, exchanged {when}");
+    }
+    assert_eq!(fs::read_dir(victim).unwrap().count(), 4, "exchanged {when}");
+}
+
+fn private_in(parent: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(parent).unwrap().flatten();
+    entries
+        .map(|e| e.path())
+        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PRIVATE_PREFIX)))
+}
+
+/// How the owner of the parent puts the victim in the place of the private directory.
+type Exchange = fn(&Path, &Path);
+
+fn by_link(private: &Path, victim: &Path) {
+    fs::rename(private, private.with_file_name("moved")).unwrap();
+    symlink(victim, private).unwrap();
+}
+
+fn by_rename(private: &Path, victim: &Path) {
+    renameat_with(CWD, private, CWD, victim, RenameFlags::EXCHANGE).unwrap();
+}
+
+/// Does `work` again and again on a new parent with a victim in it; each time the exchange comes one step later, until there
+/// is no step left.
+#[track_caller]
+fn exchanged_at_each_step(exchange: Exchange, prepare: fn(&Path), work: fn(&Path)) {
+    for at in 0.. {
+        let root = tempfile::tempdir().unwrap();
+        let parent = root.path().to_owned();
+        let victim = victim(&parent);
+        prepare(&parent);
+        let step = Rc::new(Cell::new((0, "after all steps")));
+        let (counted, place, other) = (Rc::clone(&step), parent.clone(), victim.clone());
+        let hook = move |name: &'static str| {
+            let (number, _) = counted.get();
+            if number == at
+                && let Some(private) = private_in(&place)
+            {
+                exchange(&private, &other);
+                counted.set((number + 1, name));
+            } else {
+                counted.set((number + 1, counted.get().1));
+            }
+        };
+        with_hook(hook, || work(&parent));
+        let (steps, when) = step.get();
+        // Exchanged by renaming, the victim bears the name of the private directory.
+        let now =
+            if victim.exists() && victim.join("data0").exists() { Some(victim) } else { private_in(&parent) };
+        assert_whole(&now.expect("the victim is there"), &format!("at step {at}: {when}"));
+        if at >= steps {
+            assert!(at > 3, "there are steps: {steps}");
+            return;
+        }
+    }
+}
+
+fn use_and_drop(parent: &Path) {
+    let Ok(private) = PrivateDirectory::create(parent, "t") else { return };
+    let _ = private.subdirectory("below");
+    let _ = private.write("job.fio", b"[job]");
+    let _ = private.file("data0");
+    let _ = private.link("link", Path::new("/etc/passwd"));
+}
+
+fn clean(parent: &Path) {
+    find(parent).leftovers.into_iter().for_each(|leftover| drop(remove(leftover)));
+}
+
+/// The one leftover of a directory. A program that another test is just starting may hold a copy of an earlier attempt's lock
+/// for a moment.
+#[track_caller]
+fn leftover(parent: &Path) -> Leftover {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(leftover) = find(parent).leftovers.pop() {
+            return leftover;
+        }
+        assert!(Instant::now() < deadline, "nothing is left over");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// As root in a directory of another user, the owner of which put a link to VICTIM in the place of the private directory,
+/// `run` emptied VICTIM at its end: everything was done by the directory's path.
+#[test]
+fn what_is_put_in_the_place_of_a_private_directory_is_never_emptied() {
+    for exchange in [by_link as Exchange, by_rename] {
+        exchanged_at_each_step(exchange, |_| (), use_and_drop);
+        without_openat2(|| exchanged_at_each_step(exchange, |_| (), use_and_drop));
+    }
+}
+
+/// `clean` removed through the descriptor and finished by path: a victim's `manifest.json` was deleted in 24 of 25 tries.
+#[test]
+fn the_manifest_of_what_is_put_in_the_place_of_a_leftover_is_never_deleted() {
+    let prepare = |parent: &Path| drop(abandoned(parent, &dead()));
+    for exchange in [by_link as Exchange, by_rename] {
+        exchanged_at_each_step(exchange, prepare, clean);
+        without_openat2(|| exchanged_at_each_step(exchange, prepare, clean));
+    }
+}
+
+/// The same without choosing the moment, by a thread that exchanges all the time.
+#[test]
+fn a_victim_survives_whoever_exchanges_without_pause() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let root = tempfile::tempdir().unwrap();
+    let parent = root.path().to_owned();
+    let victim = victim(&parent);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let Some(private) = private_in(&parent) else { continue };
+                let exchange = || renameat_with(CWD, &private, CWD, &victim, RenameFlags::EXCHANGE);
+                // And back, so that there is a victim the next time.
+                if exchange().is_ok() && !victim.join("job.fio").exists() {
+                    let _ = exchange();
+                }
+            }
+        });
+        (0..50).for_each(|_| use_and_drop(&parent));
+        over.store(true, Ordering::Relaxed);
+    });
+    // A directory whose removal was disturbed stays, so that there may be several.
+    let mut places = fs::read_dir(&parent).unwrap().map(|entry| entry.unwrap().path());
+    let now = places.find(|path| path.join("below/deep").exists());
+    assert_whole(&now.expect("the victim is there"), "without pause");
+}
+
+/// `job.fio` as a link: any file of root's was overwritten.
+#[test]
+fn a_file_is_not_written_through_a_link_that_stands_in_its_place() {
+    let (parent, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let victim = victim(other.path());
+    let private = PrivateDirectory::create(parent.path(), "t").unwrap();
+    symlink(victim.join("job.fio"), private.path().join("job.fio")).unwrap();
+    let error = private.write("job.fio", b"[job]\nexec_prerun=id").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    symlink(victim.join("below"), private.path().join("below")).unwrap();
+    assert!(private.subdirectory("below").is_err());
+    drop(private);
+    assert_whole(&victim, "for a link");
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_programs_are_given_lies_only_where_nobody_else_may_exchange_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let root = tempfile::tempdir().unwrap();
+    let (open, own) = (root.path().join("open"), root.path().join("own"));
+    for (path, mode) in [(&open, 0o777), (&own, 0o755)] {
+        fs::create_dir(path).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let missing = root.path().join("missing");
+    let made = crate::scratch::create(&[missing, open.clone(), own.clone()], "t").unwrap();
+    assert_eq!((private_in(&open), private_in(&own).is_some()), (None, true));
+    drop(made);
+    let refused = crate::scratch::create(std::slice::from_ref(&open), "t").unwrap_err().to_string();
+    assert!(refused.contains("everybody may write to it"), "{refused}");
+}
+
+/// `clean` went down into a mount inside a leftover and emptied it.
+#[test]
+fn a_mount_inside_a_leftover_is_not_emptied_and_the_rest_is_removed() {
+    for is_bind in [false, true] {
+        let (parent, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let victim = victim(other.path());
+        let path = abandoned(parent.path(), &dead());
+        let point = path.join("job0/point");
+        fs::create_dir(&point).unwrap();
+        let from = victim.to_str().unwrap();
+        let args: &[&str] = if is_bind { &["--bind", from] } else { &["-t", "tmpfs", "tmpfs"] };
+        let Some(mounted) = Mounted::on(&point, args) else { return };
+        fs::write(point.join("more"), "more").unwrap();
+        for is_old in [false, true] {
+            let attempt = || remove(leftover(parent.path()));
+            let error = if is_old { without_openat2(attempt) } else { attempt() }.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::CrossesDevices, "{error}");
+            assert_eq!(fs::read_to_string(point.join("more")).unwrap(), "more");
+            assert!(!path.join("data0").exists() && !path.join("job0/small").exists());
+        }
+        fs::remove_file(point.join("more")).unwrap();
+        assert_whole(&victim, "for a mount");
+        drop(mounted);
+        remove(leftover(parent.path())).unwrap();
+        assert!(!path.exists(), "its manifest was kept, by which it is found again");
+    }
+}
+
+/// A sparse manifest of 3 GiB was read whole.
+#[test]
+fn what_cannot_be_a_manifest_is_not_read_as_one() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = abandoned(parent.path(), &dead());
+    let manifest = path.join("manifest.json");
+    let text = fs::read(&manifest).unwrap();
+    File::options().write(true).open(&manifest).unwrap().set_len(3 << 30).unwrap();
+    assert!(find(parent.path()).leftovers.is_empty());
+    // As JSON it would still be one.
+    let padded = |length: usize| [text.clone(), vec![b' '; length - text.len()]].concat();
+    fs::write(&manifest, padded((64 << 10) + 1)).unwrap();
+    assert!(find(parent.path()).leftovers.is_empty(), "longer than the documented limit");
+    fs::write(&manifest, padded(64 << 10)).unwrap();
+    assert_eq!(find(parent.path()).leftovers.len(), 1);
+    let elsewhere = parent.path().join("text");
+    fs::rename(&manifest, &elsewhere).unwrap();
+    symlink(&elsewhere, &manifest).unwrap();
+    assert!(find(parent.path()).leftovers.is_empty(), "a link");
+    fs::remove_file(&manifest).unwrap();
+    rustix::fs::mknodat(CWD, &manifest, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+    assert!(find(parent.path()).leftovers.is_empty(), "a pipe");
+}
+
+#[test]
+fn root_removes_for_another_user_only_what_lies_in_directories_of_that_user() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = abandoned(parent.path(), &dead());
+    for name in ["", "manifest.json", "data0", "job0", "job0/small"] {
+        if chown(path.join(name), Some(ANOTHER), Some(ANOTHER)).is_err() {
+            return skipped("needs root");
+        }
+    }
+    let victim = victim(&path);
+    let error = remove(find(parent.path()).leftovers.pop().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+    assert_whole(&victim, "for a directory of root's");
+    assert!(!path.join("data0").exists() && !path.join("job0").exists());
+    chown(path.join("manifest.json"), Some(0), Some(0)).unwrap();
+    assert!(find(parent.path()).leftovers.is_empty(), "the manifest of one user in a directory of another");
+}
+
+/// A lazily unmounted target kept the private directory.
+#[test]
+fn a_private_directory_is_removed_though_its_filesystem_was_unmounted_lazily() {
+    let place = tempfile::tempdir().unwrap();
+    let Some(memory) = Mounted::on(place.path(), &["-t", "tmpfs", "tmpfs"]) else { return };
+    let private = PrivateDirectory::create(&memory.point, "t").unwrap();
+    private.write("data0", b"x").unwrap();
+    let root = File::open(&memory.point).unwrap();
+    let inside = PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&root)));
+    tool("umount", &["-l", memory.point.to_str().unwrap()]).unwrap();
+    std::mem::forget(memory);
+    assert_eq!(fs::read_dir(&inside).unwrap().count(), 1);
+    drop(private);
+    assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);
+}

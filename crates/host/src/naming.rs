@@ -1,0 +1,99 @@
+//! How the user names what may be overwritten, and how a message says it so that the shell gives it back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::object::Object;
+use crate::occupants::Occupant;
+
+/// What the values of `--overwrite` name. A value that is a path to something is taken as a whole; any other is
+/// separated by commas, and `\,` stands for a comma within a name, `\\` for a backslash.
+pub fn named(values: &[String]) -> Vec<String> {
+    values
+        .iter()
+        .flat_map(|value| if Path::new(value).exists() { vec![value.clone()] } else { split(value) })
+        .collect()
+}
+
+fn split(value: &str) -> Vec<String> {
+    let (mut names, mut name) = (Vec::new(), String::new());
+    let mut rest = value.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => name.push(rest.next_if(|next| [',', '\\'].contains(next)).unwrap_or(c)),
+            ',' => names.push(std::mem::take(&mut name)),
+            _ => name.push(c),
+        }
+    }
+    names.push(name);
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// A value of `--overwrite` that names all this, as it has to be typed in a shell.
+pub fn typed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let escaped: Vec<String> =
+        names.into_iter().map(|name| name.replace('\\', r"\\").replace(',', r"\,")).collect();
+    let value = escaped.join(",");
+    let is_plain = |c: char| c.is_alphanumeric() || "_./,:=@%+-".contains(c);
+    if value.chars().all(is_plain) { value } else { format!("'{}'", value.replace('\'', r"'\''")) }
+}
+
+/// Something that the user gave with `--overwrite`.
+pub(crate) struct Named<'a> {
+    text: &'a str,
+    /// If it is a path: free of links, and what stands there.
+    path: Option<PathBuf>,
+    pub object: Option<Object>,
+}
+
+impl<'a> Named<'a> {
+    pub fn new(text: &'a str) -> Self {
+        let object = Object::at(text);
+        // Where it leads through another namespace, the path without links is one of ours.
+        let path = fs::canonicalize(text).ok().filter(|path| Object::at(path) == object);
+        Self { text, path, object }
+    }
+
+    /// True if this names the occupant: by its name, by any node of a device, by any path to a mount
+    /// point.
+    pub fn means(&self, occupant: &Occupant) -> bool {
+        self.text == occupant.name
+            || occupant.device.is_some_and(|number| self.object == Some(Object::Device(number)))
+            || self.path.as_deref() == Some(Path::new(&occupant.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[&str]) -> Vec<String> {
+        named(&values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>())
+    }
+
+    /// `--overwrite` was split at every comma, so that a file with one in its name could not be named.
+    #[test]
+    fn a_name_with_a_comma_is_a_path_as_it_stands_or_is_escaped() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a,b");
+        fs::write(&path, "").unwrap();
+        let path = path.to_str().unwrap();
+        assert_eq!(of(&[path]), [path]);
+        assert_eq!(of(&[path, "/dev/no-such,ext2/3/4"]), [path, "/dev/no-such", "ext2/3/4"]);
+        assert_eq!(of(&[&format!("{},swap", path.replace(',', r"\,"))]), [path, "swap"]);
+        assert_eq!(of(&[r"x\y,z\\,,"]), [r"x\y", r"z\"]);
+    }
+
+    #[test]
+    fn what_a_message_says_is_given_back_by_the_shell_and_read_as_it_was() {
+        let names = [r"/no/a,b", r"/no/it's", r"/no/back\slash", r"/no/end\", "/no/sp ace$HOME", "swap"];
+        let shell = std::process::Command::new("sh")
+            .args(["-c", &format!("printf %s {}", typed(names))])
+            .output()
+            .unwrap();
+        let value = String::from_utf8(shell.stdout).unwrap();
+        assert_eq!(of(&[&value]), names);
+        assert_eq!(typed(["/dev/sda", "ext2/3/4"]), "/dev/sda,ext2/3/4");
+    }
+}

@@ -1,0 +1,319 @@
+//! The one way to write a file that the user names.
+//!
+//! # Invariants
+//! * What stands at the path is intact until all of the new content is on the storage, and then is exchanged at once.
+//! * Nothing is written through a link, and nothing but a regular file or a link is ever replaced.
+//! * A run log is never replaced.
+//! * Nothing else stays behind, whatever fails: the new content has no name until it is whole, where the filesystem can
+//!   do that. Where it cannot, signals wait until the name is gone. What `kill -9` leaves in the moment of the exchange is
+//!   removed when a file in the same directory is written again.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Component, Path};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use record::unfinished::{Unfinished, sweep};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, fsync, linkat, openat, statat,
+};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::failure::{Failure, INTERRUPTED};
+
+/// What stands for the standard output where a file is asked for.
+pub const STANDARD_OUTPUT: &str = "-";
+/// By this the head of a page of this program is known.
+const PAGE_MARK: &[u8] = b"<meta name=\"generator\" content=\"Lodestone\">";
+/// By this the first line of a run log is known.
+const LOG_MARK: &[u8] = b"\"run_started\"";
+/// Both stand within this many bytes.
+const HEAD: u64 = 4096;
+/// Written between two looks at signals.
+const PIECE: usize = 1 << 20;
+
+/// What may be overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwrite {
+    /// Nothing.
+    Nothing,
+    /// A page that this program wrote.
+    OwnPages,
+    /// Any regular file but a run log; a link is replaced, not followed.
+    Any,
+}
+
+/// Writes a file whole, or leaves everything as it was.
+///
+/// # Errors
+/// Wrong usage where what stands there may not be overwritten; a failure where the storage refuses.
+pub fn write(path: &Path, content: &[u8], overwrite: Overwrite) -> Result<(), Failure> {
+    let shown = path.display();
+    let refused = |what: &str| Failure::usage(format!("cannot write {shown}: {what}"));
+    let failed = |what: &str, errno: Errno| {
+        let error = io::Error::from(errno);
+        Failure::failed(format!("cannot write {shown}: {what}{error}; what stood there is unchanged"))
+    };
+    let name = match path.components().next_back() {
+        Some(Component::Normal(name)) if !ends_with_slash(path) => name,
+        _ => return Err(refused("this names a directory; name a file in it")),
+    };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
+    let directory = openat(CWD, parent, flags, Mode::empty())
+        .map_err(|e| failed(&format!("cannot open the directory {}: ", parent.display()), e))?;
+    let old = occupant(&directory, name, overwrite).map_err(|e| match e {
+        Occupied::Refused(why) => refused(why),
+        Occupied::Unknown(errno) => failed("cannot look at what stands there: ", errno),
+    })?;
+    match replace(&directory, name, content, old) {
+        Ok(()) => Ok(()),
+        Err(Errno::INTR) => Err(Failure {
+            code: INTERRUPTED,
+            message: format!("{shown} is not written: stopped; what stood there is unchanged"),
+        }),
+        Err(Errno::EXIST) => Err(refused("a file of that name has just appeared; --force overwrites it")),
+        Err(errno) => Err(failed("", errno)),
+    }
+}
+
+fn ends_with_slash(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// Why the place is taken.
+enum Occupied {
+    Refused(&'static str),
+    Unknown(Errno),
+}
+
+/// What stands at the destination and may be replaced; `None` if nothing does.
+fn occupant(directory: &OwnedFd, name: &OsStr, overwrite: Overwrite) -> Result<Option<Stat>, Occupied> {
+    let old = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(old) => old,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(errno) => return Err(Occupied::Unknown(errno)),
+    };
+    let forced = overwrite == Overwrite::Any;
+    let refused = |why| Err(Occupied::Refused(why));
+    match FileType::from_raw_mode(old.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Symlink if forced => return Ok(Some(old)),
+        FileType::Symlink => {
+            return refused(
+                "it is a link, and what it points to is not written to; name that file, or replace the link with --force",
+            );
+        }
+        FileType::Directory => return refused("it is a directory; name a file in it"),
+        FileType::Fifo => return refused("it is a pipe; `-o -` writes to the standard output"),
+        FileType::BlockDevice => {
+            return refused("it is a block device, which is never written to; name a file");
+        }
+        _ => return refused("it is not a regular file; `-o -` writes to the standard output"),
+    }
+    // What cannot be read is only overwritten where the user says so.
+    let head = head(directory, name).unwrap_or_default();
+    let has = |mark: &[u8]| head.windows(mark.len()).any(|part| part == mark);
+    if has(LOG_MARK) {
+        return refused("it is the log of a run, which is never overwritten; name another file");
+    }
+    let permitted = forced || (overwrite == Overwrite::OwnPages && has(PAGE_MARK));
+    if permitted { Ok(Some(old)) } else { refused("it exists; --force overwrites it") }
+}
+
+/// The start of a file.
+fn head(directory: &OwnedFd, name: &OsStr) -> io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(openat(directory, name, flags, Mode::empty())?);
+    let mut head = Vec::new();
+    if file.metadata()?.is_file() {
+        file.take(HEAD).read_to_end(&mut head)?;
+    }
+    Ok(head)
+}
+
+/// Permissions of a new file, less the user's mask.
+const NEW: Mode = Mode::from_raw_mode(0o666);
+
+/// Writes the content to a new file and gives it the name, in place of `old` if there is one.
+fn replace(directory: &OwnedFd, name: &OsStr, content: &[u8], old: Option<Stat>) -> Result<(), Errno> {
+    sweep(directory);
+    match openat(directory, ".", OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, NEW) {
+        Ok(file) => match by_nameless_file(&file, directory, name, content, old) {
+            // Without /proc, or on a filesystem that gives no name later.
+            Err(Errno::NOENT | Errno::OPNOTSUPP | Errno::INVAL | Errno::PERM | Errno::XDEV) => {
+                by_named_file(directory, name, content, old)
+            }
+            result => result,
+        },
+        Err(_) => by_named_file(directory, name, content, old),
+    }
+}
+
+/// As [`replace`]; the new file gets a name when it is whole.
+fn by_nameless_file(
+    file: &OwnedFd,
+    directory: &OwnedFd,
+    name: &OsStr,
+    content: &[u8],
+    old: Option<Stat>,
+) -> Result<(), Errno> {
+    fill(file, content, old, None)?;
+    let _signals = Signals::hold();
+    let by_descriptor = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let link = |to: &OsStr| linkat(CWD, &by_descriptor, directory, to, AtFlags::SYMLINK_FOLLOW);
+    if old.is_none() {
+        return link(name);
+    }
+    let unfinished = Unfinished::link(directory, file, |to| Ok(link(OsStr::new(to))?));
+    unfinished.and_then(|unfinished| unfinished.replace(name)).map_err(errno)
+}
+
+/// As [`replace`], where files have names from their beginning.
+fn by_named_file(directory: &OwnedFd, name: &OsStr, content: &[u8], old: Option<Stat>) -> Result<(), Errno> {
+    let signals = Signals::hold();
+    let (unfinished, file) = Unfinished::create(directory).map_err(errno)?;
+    let file = OwnedFd::from(file);
+    fill(&file, content, old, Some(&signals))?;
+    if old.is_some() { unfinished.replace(name) } else { unfinished.take(name) }.map_err(errno)
+}
+
+/// Writes everything, with the owner and permissions of what is replaced, and waits until the storage has it.
+fn fill(file: &OwnedFd, content: &[u8], old: Option<Stat>, signals: Option<&Signals>) -> Result<(), Errno> {
+    let mut out = File::from(file.try_clone().map_err(|_| Errno::MFILE)?);
+    for piece in content.chunks(PIECE) {
+        signals.map_or(Ok(()), Signals::check)?;
+        out.write_all(piece).map_err(errno)?;
+    }
+    if let Some(old) = old.filter(|old| FileType::from_raw_mode(old.st_mode) == FileType::RegularFile) {
+        // Only root may give a file to its former owner; for others it is the user's own.
+        let _ = fchown(file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
+        fchmod(file, Mode::from_raw_mode(old.st_mode & 0o777))?;
+    }
+    fsync(file)?;
+    signals.map_or(Ok(()), Signals::check)
+}
+
+fn errno(error: io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
+
+/// While it lives, a signal to end is noted instead of ending the program.
+struct Signals {
+    came: Arc<AtomicBool>,
+    registered: Vec<signal_hook::SigId>,
+}
+
+impl Signals {
+    fn hold() -> Self {
+        let came = Arc::new(AtomicBool::new(false));
+        let register = |signal| signal_hook::flag::register(signal, Arc::clone(&came)).ok();
+        let registered = [SIGINT, SIGTERM, SIGHUP].into_iter().filter_map(register).collect();
+        Self { came, registered }
+    }
+
+    /// # Errors
+    /// `INTR` if a signal came.
+    fn check(&self) -> Result<(), Errno> {
+        if self.came.load(Ordering::Relaxed) { Err(Errno::INTR) } else { Ok(()) }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for id in self.registered.drain(..) {
+            signal_hook::low_level::unregister(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    type Way = fn(&OwnedFd, &OsStr, &[u8], Option<Stat>) -> Result<(), Errno>;
+    const WAYS: [Way; 2] = [replace, by_named_file];
+
+    fn opened(directory: &Path) -> OwnedFd {
+        openat(CWD, directory, OFlags::DIRECTORY | OFlags::PATH, Mode::empty()).unwrap()
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// Between looking and writing, somebody else's file may come into being under the name.
+    #[test]
+    fn a_file_that_appears_meanwhile_is_kept() {
+        for way in WAYS {
+            let scratch = tempfile::tempdir().unwrap();
+            fs::write(scratch.path().join("x"), "another's").unwrap();
+            let directory = opened(scratch.path());
+            assert_eq!(way(&directory, OsStr::new("x"), b"new", None), Err(Errno::EXIST));
+            assert_eq!(fs::read_to_string(scratch.path().join("x")).unwrap(), "another's");
+            assert_eq!(names(scratch.path()), ["x"]);
+        }
+    }
+
+    #[test]
+    fn what_is_replaced_keeps_its_permissions_and_nothing_else_stays() {
+        use std::os::unix::fs::PermissionsExt;
+        for way in WAYS {
+            let scratch = tempfile::tempdir().unwrap();
+            let path = scratch.path().join("x");
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+            let directory = opened(scratch.path());
+            let old = statat(&directory, "x", AtFlags::SYMLINK_NOFOLLOW).unwrap();
+            way(&directory, OsStr::new("x"), b"new", Some(old)).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o640);
+            way(&directory, OsStr::new("fresh"), b"new", None).unwrap();
+            assert_eq!(names(scratch.path()), ["fresh", "x"]);
+        }
+    }
+
+    /// `kill -9` between the naming of the new content and the exchange left it beside the page for ever.
+    #[test]
+    fn what_a_killed_process_left_beside_a_file_is_removed_when_that_is_written_again() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = opened(scratch.path());
+        let (_written_now, file) = Unfinished::create(&directory).unwrap();
+        let mut stays = [names(scratch.path()), vec![".lodestone-x".to_owned()]].concat();
+        stays.sort();
+        for name in [".lodestone-0123456789abcdef", ".lodestone-x", ".lodestone-fedcba9876543210"] {
+            fs::write(scratch.path().join(name), "half").unwrap();
+        }
+        replace(&directory, OsStr::new("x"), b"new", None).unwrap();
+        let mut left = names(scratch.path());
+        left.retain(|name| name != "x");
+        assert_eq!(left, stays);
+        file.unlock().unwrap();
+        replace(&directory, OsStr::new("y"), b"new", None).unwrap();
+        assert_eq!(names(scratch.path()), [".lodestone-x", "x", "y"]);
+    }
+
+    /// Ctrl-C while a file is written that has a name already.
+    #[test]
+    fn a_signal_leaves_nothing_beside() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = opened(scratch.path());
+        let signals = Signals::hold();
+        let (unfinished, _file) = Unfinished::create(&directory).unwrap();
+        assert_eq!(names(scratch.path()).len(), 1);
+        signal_hook::low_level::raise(SIGTERM).unwrap();
+        assert_eq!(signals.check(), Err(Errno::INTR));
+        drop(unfinished);
+        assert!(names(scratch.path()).is_empty());
+    }
+}

@@ -1,0 +1,139 @@
+//! What may be overwritten, asked as a user asks: the program refuses, changes nothing, and says what to do. Every way to
+//! the same bytes is tried in `host`, every kind of storage in the laboratory.
+
+mod common;
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use common::*;
+
+/// Of a block device: to be its only claimant (open(2); the number is that of every architecture that Rust has for Linux
+/// but MIPS).
+const O_EXCL: i32 = 0o200;
+
+const WRITES: [&str; 8] = ["--rw", "randwrite", "--runtime", "50ms", "--rounds", "1", "--quiet", "--json"];
+
+/// The program is refused, says each of `expected`, and the file is as it was.
+#[track_caller]
+fn refused(bench: &Bench, target: &str, named: &[&str], kept: &Path, expected: &[&str]) {
+    let before = std::fs::read(kept).unwrap();
+    let consent = named.iter().flat_map(|value| ["--overwrite", value]);
+    let args: Vec<&str> = ["run", target].into_iter().chain(consent).chain(WRITES).collect();
+    let said = bench.fails(2, &args);
+    for words in expected {
+        assert!(said.contains(words), "it should say {words}: {said}");
+    }
+    assert!(std::fs::read(kept).unwrap() == before, "nothing is written");
+}
+
+/// `run IMG --overwrite IMG,/dev/loopN` wrote to the log of a mounted filesystem.
+#[test]
+fn an_image_in_use_as_log_or_journal_is_not_overwritten() {
+    let bench = Bench::new();
+    let [data, log] = ["data", "log"].map(|name| bench.path(name));
+    let (Some(data_loop), Some(log_loop)) =
+        (LoopDevice::new(&data, 320 << 20), LoopDevice::new(&log, 320 << 20))
+    else {
+        return;
+    };
+    let (device, target) = (log_loop.path.as_str(), log.to_str().unwrap());
+    let named = [format!("{target},{device}")];
+    let option = format!("logdev={device}");
+    if tool("mkfs.xfs", &["-q", "-f", "-l", &format!("{option},size=64m"), &data_loop.path]).is_some()
+        && let Some(mount) = Mount::new(&["-o", &option, &data_loop.path], &bench.path("xfs"))
+    {
+        refused(&bench, target, &[&named[0]], &log, &[mount.point.to_str().unwrap()]);
+    }
+    let make = |args: &[&str]| tool("mke2fs", &[&["-q", "-F", "-b", "4096"], args].concat()).is_some();
+    if make(&["-O", "journal_dev", device])
+        && make(&["-t", "ext4", "-J", &format!("device={device}"), &data_loop.path])
+        && let Some(_mount) = Mount::new(&[&data_loop.path], &bench.path("ext4"))
+    {
+        refused(&bench, target, &[&named[0]], &log, &["the external journal of a mounted filesystem"]);
+    }
+    // Once nobody uses it, the same consent is enough.
+    bench.ok(&[&["run", target, "--overwrite", &named[0]], &WRITES[..]].concat());
+}
+
+/// It was said that somebody else had taken the device since it was named, but he had it before.
+#[test]
+fn a_device_that_was_claimed_before_is_not_said_to_have_been_taken_since() {
+    let bench = Bench::new();
+    let image = bench.path("image");
+    let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
+    let _claim = OpenOptions::new().read(true).custom_flags(O_EXCL).open(&device.path).unwrap();
+    refused(&bench, &device.path, &[&device.path], &image, &["is in use, or may be", "end that first"]);
+}
+
+/// `--overwrite` was split at every comma.
+#[test]
+fn a_file_with_a_comma_in_its_name_can_be_named() {
+    let bench = Bench::new();
+    let path = bench.path("one,two");
+    let file = path.to_str().unwrap();
+    for named in [file.to_owned(), file.replace(',', r"\,")] {
+        let before = vec![1; 16 << 20];
+        std::fs::write(&path, &before).unwrap();
+        bench.ok(&[&["run", file, "--overwrite", &named], &WRITES[..]].concat());
+        assert!(std::fs::read(&path).unwrap() != before, "{named}");
+    }
+    std::fs::write(bench.path("one"), [1; 1 << 16]).unwrap();
+    let other = bench.path("one");
+    refused(&bench, other.to_str().unwrap(), &[file], &other, &["names no file or block device"]);
+}
+
+/// The message for `raid0=/dev/md0 --overwrite raid0` was that it names none of the targets.
+#[test]
+fn a_targets_name_is_no_consent_and_the_message_says_what_is() {
+    let bench = Bench::new();
+    let path = bench.path("data");
+    std::fs::write(&path, [1; 1 << 16]).unwrap();
+    let file = path.to_str().unwrap();
+    let advice =
+        format!("that is a target's name; what may be overwritten is named by its path: --overwrite {file}");
+    refused(&bench, &format!("raid0={file}"), &["raid0"], &path, &[&advice]);
+}
+
+/// A plain file was said to need membership in the group disk.
+#[test]
+fn a_file_without_permission_is_no_matter_of_the_group_disk() {
+    if !is_root() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let open = |path: &Path| {
+        tool("chmod", &["a+rx", path.to_str().unwrap()]).unwrap();
+    };
+    open(place.path());
+    let program = place.path().join("lodestone");
+    std::fs::copy(env!("CARGO_BIN_EXE_lodestone"), &program).unwrap();
+    open(&program);
+    let said = |mode: &str, consent: bool| {
+        let file = place.path().join("data");
+        std::fs::write(&file, [1; 1 << 16]).unwrap();
+        tool("chmod", &[mode, file.to_str().unwrap()]).unwrap();
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+            .arg(&program)
+            .arg("run")
+            .arg(&file);
+        command.args(WRITES).arg("--store").arg(place.path().join("store")).arg("--dry-run");
+        if consent {
+            command.arg("--overwrite").arg(&file);
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let unreadable = said("0600", false);
+    assert!(!unreadable.contains("group disk") && unreadable.contains("chmod"), "{unreadable}");
+    let unwritable = said("0644", true);
+    assert!(
+        unwritable.contains("cannot write to") && unwritable.contains("as a user who may"),
+        "{unwritable}"
+    );
+}

@@ -1,0 +1,153 @@
+//! What `report -o` and `export -o` may write over: nothing that the user did not permit, and nothing through a link.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Bench, LoopDevice, stderr, stdout};
+
+/// A store with one run, and the path of its log.
+fn bench() -> (Bench, PathBuf) {
+    let bench = Bench::new();
+    let output = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imports/hdparm/tT.txt");
+    bench.ok(&["import", output.to_str().unwrap()]);
+    let log = fs::read_dir(bench.store().join("runs")).unwrap().flatten().map(|e| e.path());
+    let log = log.into_iter().find(|path| path.extension().is_some_and(|e| e == "jsonl")).unwrap();
+    (bench, log)
+}
+
+const COMMANDS: [&[&str]; 2] = [&["report", "last", "-o"], &["export", "last", "-o"]];
+
+fn with<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [command, more].concat()
+}
+
+/// Both commands overwrote any file without a word.
+#[test]
+fn an_existing_file_is_overwritten_only_by_force() {
+    let (bench, _) = bench();
+    let file = bench.path("mine.txt").display().to_string();
+    for command in COMMANDS {
+        fs::write(&file, "mine").unwrap();
+        let said = bench.fails(2, &with(command, &[&file]));
+        assert!(said.contains("it exists; --force overwrites it"), "{said}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+        bench.ok(&with(command, &[&file, "--force"]));
+        assert_ne!(fs::read_to_string(&file).unwrap(), "mine");
+    }
+    assert!(!common::visible(&bench.path("")).iter().any(|name| name.contains(".lodestone-")));
+}
+
+#[test]
+fn report_overwrites_its_own_pages_and_export_does_not() {
+    let (bench, _) = bench();
+    let page = bench.path("page.html").display().to_string();
+    bench.ok(&["report", "-o", &page]);
+    let first = fs::metadata(&page).unwrap().ino();
+    bench.ok(&["report", "-o", &page]);
+    assert_ne!(fs::metadata(&page).unwrap().ino(), first, "it is a new file in the place of the old");
+    bench.fails(2, &["export", "-o", &page]);
+}
+
+/// What a link pointed to was overwritten.
+#[test]
+fn nothing_is_written_through_a_link() {
+    let (bench, _) = bench();
+    let (victim, link) = (bench.path("victim"), bench.path("link"));
+    for command in COMMANDS {
+        for target in ["victim", "nowhere"] {
+            fs::write(&victim, "victim's").unwrap();
+            let _ = fs::remove_file(&link);
+            symlink(target, &link).unwrap();
+            let said = bench.fails(2, &with(command, &[link.to_str().unwrap()]));
+            assert!(said.contains("it is a link"), "{said}");
+            bench.ok(&with(command, &[link.to_str().unwrap(), "--force"]));
+            assert!(fs::symlink_metadata(&link).unwrap().is_file(), "the link itself is replaced");
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "victim's");
+            assert!(!bench.path("nowhere").exists());
+        }
+    }
+}
+
+/// A page was written over the start of a block device, also of a mounted one.
+#[test]
+fn devices_pipes_and_directories_are_refused_whatever_the_force() {
+    let (bench, _) = bench();
+    let pipe = bench.path("pipe").display().to_string();
+    common::tool("mkfifo", &[&pipe]).expect("mkfifo is there");
+    let directory = bench.disk().display().to_string();
+    let slash = format!("{}/new/", bench.path("").display());
+    let device = LoopDevice::new(&bench.path("image"), 1 << 20);
+    let mut places = vec![(pipe.as_str(), "pipe"), (&directory, "directory"), (&slash, "directory")];
+    places.push(("/dev/null", "not a regular file"));
+    places.extend(device.as_ref().map(|device| (device.path.as_str(), "block device")));
+    for command in COMMANDS {
+        for (place, words) in &places {
+            for force in [&[][..], &["--force"]] {
+                let said = bench.fails(2, &with(command, &with(&[place], force)));
+                assert!(said.contains(words), "{place}: {said}");
+            }
+        }
+    }
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    if device.is_some() {
+        assert!(fs::read(bench.path("image")).unwrap().iter().all(|byte| *byte == 0));
+    }
+}
+
+/// `export RUN.jsonl -o RUN.jsonl` destroyed the run.
+#[test]
+fn a_log_is_never_written_over() {
+    let (bench, log) = bench();
+    let before = fs::read(&log).unwrap();
+    let (path, hard) = (log.display().to_string(), bench.path("hard").display().to_string());
+    fs::hard_link(&log, &hard).unwrap();
+    for command in ["export", "report"] {
+        for place in [&path, &hard] {
+            for force in [&[][..], &["--force"]] {
+                let said = bench.fails(2, &with(&[command, &path, "-o", place], force));
+                assert!(said.contains("it is the log of a run"), "{said}");
+                assert_eq!(fs::read(&log).unwrap(), before);
+            }
+        }
+    }
+}
+
+/// `report -o -` wrote a file of that name.
+#[test]
+fn a_hyphen_is_the_standard_output() {
+    let (bench, _) = bench();
+    assert!(bench.ok(&["report", "-o", "-"]).starts_with("<!doctype html>"));
+    assert!(bench.ok(&["export", "-o", "-"]).starts_with('{'));
+    assert!(!bench.path("-").exists());
+    bench.ok(&["report", "-o", "./-"]);
+    assert!(bench.path("-").exists());
+}
+
+/// On a full disk, here a limit of file sizes, what stood there is as it was and nothing lies beside it.
+#[test]
+fn a_full_disk_leaves_what_was_there() {
+    let (bench, log) = bench();
+    fs::create_dir(bench.path("full")).unwrap();
+    let file = bench.path("full/old.json");
+    for old in [Some("old"), None] {
+        let _ = fs::remove_file(&file);
+        if let Some(old) = old {
+            fs::write(&file, old).unwrap();
+        }
+        let program =
+            bench.command(&["export", log.to_str().unwrap(), "--force", "-o", file.to_str().unwrap()]);
+        let mut shell = Command::new("sh");
+        // The signal of that limit is ignored, so that the error is seen.
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"]);
+        let output = shell.arg(program.get_program()).args(program.get_args()).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}{}", stdout(&output), stderr(&output));
+        assert!(stderr(&output).contains("cannot write"), "{}", stderr(&output));
+        assert_eq!(fs::read_to_string(&file).ok().as_deref(), old);
+        let there: &[&str] = if old.is_some() { &["old.json"] } else { &[] };
+        assert_eq!(common::visible(&bench.path("full")), there);
+    }
+}

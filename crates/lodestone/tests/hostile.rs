@@ -1,0 +1,203 @@
+//! Target directories of another user, who puts something of somebody else's in the place of what a run makes.
+
+mod common;
+
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{chown, symlink};
+use std::path::{Path, PathBuf};
+
+use common::*;
+use serde_json::Value;
+
+/// A user that no system has.
+const ANOTHER: u32 = 54_321;
+const ALLOWED: &str = "--allow-unsafe-directory";
+
+/// A disk that belongs to another user, and files of root's beside it that must stay; `None`, said aloud, without root.
+fn disk_of_another() -> Option<(Bench, PathBuf)> {
+    if !is_root() {
+        return None;
+    }
+    let bench = Bench::new();
+    chown(bench.disk(), Some(ANOTHER), Some(ANOTHER)).unwrap();
+    let victim = bench.path("victim");
+    std::fs::create_dir_all(victim.join("below")).unwrap();
+    for name in ["manifest.json", "job.fio", "below/deep"] {
+        std::fs::write(victim.join(name), name).unwrap();
+    }
+    Some((bench, victim))
+}
+
+#[track_caller]
+fn assert_whole(victim: &Path) {
+    for name in ["manifest.json", "job.fio", "below/deep"] {
+        assert_eq!(std::fs::read_to_string(victim.join(name)).unwrap(), name);
+    }
+    assert_eq!(visible(victim).len(), 3);
+}
+
+/// Puts a link to the victim in the place of the run's private directory, as the owner of the disk can, and with his rights
+/// only.
+#[track_caller]
+fn exchange(bench: &Bench, victim: &Path) {
+    let name = bench.visible().into_iter().find(|name| name.starts_with(".lodestone-")).unwrap();
+    let script = format!("mv -T '{name}' moved && ln -s '{}' '{name}'", victim.display());
+    let user = ANOTHER.to_string();
+    // The user may not get into the directory that holds the disk, but is already there.
+    let told = std::process::Command::new("setpriv")
+        .args(["--reuid", &user, "--regid", &user, "--clear-groups", "sh", "-c", &script])
+        .current_dir(bench.disk())
+        .output();
+    if told.is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    skipped("setpriv cannot be used; root exchanges in the place of the other user");
+    let private = bench.disk().join(name);
+    let _ = std::fs::rename(&private, bench.disk().join("moved"));
+    symlink(victim, private).unwrap();
+}
+
+/// As root in a directory of another user, whose owner put a link to VICTIM in the place of the private directory, `run
+/// --rw metadata` emptied VICTIM at its end and when it was stopped.
+#[test]
+fn a_run_as_root_never_empties_what_another_user_puts_in_the_place_of_its_directory() {
+    for press in [false, true] {
+        let Some((bench, victim)) = disk_of_another() else { return };
+        let disk = bench.disk();
+        // Long enough for the exchange while the run works, however busy the machine is.
+        let runtime = if press { "600s" } else { "10s" };
+        let args = ["run", disk.to_str().unwrap(), "--rw", "metadata", "--metadata-files", "50", ALLOWED];
+        let more = ["--rounds", "1", "--runtime", runtime, "--quiet", "--no-report"];
+        let mut child = Running::start(&mut bench.command(&[&args[..], &more].concat()));
+        child.until("the private directory", || {
+            bench.visible().iter().any(|name| disk.join(name).join("job0/job0").exists())
+        });
+        exchange(&bench, &victim);
+        if press {
+            child.press();
+        }
+        let output = child.output();
+        assert_eq!(output.status.code(), Some(if press { 130 } else { 0 }), "{}", stderr(&output));
+        assert_whole(&victim);
+        assert!(bench.visible().iter().all(|name| disk.join(name).is_symlink()), "{:?}", bench.visible());
+    }
+}
+
+/// The same for a run that is stopped at once, which removes what it has made from another thread.
+#[test]
+fn a_run_that_is_stopped_at_once_never_empties_what_another_user_puts_in_the_place_of_its_directory() {
+    let Some((bench, victim)) = disk_of_another() else { return };
+    let disk = bench.disk().display().to_string();
+    let pid = bench.path("pid");
+    let script = format!(
+        "trap '' TERM INT; echo x > rubbish; echo $$ > {0}.new; mv {0}.new {0}; while :; do sleep 1; done",
+        pid.display()
+    );
+    let path = bench.instead("ioping", &script);
+    let args =
+        ["crosscheck", &disk, "--with", "ioping", "--only", "ioping-write", "--size", "16MiB", ALLOWED];
+    let mut child = Running::start(bench.command(&args).env("PATH", path));
+    child.until("the call of the tool", || pid.exists());
+    exchange(&bench, &victim);
+    child.press();
+    child.until_said("stopping; once more to stop at once");
+    child.press();
+    assert_eq!(child.output().status.code(), Some(130));
+    assert_whole(&victim);
+    assert!(bench.visible().iter().all(|name| bench.disk().join(name).is_symlink()), "{:?}", bench.visible());
+    until_dead(std::fs::read_to_string(pid).unwrap().trim().parse().unwrap());
+}
+
+/// `job.fio` lay in the target's directory, whose owner exchanged it for one with `exec_prerun=`: his command ran as root.
+#[test]
+fn what_fio_is_given_lies_outside_of_the_target() {
+    let bench = Bench::new();
+    let (disk, told, runtime) =
+        (bench.disk().display().to_string(), bench.path("told"), bench.path("runtime"));
+    std::fs::create_dir(&runtime).unwrap();
+    let script = format!(
+        "eval job=\\${{$#}}; {{ pwd -P; realpath \"$job\"; ls -A '{disk}'; cat \"$job\"; ls; }} > '{}'; exit 7",
+        told.display()
+    );
+    let path = bench.instead("fio", &script);
+    let args = ["run", &disk, "--via", "fio", "--rw", "randread", "--size", "8M", "--rounds", "1", "--quiet"];
+    let output = bench.command(&args).env("PATH", path).env("XDG_RUNTIME_DIR", &runtime).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let told = std::fs::read_to_string(told).unwrap();
+    let lines: Vec<&str> = told.lines().collect();
+    let runtime = runtime.canonicalize().unwrap();
+    assert!(lines[0].starts_with(runtime.to_str().unwrap()), "{told}");
+    assert_eq!(lines[1], format!("{}/job.fio", lines[0]), "{told}");
+    assert_eq!(lines[2], "[global]", "nothing is visible on the target: {told}");
+    assert!(lines.contains(&"set0.0") || lines.iter().any(|line| line.starts_with("part0.")), "{told}");
+    assert_eq!((visible(&runtime), bench.visible()), (vec![], vec![]));
+}
+
+/// What was left by a run that was killed while fio worked is found where it was given its files.
+#[test]
+fn what_another_program_was_given_is_cleaned_after_a_kill() {
+    let bench = Bench::new();
+    let (disk, pid, runtime) = (bench.disk().display().to_string(), bench.path("pid"), bench.path("runtime"));
+    std::fs::create_dir(&runtime).unwrap();
+    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid.display());
+    let path = bench.instead("fio", &script);
+    let args = ["run", &disk, "--via", "fio", "--rw", "randread", "--size", "8M", "--rounds", "1", "--quiet"];
+    let mut command = bench.command(&args);
+    let mut child = Running::start(command.env("PATH", path).env("XDG_RUNTIME_DIR", &runtime));
+    child.until("the call of fio", || pid.exists());
+    drop(child);
+    let tool_pid = std::fs::read_to_string(pid).unwrap();
+    tool("kill", &[tool_pid.trim()]).unwrap();
+    until_dead(tool_pid.trim().parse().unwrap());
+    assert_eq!(visible(&runtime).len(), 1);
+    let cleaned = bench.command(&["clean"]).env("XDG_RUNTIME_DIR", &runtime).output().unwrap();
+    assert!(stdout(&cleaned).contains("removed"), "{}{}", stdout(&cleaned), stderr(&cleaned));
+    assert_eq!(visible(&runtime), Vec::<String>::new());
+}
+
+/// Directories 30,000 deep stayed: "too many open files".
+#[test]
+fn a_leftover_of_any_depth_is_removed_with_few_descriptors() {
+    let bench = Bench::new();
+    let disk = bench.disk().display().to_string();
+    let args = ["run", &disk, "--rw", "metadata", "--rounds", "1", "--runtime", "1000s", "--quiet"];
+    let mut child = Running::start(&mut bench.command(&args));
+    let manifest = || {
+        let name = bench.visible().into_iter().find(|name| name.starts_with(".lodestone-"))?;
+        let path = bench.disk().join(name);
+        let is_whole =
+            std::fs::read_to_string(path.join("manifest.json")).is_ok_and(|text| text.ends_with('}'));
+        is_whole.then_some(path)
+    };
+    child.until("the private directory", || manifest().is_some());
+    drop(child);
+    let mut here = std::fs::File::open(manifest().unwrap()).unwrap();
+    for _ in 0..30_000 {
+        let below = format!("/proc/self/fd/{}/d", here.as_raw_fd());
+        std::fs::create_dir(&below).unwrap();
+        here = std::fs::File::open(&below).unwrap();
+    }
+    drop(here);
+    let clean = bench.command(&["clean", &disk]);
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -n 64 && exec \"$@\"", "sh"]).arg(clean.get_program()).args(clean.get_args());
+    let cleaned = limited.output().unwrap();
+    assert!(cleaned.status.success(), "{}{}", stdout(&cleaned), stderr(&cleaned));
+    assert_eq!(bench.visible(), Vec::<String>::new());
+}
+
+#[test]
+fn root_is_asked_before_it_measures_where_another_user_may_write() {
+    let Some((bench, _)) = disk_of_another() else { return };
+    let disk = bench.disk().display().to_string();
+    for command in [&["run", &disk][..], &["run", &disk, "--dry-run"], &["crosscheck", &disk]] {
+        let told = bench.fails(2, command);
+        assert!(told.contains("user with the id 54321") && told.contains(ALLOWED), "{told}");
+        assert!(bench.visible().is_empty());
+    }
+    let run =
+        bench.json(&[ALLOWED, "--rw", "randread", "--size", "8M", "--runtime", "100ms", "--rounds", "1"]);
+    let notes = run["notes"].as_array().unwrap();
+    let note = notes.iter().find(|note: &&Value| note["topic"] == "unsafe-directory").unwrap();
+    assert!(note["message"].as_str().unwrap().contains("user with the id 54321"), "{note}");
+}

@@ -1,0 +1,148 @@
+//! What is not a regular file is refused wherever a file is named for reading. No test has a time limit: the program ends by
+//! itself, or the test does not.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use common::{Bench, stderr, stdout};
+
+fn fixture(name: &str) -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imports").join(name)).unwrap()
+}
+
+fn pipe(bench: &Bench, name: &str) -> String {
+    let path = bench.path(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    common::tool("mkfifo", &[path.to_str().unwrap()]).expect("mkfifo is there");
+    path.display().to_string()
+}
+
+/// Runs the program with this on its standard input.
+fn fed(bench: &Bench, args: &[&str], input: &[u8]) -> Output {
+    let mut command = bench.command(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // The program may refuse before it has read all.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+/// `lodestone import FIFO` waited for ever for somebody to write into it.
+#[test]
+fn a_pipe_is_not_imported() {
+    let bench = Bench::new();
+    let pipe = pipe(&bench, "pipe");
+    let output = bench.run(&["import", &pipe]);
+    assert_eq!(output.status.code(), Some(3));
+    let said = stdout(&output);
+    assert!(said.contains("pipe: left out: it is a pipe, not a regular file; write what comes"), "{said}");
+}
+
+/// A pipe, a socket or a link to a device in a directory is said, and the rest of it is imported.
+#[test]
+fn a_directory_with_a_pipe_is_imported_without_it() {
+    let bench = Bench::new();
+    pipe(&bench, "all/pipe");
+    let _listener = UnixListener::bind(bench.path("all/socket")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", bench.path("all/zero")).unwrap();
+    fs::write(bench.path("all/good.txt"), fixture("hdparm/tT.txt")).unwrap();
+    let output = bench.run(&["import", bench.path("all").to_str().unwrap()]);
+    let said = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for part in [
+        "pipe: left out: it is a pipe",
+        "socket: left out: it is a socket",
+        "zero: left out: it is a character device",
+        "3 left out",
+        "kept as run",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+/// `-s /dev/zero`, `--fio /dev/zero` and `include FIFO` hung, or took memory without limit.
+#[test]
+fn suites_and_job_files_are_regular_files() {
+    let bench = Bench::new();
+    let pipe = pipe(&bench, "pipe");
+    let disk = bench.disk().display().to_string();
+    fs::write(bench.path("job.fio"), "[a]\nrw=read\nsize=1m\ninclude pipe\n").unwrap();
+    let job = bench.path("job.fio").display().to_string();
+    for (option, file, words) in [
+        ("-s", "/dev/zero", "cannot read the suite /dev/zero: it is a character device"),
+        ("-s", &pipe, "pipe: it is a pipe"),
+        ("--fio", "/dev/zero", "cannot read the fio job file /dev/zero: it is a character device"),
+        ("--fio", &pipe, "pipe: it is a pipe"),
+        ("--fio", &job, "pipe: it is a pipe"),
+        ("-s", "/", "cannot read the suite /: it is a directory"),
+        ("-s", "/proc/kmsg", "it is a file of the kernel"),
+    ] {
+        if file == "/proc/kmsg" && !common::is_root() {
+            continue;
+        }
+        let said = bench.fails(2, &["run", &disk, option, file, "--dry-run"]);
+        assert!(said.contains(words), "{option} {file}: {said}");
+    }
+}
+
+/// Each of ten files that include the next one four times: a million files, within the limit of levels.
+#[test]
+fn job_files_that_include_each_other_many_times_end() {
+    let bench = Bench::new();
+    for n in 0..10 {
+        let next = format!("include {}.fio\n", n + 1).repeat(4);
+        fs::write(bench.path(&format!("{n}.fio")), next).unwrap();
+    }
+    fs::write(bench.path("10.fio"), "[a]\nrw=read\nsize=1m\n").unwrap();
+    let (disk, job) = (bench.disk(), bench.path("0.fio"));
+    let said = bench.fails(2, &["run", disk.to_str().unwrap(), "--fio", job.to_str().unwrap(), "--dry-run"]);
+    assert!(said.contains("more than 1000 files are included in all"), "{said}");
+}
+
+/// A log is named by its path: what is none is told by its kind.
+#[test]
+fn a_pipe_is_not_shown_as_a_log() {
+    let bench = Bench::new();
+    let pipe = pipe(&bench, "x.jsonl");
+    for command in ["show", "export", "report"] {
+        let said = bench.fails(2, &[command, &pipe]);
+        assert!(said.contains("it is a pipe, not a regular file"), "{said}");
+    }
+    assert!(bench.fails(2, &["show", "/dev/zero"]).contains("it is a character device"));
+    assert!(bench.fails(2, &["show", "./nowhere.jsonl"]).contains("there is no log file"));
+}
+
+/// `-` is the standard input of imports, suites and job files.
+#[test]
+fn the_standard_input_is_read_where_it_is_named() {
+    let bench = Bench::new();
+    let output = fed(&bench, &["import", "-", "--label", "device=ssd"], &fixture("hdparm/tT.txt"));
+    assert!(output.status.success() && stdout(&output).contains("kept as run"), "{}", stderr(&output));
+    let output = fed(&bench, &["import", "-", "--label", "device=ssd"], &fixture("hdparm/tT.txt"));
+    assert!(stdout(&output).contains("kept as run"), "what comes on the standard input is always new");
+    let disk = bench.disk().display().to_string();
+    let job = b"[reads]\nrw=read\nbs=4k\nsize=1m\n";
+    let output = fed(&bench, &["run", &disk, "--fio", "-", "--dry-run"], job);
+    assert!(output.status.success() && stdout(&output).contains("reads"), "{}", stderr(&output));
+    let suite = bench.ok(&["suites", "show", "quick"]);
+    let output = fed(&bench, &["run", &disk, "-s", "-", "--dry-run"], suite.as_bytes());
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// The standard input has the same limits as a file: `import - < /dev/zero` took memory without limit.
+#[test]
+fn an_endless_standard_input_is_refused() {
+    let bench = Bench::new();
+    let mut command = bench.command(&["import", "-"]);
+    let output = command.stdin(fs::File::open("/dev/zero").unwrap()).output().unwrap();
+    let said = stdout(&output);
+    assert!(said.contains("-: left out: it is longer than 33554432 bytes"), "{said}");
+    let mut command = bench.command(&["import", "-"]);
+    let output = command.stdin(fs::File::open(bench.disk()).unwrap()).output().unwrap();
+    assert!(stdout(&output).contains("-: left out: it is a directory"), "{}", stdout(&output));
+}

@@ -1,0 +1,103 @@
+//! A second place for a log that its store cannot take.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::{Event, RunStarted};
+use rustix::fs::{self, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::directory::{create_new, random, remove};
+use crate::log::LogWriter;
+use crate::store::log_name;
+
+/// Makes a file of this name in a new directory, which only its owner may use, in the first of these places that is fit for it and
+/// in which `fill` succeeds. Returns the path and what `fill` returned.
+///
+/// # Errors
+/// That of the last place, or that there is none.
+fn in_first<T>(
+    places: &[PathBuf],
+    name: &str,
+    mut fill: impl FnMut(File, &Path) -> io::Result<T>,
+) -> io::Result<(PathBuf, T)> {
+    let mut last = io::Error::other("there is no second place");
+    for place in places {
+        match in_place(place, name, &mut fill) {
+            Ok(made) => return Ok(made),
+            Err(error) => last = io::Error::new(error.kind(), format!("{}: {error}", place.display())),
+        }
+    }
+    Err(last)
+}
+
+fn in_place<T>(
+    place: &Path,
+    name: &str,
+    fill: &mut impl FnMut(File, &Path) -> io::Result<T>,
+) -> io::Result<(PathBuf, T)> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let parent = fs::open(place, flags, Mode::empty())?;
+    if !is_safe(&fs::fstat(&parent)?) {
+        return Err(io::Error::other("other users may exchange what is in it"));
+    }
+    let own = format!("lodestone-{:016x}", random());
+    fs::mkdirat(&parent, &own, Mode::RWXU)?;
+    let mut filled = || -> io::Result<(PathBuf, T)> {
+        let directory = fs::openat(&parent, &own, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        let made = fs::fstat(&directory)?;
+        if made.st_uid != geteuid().as_raw() || made.st_mode & 0o077 != 0 {
+            return Err(io::Error::other("the new directory is somebody else's"));
+        }
+        let path = place.join(&own).join(name);
+        let file = create_new(&directory, name)?;
+        let filled = fill(file, &path);
+        if filled.is_err() {
+            let _ = remove(&directory, name);
+        }
+        Ok((path, filled?))
+    };
+    let filled = filled();
+    if filled.is_err() {
+        let _ = fs::unlinkat(&parent, &own, fs::AtFlags::REMOVEDIR);
+    }
+    filled
+}
+
+/// True of a directory in which nobody else can rename what is this user's: it is this user's or root's, and others may not write
+/// to it or only with the sticky bit.
+fn is_safe(directory: &Stat) -> bool {
+    let is_own = directory.st_uid == geteuid().as_raw() || directory.st_uid == 0;
+    let mode = directory.st_mode;
+    let others_write = mode & 0o022 != 0;
+    FileType::from_raw_mode(mode) == FileType::Directory && is_own && (!others_write || mode & 0o1000 != 0)
+}
+
+/// Begins the log of a run in the first of these places that has room for it.
+///
+/// # Errors
+/// None of them has, or the kernel's.
+pub fn begin_elsewhere(places: &[PathBuf], started: &RunStarted, bytes: u64) -> io::Result<LogWriter> {
+    let (_, writer) = in_first(places, &log_name(started), |file, path| {
+        let mut writer = LogWriter::new(file, path);
+        writer.reserve(bytes)?;
+        writer.append(&Event::RunStarted(Box::new(started.clone())))?;
+        Ok(writer)
+    })?;
+    Ok(writer)
+}
+
+impl LogWriter {
+    /// Writes the whole log, with what could not be written where it belongs, into the first of these places that takes it, and
+    /// returns where that is.
+    ///
+    /// # Errors
+    /// None of them does.
+    pub fn save_elsewhere(&mut self, places: &[PathBuf]) -> io::Result<PathBuf> {
+        let name = self.path().file_name().and_then(|name| name.to_str()).ok_or(Errno::INVAL)?.to_owned();
+        let (path, ()) = in_first(places, &name, |mut file, _| self.copy_to(&mut file))?;
+        Ok(path)
+    }
+}

@@ -1,0 +1,262 @@
+//! What no storage does: a figure beyond it, or far from what the same output says elsewhere, is a mistake of the file and
+//! is left out. What is a little apart stays, and becomes a finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Figure, Metric, Operation};
+
+use super::report::{Problem, ProblemKind, Report};
+
+/// A printed figure that is apart from its own raw numbers by more than this factor is left out. Less is kept and becomes a
+/// finding: decimal and binary units differ by up to 1.13, bits and bytes by 8, and a figure of one of several jobs by a few.
+pub const GROSS: f64 = 10.0;
+/// The longest measured time in nanoseconds: a year.
+pub const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
+/// The most bytes of a file or device: offsets are signed (`off_t`).
+pub const LARGEST_SIZE: u64 = i64::MAX as u64;
+/// The most bytes of one read or write; the kernel moves at most 2 GiB in one call.
+const MOST_BYTES_AT_ONCE: f64 = 64.0 * 1_073_741_824.0;
+
+/// The largest value of a metric, in its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ceiling {
+    /// The value.
+    pub most: f64,
+    /// The value as people write it.
+    pub words: &'static str,
+    /// Why there is nothing beyond it.
+    pub reason: &'static str,
+}
+
+/// The ceiling of a metric.
+pub fn ceiling(metric: Metric) -> Ceiling {
+    let ceiling = |most, words, reason| Ceiling { most, words, reason };
+    match metric {
+        Metric::Bandwidth => {
+            ceiling(1e14, "100 TB/s", "the largest parallel filesystems move 10 TB/s in all")
+        }
+        Metric::Iops => ceiling(1e10, "10 billion per second", "one processor completes some ten million"),
+        Metric::LatMean
+        | Metric::LatP50
+        | Metric::LatP95
+        | Metric::LatP99
+        | Metric::LatP999
+        | Metric::LatMax
+        | Metric::SlatMean
+        | Metric::ClatMean
+        | Metric::CpuUserPerIo => {
+            ceiling(1e15, "11.6 days", "the kernel and network filesystems give up after minutes or hours")
+        }
+        Metric::SyncShare => ceiling(1e5, "100000", "it is above 1 only where syncs are in flight at once"),
+        Metric::Cpu => ceiling(1.01, "101 %", "it is a share of all processors"),
+        Metric::QueueDepth => ceiling(1e7, "10 million", "a queue of NVMe has at most 65536 entries"),
+        Metric::DeviceRatio => ceiling(1e6, "1 million", "one byte moves at most some blocks"),
+        Metric::Score => ceiling(1e9, "1 billion", "scores are made of the figures above"),
+    }
+}
+
+/// Takes out of a report what cannot be, and says for each what and where.
+pub(super) fn refuse(report: &mut Report) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut refused: BTreeSet<usize> = BTreeSet::new();
+    for (at, figure) in report.figures.iter().enumerate() {
+        if let Some((kind, message)) = wrong(figure) {
+            refused.insert(at);
+            problems.push(Problem::new(line(report, figure), kind, message));
+        }
+    }
+    for (a, b, why) in at_odds(&report.figures) {
+        // One that is left out anyway says nothing of the other.
+        if refused.contains(&a) || refused.contains(&b) {
+            continue;
+        }
+        let (first, second) = (&report.figures[a], &report.figures[b]);
+        let message =
+            format!("{} and {} contradict each other: {why}; both are left out", said(first), said(second));
+        problems.push(Problem::new(line(report, first), ProblemKind::Contradictory, message));
+        refused.extend([a, b]);
+    }
+    let mut at = 0..;
+    report.figures.retain(|_| at.next().is_some_and(|at| !refused.contains(&at)));
+    refuse_extent(report, &mut problems);
+    problems
+}
+
+/// Time, size, counts and places.
+fn refuse_extent(report: &mut Report, problems: &mut Vec<Problem>) {
+    let first = report.line;
+    let mut problem = |what: &str| {
+        let message = format!("{what}; that is left out");
+        problems.push(Problem::new(first, ProblemKind::Impossible, message));
+    };
+    if report.window_ns > LONGEST_NS {
+        report.window_ns = 0;
+        report.unsaid(&["window_ns"]);
+        problem("a measured time of more than a year");
+    }
+    if report.size_bytes > LARGEST_SIZE {
+        report.size_bytes = 0;
+        report.unsaid(&["size_bytes"]);
+        problem("a size of more than 8 EiB");
+    }
+    let most_ios = ceiling(Metric::Iops).most * (LONGEST_NS / 1_000_000_000) as f64;
+    let longest = ceiling(Metric::LatMax).most;
+    let stats = report.stats.len();
+    report.stats.retain(|_, stats| {
+        let histograms = [Some(&stats.lat), stats.clat.as_ref(), stats.slat.as_ref()];
+        let is_possible = |h: &model::Histogram| {
+            (h.count() as f64) <= most_ios && h.max_ns().is_none_or(|max| max as f64 <= longest)
+        };
+        stats.bytes <= LARGEST_SIZE
+            && (stats.count as f64) <= most_ios
+            && histograms.into_iter().flatten().all(is_possible)
+    });
+    if report.stats.len() < stats {
+        problem("a histogram with counts or latencies beyond any storage");
+    }
+    let places = report.places.len();
+    report.places.retain(|_, places| {
+        let is_possible =
+            |offset: u64, bytes: u64| offset.checked_add(bytes).is_some_and(|end| end <= LARGEST_SIZE);
+        places.kept.iter().all(|p| is_possible(p.offset, p.bytes) && p.ns as f64 <= longest)
+    });
+    if report.places.len() < places {
+        problem("places or times of single operations beyond any storage");
+    }
+}
+
+/// Why a figure by itself cannot be.
+fn wrong(figure: &Figure) -> Option<(ProblemKind, String)> {
+    let printed = figure.printed.as_ref().map(|p| (p.value, p.error));
+    let recomputed = figure.recomputed.as_ref().map(|r| (r.value, r.error));
+    let values = [Some((figure.value, 0.0)), printed, recomputed];
+    let mut values = values.into_iter().flatten();
+    let Ceiling { most, words, .. } = ceiling(figure.metric);
+    let said = said(figure);
+    let impossible = |what: String| Some((ProblemKind::Impossible, what));
+    if values.clone().any(|(value, error)| !value.is_finite() || !error.is_finite()) {
+        impossible(format!("{said} is not a finite number; it is left out"))
+    } else if values.clone().any(|(value, _)| value < 0.0) {
+        impossible(format!("{said} is negative; it is left out"))
+    } else if values.any(|(value, _)| value > most) {
+        impossible(format!("{said} is beyond any storage (at most {words}); it is left out"))
+    } else {
+        let ((printed, _), raw) = (printed?, figure.recomputed.as_ref()?);
+        let is_gross = printed.max(raw.value) > GROSS * printed.min(raw.value);
+        (is_gross && figure.contradiction().is_some()).then(|| {
+            let message = format!(
+                "{said} is more than {GROSS} times apart from what the file's own numbers make ({}: {:.6e} {}); it is left out",
+                raw.from,
+                raw.value,
+                figure.metric.unit()
+            );
+            (ProblemKind::Contradictory, message)
+        })
+    }
+}
+
+/// Pairs of figures of one operation that cannot both be, with the reason.
+fn at_odds(figures: &[Figure]) -> Vec<(usize, usize, &'static str)> {
+    // Looked up, because a malformed report may have any number of figures.
+    let first = |metric: Metric| {
+        let mut places: BTreeMap<Operation, usize> = BTreeMap::new();
+        for (at, figure) in figures.iter().enumerate().filter(|(_, f)| f.metric == metric) {
+            places.entry(figure.operation).or_insert(at);
+        }
+        places
+    };
+    let (largest, rates) = (first(Metric::LatMax), first(Metric::Iops));
+    let mut found = Vec::new();
+    for (at, figure) in figures.iter().enumerate() {
+        match figure.metric {
+            Metric::LatMean
+            | Metric::LatP50
+            | Metric::LatP95
+            | Metric::LatP99
+            | Metric::LatP999
+            | Metric::ClatMean
+            | Metric::SlatMean => {
+                let Some(&max) = largest.get(&figure.operation) else { continue };
+                let error = figures[max].printed.as_ref().map_or(0.0, |p| p.error);
+                // A percentile is the edge of a bin, which may lie above the largest.
+                if figure.value > GROSS * (figures[max].value + error) {
+                    found.push((at, max, "nothing exceeds the largest"));
+                }
+            }
+            Metric::Bandwidth if matches!(figure.operation, Operation::Read | Operation::Write) => {
+                let Some(&iops) = rates.get(&figure.operation) else { continue };
+                let (rate, ios) = (figure.value, figures[iops].value);
+                if ios > 1.0 && (rate > ios * MOST_BYTES_AT_ONCE || rate * GROSS < ios) {
+                    found.push((at, iops, "their quotient is the size of no operation"));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn line(report: &Report, figure: &Figure) -> u32 {
+    figure.printed.as_ref().map_or(report.line, |printed| printed.line)
+}
+
+/// The figure with its operation and what was printed of it.
+fn said(figure: &Figure) -> String {
+    let metric = figure.metric.name().replace('_', " ");
+    let operation = figure.operation.name().replace('_', " ");
+    let value = match (&figure.printed, &figure.recomputed) {
+        (Some(printed), _) => format!("`{}`", printed.text),
+        (None, Some(raw)) => format!("{:e} {} from {}", raw.value, figure.metric.unit(), raw.from),
+        (None, None) => format!("{:e} {}", figure.value, figure.metric.unit()),
+    };
+    format!("{metric} ({operation}), {value},")
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Workload;
+
+    use super::super::text::Num;
+    use super::*;
+
+    fn refused(figures: &[(Metric, f64, Option<f64>)]) -> (usize, Vec<Problem>) {
+        let mut report = Report::new("fio", 1, "x", Workload::random_reads());
+        for (metric, printed, raw) in figures {
+            let printed = Some((format!("{printed}"), Num::exact(*printed), 7));
+            let raw = raw.map(|raw| (Num::exact(raw), "bytes / seconds"));
+            report.figure((Operation::Read, *metric), printed, raw);
+        }
+        let problems = refuse(&mut report);
+        (report.figures.len(), problems)
+    }
+
+    /// `iops` of 1e308, a bandwidth of 1e15 and latencies of 1e26 were imported.
+    #[test]
+    fn each_metric_ends_at_its_ceiling() {
+        for metric in Metric::ALL {
+            let most = ceiling(metric).most;
+            assert_eq!(refused(&[(metric, most, None)]), (1, vec![]), "{metric}");
+            for value in [most * 1.001, f64::NAN, f64::INFINITY, -1.0] {
+                let (left, problems) = refused(&[(metric, value, None)]);
+                assert_eq!((left, problems.len()), (0, 1), "{metric} {value}");
+                assert_eq!((problems[0].line, problems[0].kind), (7, ProblemKind::Impossible));
+            }
+        }
+    }
+
+    #[test]
+    fn only_gross_contradictions_are_left_out() {
+        assert_eq!(refused(&[(Metric::Bandwidth, 8e6, Some(1e6))]).0, 1, "bits and bytes are a finding");
+        let (left, problems) = refused(&[(Metric::Bandwidth, 2e7, Some(1e6)), (Metric::LatMean, 1.0, None)]);
+        assert_eq!((left, problems[0].line, problems[0].kind), (1, 7, ProblemKind::Contradictory));
+        assert_eq!(refused(&[(Metric::Bandwidth, 1e4, Some(1e6))]).0, 0);
+    }
+
+    #[test]
+    fn a_mean_far_above_the_largest_leaves_both_out() {
+        let figures = [(Metric::LatMean, 1e9, None), (Metric::LatMax, 1e6, None), (Metric::Iops, 5.0, None)];
+        let (left, problems) = refused(&figures);
+        assert_eq!((left, problems.len()), (1, 1));
+        assert_eq!(refused(&[(Metric::LatP99, 1.05e6, None), (Metric::LatMax, 1e6, None)]).0, 2);
+    }
+}

@@ -1,0 +1,195 @@
+//! What a store takes for its own, what it leaves alone, and what it does with what stands in its way.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use record::{FindError, Store, StoreError, read_log};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use tempfile::TempDir;
+
+/// A store with the fixture as its only run, begun and ended as runs are.
+fn store() -> (TempDir, Store) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path()).unwrap();
+    keep(&store, "abcdefgh");
+    (directory, store)
+}
+
+fn keep(store: &Store, id: &str) -> PathBuf {
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-2.jsonl");
+    let run = read_log(Path::new(fixture)).unwrap().run;
+    let mut started = run.started;
+    started.id = id.to_owned();
+    let mut writer = store.begin(started).unwrap();
+    writer.append(&model::Event::RunFinished(run.finished.unwrap())).unwrap();
+    writer.path().to_owned()
+}
+
+/// A SQLite database of somebody else's.
+fn foreign_database(path: &Path) -> Vec<u8> {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.execute_batch("CREATE TABLE runs (what TEXT); INSERT INTO runs VALUES ('theirs');").unwrap();
+    drop(connection);
+    fs::read(path).unwrap()
+}
+
+fn ids(store: &Store) -> Vec<String> {
+    store.list().unwrap().runs.into_iter().map(|run| run.id).collect()
+}
+
+/// A pipe among the logs made `list` wait for a writer that never came.
+#[test]
+fn what_is_not_a_regular_file_among_the_logs_is_left_out_and_said() {
+    let (_directory, store) = store();
+    let secret = tempfile::tempdir().unwrap();
+    let outside = secret.path().join("20261122T000000Z-outside1.jsonl");
+    fs::copy(store.logs().join(&store.list().unwrap().runs[0].file), &outside).unwrap();
+    mknodat(CWD, store.logs().join("pipe.jsonl"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+    symlink(&outside, store.logs().join("link.jsonl")).unwrap();
+    fs::create_dir(store.logs().join("directory.jsonl")).unwrap();
+    let listing = store.list().unwrap();
+    assert_eq!(listing.runs.len(), 1);
+    assert_eq!(listing.warnings.len(), 3, "{:?}", listing.warnings);
+    for name in ["pipe.jsonl", "link.jsonl", "directory.jsonl"] {
+        assert!(listing.warnings.iter().any(|warning| warning.contains(name)), "{:?}", listing.warnings);
+    }
+}
+
+/// The index of the second of two logs of one run replaced that of the first, and which of them `show` took was luck.
+#[test]
+fn two_logs_of_one_run_are_both_listed_and_told_apart_by_file() {
+    let (_directory, store) = store();
+    let original = store.logs().join(&store.list().unwrap().runs[0].file);
+    let copy = store.logs().join("copy.jsonl");
+    fs::copy(&original, &copy).unwrap();
+    assert_eq!(ids(&store), ["abcdefgh", "abcdefgh"]);
+    for name in ["abcdefgh", "abc"] {
+        let error = store.find(name).unwrap_err();
+        assert!(matches!(&error, FindError::SeveralLogs { logs, .. } if logs.len() == 2), "{error}");
+        assert!(error.to_string().contains(copy.to_str().unwrap()), "{error}");
+    }
+    assert!(store.find(copy.to_str().unwrap()).is_ok());
+}
+
+/// `--store DIR` deleted an unrelated `DIR/index.db`, and made a store of any directory.
+#[test]
+fn a_directory_that_holds_something_else_is_refused_and_nothing_in_it_changes() {
+    for name in ["notes.txt", "index.db", "runs", "reports", "store.json"] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(name);
+        match name {
+            "index.db" => drop(foreign_database(&path)),
+            "runs" => {
+                fs::create_dir(&path).unwrap();
+                fs::write(path.join("marathon.gpx"), "hello").unwrap();
+            }
+            "reports" => fs::create_dir(&path).unwrap(),
+            _ => fs::write(&path, "hello").unwrap(),
+        }
+        let error = Store::open(directory.path()).unwrap_err();
+        assert!(matches!(error, StoreError::Foreign { .. }), "{name}: {error}");
+        assert!(error.to_string().contains("--store DIR"), "{error}");
+        let names: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names, [name]);
+    }
+}
+
+#[test]
+fn a_store_of_a_later_version_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("store.json"), "{\"program\":\"lodestone\",\"store_format\":7}").unwrap();
+    assert!(matches!(Store::open(directory.path()), Err(StoreError::TooNew { format: 7, .. })));
+}
+
+#[test]
+fn a_store_without_a_marker_is_known_by_its_runs_and_gets_one() {
+    let (directory, store) = store();
+    assert_eq!(ids(&store).len(), 1);
+    fs::remove_file(directory.path().join("store.json")).unwrap();
+    let again = Store::open(directory.path()).unwrap();
+    assert_eq!(ids(&again).len(), 1);
+    assert!(!directory.path().join("store.json").exists(), "looking changes nothing");
+    keep(&again, "ijkmnpqr");
+    assert!(directory.path().join("store.json").exists());
+}
+
+#[test]
+fn a_store_that_is_not_there_holds_nothing_and_is_not_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let store = Store::open(&path).unwrap();
+    assert!(ids(&store).is_empty() && store.reindex().unwrap().runs.is_empty());
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_foreign_database_in_the_place_of_the_index_is_never_lost() {
+    let (directory, store) = store();
+    // A store without a marker would no longer be one with what was put aside in it.
+    fs::remove_file(directory.path().join("store.json")).unwrap();
+    let index = directory.path().join("index.db");
+    fs::remove_file(&index).unwrap_or_default();
+    let bytes = foreign_database(&index);
+    let listing = store.list().unwrap();
+    assert_eq!((listing.runs.len(), listing.warnings.len()), (1, 1));
+    assert!(listing.warnings[0].contains("reindex"), "{:?}", listing.warnings);
+    assert_eq!(fs::read(&index).unwrap(), bytes);
+    let listing = store.reindex().unwrap();
+    assert_eq!((listing.runs.len(), listing.warnings.len()), (1, 1));
+    assert_eq!(fs::read(directory.path().join("index.db.foreign-1")).unwrap(), bytes);
+    assert!(store.list().unwrap().warnings.is_empty());
+    assert_eq!(ids(&Store::open(directory.path()).unwrap()).len(), 1);
+}
+
+/// A linked index and a linked page were filled through the link.
+#[test]
+fn nothing_is_written_through_a_link() {
+    let (directory, store) = store();
+    let victim = tempfile::NamedTempFile::new().unwrap();
+    fs::write(victim.path(), "precious").unwrap();
+    let index = directory.path().join("index.db");
+    fs::remove_file(&index).unwrap_or_default();
+    symlink(victim.path(), &index).unwrap();
+    let listing = store.list().unwrap();
+    assert_eq!((listing.runs.len(), listing.warnings.len()), (1, 1), "{:?}", listing.warnings);
+    store.reindex().unwrap();
+    fs::create_dir(directory.path().join("reports")).unwrap();
+    symlink(victim.path(), directory.path().join("reports/abc.html")).unwrap();
+    let page = store.write_report("abc.html", b"page").unwrap();
+    assert_eq!(fs::read(&page).unwrap(), b"page");
+    assert!(!page.is_symlink());
+    assert_eq!(fs::read(victim.path()).unwrap(), b"precious");
+}
+
+#[test]
+fn directories_of_a_store_that_are_links_are_refused() {
+    let (directory, store) = store();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::rename(directory.path().join("runs"), elsewhere.path().join("runs")).unwrap();
+    symlink(elsewhere.path().join("runs"), directory.path().join("runs")).unwrap();
+    let error = store.list().unwrap_err().to_string();
+    assert!(error.contains("a link"), "{error}");
+    symlink(elsewhere.path(), directory.path().join("reports")).unwrap();
+    assert!(store.write_report("abc.html", b"page").is_err());
+    assert!(!elsewhere.path().join("abc.html").exists());
+}
+
+/// A program that was killed while it wrote the index or a page left the file that it was writing.
+#[test]
+fn what_a_killed_program_was_writing_is_removed_and_what_is_being_written_stays() {
+    let (directory, store) = store();
+    let reports = directory.path().join("reports");
+    fs::create_dir(&reports).unwrap();
+    let path = |name: &str| directory.path().join(name);
+    for path in [path(".lodestone-0123456789abcdef"), reports.join(".lodestone-0123456789abcdef")] {
+        fs::write(path, "half").unwrap();
+    }
+    let being_written = fs::File::create(path(".lodestone-fedcba9876543210")).unwrap();
+    being_written.lock().unwrap();
+    fs::write(path(".lodestone-mine"), "mine").unwrap();
+    store.reindex().unwrap();
+    assert!(!path(".lodestone-0123456789abcdef").exists());
+    assert_eq!(fs::read_dir(&reports).unwrap().count(), 0);
+    assert!(path(".lodestone-fedcba9876543210").exists() && path(".lodestone-mine").exists());
+}

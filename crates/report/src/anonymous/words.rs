@@ -1,0 +1,310 @@
+//! What tells nothing of whose machine it is: names that the kernel, makers of hardware and this program give. Whatever
+//! stands in none of these lists is taken for a name.
+
+use model::fact;
+
+/// Facts about machines.
+pub(super) const HOST_FACTS: [&str; 14] = [
+    fact::GOVERNOR,
+    fact::LOWEST_CLOCK,
+    fact::HIGHEST_CLOCK,
+    fact::THROTTLED,
+    fact::THROTTLED_BEFORE,
+    fact::VIRTUALISATION,
+    fact::CONTAINER,
+    fact::MEMORY_LIMIT,
+    fact::PAGE_SIZE,
+    fact::SWAP,
+    fact::CLOCK_SOURCE,
+    fact::DIRTY_BACKGROUND,
+    fact::DIRTY_LIMIT,
+    fact::MITIGATIONS,
+];
+
+/// Facts about layers whose values are numbers, words of the kernel, or what makers call their products.
+pub(super) const LAYER_FACTS: [&str; 65] = [
+    fact::LINK,
+    fact::LINK_SPEED,
+    fact::ROTATION_RATE,
+    fact::ROTATIONAL_HINT,
+    fact::DRIVER,
+    fact::LEVEL,
+    fact::DEGRADED,
+    fact::CIPHER,
+    fact::SCHEDULER,
+    fact::WRITE_CACHE,
+    fact::SIZE,
+    fact::PROTOCOL,
+    fact::DATA_PROFILE,
+    fact::METADATA_PROFILE,
+    fact::POOL_STATE,
+    fact::TABLE,
+    fact::ENCRYPTION,
+    fact::KEY_BITS,
+    fact::CRYPT_SECTOR,
+    fact::CHUNK,
+    fact::MEMBERS,
+    fact::SYNC_ACTION,
+    fact::PARTITION,
+    fact::START,
+    fact::ALIGNMENT,
+    fact::LOOP_DIRECT,
+    fact::VENDOR,
+    fact::MODEL,
+    fact::FIRMWARE,
+    fact::HIGHEST_LINK_SPEED,
+    fact::DISK_LINK_SPEED,
+    fact::DISK_HIGHEST_LINK_SPEED,
+    fact::LANES,
+    fact::HIGHEST_LANES,
+    fact::TRANSPORT,
+    fact::PATHS,
+    fact::BRIDGE,
+    fact::BRIDGE_NAME,
+    fact::SESSION,
+    fact::CARD,
+    fact::CARD_NAME,
+    fact::CARD_MAKER,
+    fact::SPEED_CLASSES,
+    fact::BUS_MODE,
+    fact::LOGICAL_BLOCK,
+    fact::PHYSICAL_BLOCK,
+    fact::OPTIMAL_IO,
+    fact::REQUESTS,
+    fact::DEVICE_DEPTH,
+    fact::LARGEST_REQUEST,
+    fact::DISCARD,
+    fact::WRITEBACK_THROTTLING,
+    fact::READ_AHEAD,
+    fact::READ_ONLY,
+    fact::ZONED,
+    fact::COMPRESSION,
+    fact::HEALTH,
+    fact::TEMPERATURE,
+    fact::WEAR,
+    fact::MEDIA_ERRORS,
+    fact::REALLOCATED,
+    fact::PENDING,
+    fact::LINK_ERRORS,
+    fact::SLEEPING,
+    "paths lost",
+];
+
+/// Facts about imported results that programs' own words make up.
+pub(super) const IMPORTED_FACTS: [&str; 9] = [
+    fact::SYNCS_OUTSIDE_LATENCY,
+    "block size",
+    "format",
+    "ioengine",
+    "latencies include",
+    "measured time",
+    "percentiles of",
+    "records out",
+    "syncs",
+];
+
+/// Labels of imported results that the program itself gives; their values may still be names.
+pub(super) const LABELS: [&str; 9] =
+    ["bs", "device", "filesystem", "host", "level2", "level3", "level4", "machine", "tool"];
+
+/// Probes whose series are called after processors, sensors and kinds of memory, never after what somebody named.
+pub(super) const PUBLIC_PROBES: [&str; 8] =
+    ["cpu", "frequency", "kernel_threads", "load", "memory", "pressure", "temperature", "throttling"];
+
+/// Types of filesystems, and what stands in the mount table for those without a device.
+pub(super) const FILESYSTEMS: [&str; 46] = [
+    "9p",
+    "apfs",
+    "bcachefs",
+    "btrfs",
+    "ceph",
+    "cephfs",
+    "cifs",
+    "cramfs",
+    "ecryptfs",
+    "erofs",
+    "exfat",
+    "ext2",
+    "ext3",
+    "ext4",
+    "f2fs",
+    "fuse",
+    "fuseblk",
+    "fuse.sshfs",
+    "fuse.glusterfs",
+    "fuse.ntfs-3g",
+    "gfs2",
+    "glusterfs",
+    "hfsplus",
+    "hugetlbfs",
+    "iscsi",
+    "jffs2",
+    "jfs",
+    "lustre",
+    "nfs",
+    "nfs4",
+    "nilfs2",
+    "ntfs",
+    "ntfs3",
+    "ocfs2",
+    "overlay",
+    "ramfs",
+    "reiserfs",
+    "smb",
+    "smb3",
+    "squashfs",
+    "tmpfs",
+    "ubifs",
+    "vfat",
+    "virtiofs",
+    "xfs",
+    "zfs",
+];
+
+/// Directories that every machine has.
+pub(super) const COMMON_DIRECTORIES: [&str; 22] = [
+    "/", "bin", "boot", "data", "dev", "disk", "etc", "home", "lib", "media", "mnt", "opt", "proc", "root",
+    "run", "srv", "store", "sys", "target", "tmp", "usr", "var",
+];
+
+/// Mount options that name nothing. What follows `=` is a number or a word of the filesystem's own.
+const OPTIONS: [&str; 74] = [
+    "acdirmax",
+    "acdirmin",
+    "acregmax",
+    "acregmin",
+    "allocsize",
+    "async",
+    "atime",
+    "attr2",
+    "autodefrag",
+    "background_gc",
+    "barrier",
+    "commit",
+    "compress",
+    "compress-force",
+    "data",
+    "dax",
+    "delalloc",
+    "dirsync",
+    "discard",
+    "errors",
+    "fsync_mode",
+    "hard",
+    "huge",
+    "inline_data",
+    "inline_xattr",
+    "inode32",
+    "inode64",
+    "inodes",
+    "journal_checksum",
+    "largeio",
+    "lazytime",
+    "local_lock",
+    "logbsize",
+    "logbufs",
+    "max_batch_time",
+    "min_batch_time",
+    "mode",
+    "namlen",
+    "noacl",
+    "noatime",
+    "nobarrier",
+    "nocto",
+    "nodatacow",
+    "nodatasum",
+    "nodelalloc",
+    "nodev",
+    "nodiratime",
+    "nodiscard",
+    "noexec",
+    "noquota",
+    "nosuid",
+    "nr_inodes",
+    "prjquota",
+    "proto",
+    "quota",
+    "relatime",
+    "resv_strict",
+    "retrans",
+    "ro",
+    "rsize",
+    "rw",
+    "sec",
+    "size",
+    "soft",
+    "space_cache",
+    "ssd",
+    "strictatime",
+    "stripe",
+    "sunit",
+    "swidth",
+    "sync",
+    "timeo",
+    "user_xattr",
+    "vers",
+];
+
+pub(super) fn is_public_option(option: &str) -> bool {
+    let (name, value) = option.split_once('=').unwrap_or((option, ""));
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "._:-%".contains(c);
+    OPTIONS.contains(&name) && value.len() <= 16 && value.chars().all(is_word)
+}
+
+/// True for a name that the kernel itself gives to a device: a known start, then letters or numbers of units, parts and
+/// namespaces, such as `sda1`, `nvme0n1p2`, `dm-3`, `md127`, `mmcblk0boot0`.
+pub(super) fn is_kernel_name(name: &str) -> bool {
+    const LETTERED: [&str; 4] = ["sd", "hd", "vd", "xvd"];
+    const NUMBERED: [&str; 18] = [
+        "bcache", "dm-", "eth", "fd", "loop", "md", "mmcblk", "mtdblock", "nbd", "nullb", "nvme", "pmem",
+        "ram", "rbd", "sr", "ublkb", "zd", "zram",
+    ];
+    let behind = |starts: &[&str]| starts.iter().find_map(|start| name.strip_prefix(*start));
+    let lettered = behind(&LETTERED).is_some_and(|rest| {
+        let unit = rest.trim_end_matches(|c: char| c.is_ascii_digit());
+        (1..=3).contains(&unit.len()) && unit.bytes().all(|b| b.is_ascii_lowercase())
+    });
+    let numbered = behind(&NUMBERED).is_some_and(|rest| {
+        let words = rest.replace("boot", "").replace(['n', 'p', 'c'], "");
+        rest.starts_with(|c: char| c.is_ascii_digit()) && words.bytes().all(|b| b.is_ascii_digit())
+    });
+    name == "lo" || lettered || numbered
+}
+
+/// True for a block size, such as `4M`.
+pub(super) fn is_size(text: &str) -> bool {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    unit.len() < text.len()
+        && ["", "B", "k", "K", "M", "G", "KiB", "MiB", "GiB", "kB", "MB", "GB"].contains(&unit)
+}
+
+/// True for a figure with its unit, such as `95.3MiB/s`.
+pub(super) fn is_figure(text: &str) -> bool {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".,-+e ".contains(c));
+    unit.len() < text.len()
+        && unit.len() <= 12
+        && unit.chars().all(|c| c.is_ascii_alphabetic() || "/%µ".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_by_the_kernel_are_kept() {
+        for name in
+            ["sda", "sdab12", "nvme0n1p2", "nvme0c1n1", "dm-3", "md127", "mmcblk0boot0", "loop0", "vda", "lo"]
+        {
+            assert!(is_kernel_name(name), "{name}");
+        }
+        for name in ["", "sd", "sdbackup", "md_home", "dm-", "nvme", "bob", "loopback", "vg-home", "sda bob"]
+        {
+            assert!(!is_kernel_name(name), "{name}");
+        }
+        assert!(
+            is_public_option("rw") && is_public_option("vers=4.2") && is_public_option("compress=zstd:3")
+        );
+        assert!(!is_public_option("addr=192.168.0.7") && !is_public_option("rsize=/home/bob"));
+        assert!(is_size("4M") && !is_size("M") && is_figure("95.3MiB/s") && !is_figure("bob"));
+    }
+}
