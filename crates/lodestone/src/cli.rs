@@ -22,7 +22,7 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     pub store: Option<PathBuf>,
 
-    /// Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)
+    /// Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)
     #[arg(long, global = true)]
     pub accept_damage: bool,
 
@@ -103,13 +103,13 @@ pub struct RunArgs {
     #[arg(value_name = "TARGET")]
     pub targets: Vec<OsString>,
 
-    /// Suite to run: the name of one that comes with the program, a TOML file, or - for the standard
-    /// input [default: quick; with --rw: the one workload that the options describe]
+    /// Suite to run: the name of a built-in suite, a TOML file, or - for standard input [default: quick; with
+    /// --rw: the one workload that the options describe]
     #[arg(long, short, value_name = "NAME|FILE")]
     pub suite: Option<OsString>,
 
-    /// Do what a fio job file says, with Lodestone's own engines; where no target is named, the file says where.
-    /// - stands for the standard input
+    /// Run the jobs of a fio job file with Lodestone's own engines; without TARGET, the file names the targets.
+    /// FILE may be - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "suite")]
     pub fio: Option<PathBuf>,
 
@@ -146,13 +146,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
-    /// Allow a file or block device to be overwritten: name its path here once more, and with it, separated
-    /// by commas, everything on it that would be destroyed; may be given several times. `\,` is a comma in a name;
-    /// a value that is the path of something needs none
+    /// Allow a file or block device to be overwritten: repeat its path here, followed, separated by commas, by
+    /// everything on it that would be destroyed. May be given several times. Write `\,` for a comma in a name, unless
+    /// the whole value is an existing path
     #[arg(long, value_name = "PATH[,WHAT…]")]
     pub overwrite: Vec<String>,
 
-    /// As root, measure also in a directory that other users may write to, and that has no sticky bit
+    /// As root, also measure in a directory that another user owns, or that others can write to without a sticky bit
     #[arg(long)]
     pub allow_unsafe_directory: bool,
 
@@ -280,7 +280,7 @@ pub struct CrosscheckArgs {
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub runtime: String,
 
-    /// As root, measure also in a directory that other users may write to, and that has no sticky bit
+    /// As root, also measure in a directory that another user owns, or that others can write to without a sticky bit
     #[arg(long)]
     pub allow_unsafe_directory: bool,
 
@@ -458,16 +458,16 @@ pub struct ReportArgs {
     #[arg(default_value = "last", value_name = "RUN")]
     pub runs: Vec<OsString>,
 
-    /// HTML file to write to, - for the standard output [default: in the store, under the names of the runs]
+    /// HTML file to write, or - for standard output [default: a file in the store, named after the runs]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Overwrite FILE if it exists; a page of Lodestone is overwritten without
+    /// Overwrite FILE if it exists; a report written by Lodestone is overwritten without this flag
     #[arg(long, requires = "output")]
     pub force: bool,
 
-    /// Replace names of the host, targets, paths, servers and volumes by pseudonyms that stay the same within one store,
-    /// leave out the command line and all messages, and say what was replaced. Suite, step ids and titles stay
+    /// Replace the names of the host, targets, paths, servers and volumes by pseudonyms (constant within a store), omit
+    /// the command line and all messages, and report what was replaced. The suite, step ids and titles are kept
     #[arg(long)]
     pub anonymous: bool,
 
@@ -528,8 +528,8 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub layout: LayoutArgs,
 
-    /// Replace names of the host, targets, paths, servers and volumes by pseudonyms that stay the same within one store,
-    /// leave out the command line and all messages, and say what was replaced. Suite, step ids and titles stay
+    /// Replace the names of the host, targets, paths, servers and volumes by pseudonyms (constant within a store), omit
+    /// the command line and all messages, and report what was replaced. The suite, step ids and titles are kept
     #[arg(long)]
     pub anonymous: bool,
 
@@ -553,7 +553,7 @@ fn scale(text: &str) -> Result<f64, String> {
 #[command(after_long_help = IMPORT_HELP)]
 pub struct ImportArgs {
     /// Files with what sysbench, fio, dd, hdparm, iozone, bonnie++, ioping, PiBenchmarks or GNOME Disks printed or saved, or
-    /// directories with such files; - for the standard input
+    /// directories with such files; - for standard input
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
 
@@ -566,7 +566,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "KEY/KEY…")]
     pub path_labels: Option<String>,
 
-    /// Import even files that an earlier run was made of: those of the same path and content
+    /// Import files again that an earlier import already contains: those with the same path and content
     #[arg(long)]
     pub again: bool,
 
@@ -593,9 +593,9 @@ Examples:
   lodestone import results/ --layout matrix --rows device,bs --columns filesystem --cell write/read
   dd if=/dev/zero of=f bs=1M count=1024 conv=fsync 2>&1 | tee dd.txt; lodestone import dd.txt --label device=ssd
 
-A file is read up to 32 MiB, 1,000,000 lines and an hour, a directory up to 100,000 entries and 64 levels, and one import has
-at most 100,000 results. Only regular files are read. Files of equal content are repeats of each other; only the same file named
-twice counts once. Figures beyond any storage are left out: docs/imports.md has the limits.";
+Limits: a file may have 32 MiB and 1,000,000 lines and take an hour to read; directories may have 100,000 entries and 64
+levels; one import may have 100,000 results. Only regular files are read. Files with the same content are repeats of each
+other; the same file named twice counts once. Implausible figures are left out: docs/imports.md lists the limits.";
 
 /// How repeats are put into one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

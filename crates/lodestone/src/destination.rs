@@ -1,12 +1,12 @@
 //! The one way to write a file that the user names.
 //!
 //! # Invariants
-//! * What stands at the path is intact until all of the new content is on the storage, and then is exchanged at once.
-//! * Nothing is written through a link, and nothing but a regular file or a link is ever replaced.
+//! * An existing file stays intact until all of the new content is on stable storage; the replacement is then atomic.
+//! * Symbolic links are never followed, and only regular files and symbolic links are ever replaced.
 //! * A run log is never replaced.
-//! * Nothing else stays behind, whatever fails: the new content has no name until it is whole, where the filesystem can
-//!   do that. Where it cannot, signals wait until the name is gone. What `kill -9` leaves in the moment of the exchange is
-//!   removed when a file in the same directory is written again.
+//! * No temporary file remains, whatever fails: where the filesystem supports it, the new file has no name until it is
+//!   complete. Elsewhere, signals are held back until the temporary name is gone. The next write to the directory
+//!   removes a temporary file that `kill -9` leaves during the replacement.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -25,15 +25,15 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::failure::{Failure, INTERRUPTED};
 
-/// What stands for the standard output where a file is asked for.
+/// The file name that means standard output.
 pub const STANDARD_OUTPUT: &str = "-";
-/// By this the head of a page of this program is known.
+/// Identifies a report of this program by its first bytes.
 const PAGE_MARK: &[u8] = b"<meta name=\"generator\" content=\"Lodestone\">";
-/// By this the first line of a run log is known.
+/// Identifies a run log by its first line.
 const LOG_MARK: &[u8] = b"\"run_started\"";
-/// Both stand within this many bytes.
+/// Both marks are within this many bytes of the start.
 const HEAD: u64 = 4096;
-/// Written between two looks at signals.
+/// Bytes written between two checks for signals.
 const PIECE: usize = 1 << 20;
 
 /// What may be overwritten.
@@ -41,26 +41,26 @@ const PIECE: usize = 1 << 20;
 pub enum Overwrite {
     /// Nothing.
     Nothing,
-    /// A page that this program wrote.
+    /// A report that this program wrote.
     OwnPages,
-    /// Any regular file but a run log; a link is replaced, not followed.
+    /// Any regular file except a run log; a symbolic link is replaced, not followed.
     Any,
 }
 
-/// Writes a file whole, or leaves everything as it was.
+/// Writes the complete file, or changes nothing.
 ///
 /// # Errors
-/// Wrong usage where what stands there may not be overwritten; a failure where the storage refuses.
+/// Wrong usage if the existing file must not be overwritten; a failure if the write fails.
 pub fn write(path: &Path, content: &[u8], overwrite: Overwrite) -> Result<(), Failure> {
     let shown = path.display();
     let refused = |what: &str| Failure::usage(format!("cannot write {shown}: {what}"));
     let failed = |what: &str, errno: Errno| {
         let error = io::Error::from(errno);
-        Failure::failed(format!("cannot write {shown}: {what}{error}; what stood there is unchanged"))
+        Failure::failed(format!("cannot write {shown}: {what}{error}; nothing was changed"))
     };
     let name = match path.components().next_back() {
         Some(Component::Normal(name)) if !ends_with_slash(path) => name,
-        _ => return Err(refused("this names a directory; name a file in it")),
+        _ => return Err(refused("the path names a directory; name a file in it")),
     };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
@@ -68,15 +68,17 @@ pub fn write(path: &Path, content: &[u8], overwrite: Overwrite) -> Result<(), Fa
         .map_err(|e| failed(&format!("cannot open the directory {}: ", parent.display()), e))?;
     let old = occupant(&directory, name, overwrite).map_err(|e| match e {
         Occupied::Refused(why) => refused(why),
-        Occupied::Unknown(errno) => failed("cannot look at what stands there: ", errno),
+        Occupied::Unknown(errno) => failed("cannot examine the existing file: ", errno),
     })?;
     match replace(&directory, name, content, old) {
         Ok(()) => Ok(()),
         Err(Errno::INTR) => Err(Failure {
             code: INTERRUPTED,
-            message: format!("{shown} is not written: stopped; what stood there is unchanged"),
+            message: format!("cannot write {shown}: interrupted; nothing was changed"),
         }),
-        Err(Errno::EXIST) => Err(refused("a file of that name has just appeared; --force overwrites it")),
+        Err(Errno::EXIST) => {
+            Err(refused("another process has just created the file; pass --force to overwrite it"))
+        }
         Err(errno) => Err(failed("", errno)),
     }
 }
@@ -85,13 +87,13 @@ fn ends_with_slash(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// Why the place is taken.
+/// Why the existing file cannot be replaced.
 enum Occupied {
     Refused(&'static str),
     Unknown(Errno),
 }
 
-/// What stands at the destination and may be replaced; `None` if nothing does.
+/// The existing file, if it may be replaced; `None` if there is none.
 fn occupant(directory: &OwnedFd, name: &OsStr, overwrite: Overwrite) -> Result<Option<Stat>, Occupied> {
     let old = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) => old,
@@ -105,27 +107,27 @@ fn occupant(directory: &OwnedFd, name: &OsStr, overwrite: Overwrite) -> Result<O
         FileType::Symlink if forced => return Ok(Some(old)),
         FileType::Symlink => {
             return refused(
-                "it is a link, and what it points to is not written to; name that file, or replace the link with --force",
+                "it is a symbolic link, which is not followed; name its target, or pass --force to replace the link",
             );
         }
         FileType::Directory => return refused("it is a directory; name a file in it"),
-        FileType::Fifo => return refused("it is a pipe; `-o -` writes to the standard output"),
+        FileType::Fifo => return refused("it is a pipe; use `-o -` to write to standard output"),
         FileType::BlockDevice => {
-            return refused("it is a block device, which is never written to; name a file");
+            return refused("it is a block device, which is never overwritten; name a regular file");
         }
-        _ => return refused("it is not a regular file; `-o -` writes to the standard output"),
+        _ => return refused("it is not a regular file; use `-o -` to write to standard output"),
     }
-    // What cannot be read is only overwritten where the user says so.
+    // A file that cannot be read is overwritten only with the user's permission.
     let head = head(directory, name).unwrap_or_default();
     let has = |mark: &[u8]| head.windows(mark.len()).any(|part| part == mark);
     if has(LOG_MARK) {
-        return refused("it is the log of a run, which is never overwritten; name another file");
+        return refused("it is a run log, which is never overwritten; name another file");
     }
     let permitted = forced || (overwrite == Overwrite::OwnPages && has(PAGE_MARK));
-    if permitted { Ok(Some(old)) } else { refused("it exists; --force overwrites it") }
+    if permitted { Ok(Some(old)) } else { refused("the file exists; pass --force to overwrite it") }
 }
 
-/// The start of a file.
+/// The first bytes of a file.
 fn head(directory: &OwnedFd, name: &OsStr) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(openat(directory, name, flags, Mode::empty())?);
@@ -136,15 +138,15 @@ fn head(directory: &OwnedFd, name: &OsStr) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Permissions of a new file, less the user's mask.
+/// Permission bits of a new file, before the umask.
 const NEW: Mode = Mode::from_raw_mode(0o666);
 
-/// Writes the content to a new file and gives it the name, in place of `old` if there is one.
+/// Writes the content to a new file and links it under the name, replacing `old` if there is one.
 fn replace(directory: &OwnedFd, name: &OsStr, content: &[u8], old: Option<Stat>) -> Result<(), Errno> {
     sweep(directory);
     match openat(directory, ".", OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, NEW) {
         Ok(file) => match by_nameless_file(&file, directory, name, content, old) {
-            // Without /proc, or on a filesystem that gives no name later.
+            // No /proc, or the filesystem cannot link an unnamed file.
             Err(Errno::NOENT | Errno::OPNOTSUPP | Errno::INVAL | Errno::PERM | Errno::XDEV) => {
                 by_named_file(directory, name, content, old)
             }
@@ -154,7 +156,7 @@ fn replace(directory: &OwnedFd, name: &OsStr, content: &[u8], old: Option<Stat>)
     }
 }
 
-/// As [`replace`]; the new file gets a name when it is whole.
+/// As [`replace`]; the new file is linked once it is complete.
 fn by_nameless_file(
     file: &OwnedFd,
     directory: &OwnedFd,
@@ -173,7 +175,7 @@ fn by_nameless_file(
     unfinished.and_then(|unfinished| unfinished.replace(name)).map_err(errno)
 }
 
-/// As [`replace`], where files have names from their beginning.
+/// As [`replace`], for filesystems on which a file always has a name.
 fn by_named_file(directory: &OwnedFd, name: &OsStr, content: &[u8], old: Option<Stat>) -> Result<(), Errno> {
     let signals = Signals::hold();
     let (unfinished, file) = Unfinished::create(directory).map_err(errno)?;
@@ -182,7 +184,7 @@ fn by_named_file(directory: &OwnedFd, name: &OsStr, content: &[u8], old: Option<
     if old.is_some() { unfinished.replace(name) } else { unfinished.take(name) }.map_err(errno)
 }
 
-/// Writes everything, with the owner and permissions of what is replaced, and waits until the storage has it.
+/// Writes the content with the owner and permission bits of the replaced file, and syncs it.
 fn fill(file: &OwnedFd, content: &[u8], old: Option<Stat>, signals: Option<&Signals>) -> Result<(), Errno> {
     let mut out = File::from(file.try_clone().map_err(|_| Errno::MFILE)?);
     for piece in content.chunks(PIECE) {
@@ -190,7 +192,7 @@ fn fill(file: &OwnedFd, content: &[u8], old: Option<Stat>, signals: Option<&Sign
         out.write_all(piece).map_err(errno)?;
     }
     if let Some(old) = old.filter(|old| FileType::from_raw_mode(old.st_mode) == FileType::RegularFile) {
-        // Only root may give a file to its former owner; for others it is the user's own.
+        // Only root may restore the former owner; other users keep the file as their own.
         let _ = fchown(file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
         fchmod(file, Mode::from_raw_mode(old.st_mode & 0o777))?;
     }
@@ -202,7 +204,7 @@ fn errno(error: io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
-/// While it lives, a signal to end is noted instead of ending the program.
+/// While this value exists, a termination signal is recorded and does not end the program.
 struct Signals {
     came: Arc<AtomicBool>,
     registered: Vec<signal_hook::SigId>,
@@ -252,9 +254,9 @@ mod tests {
         names
     }
 
-    /// Between looking and writing, somebody else's file may come into being under the name.
+    /// Another process may create a file of that name between the check and the write.
     #[test]
-    fn a_file_that_appears_meanwhile_is_kept() {
+    fn a_concurrently_created_file_is_kept() {
         for way in WAYS {
             let scratch = tempfile::tempdir().unwrap();
             fs::write(scratch.path().join("x"), "another's").unwrap();
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_replaced_keeps_its_permissions_and_nothing_else_stays() {
+    fn replacing_keeps_permissions_and_leaves_no_temporary_file() {
         use std::os::unix::fs::PermissionsExt;
         for way in WAYS {
             let scratch = tempfile::tempdir().unwrap();
@@ -283,9 +285,9 @@ mod tests {
         }
     }
 
-    /// `kill -9` between the naming of the new content and the exchange left it beside the page for ever.
+    /// `kill -9` between linking and replacing left a temporary file beside the report for ever.
     #[test]
-    fn what_a_killed_process_left_beside_a_file_is_removed_when_that_is_written_again() {
+    fn the_next_write_removes_temporary_files_of_killed_processes() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = opened(scratch.path());
         let (_written_now, file) = Unfinished::create(&directory).unwrap();
@@ -303,9 +305,9 @@ mod tests {
         assert_eq!(names(scratch.path()), [".lodestone-x", "x", "y"]);
     }
 
-    /// Ctrl-C while a file is written that has a name already.
+    /// Ctrl-C while a named temporary file is written.
     #[test]
-    fn a_signal_leaves_nothing_beside() {
+    fn a_signal_leaves_no_temporary_file() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = opened(scratch.path());
         let signals = Signals::hold();

@@ -1,4 +1,4 @@
-//! Exit codes, and what a command ends with when it cannot do its work.
+//! Exit codes, and the error that a command returns when it fails.
 
 use std::fmt::Display;
 
@@ -11,19 +11,19 @@ pub const FAILED: u8 = 3;
 /// Exit code of a run that the user stopped, as shells have it for SIGINT.
 pub const INTERRUPTED: u8 = 130;
 
-/// Every exit code with its meaning: the one table from which help, manual page and reference are made.
+/// Every exit code with its meaning: the source of the help, the manual pages and the reference.
 pub const EXIT_CODES: &[(u8, &str)] = &[
-    (0, "done; notes and warnings among the findings do not change that"),
-    (LEFT_OUT, "`import` has kept a part of what was named and left out the rest"),
+    (0, "success; notes and warnings among the findings do not change this"),
+    (LEFT_OUT, "`import` kept part of its input and left out the rest"),
     (
         USAGE,
-        "wrong usage: an argument, a suite or a job file is wrong, or a name stands for nothing; nothing was measured",
+        "wrong usage: an invalid argument, suite or job file, or a name that does not exist; nothing was measured",
     ),
     (
         FAILED,
-        "something failed: a repeat or a target, a target on which nothing could be measured, an error among the findings of `run` \
-         (such as corrupted data), nothing that `crosscheck` could compare or `import` could read, a leftover that `clean` \
-         could not remove, a store or output that could not be read or written",
+        "failure: a repeat or target failed, nothing was measured on a target, the findings of `run` contain an error \
+         (such as corrupted data), `crosscheck` could not compare anything, `import` found no results, `clean` could \
+         not remove a leftover, or a store or output could not be read or written",
     ),
     (INTERRUPTED, "stopped by the user (Ctrl-C, SIGTERM, SIGHUP)"),
 ];

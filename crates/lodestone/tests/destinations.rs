@@ -1,4 +1,4 @@
-//! What `report -o` and `export -o` may write over: nothing that the user did not permit, and nothing through a link.
+//! What `report -o` and `export -o` may overwrite: only what the user permits, and nothing through a symbolic link.
 
 mod common;
 
@@ -25,15 +25,15 @@ fn with<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [command, more].concat()
 }
 
-/// Both commands overwrote any file without a word.
+/// Both commands overwrote any file silently.
 #[test]
-fn an_existing_file_is_overwritten_only_by_force() {
+fn an_existing_file_is_overwritten_only_with_force() {
     let (bench, _) = bench();
     let file = bench.path("mine.txt").display().to_string();
     for command in COMMANDS {
         fs::write(&file, "mine").unwrap();
         let said = bench.fails(2, &with(command, &[&file]));
-        assert!(said.contains("it exists; --force overwrites it"), "{said}");
+        assert!(said.contains("the file exists; pass --force to overwrite it"), "{said}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
         bench.ok(&with(command, &[&file, "--force"]));
         assert_ne!(fs::read_to_string(&file).unwrap(), "mine");
@@ -48,13 +48,13 @@ fn report_overwrites_its_own_pages_and_export_does_not() {
     bench.ok(&["report", "-o", &page]);
     let first = fs::metadata(&page).unwrap().ino();
     bench.ok(&["report", "-o", &page]);
-    assert_ne!(fs::metadata(&page).unwrap().ino(), first, "it is a new file in the place of the old");
+    assert_ne!(fs::metadata(&page).unwrap().ino(), first, "a new file replaces the old one");
     bench.fails(2, &["export", "-o", &page]);
 }
 
-/// What a link pointed to was overwritten.
+/// The target of a symbolic link was overwritten.
 #[test]
-fn nothing_is_written_through_a_link() {
+fn symbolic_links_are_not_followed() {
     let (bench, _) = bench();
     let (victim, link) = (bench.path("victim"), bench.path("link"));
     for command in COMMANDS {
@@ -63,7 +63,7 @@ fn nothing_is_written_through_a_link() {
             let _ = fs::remove_file(&link);
             symlink(target, &link).unwrap();
             let said = bench.fails(2, &with(command, &[link.to_str().unwrap()]));
-            assert!(said.contains("it is a link"), "{said}");
+            assert!(said.contains("it is a symbolic link"), "{said}");
             bench.ok(&with(command, &[link.to_str().unwrap(), "--force"]));
             assert!(fs::symlink_metadata(&link).unwrap().is_file(), "the link itself is replaced");
             assert_eq!(fs::read_to_string(&victim).unwrap(), "victim's");
@@ -72,9 +72,9 @@ fn nothing_is_written_through_a_link() {
     }
 }
 
-/// A page was written over the start of a block device, also of a mounted one.
+/// A report overwrote the start of a block device, even of a mounted one.
 #[test]
-fn devices_pipes_and_directories_are_refused_whatever_the_force() {
+fn devices_pipes_and_directories_are_refused_even_with_force() {
     let (bench, _) = bench();
     let pipe = bench.path("pipe").display().to_string();
     common::tool("mkfifo", &[&pipe]).expect("mkfifo is there");
@@ -100,7 +100,7 @@ fn devices_pipes_and_directories_are_refused_whatever_the_force() {
 
 /// `export RUN.jsonl -o RUN.jsonl` destroyed the run.
 #[test]
-fn a_log_is_never_written_over() {
+fn a_run_log_is_never_overwritten() {
     let (bench, log) = bench();
     let before = fs::read(&log).unwrap();
     let (path, hard) = (log.display().to_string(), bench.path("hard").display().to_string());
@@ -109,7 +109,7 @@ fn a_log_is_never_written_over() {
         for place in [&path, &hard] {
             for force in [&[][..], &["--force"]] {
                 let said = bench.fails(2, &with(&[command, &path, "-o", place], force));
-                assert!(said.contains("it is the log of a run"), "{said}");
+                assert!(said.contains("it is a run log"), "{said}");
                 assert_eq!(fs::read(&log).unwrap(), before);
             }
         }
@@ -118,7 +118,7 @@ fn a_log_is_never_written_over() {
 
 /// `report -o -` wrote a file of that name.
 #[test]
-fn a_hyphen_is_the_standard_output() {
+fn a_hyphen_means_standard_output() {
     let (bench, _) = bench();
     assert!(bench.ok(&["report", "-o", "-"]).starts_with("<!doctype html>"));
     assert!(bench.ok(&["export", "-o", "-"]).starts_with('{'));
@@ -127,9 +127,9 @@ fn a_hyphen_is_the_standard_output() {
     assert!(bench.path("-").exists());
 }
 
-/// On a full disk, here a limit of file sizes, what stood there is as it was and nothing lies beside it.
+/// On a full disk, simulated by a file size limit, the existing file is unchanged and no temporary file remains.
 #[test]
-fn a_full_disk_leaves_what_was_there() {
+fn a_full_disk_leaves_the_existing_file_unchanged() {
     let (bench, log) = bench();
     fs::create_dir(bench.path("full")).unwrap();
     let file = bench.path("full/old.json");
@@ -141,7 +141,7 @@ fn a_full_disk_leaves_what_was_there() {
         let program =
             bench.command(&["export", log.to_str().unwrap(), "--force", "-o", file.to_str().unwrap()]);
         let mut shell = Command::new("sh");
-        // The signal of that limit is ignored, so that the error is seen.
+        // SIGXFSZ is ignored, so that the write returns an error.
         shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"]);
         let output = shell.arg(program.get_program()).args(program.get_args()).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{}{}", stdout(&output), stderr(&output));
