@@ -594,8 +594,8 @@ Examples:
   dd if=/dev/zero of=f bs=1M count=1024 conv=fsync 2>&1 | tee dd.txt; lodestone import dd.txt --label device=ssd
 
 Limits: a file may have 32 MiB and 1,000,000 lines and take an hour to read; directories may have 100,000 entries and 64
-levels; one import may have 100,000 results. Only regular files are read. Files with the same content are repeats of each
-other; the same file named twice counts once. Implausible figures are left out: docs/imports.md lists the limits.";
+levels; one import may have 100,000 results. Only regular files are read. Files with the same content are repeats of
+each other; the same file named twice counts once. Implausible figures are left out: docs/imports.md lists the limits.";
 
 /// How repeats are put into one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -15,9 +15,9 @@ use crate::output;
 /// So long may removing test files take when everything is to stop at once: a device may hang.
 const REMOVAL: Duration = Duration::from_secs(60);
 
-/// How long workers may take to close their files and rings when everything is to stop at once: what is open may keep a
-/// directory from being removed, and what a ring holds when the process ends stays open in the kernel for a while, so that
-/// its filesystem cannot be unmounted.
+/// How long workers may take to close their files and rings on an immediate stop: open files can prevent the removal
+/// of a directory, and the kernel keeps the files of a ring open for a while after the process ends, so that the
+/// filesystem cannot be unmounted.
 const RELEASE: Duration = Duration::from_secs(2);
 
 /// Watches for signals from now on. The returned flag is set by the first.
@@ -57,8 +57,8 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// Has a write beyond the limit on the size of files (`ulimit -f`) fail with `EFBIG`, which names what was written, instead
-/// of ending the process without a word. A handler does that, and programs started from here do not inherit it.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail with `EFBIG`, which can be reported, instead of
+/// killing the process silently. This uses a signal handler, which child processes do not inherit.
 ///
 /// # Errors
 /// The kernel's.

@@ -9,7 +9,7 @@ use lodestone::cli::{Cli, Command};
 use lodestone::failure::Failure;
 use lodestone::{commands, interrupt, output};
 
-/// Bytes of stack for the program's work. The main thread's are set by `ulimit -s`, which may be far too few.
+/// Stack size of the working thread. The main thread's is set by `ulimit -s`, which may be far too small.
 const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         Ok(work) => work.join(),
         Err(error) => {
             let why = format!(
-                "cannot start a thread: {error}; a limit on processes or memory may be too low (`ulimit -a`)"
+                "cannot start a thread: {error}; check the limits on processes and memory with `ulimit -a`"
             );
             return output::fail(&Failure::failed(why));
         }

@@ -1,5 +1,5 @@
-//! Writing to the terminal: the one place where anything is printed. Whatever is not [`TerminalText`] is escaped here, so
-//! that a name in a message commands no terminal.
+//! Writing to the terminal: the one place where anything is printed. Everything except [`TerminalText`] is escaped
+//! here, so that names in messages cannot send control sequences to the terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -15,8 +15,8 @@ use crate::failure::{Failure, USAGE};
 const DEFAULT_WIDTH: usize = 120;
 const NARROWEST: usize = 40;
 
-/// Writes a text for people to the standard output, escaped also where that is a pipe: it may end at a terminal all the
-/// same. A reader that has gone away (`lodestone show | head`) is no failure.
+/// Writes a text for people to standard output. It is escaped even if that is a pipe, which may lead to a terminal. A
+/// reader that has gone away (`lodestone show | head`) is not a failure.
 ///
 /// # Errors
 /// The kernel's, such as a full disk behind a redirection.
@@ -24,7 +24,7 @@ pub fn print(text: impl Into<TerminalText>) -> Result<(), Failure> {
     write(text.into().as_bytes())
 }
 
-/// Writes what is for programs to the standard output: the same bytes to a file or pipe, escaped text to a terminal.
+/// Writes output for programs to standard output: unchanged to a file or pipe, escaped to a terminal.
 ///
 /// # Errors
 /// The kernel's.
@@ -47,8 +47,8 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", TerminalText::from(line));
 }
 
-/// Reports what is wrong with the arguments, or shows the help that was asked for, and gives the exit code. An error
-/// repeats what was given, so that it is shown without colours: those of the arguments could not be told from ours.
+/// Reports an error in the arguments, or shows the requested help, and returns the exit code. An error repeats the
+/// arguments, so it is shown without colours: colour codes in the arguments would look like Lodestone's own.
 pub fn usage(error: &clap::Error) -> ExitCode {
     match error.kind() {
         UsageError::DisplayHelp

@@ -82,7 +82,7 @@ fn a_file_with_a_comma_in_its_name_can_be_named() {
     }
     std::fs::write(bench.path("one"), [1; 1 << 16]).unwrap();
     let other = bench.path("one");
-    refused(&bench, other.to_str().unwrap(), &[file], &other, &["names no file or block device"]);
+    refused(&bench, other.to_str().unwrap(), &[file], &other, &["does not name a file or block device"]);
 }
 
 /// The message for `raid0=/dev/md0 --overwrite raid0` was that it names none of the targets.
@@ -92,8 +92,7 @@ fn a_targets_name_is_no_consent_and_the_message_says_what_is() {
     let path = bench.path("data");
     std::fs::write(&path, [1; 1 << 16]).unwrap();
     let file = path.to_str().unwrap();
-    let advice =
-        format!("that is a target's name; what may be overwritten is named by its path: --overwrite {file}");
+    let advice = format!("`raid0` is the name of a target; give its path instead: --overwrite {file}");
     refused(&bench, &format!("raid0={file}"), &["raid0"], &path, &[&advice]);
 }
 

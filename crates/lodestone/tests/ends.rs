@@ -88,7 +88,7 @@ fn corrupted_data_end_a_run_with_code_3() {
     let output = running.output();
     assert!(stdout(&output).contains("data-corrupted"), "{}", stdout(&output));
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("an error among the findings: data-corrupted"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the findings contain an error: data-corrupted"), "{}", stderr(&output));
 }
 
 /// "0 of 1 rounds", no figure, "kept as run", exit code 0; and `--io-size 0`, after which each repeat ended at once.

@@ -111,7 +111,10 @@ fn a_file_is_known_by_path_and_content() {
     }
     bench.ok(&["import", "ssd/out.txt"]);
     let again = bench.ok(&["import", bench.path("ssd/out.txt").to_str().unwrap()]);
-    assert!(again.contains("1 known already") && again.contains("--again imports it once more"), "{again}");
+    assert!(
+        again.contains("1 known already") && again.contains("pass --again to import it again"),
+        "{again}"
+    );
     // The same name and content in another directory is another file, also by a relative path.
     let mut command = bench.command(&["import", "out.txt"]);
     let output = command.current_dir(bench.path("hdd")).output().unwrap();

@@ -101,7 +101,7 @@ fn job_files_that_include_each_other_many_times_end() {
     fs::write(bench.path("10.fio"), "[a]\nrw=read\nsize=1m\n").unwrap();
     let (disk, job) = (bench.disk(), bench.path("0.fio"));
     let said = bench.fails(2, &["run", disk.to_str().unwrap(), "--fio", job.to_str().unwrap(), "--dry-run"]);
-    assert!(said.contains("more than 1000 files are included in all"), "{said}");
+    assert!(said.contains("more than 1000 files are included in total"), "{said}");
 }
 
 /// A log is named by its path: what is none is told by its kind.

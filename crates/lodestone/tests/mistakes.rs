@@ -16,7 +16,7 @@ fn each_mistake_is_told_with_what_was_written_and_what_may_be() {
         (2, &["run", "disk", "--suite", "quik"], &["there is no suite `quik`", "as in ./quik.toml"]),
         (2, &["run", "/dev/null"], &["neither a directory, nor a file", "name one of these"]),
         (2, &["suites", "show", "./own.toml"], &["there is no suite `./own.toml`; there are quick"]),
-        (2, &["clean", "nowhere"], &["cannot look into `nowhere`", "name directories"]),
+        (2, &["clean", "nowhere"], &["cannot open the directory `nowhere`", "name a readable directory"]),
         (2, &["show", "nowhere.jsonl"], &["there is no log file `nowhere.jsonl`"]),
         (2, &["show", "--rows", "bs"], &["--layout"]),
         (2, &["export", "--cell", "read"], &["--layout"]),

@@ -301,7 +301,7 @@ fn wrong_usage_says_what_is_wrong_and_what_to_do() {
         (&["run", disk, "--budget", "soon"], &["--budget", "90s"]),
         (&["run", disk, "--baseline", "none"], &["no target `none`", "there are disk"]),
         (&["run", disk, disk], &["two targets are called"]),
-        (&["run", disk, "--overwrite", "/dev/null"], &["names no file or block device"]),
+        (&["run", disk, "--overwrite", "/dev/null"], &["does not name a file or block device"]),
         (&["show", "nothing"], &["no run `nothing`", "lodestone list"]),
         (&["compare", "last", "last~1"], &["no run `last`"]),
     ];
@@ -561,7 +561,7 @@ fn several_jobs_files_and_laws_of_every_kind_work_together() {
 fn the_generator_tests_itself() {
     let bench = Bench::new();
     let text = bench.ok(&["selftest"]);
-    for expected in ["one look takes", "late (p50)", "requests that do nothing, depth 32", "psync"] {
+    for expected in ["one reading takes", "late (p50)", "requests that do nothing, depth 32", "psync"] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }
 }

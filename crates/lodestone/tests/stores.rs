@@ -46,7 +46,7 @@ fn a_store_without_room_for_the_log_has_it_written_elsewhere() {
         assert!(!said.contains("kept as run"), "{said}");
         assert!(said.contains("the store has no room for the log of this run"), "before it began: {said}");
         let log = only_log(&only_log(&second));
-        assert!(said.contains(log.to_str().unwrap()) && said.contains("make room"), "{said}");
+        assert!(said.contains(log.to_str().unwrap()) && said.contains("free some space"), "{said}");
         let run = record::read_log(&log).unwrap().run;
         assert_eq!((run.repeats.len(), run.finished.is_some()), (12, true));
         bench.ok(&["show", log.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! `--anonymous`: runs under pseudonyms, by the key of the store, and word of what was replaced.
+//! `--anonymous`: replaces names in runs by pseudonyms, keyed by the store, and reports what was replaced.
 
 use model::Run;
 use record::Store;
@@ -7,20 +7,20 @@ use report::{Anonymiser, PseudonymKey};
 use crate::failure::Failure;
 use crate::output;
 
-/// One run and the name of one of its targets under pseudonyms.
+/// One run and the name of one of its targets, both anonymised.
 ///
 /// # Errors
-/// The store has no key and none can be made.
+/// The store has no key and none can be created.
 pub(super) fn run(store: &Store, run: &Run, target: &str) -> Result<(Run, String), Failure> {
     let (mut runs, target) = runs(store, std::slice::from_ref(run), target)?;
     Ok((runs.swap_remove(0), target))
 }
 
-/// Runs and the name of one of their targets, which is `run:target` where there are several runs, under pseudonyms.
-/// Tells on the standard error output what was replaced and left out.
+/// Runs and the name of one of their targets (`run:target` for several runs), anonymised. Prints on standard error what
+/// was replaced and left out.
 ///
 /// # Errors
-/// The store has no key and none can be made.
+/// The store has no key and none can be created.
 pub(super) fn runs(store: &Store, named: &[Run], target: &str) -> Result<(Vec<Run>, String), Failure> {
     let key = store.pseudonym_key().map_err(Failure::failed)?;
     let mut anonymiser = Anonymiser::new(PseudonymKey::new(key));
@@ -31,7 +31,7 @@ pub(super) fn runs(store: &Store, named: &[Run], target: &str) -> Result<(Vec<Ru
     Ok((anonymous, target))
 }
 
-/// The pseudonym of a target, found by its place in the run.
+/// The pseudonym of a target, found by its position in the run.
 fn renamed(named: &[Run], anonymous: &[Run], target: &str) -> Option<String> {
     let several = named.len() > 1;
     let names = |run: &Run| -> Vec<String> {

@@ -12,8 +12,8 @@ use crate::cli::{CleanArgs, Cli};
 use crate::failure::{FAILED, Failure};
 use crate::output;
 
-/// Looks for leftovers where kept runs have measured, where other programs were given files, in the current directory and in
-/// the given ones, and removes them. What runs on other hosts have left there is told and stays.
+/// Removes leftovers from the targets of kept runs, the scratch directories of other programs, the current directory
+/// and the given directories. Leftovers of runs on other hosts are listed but not removed.
 ///
 /// # Errors
 /// The store cannot be read, or a given directory cannot be found.
@@ -23,7 +23,10 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
     for named in &args.directories {
         let canonical = named.canonicalize().and_then(|path| path.read_dir().map(|_| path));
         directories.insert(canonical.map_err(|e| {
-            Failure::usage(format!("cannot look into `{}`: {e}; name directories", named.display()))
+            Failure::usage(format!(
+                "cannot open the directory `{}`: {e}; name a readable directory",
+                named.display()
+            ))
         })?);
     }
     directories.extend(std::env::current_dir());
@@ -35,7 +38,7 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
             let leftover = match found {
                 Found::LeftOver(leftover) => leftover,
                 Found::Elsewhere(other) => {
-                    text.push_str(&format!("left alone: {}\n", escape_line(&other.to_string())));
+                    text.push_str(&format!("not removed: {}\n", escape_line(&other.to_string())));
                     continue;
                 }
             };
@@ -58,7 +61,7 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
 /// What was done about a leftover, or why nothing could be.
 fn clean_one(leftover: Leftover, dry_run: bool) -> Result<String, String> {
     let (path, megabytes) = (leftover.path.display().to_string(), leftover.bytes() as f64 / 1e6);
-    // A line end in a name would begin a line that only looks like this program's.
+    // A newline in a name could otherwise forge a line of this program's output.
     let (path, run) = (escape_line(&path), escape_line(&leftover.run));
     let what = format!("{path} ({megabytes:.1} MB, run {run})");
     if dry_run {

@@ -40,7 +40,7 @@ pub fn crosscheck(cli: &Cli, args: &CrosscheckArgs) -> Result<ExitCode, Failure>
     if let Some(name) = &args.show {
         let run = find(&store(cli)?, name)?;
         if run.started.plan.suite != CROSSCHECK_SUITE {
-            return Err(Failure::usage(format!("run {} is no crosscheck", run.started.id)));
+            return Err(Failure::usage(format!("run {} is not a crosscheck", run.started.id)));
         }
         output::print(shown(cli, args, &run))?;
         return Ok(ExitCode::SUCCESS);

@@ -48,7 +48,7 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     let file = args.output.as_deref().filter(|path| *path != Path::new(STANDARD_OUTPUT));
     match file {
         None if args.format == Format::Png && output::is_terminal() => {
-            return Err(Failure::usage("a terminal shows no png; name a file: -o FILE.png"));
+            return Err(Failure::usage("a terminal cannot show PNG; name a file: -o FILE.png"));
         }
         None => output::print_bytes(&bytes)?,
         Some(path) => {
@@ -59,7 +59,7 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The run with all its findings; times of an anonymous one are UTC, because the hour tells where it was made.
+/// The view with all findings. Times in an anonymous export are UTC, because local time would reveal the location.
 fn exported_view(cli: &Cli, baseline: &str, is_anonymous: bool) -> RunView {
     let view = RunView { all_findings: true, ..view(cli, baseline) };
     if is_anonymous { RunView { time_zone: jiff::tz::TimeZone::UTC, ..view } } else { view }

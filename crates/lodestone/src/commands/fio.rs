@@ -10,20 +10,20 @@ use crate::failure::Failure;
 
 /// Files that may include each other in a row.
 const MOST_INCLUDES: u32 = 16;
-/// Files that may be included in all: those that include others twice would else double at each level.
+/// Most included files in total: files that include others twice would otherwise double at each level.
 const MOST_FILES: u32 = 1000;
 
 /// A job file's text, with what it includes in its place.
 ///
 /// # Errors
-/// A file that cannot be read, files that include each other without end, or more text than a file may have.
+/// A file cannot be read, files include each other in a loop, or the text is too long.
 pub(super) fn text(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     with_includes(path, 0, &mut 0, &mut text)?;
     Ok(text)
 }
 
-/// Appends a file with what it includes; `files` counts those that are in the text so far.
+/// Appends a file and its includes; `files` counts the files in the text so far.
 fn with_includes(path: &Path, depth: u32, files: &mut u32, text: &mut String) -> Result<(), Failure> {
     let cannot =
         |what: String| Failure::usage(format!("cannot read the fio job file {}: {what}", path.display()));
@@ -32,14 +32,14 @@ fn with_includes(path: &Path, depth: u32, files: &mut u32, text: &mut String) ->
     }
     *files += 1;
     if *files > MOST_FILES {
-        return Err(cannot(format!("more than {MOST_FILES} files are included in all")));
+        return Err(cannot(format!("more than {MOST_FILES} files are included in total")));
     }
     let (bytes, _) = input::read(path).map_err(|e| cannot(e.to_string()))?;
-    let own = String::from_utf8(bytes).map_err(|_| cannot("it is not text".into()))?;
+    let own = String::from_utf8(bytes).map_err(|_| cannot("it is not UTF-8 text".into()))?;
     for line in own.split_inclusive('\n') {
         match included(line) {
             Some(other) => {
-                // With its directory written out, a file named `-` is not the standard input.
+                // With an explicit directory, a file named `-` does not mean standard input.
                 let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
                 let beside = parent.unwrap_or(Path::new(".")).join(other);
                 with_includes(&beside, depth + 1, files, text)?;
@@ -48,7 +48,7 @@ fn with_includes(path: &Path, depth: u32, files: &mut u32, text: &mut String) ->
             None => text.push_str(line),
         }
         if text.len() as u64 > MOST_BYTES {
-            return Err(cannot(format!("with what it includes it is longer than {MOST_BYTES} bytes")));
+            return Err(cannot(format!("the file and its includes are longer than {MOST_BYTES} bytes")));
         }
     }
     Ok(())

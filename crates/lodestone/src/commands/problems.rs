@@ -4,11 +4,11 @@ use miette::{GraphicalReportHandler, LabeledSpan, MietteDiagnostic, NamedSource,
 use plan::{Level, Place, Problem};
 use report::{escape_line, escape_text};
 
-/// More problems than this are counted, not shown: each is shown with a look into the whole text.
+/// Most problems shown; the rest are counted, because showing each one scans the whole text.
 const SHOWN: usize = 50;
 
-/// The problems as text, those of the suite with the lines where they stand. What a terminal would obey or hide is
-/// escaped before the lines are laid out, so that the marks stand below what they mark.
+/// The problems as text, those of the suite with their source lines. Control and invisible characters are escaped
+/// before layout, so that the marks line up with the text.
 pub(crate) fn shown(problems: &[Problem], suite: &str, text: &str) -> String {
     let suite = &*escape_line(suite);
     let source = escape_text(text);

@@ -49,10 +49,10 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the others are compared with: a target's name, with several runs `run:target`.
+/// The baseline of the comparison: a target's name, or `run:target` for several runs.
 ///
 /// # Errors
-/// There is none of that name, or the runs have nothing in common.
+/// There is no target of that name, or the runs have no step in common.
 fn chosen_baseline(runs: &[Run], wanted: Option<&str>) -> Result<String, Failure> {
     match runs {
         [run] => baseline(run, wanted),
@@ -60,7 +60,7 @@ fn chosen_baseline(runs: &[Run], wanted: Option<&str>) -> Result<String, Failure
     }
 }
 
-/// How a page shows a run. Times of an anonymous one are UTC, because the hour tells where it was made.
+/// The view for a page. Times in an anonymous page are UTC, because local time would reveal the location.
 fn page_view(cli: &Cli, args: &ReportArgs, baseline: &str) -> RunView {
     let view = RunView { all_findings: true, ..view(cli, baseline) };
     if args.anonymous { RunView { time_zone: jiff::tz::TimeZone::UTC, ..view } } else { view }
@@ -91,7 +91,7 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String 
     runs_page(&looked, &document)
 }
 
-/// Writes a page for which no file is named into the store, under the names of its runs, and gives its place.
+/// Writes a page without a given file name to the store, named after its runs, and returns the path.
 ///
 /// # Errors
 /// It cannot be written.

@@ -39,7 +39,7 @@ pub fn list(cli: &Cli, args: &ListArgs) -> Result<ExitCode, Failure> {
 fn listed(cli: &Cli, runs: &[RunSummary]) -> TerminalText {
     use report::{Align, Cell, Column, Table};
     let time_zone = view(cli, "").time_zone;
-    // Where logs share an id, only their files tell them apart.
+    // Logs with the same id differ only in their file.
     let mut ids = std::collections::BTreeSet::new();
     let has_doubles = !runs.iter().all(|run| ids.insert(&run.id));
     let rows = runs.iter().map(|run| {
@@ -165,7 +165,7 @@ pub(crate) fn baseline(run: &Run, wanted: Option<&str>) -> Result<String, Failur
     }
 }
 
-/// Reads a run and says aloud what its log lacks. The run has notes that say the same, so that pages and exports have them.
+/// Reads a run and prints what its log lacks. Notes in the run repeat this for pages and exports.
 pub(super) fn find(store: &Store, name: &OsStr) -> Result<Run, Failure> {
     let Log { mut run, cut_off, is_protected, .. } = store.find(name).map_err(Failure::usage)?;
     let id = run.started.id.clone();
@@ -177,12 +177,12 @@ pub(super) fn find(store: &Store, name: &OsStr) -> Result<Run, Failure> {
         run.notes.push(Note { at_ns: 0, severity, topic: topic.to_owned(), target: None, message });
     };
     if cut_off {
-        let message = "the log ends within a line, which is left out";
+        let message = "the log ends in an incomplete line, which is ignored";
         remark(Severity::Warning, "log-cut-off", message.to_owned());
     }
     if !is_protected {
         let message =
-            "the log is not protected: its format has no checksums, and a change to it would go unnoticed";
+            "the log is not protected: its format has no checksums, so changes to it cannot be detected";
         remark(Severity::Info, "log-not-protected", message.to_owned());
     }
     Ok(run)
@@ -195,7 +195,7 @@ pub(super) fn find_all(store: &Store, names: &[OsString]) -> Result<Vec<Run>, Fa
         let run = find(store, name)?;
         if runs.iter().any(|r| r.started.id == run.started.id) {
             return Err(Failure::usage(format!(
-                "run {} is named twice, be it by two logs of it; name different runs",
+                "run {} is named twice, possibly through two of its logs; name different runs",
                 run.started.id
             )));
         }
@@ -268,7 +268,7 @@ pub(super) fn named_series(run: &Run) -> Vec<Series> {
     series.into_iter().map(|s| Series { target: name(&s.target), ..s }).collect()
 }
 
-/// Ids of the steps that every run has, and has alike, and of the first run's others.
+/// Ids of the steps that are the same in every run, and ids of the other steps of the first run.
 pub(super) fn same_steps<'a>(runs: &'a [Run]) -> (Vec<&'a str>, Vec<&'a str>) {
     let same = |a: &Step, b: &Step| {
         a.id == b.id
@@ -284,12 +284,12 @@ pub(super) fn same_steps<'a>(runs: &'a [Run]) -> (Vec<&'a str>, Vec<&'a str>) {
     (ids(&common), ids(&other))
 }
 
-/// Ids of the steps that every run has, and has alike. Says aloud which are left out.
+/// Ids of the steps that are the same in every run. Prints which steps are left out.
 pub(super) fn in_common(runs: &[Run]) -> Vec<&str> {
     let (common, other) = same_steps(runs);
     if !other.is_empty() {
         output::say(&format!(
-            "lodestone: left out, because not all runs did the same there: {}",
+            "lodestone: these steps are left out because the runs differ in them: {}",
             other.join(", ")
         ));
     }

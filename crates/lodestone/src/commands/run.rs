@@ -30,7 +30,7 @@ use super::{estimator, fio, parts_per_million, problems, store, suites, unsafe_d
 use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::session::{Harvest, Order, PlaceState, Recorder, Seen, Session, Watching, second_places};
+use crate::session::{Harvest, Order, PlaceState, Recorder, Seen, Session, Watching, fallback_directories};
 use crate::{interrupt, output};
 
 /// The suite of a run that names none.
@@ -152,9 +152,10 @@ pub(super) fn new_session<'a>(
     })
 }
 
-/// The record of a run, with room for its log. What is wrong with the store is said before anything is measured.
+/// Begins the record of a run and reserves space for its log. Problems with the store are printed before the run
+/// starts.
 fn begun(store: &record::Store, started: RunStarted) -> Result<Recorder, Failure> {
-    let recorder = Recorder::begin(store, started, &second_places()).map_err(Failure::failed)?;
+    let recorder = Recorder::begin(store, started, &fallback_directories()).map_err(Failure::failed)?;
     for note in &recorder.run().notes {
         output::say(&format!("lodestone: {}", note.message));
     }
@@ -297,7 +298,7 @@ impl SuiteText {
             ))
         };
         let (bytes, _) = input::read(name.as_ref()).map_err(|e| cannot(e.to_string()))?;
-        let toml = String::from_utf8(bytes).map_err(|_| cannot("it is not text".to_owned()))?;
+        let toml = String::from_utf8(bytes).map_err(|_| cannot("it is not UTF-8 text".to_owned()))?;
         Ok(Self { name: stem(name.as_ref()), origin: text.into_owned(), toml, form: Form::Toml })
     }
 
@@ -321,7 +322,7 @@ impl SuiteText {
     }
 }
 
-/// What a suite is called that is read from this file.
+/// The name of a suite that is read from this file.
 fn stem(path: &Path) -> String {
     match path.file_stem().unwrap_or_default().to_string_lossy().into_owned() {
         stem if stem == input::STANDARD_INPUT => "standard-input".to_owned(),
@@ -343,13 +344,13 @@ fn named_targets(args: &RunArgs, suite: &SuiteText, host: &Host) -> Result<Vec<O
     }
 }
 
-/// Refuses a target whose path cannot stand in another program's job file or be read from its output.
+/// Refuses a target whose path cannot be written to another program's job file or read from its output.
 pub(super) fn named_in_text(target: &Target) -> Result<(), Failure> {
     match target.path.to_str() {
         Some(_) => Ok(()),
         None => Err(Failure::usage(format!(
-            "{}: its path is not UTF-8, and other programs can only be given one that is; measure it with Lodestone's own \
-             engines, or bind-mount it elsewhere",
+            "cannot pass target {} to another program: its path is not UTF-8; measure it with Lodestone's own engines, \
+             or bind-mount it at a UTF-8 path",
             target.name
         ))),
     }
@@ -452,13 +453,14 @@ fn holds(roots: &Roots, args: &RunArgs, targets: &mut [Target]) -> Result<Vec<Op
     let own = targets.iter().find(|t| !t.writable && !is_ours(t) && named.contains(&t.name));
     if let Some(Target { name, path, .. }) = own {
         return Err(Failure::usage(format!(
-            "--overwrite {name}: that is a target's name; what may be overwritten is named by its path: --overwrite {}",
+            "--overwrite {name}: `{name}` is the name of a target; give its path instead: --overwrite {}",
             consent::typed([path.to_string_lossy().as_ref()])
         )));
     }
     if !named.is_empty() && !targets.iter().any(|t| t.writable && !is_ours(&t)) {
         return Err(Failure::usage(format!(
-            "--overwrite {} names no file or block device among the targets; test files in a directory need no permission",
+            "--overwrite {} does not name a file or block device among the targets; test files in a directory need no \
+             permission",
             consent::typed(named.iter().map(String::as_str))
         )));
     }
@@ -499,8 +501,8 @@ fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
     }
 }
 
-/// Removes what killed runs left in the target directories, and says so; and what they left where other programs found their
-/// files.
+/// Removes leftovers of killed runs from the target directories and from the scratch directories of other programs.
+/// Returns a line for each.
 pub(super) fn clean_leftovers(targets: &[Target], store: &record::Store) -> Vec<String> {
     let mut told = Vec::new();
     let directories = targets.iter().filter(|t| t.kind == TargetKind::Directory).map(|t| t.path.clone());
@@ -510,7 +512,7 @@ pub(super) fn clean_leftovers(targets: &[Target], store: &record::Store) -> Vec<
             let leftover = match found {
                 Found::LeftOver(leftover) => leftover,
                 Found::Elsewhere(other) => {
-                    told.push(format!("left alone {other}"));
+                    told.push(format!("not removed: {other}"));
                     continue;
                 }
             };

@@ -51,7 +51,7 @@ pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
     let title = "The most that one job can drive here, with the processor time of each operation";
     let table = Table { title: title.to_owned(), columns, stub: 1, rows };
     let mut text = TerminalText::from(format!(
-        "clock    {source}; one look takes {clock_ns:.1} ns, through the C library {library_ns:.1} ns\n\
+        "clock    {source}; one reading takes {clock_ns:.1} ns, through the C library {library_ns:.1} ns\n\
          timers   what is due in {} starts {} late (p50), {} (p99), {} (max)\n\n",
         display_ns(PERIOD_NS as f64),
         at(0.5),
@@ -60,8 +60,8 @@ pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
     ));
     text.push(table_text(&table, output::style(cli.color)));
     text.push(
-        "\nStorage that comes near one of these rates is not what limits it. The figures of a run then carry the\n\
-         finding `generator-saturated`.\n",
+        "\nStorage that comes near one of these rates is limited by the load generator. The run then has the finding\n\
+         `generator-saturated`.\n",
     );
     output::print(text)?;
     Ok(ExitCode::SUCCESS)

@@ -88,17 +88,17 @@ struct Said {
 /// What keeps a program's work from being a repeat.
 type Refused = RepeatOutcome;
 
-/// Directories of the run's own for another program. It is started in one of them by its descriptor, and named no path that
-/// another user could lead elsewhere.
+/// Private directories of the run for another program. The program is started in one of them by file descriptor and is
+/// given no path that another user could redirect.
 #[derive(Clone, Copy)]
-pub(super) struct WorkingPlaces<'a> {
-    /// On the target, for the files that the program makes itself; `None` where it makes none.
+pub(super) struct WorkingDirectories<'a> {
+    /// On the target, for files that the program creates; `None` if it creates none.
     pub on_target: Option<&'a PrivateDirectory>,
-    /// Where only this user may write, for what it reads.
+    /// A directory that only this user can write to, for files that the program reads.
     pub scratch: &'a PrivateDirectory,
 }
 
-impl<'a> WorkingPlaces<'a> {
+impl<'a> WorkingDirectories<'a> {
     /// Where the program is started.
     fn start(self) -> &'a PrivateDirectory {
         self.on_target.unwrap_or(self.scratch)
@@ -112,7 +112,7 @@ pub(super) fn work(
     state: &PlaceState,
     task: &Task,
     set: Option<&DataSet>,
-    places: WorkingPlaces<'_>,
+    places: WorkingDirectories<'_>,
 ) -> Outcome {
     let said = match &state.driver {
         Driver::Own => Err(failed(step, "no other program was named")),
@@ -160,7 +160,7 @@ fn by_tool(
     state: &PlaceState,
     tools: &Tools,
     set: Option<&DataSet>,
-    places: WorkingPlaces<'_>,
+    places: WorkingDirectories<'_>,
 ) -> Result<Said, Refused> {
     let Some((check, _, program)) = tools.call(&step.id) else {
         return Err(failed(step, "no tool was named for it"));
@@ -177,7 +177,7 @@ fn by_tool(
         let values = Values {
             size: set.map_or(tools.values.size, |set| set.bytes),
             file: paths.first().map_or_else(String::new, |path| text(path)),
-            // The directory in which it is started, whatever its path stands for by then.
+            // The directory in which the program is started, even if its path has since been redirected.
             dir: ".".to_owned(),
             ..tools.values.clone()
         };
@@ -213,7 +213,7 @@ fn by_fio(
     state: &PlaceState,
     task: &Task,
     set: Option<&DataSet>,
-    (program, working): (&Path, WorkingPlaces<'_>),
+    (program, working): (&Path, WorkingDirectories<'_>),
 ) -> Result<Said, Refused> {
     let beside = step.beside.iter().zip(&task.beside);
     let whole =
@@ -248,7 +248,7 @@ fn by_fio(
         link(working.start(), links).map_err(|why| failed(step, why))?;
     }
     (working.scratch.write(JOB_FILE, written.text.as_bytes()))
-        .map_err(|e| failed(step, format!("fio's job cannot be written: {e}")))?;
+        .map_err(|e| failed(step, format!("cannot write fio's job file: {e}")))?;
     let job = working.scratch.path().join(JOB_FILE);
     let args = ["--output-format=json+".to_owned(), job.to_string_lossy().into_owned()];
     let seconds = plan::step_seconds(step) as u64 + task.stop.bytes.unwrap_or(0) / SLOWEST;
@@ -277,7 +277,7 @@ fn as_done(step: &Step, task: &Task) -> Step {
 fn link(directory: &PrivateDirectory, links: impl Iterator<Item = (String, PathBuf)>) -> Result<(), String> {
     for (name, path) in links {
         let made = directory.link(&name, &path);
-        made.map_err(|e| format!("the test file cannot be named {name}: {e}"))?;
+        made.map_err(|e| format!("cannot link the test file as {name}: {e}"))?;
     }
     Ok(())
 }
@@ -288,7 +288,7 @@ fn call(
     step: &Step,
     program: &Path,
     args: &[String],
-    places: WorkingPlaces<'_>,
+    places: WorkingDirectories<'_>,
     patience: Duration,
 ) -> Result<(Ran, String), Refused> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();

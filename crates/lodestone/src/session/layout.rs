@@ -22,7 +22,7 @@ use super::{Session, SessionError, depth_for, storage_errno};
 enum Stopped {
     ByUser,
     ByFailure(String),
-    /// The storage does not answer any more.
+    /// The storage no longer responds.
     Hung(String),
 }
 
@@ -238,7 +238,7 @@ impl Session<'_> {
         Ok(match outcome.outcome {
             RepeatOutcome::Failed(failure) if outcome.hung => Err(Stopped::Hung(failure.to_string())),
             RepeatOutcome::Failed(failure) => Err(Stopped::ByFailure(failure.to_string())),
-            _ if outcome.hung => Err(Stopped::Hung("the storage does not answer any more".into())),
+            _ if outcome.hung => Err(Stopped::Hung("the storage no longer responds".into())),
             RepeatOutcome::Interrupted => Err(Stopped::ByUser),
             RepeatOutcome::Completed => Ok(done),
         })

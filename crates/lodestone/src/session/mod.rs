@@ -33,7 +33,7 @@ use crate::progress::Progress;
 use data_sets::DataSet;
 pub(crate) use foreign::{Driver, Harvest, Tools};
 use plan::DataKey;
-pub(crate) use recorder::{Recorder, second_places};
+pub(crate) use recorder::{Recorder, fallback_directories};
 pub(crate) use rounds::Seen;
 use sizes::Wanted;
 use telemetry::Telemetry;
@@ -53,7 +53,7 @@ pub(crate) struct Session<'a> {
     pub progress: Progress,
     pub recorder: Recorder,
     pub places: Vec<PlaceState>,
-    /// Where what other programs are given may lie, the best first.
+    /// Directories for the files given to other programs, in order of preference.
     pub scratch: Vec<PathBuf>,
     /// How often telemetry is read, if it is.
     pub telemetry_period: Option<Duration>,
@@ -95,7 +95,7 @@ pub(crate) struct PlaceState {
     failures: u32,
     /// Nothing more is expected of it.
     gone: bool,
-    /// The kernel still works for this run there.
+    /// The kernel still has requests of this run in flight on it.
     hangs: bool,
     /// Who does its repeats.
     pub driver: Driver,
@@ -109,7 +109,7 @@ pub(crate) struct PlaceState {
 const ELSEWHERE: &str = "it is run elsewhere";
 
 impl PlaceState {
-    /// A target, with what is held of it.
+    /// A target, with the open file or device if it is one.
     pub fn new(target: Target, hold: Option<Hold>) -> Self {
         Self {
             target,
@@ -207,7 +207,7 @@ impl Session<'_> {
         let broken = self.measure().err();
         self.release();
         self.end_telemetry();
-        self.say_what_hangs();
+        self.warn_of_hung_targets();
         self.say_clock_step(clock_ahead_ns);
         let outcome = match &broken {
             Some(_) => RunOutcome::Failed,
@@ -221,7 +221,7 @@ impl Session<'_> {
         let at_ns = self.recorder.at_ns();
         self.emit(Event::RunFinished(RunFinished { at_ns, outcome }));
         self.progress.finish();
-        self.recorder.finish(&second_places());
+        self.recorder.finish(&fallback_directories());
         (self.recorder, broken)
     }
 
@@ -247,7 +247,7 @@ impl Session<'_> {
                 }
             }
             self.look_for_company();
-            self.say_state_of_layers();
+            self.note_layer_states();
         }
         Ok(())
     }
@@ -266,7 +266,7 @@ impl Session<'_> {
 
     fn one_repeat(&mut self, round: u32, step: usize, place: usize) -> Result<(), SessionError> {
         if !self.answers(&self.plan.steps[step], place) {
-            self.is_silent(place);
+            self.give_up_silent(place);
             return Ok(());
         }
         // A step that makes its files anew does not care for what was laid out.
@@ -295,7 +295,7 @@ impl Session<'_> {
         }
         let RepeatOutcome::Failed(failure) = ended.outcome else {
             if ended.hung {
-                self.is_silent(place);
+                self.give_up_silent(place);
             }
             return Ok(());
         };

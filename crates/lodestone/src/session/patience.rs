@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(1200);
 /// The same after the user has asked to stop.
 const PATIENCE_WHEN_INTERRUPTED: Duration = Duration::from_secs(6);
-/// So long may a target take to answer at all, or to let go of what it holds: as long as an operation may (engine).
-pub(super) const ANSWER: Duration = Duration::from_secs(300);
+/// How long a target may take to respond or to release its files: as long as the engine allows for an operation.
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 /// How often the user's wish is looked at.
 const LOOK_UP: Duration = Duration::from_millis(100);
 
@@ -23,7 +23,7 @@ pub(super) fn patiently<T: Send + 'static>(
     within(PATIENCE, interrupt, what)
 }
 
-/// The same with a patience of one's own.
+/// Like [`patiently`], with the given time limit.
 pub(super) fn within<T: Send + 'static>(
     patience: Duration,
     interrupt: &AtomicBool,

@@ -40,12 +40,12 @@ impl Session<'_> {
         for concern in slowness(&self.roots) {
             self.note(Severity::Warning, concern.topic, None, concern.message);
         }
-        self.say_state_of_layers();
+        self.note_layer_states();
     }
 
-    /// Says which layers lack members or are busy with their own work, before the first round and after each: an array
-    /// that loses a member goes on, at another speed. Each is told once, though its progress may have changed.
-    pub(super) fn say_state_of_layers(&mut self) {
+    /// Notes layers with missing members or background activity, before the first round and after each: an array that
+    /// loses a member continues at another speed. Each layer is noted once, even if its progress changes.
+    pub(super) fn note_layer_states(&mut self) {
         // What lies below several targets is told once.
         let mut found: Vec<(Concern, Vec<String>)> = Vec::new();
         for place in &self.places {

@@ -7,10 +7,10 @@ use std::time::Instant;
 use model::{Event, Note, Plan, Rounds, Run, RunStarted, Severity};
 use record::{LogWriter, Store, StoreError, begin_elsewhere};
 
-/// Bytes of log that are reserved for one interval of a repeat, and for a second of telemetry: about what the histograms of two
-/// operations and the readings of a small machine take.
+/// Bytes of log reserved for one interval of a repeat and for one second of telemetry: about the size of the
+/// histograms of two operations and of the readings of a small machine.
 const PER_LINE: u64 = 4 << 10;
-/// Room for a log is never taken for less or more than this.
+/// Limits of the space reserved for a log.
 const LEAST_ROOM: u64 = 1 << 20;
 const MOST_ROOM: u64 = 64 << 20;
 
@@ -24,43 +24,43 @@ pub(crate) struct Recorder {
     kept: Kept,
 }
 
-/// Where the log of a run is in the end.
+/// Where the log of a run is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     /// In the store.
     InStore,
-    /// In a second place, because the store could not take it.
+    /// In a fallback directory, because the store could not be written.
     Elsewhere {
-        /// The whole log.
+        /// The complete log.
         path: PathBuf,
         /// Where it belongs.
         home: PathBuf,
-        /// What the store's filesystem said.
+        /// The error of the store's filesystem.
         why: String,
     },
-    /// It is not whole anywhere.
+    /// It is incomplete everywhere.
     Nowhere {
-        /// What stands in the store.
+        /// The incomplete log in the store.
         home: PathBuf,
-        /// What the store's filesystem and the second place said.
+        /// The errors of the store's filesystem and the fallback directories.
         why: String,
     },
 }
 
 impl Kept {
-    /// What the user has to know and do, where the log is not in the store.
+    /// What is wrong and what to do, if the log is not in the store.
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::InStore => None,
             Self::Elsewhere { path, home, why } => Some(format!(
-                "the log of this run is not in the store, which could not take it ({why}). It is whole in {path}, which may not \
-                 outlast a restart: make room and move it with `mv {path} {home}`",
+                "cannot keep the log of this run in the store: {why}. The complete log is in {path}, which may not \
+                 survive a reboot; free some space and move the log with `mv {path} {home}`",
                 path = path.display(),
                 home = home.display()
             )),
             Self::Nowhere { home, why } => Some(format!(
-                "the log of this run is not whole: {} could not take it, and there was no second place for it ({why}). \
-                 What is shown here cannot be shown again",
+                "the log of this run is incomplete: cannot write it to {} or to a fallback directory ({why}). Save \
+                 this output; it cannot be shown again",
                 home.display()
             )),
         }
@@ -75,17 +75,19 @@ pub(crate) enum BeginError {
     Store(#[from] StoreError),
     /// There is no room for the log.
     #[error(
-        "there is no room for the log of this run, about {needed} bytes, neither in {store} ({why}) nor elsewhere ({elsewhere}); nothing was measured. Make room, or choose another place with --store DIR"
+        "cannot begin the log of this run: it needs about {needed} bytes, and there is no room in {store} ({why}) or \
+         elsewhere ({elsewhere}); nothing was measured; free some space, or choose another store with --store DIR"
     )]
     NoRoom { needed: u64, store: PathBuf, why: io::Error, elsewhere: io::Error },
 }
 
 impl Recorder {
-    /// Begins the record of a run, with room for its log. Where the store has none, the log begins in one of the places `beside`.
+    /// Begins the record of a run and reserves space for its log: in the store, or else in one of the `fallback`
+    /// directories.
     ///
     /// # Errors
-    /// The store cannot be written to, or there is no room anywhere.
-    pub fn begin(store: &Store, started: RunStarted, beside: &[PathBuf]) -> Result<Self, BeginError> {
+    /// The store cannot be written, or no directory has room.
+    pub fn begin(store: &Store, started: RunStarted, fallback: &[PathBuf]) -> Result<Self, BeginError> {
         let origin = Instant::now();
         let needed = room(&started.plan, started.targets.len());
         let (why, home) = match store.begin(started.clone()) {
@@ -93,7 +95,7 @@ impl Recorder {
                 Ok(()) => return Ok(Self::new(origin, writer, started, Kept::InStore)),
                 Err(why) => {
                     let home = writer.path().to_owned();
-                    // What is left would only read as a run that was killed at once.
+                    // The remainder would look like a run that was killed at once.
                     let _ = store.discard(writer);
                     (why, home)
                 }
@@ -101,7 +103,7 @@ impl Recorder {
             Err(StoreError::Directory { source, .. }) if is_full(&source) => (source, store.logs()),
             Err(error) => return Err(error.into()),
         };
-        let writer = begin_elsewhere(beside, &started, needed).map_err(|elsewhere| BeginError::NoRoom {
+        let writer = begin_elsewhere(fallback, &started, needed).map_err(|elsewhere| BeginError::NoRoom {
             needed,
             store: store.logs(),
             why: io::Error::new(why.kind(), why.to_string()),
@@ -110,7 +112,7 @@ impl Recorder {
         let kept = Kept::Elsewhere { path: writer.path().to_owned(), home, why: why.to_string() };
         let mut recorder = Self::new(origin, writer, started, kept);
         let message = format!(
-            "the store has no room for the log of this run, about {needed} bytes ({why}): it is written to {}",
+            "the store has no room for the log of this run, about {needed} bytes ({why}); the log is written to {}",
             recorder.writer.path().display()
         );
         recorder.note(message);
@@ -121,7 +123,7 @@ impl Recorder {
         Self { origin, writer, run: Run::new(started), troubled: false, kept }
     }
 
-    /// Where the log is; certain only at the end.
+    /// Where the log is kept; final only after `finish`.
     pub fn kept(&self) -> &Kept {
         &self.kept
     }
@@ -164,7 +166,7 @@ impl Recorder {
         self.emit(Event::Note(Note { at_ns, severity, topic, target: None, message }));
     }
 
-    /// Records something about the log in memory only, because the log cannot take it.
+    /// Records a note about the log in memory only, because the log cannot be written.
     fn say(&mut self, severity: Severity, message: String) {
         let at_ns = self.at_ns();
         self.run.record(Event::Note(Note { at_ns, severity, topic: "log".into(), target: None, message }));
@@ -175,11 +177,11 @@ impl Recorder {
         &self.run
     }
 
-    /// Puts the log on stable storage, in one of the places `beside` if the store cannot take all of it.
-    pub fn finish(&mut self, beside: &[PathBuf]) {
+    /// Writes the log to stable storage: in the store, or else in one of the `fallback` directories.
+    pub fn finish(&mut self, fallback: &[PathBuf]) {
         self.writer.release();
         let whole = self.writer.write_pending().and_then(|()| match self.writer.sync() {
-            // A filesystem that cannot sync has taken everything all the same.
+            // A filesystem without sync has still accepted all writes.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             other => other,
         });
@@ -188,7 +190,7 @@ impl Recorder {
                 Kept::Elsewhere { home, .. } => home.clone(),
                 _ => self.writer.path().to_owned(),
             };
-            self.kept = match self.writer.save_elsewhere(beside) {
+            self.kept = match self.writer.save_elsewhere(fallback) {
                 Ok(path) => Kept::Elsewhere { path, home, why: why.to_string() },
                 Err(elsewhere) => Kept::Nowhere { home, why: format!("{why}; {elsewhere}") },
             };
@@ -199,13 +201,13 @@ impl Recorder {
     }
 }
 
-/// True if there is no room, or no more for this user.
+/// True if the filesystem is full or the quota is exceeded.
 fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind;
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// Bytes of log for which there must be room before a run.
+/// Bytes of log to reserve before a run.
 fn room(plan: &Plan, targets: usize) -> u64 {
     let per_round = |step: &model::Step| {
         let intervals = plan::step_seconds(step) * 1e9 / step.interval_ns.max(1) as f64;
@@ -224,8 +226,8 @@ fn room(plan: &Plan, targets: usize) -> u64 {
     lines.saturating_mul(PER_LINE).clamp(LEAST_ROOM, MOST_ROOM)
 }
 
-/// Where a log goes that the store cannot take: places of the user's own first.
-pub(crate) fn second_places() -> Vec<PathBuf> {
+/// Directories for a log that the store cannot hold, private ones first.
+pub(crate) fn fallback_directories() -> Vec<PathBuf> {
     let temporary = [std::env::temp_dir(), Path::new("/var/tmp").to_owned()];
     let mut places: Vec<PathBuf> = host::scratch::runtime_directory().into_iter().chain(temporary).collect();
     places.dedup();

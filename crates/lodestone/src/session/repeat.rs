@@ -15,7 +15,7 @@ use model::{
 use twox_hash::XxHash3_64;
 
 use super::data_sets::{DataSet, SetRef, make_durable};
-use super::foreign::WorkingPlaces;
+use super::foreign::WorkingDirectories;
 use super::patience::patiently;
 use super::release::RELEASE_LIMIT;
 use super::{Driver, PlaceState, Session, SessionError, depth_for, foreign, storage_errno};
@@ -120,7 +120,7 @@ struct Opened<'a> {
     place: Place,
     /// Removed with everything in it when the repeat is over.
     private: Option<PrivateDirectory>,
-    /// For what another program is given.
+    /// For the files given to another program.
     scratch: Option<PrivateDirectory>,
     /// What has to be on the storage before and after.
     unsettled: Vec<File>,
@@ -144,9 +144,9 @@ fn open<'s>(
     if let Some(data) = set.get() {
         let place = Place::Files(data.open(state, workload, direct)?);
         let unsettled = data.descriptors(state)?;
-        // Another program that works on names beside its data does so on the target.
-        let works_on_names = scratch.is_some() && step.beside.iter().any(|b| b.workload.is_metadata());
-        let private = works_on_names.then(|| private_directory(session, state)).transpose()?;
+        // Another program with concurrent metadata operations performs them on the target.
+        let has_metadata_work = scratch.is_some() && step.beside.iter().any(|b| b.workload.is_metadata());
+        let private = has_metadata_work.then(|| private_directory(session, state)).transpose()?;
         return Ok(Opened { set, place, private, scratch, unsettled });
     }
     let private = private_directory(session, state)?;
@@ -156,8 +156,8 @@ fn open<'s>(
     Ok(Opened { set, place, private: Some(private), scratch, unsettled })
 }
 
-/// A directory of the run's own on the target; for a file or a device, which have no room for one, where only this user may
-/// write.
+/// A private directory of the run on the target; for a file or device, which cannot contain one, in a directory that
+/// only this user can write to.
 fn private_directory(session: &Session<'_>, state: &PlaceState) -> std::io::Result<PrivateDirectory> {
     if state.target.kind != TargetKind::Directory {
         return scratch(session);
@@ -166,18 +166,18 @@ fn private_directory(session: &Session<'_>, state: &PlaceState) -> std::io::Resu
     PrivateDirectory::create(&state.target.path, run).map_err(TestFileError::into_source)
 }
 
-/// A directory of the run's own where only this user may write.
+/// A private directory of the run in a directory that only this user can write to.
 fn scratch(session: &Session<'_>) -> std::io::Result<PrivateDirectory> {
     let run = &session.recorder.run().started.id;
     host::scratch::create(&session.scratch, run).map_err(TestFileError::into_source)
 }
 
-/// Waits until nobody else has the files open that were made for a repeat, so that they are really gone once they are closed.
+/// Waits until only this process has the files of a repeat open, so that closing them frees them.
 fn release_fresh(session: &mut Session<'_>, target: &Target, set: &SetRef<'_>) {
     if let SetRef::Fresh(fresh) = set
         && !fresh.await_release(target, RELEASE_LIMIT)
     {
-        session.say_still_open(&target.name);
+        session.warn_still_open(&target.name);
     }
 }
 
@@ -200,9 +200,9 @@ fn measured(
     let outcome = match &scratch {
         None => work(session, step, &target.name, task)?,
         Some(scratch) => {
-            let places = WorkingPlaces { on_target: private.as_ref(), scratch };
+            let places = WorkingDirectories { on_target: private.as_ref(), scratch };
             let outcome = foreign::work(session, step, state, &task, set.get(), places);
-            // It has the files open, which are to be released.
+            // The task holds the files open.
             drop(task);
             outcome
         }

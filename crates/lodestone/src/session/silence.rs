@@ -1,5 +1,5 @@
-//! Targets that do not answer any more between two repeats, such as a mount whose server has gone away. What is asked of
-//! them then would hang in the kernel, so it is asked on a thread that can be left behind.
+//! Targets that stop responding between two repeats, such as a mount whose server is gone. A request to such a target
+//! would hang in the kernel, so a separate thread makes it, which can be abandoned.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use rustix::fs::{Mode, OFlags};
 
 use super::Session;
 use super::data_sets::Backing;
-use super::patience::{ANSWER, within};
+use super::patience::{RESPONSE_TIMEOUT, within};
 
 impl Session<'_> {
-    /// True if a target still answers, so that a repeat of this step can be begun on it.
+    /// True if a target still responds, so that a repeat of this step can begin on it.
     pub(super) fn answers(&self, step: &Step, place: usize) -> bool {
         let target = &self.places[place].target;
         let makes_files = target.kind == TargetKind::Directory
@@ -25,11 +25,11 @@ impl Session<'_> {
         });
         let made: Vec<Arc<TestFiles>> = made.collect();
         let ask = move || {
-            // Whether that succeeds is for the repeat to see; here only that it comes back matters. A server that is
-            // mounted soft refuses the first, and the others wait for it all the same.
+            // Only the return matters here; the repeat detects errors. A soft mount fails the first request, but the
+            // later ones still wait for the server.
             let _ = free_bytes(&path);
             if opens_it {
-                // Not waiting for what somebody may have put there meanwhile, such as a pipe: only the storage counts.
+                // Non-blocking, so that a pipe put in place of the file does not look like hanging storage.
                 let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
                 drop(rustix::fs::open(&path, flags, Mode::empty()));
             }
@@ -38,25 +38,26 @@ impl Session<'_> {
                 drop(TestFiles::create(&path, &run, 1));
             }
         };
-        within(ANSWER, &self.interrupt, ask).is_some()
+        within(RESPONSE_TIMEOUT, &self.interrupt, ask).is_some()
     }
 
-    /// Gives up a target that does not answer, if that has not been done for another reason.
-    pub(super) fn is_silent(&mut self, place: usize) {
+    /// Gives up a target that does not respond, unless it is already given up.
+    pub(super) fn give_up_silent(&mut self, place: usize) {
         self.places[place].abandon();
         if !self.places[place].gone {
-            self.give_up(place, "the storage does not answer any more");
+            self.give_up(place, "the storage no longer responds");
         }
     }
 
-    /// Says that the kernel may keep this process for as long as storage does not answer: a thread that waits
-    /// uninterruptibly cannot be ended.
-    pub(super) fn say_what_hangs(&mut self) {
+    /// Warns that this process may remain for as long as the storage does not respond: a thread in uninterruptible
+    /// sleep cannot be killed.
+    pub(super) fn warn_of_hung_targets(&mut self) {
         let silent: Vec<String> =
             self.places.iter().filter(|place| place.hangs).map(|place| place.target.name.clone()).collect();
         if !silent.is_empty() {
             let message = format!(
-                "{}: the kernel still waits for the storage; if this process stays after the end of the run, it goes when the storage answers again or is taken down; the record is complete without that, and `lodestone clean` removes what is left there",
+                "{}: the kernel still waits for the storage, so this process may remain after the end of the run until \
+                 the storage responds or is removed; the log is complete; then run `lodestone clean` to remove leftovers",
                 silent.join(", ")
             );
             self.note(Severity::Warning, "still-in-the-kernel", None, message);

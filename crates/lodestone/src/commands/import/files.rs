@@ -9,9 +9,9 @@ use record::input::{self, FileId, MOST_BYTES, STANDARD_INPUT};
 
 use crate::failure::Failure;
 
-/// More entries of directories than this are not the outputs of one series of measurements.
+/// Most directory entries of one import; a series of measurements has fewer.
 const MOST_ENTRIES: usize = 100_000;
-/// Directories within each other that are looked into.
+/// Most levels of nested directories that are searched.
 const MOST_LEVELS: usize = 64;
 /// What tools write to the standard error output is often kept beside the rest under such a name.
 const COMPANIONS: [&str; 2] = ["stderr", "err"];
@@ -28,7 +28,7 @@ pub(super) struct Input {
 /// What a file holds, its companion's content behind it.
 pub(super) struct Content {
     pub bytes: Vec<u8>,
-    /// Which file it is; `None` for the standard input.
+    /// Device and inode; `None` for standard input.
     pub id: Option<FileId>,
     /// Lines of the file itself, where a companion follows.
     own_lines: Option<u32>,
@@ -47,12 +47,15 @@ impl Input {
         let (more, _) = input::read(companion).map_err(|e| format!("{}: {e}", companion.display()))?;
         bytes.extend(more);
         if bytes.len() as u64 > MOST_BYTES {
-            return Err(format!("with {} it is longer than {MOST_BYTES} bytes", companion.display()));
+            return Err(format!(
+                "the file and {} are longer than {MOST_BYTES} bytes in total",
+                companion.display()
+            ));
         }
         Ok(Content { bytes, id, own_lines: Some(u32::try_from(lines).unwrap_or(u32::MAX)) })
     }
 
-    /// The absolute path without links, by which a file is known to later imports; `None` for the standard input.
+    /// The absolute path without symbolic links, which identifies the file in later imports; `None` for standard input.
     pub fn absolute(&self) -> Option<String> {
         let named = (self.path != Path::new(STANDARD_INPUT)).then_some(&self.path)?;
         Some(model::path_text(fs::canonicalize(named).ok()?))
@@ -72,7 +75,7 @@ impl Content {
 /// All files under the named paths, in the order in which people count.
 ///
 /// # Errors
-/// A path does not exist, a directory cannot be read, or there is too much in it.
+/// A path does not exist, or a directory cannot be read or has too many entries.
 pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let root = common_root(paths);
     let mut found = Found::default();
@@ -90,7 +93,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let companions: BTreeSet<PathBuf> =
         files.iter().filter(|path| host_of(path).is_some_and(|h| all.contains(&h))).cloned().collect();
     let relative = |path: &Path| match path.to_str() {
-        // The standard input has no name that could be a label.
+        // Standard input has no name to derive labels from.
         Some(STANDARD_INPUT) => PathBuf::new(),
         _ => path.strip_prefix(&root).unwrap_or(path).to_owned(),
     };
@@ -137,19 +140,19 @@ struct Found {
 }
 
 impl Found {
-    /// Adds a file, or all files in a directory and those below. What else a directory has, such as a pipe, is added
-    /// too, so that reading it says what it is.
+    /// Adds a file, or all files in and below a directory. Other entries, such as pipes, are added too; reading them
+    /// reports what they are.
     fn collect(&mut self, path: &Path, level: usize) -> Result<(), Failure> {
         let failed = |e| Failure::usage(format!("cannot read {}: {e}", path.display()));
         let too_much = |what: String| {
-            Failure::usage(format!("cannot import {}: {what}; name what is in it in parts", path.display()))
+            Failure::usage(format!("cannot import {}: {what}; import it in parts", path.display()))
         };
         if !fs::metadata(path).map_err(failed)?.is_dir() {
             self.files.push(path.to_owned());
             return Ok(());
         }
         if level > MOST_LEVELS {
-            return Err(too_much(format!("more than {MOST_LEVELS} directories lie within each other")));
+            return Err(too_much(format!("directories are nested more than {MOST_LEVELS} levels deep")));
         }
         for entry in fs::read_dir(path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
@@ -159,7 +162,7 @@ impl Found {
             }
             let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
             let kind = entry.file_type().map_err(failed)?;
-            // A link to a directory could lead round in a circle, and one to nothing has nothing to say.
+            // A symbolic link to a directory could form a loop, and a dangling one has no content.
             let is_skipped =
                 kind.is_symlink() && fs::metadata(entry.path()).map_or(true, |target| target.is_dir());
             if !is_hidden && !is_skipped {
@@ -208,9 +211,9 @@ mod tests {
         assert!(inputs[0].companion.is_none());
     }
 
-    /// Looking for companions compared each file with every other, and no number of levels was too many.
+    /// The search for companions compared all pairs of files, and the depth of directories was unlimited.
     #[test]
-    fn deep_and_circular_directories_end() {
+    fn deep_and_circular_directories_terminate() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::write(at("f"), "x").unwrap();
@@ -223,7 +226,7 @@ mod tests {
         let deep: PathBuf = std::iter::repeat_n("d", MOST_LEVELS + 1).collect();
         fs::create_dir_all(directory.path().join(deep)).unwrap();
         let refused = find(&[directory.path().to_owned()]).err().unwrap().message;
-        assert!(refused.contains("more than 64 directories lie within each other"), "{refused}");
+        assert!(refused.contains("nested more than 64 levels deep"), "{refused}");
     }
 
     #[test]

@@ -24,9 +24,9 @@ use files::Input;
 
 /// The suite of runs that were imported.
 const SUITE: &str = "imported";
-/// More results than these do not make one run: all of them are in memory at once.
+/// Most results of one run: all of them are in memory at once.
 const MOST_RESULTS: usize = 100_000;
-/// Of each file that many lines say what is left out.
+/// Most lines printed about the problems of one file.
 const MOST_PROBLEMS: usize = 100;
 
 /// Imports what other tools printed.
@@ -81,11 +81,11 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
 struct Harvest {
     gathered: Vec<Gathered>,
     sources: Vec<Source>,
-    /// What earlier runs were made of, by digest.
+    /// The sources of earlier runs, by digest.
     earlier: BTreeMap<String, Vec<(Source, String)>>,
-    /// The files of this import, with what each was named.
+    /// The files of this import, with the name of each.
     files: BTreeMap<FileId, String>,
-    /// The contents of this import by digest, with what the first file of each was named.
+    /// The contents of this import by digest, with the name of the first file of each.
     contents: BTreeMap<String, String>,
     lines: Vec<String>,
     results: usize,
@@ -133,7 +133,7 @@ impl Harvest {
         let more = self.lines.len().saturating_sub(told);
         self.lines.truncate(told);
         if more > 0 {
-            self.lines.push(format!("{file}: {more} more of these"));
+            self.lines.push(format!("{file}: {more} more problem(s)"));
         }
         if parsed.reports.is_empty() {
             return Ok(());
@@ -141,7 +141,7 @@ impl Harvest {
         self.results += parsed.reports.len();
         if self.results > MOST_RESULTS {
             return Err(Failure::usage(format!(
-                "with {file} there are more than {MOST_RESULTS} results, the most of one run; import them in parts"
+                "cannot import {file}: the run would exceed {MOST_RESULTS} results; import the files in parts"
             )));
         }
         let mut tools: BTreeMap<String, usize> = BTreeMap::new();
@@ -153,7 +153,7 @@ impl Harvest {
         let first = self.contents.entry(source.digest.clone()).or_insert_with(|| file.clone());
         let equal = match first.as_str() {
             first if first == file => String::new(),
-            first => format!(" (its content equals that of {first}; both count)"),
+            first => format!(" (same content as {first}; both count)"),
         };
         self.lines.push(format!("{file}: {}{equal}", tools.join("; ")));
         self.sources.push(source);
@@ -161,9 +161,9 @@ impl Harvest {
         Ok(())
     }
 
-    /// Where a file was read already, as a sentence: in this import if it is the same file, in an earlier one if path
-    /// and content are the same. Equal contents of other files are repeats, because coarse figures are often equal, and what comes on
-    /// the standard input is always new.
+    /// Says where a file was already read: in this import if device and inode match, in an earlier import if path and
+    /// content match. Other files with the same content are repeats, because coarse figures are often equal. Standard
+    /// input is always imported.
     fn known(&mut self, source: &Source, id: Option<FileId>) -> Option<String> {
         let id = id?;
         if let Some(other) = self.files.get(&id) {
@@ -172,7 +172,7 @@ impl Harvest {
         self.files.insert(id, source.file.clone());
         let earlier = self.earlier.get(&source.digest)?;
         let (_, run) = earlier.iter().find(|(earlier, _)| earlier.is_same_file(source))?;
-        Some(format!("its content is in run {run} already; --again imports it once more"))
+        Some(format!("run {run} already contains it; pass --again to import it again"))
     }
 
     fn tell(&mut self, place: &str, problem: &Problem) {
@@ -258,10 +258,11 @@ fn keep(
     let written = log.append_all(&[events, vec![end]].concat()).and_then(|()| log.sync());
     if let Err(error) = written {
         let path = log.path().to_owned();
-        // The files are still there to be imported; half a run would hide that they are not.
+        // The files can be imported again; a partial run would suggest that they already are.
         let _ = store.discard(log);
         return Err(Failure::failed(format!(
-            "cannot keep the run in {}: {error}; nothing was imported: make room, or choose another place with --store DIR",
+            "cannot write the run log {}: {error}; nothing was imported; free some space, or choose another store with \
+             --store DIR",
             path.display()
         )));
     }
