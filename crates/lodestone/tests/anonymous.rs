@@ -1,5 +1,5 @@
-//! `--anonymous` on a run of this machine: nothing that names the machine, the user or the directories is in what leaves
-//! it.
+//! `--anonymous` on a run of this machine: exports and pages contain no name of the machine, the user or the
+//! directories.
 
 mod common;
 
@@ -8,13 +8,13 @@ use std::path::Path;
 use common::*;
 use serde_json::Value;
 
-/// Names that must not leave the machine: those of the host and all directories of the target, and what the log says of
-/// servers, volumes, serial numbers and paths.
+/// Names that must not leave the machine: those of the host and all directories of the target, and the servers,
+/// volumes, serial numbers and paths in the log.
 fn secrets(bench: &Bench, log: &Value) -> Vec<String> {
     let target = &log["targets"][0];
     let mut secrets: Vec<String> =
         vec![target["path"].as_str().unwrap().to_owned(), bench.store().display().to_string()];
-    // A directory such as /tmp is nobody's own, and a word such as `target` stands in every page.
+    // A directory such as /tmp identifies nobody, and a word such as `target` is in every page.
     secrets.extend(["disk-of-erika", "mustermann"].map(str::to_owned));
     secrets.extend(bench.path("").iter().next_back().map(|part| part.to_string_lossy().into_owned()));
     secrets.push(log["host"]["id"].as_str().unwrap().to_owned());
@@ -25,14 +25,14 @@ fn secrets(bench: &Bench, log: &Value) -> Vec<String> {
     for layer in target["stack"].as_array().unwrap() {
         secrets.extend(hidden.iter().filter_map(|fact| layer["facts"][*fact].as_str()).map(str::to_owned));
     }
-    // A word that this program's pages hold anyway, such as a host called `linux`, proves nothing.
+    // A word that every page contains, such as the host name `linux`, proves nothing.
     secrets.retain(|secret| secret.len() > 5);
     secrets
 }
 
-/// The exported bytes held the name of the host, the user's directories and the command line.
+/// The exported bytes contained the name of the host, the user's directories and the command line.
 #[test]
-fn no_secret_of_a_run_is_in_an_anonymous_export_or_page() {
+fn anonymous_exports_and_pages_contain_no_secret() {
     let bench = Bench::new();
     let disk = bench.path("mustermann/disk-of-erika");
     std::fs::create_dir_all(&disk).unwrap();
@@ -56,7 +56,7 @@ fn no_secret_of_a_run_is_in_an_anonymous_export_or_page() {
         for kind in ["1 host(s)", "1 target(s)", "1 command line(s)"] {
             assert!(told.contains(kind), "{told}");
         }
-        assert_eq!(search(told.as_bytes()), Vec::<&String>::new(), "what is told");
+        assert_eq!(search(told.as_bytes()), Vec::<&String>::new(), "standard error");
     }
     for format in ["json", "csv", "md"] {
         let output = bench.run(&["export", "--telemetry", "--format", format, "--anonymous"]);
@@ -67,16 +67,16 @@ fn no_secret_of_a_run_is_in_an_anonymous_export_or_page() {
     bench.ok(&["report", "--anonymous", "-o", page.to_str().unwrap()]);
     let page = std::fs::read(page).unwrap();
     assert_eq!(search(&page), Vec::<&String>::new(), "the page");
-    // Without the flag they are there: the search can fail.
+    // Without the flag the secrets are found: the search works.
     assert!(search(bench.ok(&["export"]).as_bytes()).len() > 2);
 
     let host = |text: &str| text.lines().nth(1).unwrap().split(',').nth(1).unwrap().to_owned();
     let csv = || bench.ok(&["export", "--format", "csv", "--anonymous"]);
     assert!(host(&csv()).starts_with("host-"), "{}", csv());
-    assert_eq!(host(&csv()), host(&csv()), "the same name each time");
+    assert_eq!(host(&csv()), host(&csv()), "the pseudonym is constant");
 }
 
-/// The baseline that is named is found by its own name, and is shown by its pseudonym.
+/// `--baseline` takes the real name of a target, and the export shows its pseudonym.
 #[test]
 fn a_named_baseline_stays_the_baseline() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Names that are not UTF-8: paths are bytes.
+//! Paths that are not UTF-8.
 
 mod common;
 
@@ -9,14 +9,14 @@ use std::process::Output;
 
 use common::{Bench, stderr, stdout};
 
-/// A directory called by the bytes FF FE.
+/// A directory whose name is the bytes FF FE.
 fn odd(bench: &Bench) -> PathBuf {
     let odd = bench.disk().join(OsStr::from_bytes(b"\xff\xfe"));
     std::fs::create_dir(&odd).unwrap();
     odd
 }
 
-/// The program with arguments that need not be text, with its store and everything else in `odd`.
+/// Runs the program with arguments that need not be UTF-8, with its store and all other files in `odd`.
 fn run(bench: &Bench, odd: &Path, args: &[&OsStr]) -> Output {
     let mut command = std::process::Command::new(bench.command(&[]).get_program());
     command.args(args).arg("--store").arg(odd.join("store")).current_dir(odd).env("TMPDIR", odd);
@@ -37,9 +37,9 @@ fn words(text: &str) -> impl Iterator<Item = &OsStr> {
 const SHORT: &str =
     "--quiet --no-report --telemetry off --rw randread --size 4M --runtime 0.1s --rounds 1 --json";
 
-/// Any argument that is not UTF-8 panicked, and a target or current directory with such a name got a wrong message.
+/// Any non-UTF-8 argument caused a panic, and such a target or current directory caused a wrong message.
 #[test]
-fn a_directory_whose_name_is_not_utf8_is_measured_and_holds_store_reports_and_results() {
+fn a_non_utf8_directory_can_be_target_store_and_output() {
     let bench = Bench::new();
     let odd = odd(&bench);
     let named = OsString::from_vec([b"x=", odd.as_os_str().as_bytes()].concat());
@@ -50,7 +50,7 @@ fn a_directory_whose_name_is_not_utf8_is_measured_and_holds_store_reports_and_re
     let targets = json["targets"].as_array().unwrap();
     assert_eq!([&targets[0]["name"], &targets[1]["name"]].map(text), ["%FF%FE", "x"]);
     let path = model::path_from_text(&text(&targets[0]["path"]));
-    assert_eq!(PathBuf::from(path), odd.canonicalize().unwrap(), "no byte of it is lost in JSON");
+    assert_eq!(PathBuf::from(path), odd.canonicalize().unwrap(), "JSON preserves every byte");
 
     let log = std::fs::read_dir(odd.join("store/runs")).unwrap().next().unwrap().unwrap().path();
     let line = std::fs::read_to_string(&log).unwrap();
@@ -71,7 +71,7 @@ fn a_directory_whose_name_is_not_utf8_is_measured_and_holds_store_reports_and_re
 }
 
 #[test]
-fn the_current_directory_the_suite_and_imported_files_may_have_such_names_too() {
+fn current_directory_suite_and_imports_may_be_non_utf8() {
     let bench = Bench::new();
     let odd = odd(&bench);
     let suite = odd.join(OsStr::from_bytes(b"\xff.toml"));
@@ -83,7 +83,7 @@ fn the_current_directory_the_suite_and_imported_files_may_have_such_names_too() 
     let options = "--quiet --no-report --telemetry off --rounds 1";
     let args: Vec<&OsStr> =
         [OsStr::new("run"), OsStr::new("-s"), suite.as_os_str()].into_iter().chain(words(options)).collect();
-    assert!(ok(&bench, &odd, &args).contains("%FF%FE"), "the current directory is the target");
+    assert!(ok(&bench, &odd, &args).contains("%FF%FE"), "without TARGET, the current directory is measured");
 
     let dd = odd.join(OsStr::from_bytes(b"dd\xfe.txt"));
     let printed =
@@ -93,7 +93,7 @@ fn the_current_directory_the_suite_and_imported_files_may_have_such_names_too() 
 }
 
 #[test]
-fn what_cannot_be_said_to_another_program_or_is_not_there_is_refused_with_a_sentence() {
+fn unusable_or_missing_non_utf8_paths_are_refused() {
     let bench = Bench::new();
     let odd = odd(&bench);
     let refused = |args: &[&OsStr]| {

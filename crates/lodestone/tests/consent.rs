@@ -1,5 +1,5 @@
-//! What may be overwritten, asked as a user asks: the program refuses, changes nothing, and says what to do. Every way to
-//! the same bytes is tried in `host`, every kind of storage in the laboratory.
+//! Consent to overwriting, on the command line: the program refuses, changes nothing, and says what to do. The tests of
+//! `host` cover every path to the same bytes, the laboratory every kind of storage.
 
 mod common;
 
@@ -10,13 +10,13 @@ use std::process::Command;
 
 use common::*;
 
-/// Of a block device: to be its only claimant (open(2); the number is that of every architecture that Rust has for Linux
-/// but MIPS).
+/// On a block device: exclusive open, see open(2). The value is the same on every Linux architecture of Rust except
+/// MIPS.
 const O_EXCL: i32 = 0o200;
 
 const WRITES: [&str; 8] = ["--rw", "randwrite", "--runtime", "50ms", "--rounds", "1", "--quiet", "--json"];
 
-/// The program is refused, says each of `expected`, and the file is as it was.
+/// Checks that the run is refused, prints each of `expected`, and leaves the file unchanged.
 #[track_caller]
 fn refused(bench: &Bench, target: &str, named: &[&str], kept: &Path, expected: &[&str]) {
     let before = std::fs::read(kept).unwrap();
@@ -24,14 +24,14 @@ fn refused(bench: &Bench, target: &str, named: &[&str], kept: &Path, expected: &
     let args: Vec<&str> = ["run", target].into_iter().chain(consent).chain(WRITES).collect();
     let said = bench.fails(2, &args);
     for words in expected {
-        assert!(said.contains(words), "it should say {words}: {said}");
+        assert!(said.contains(words), "expected {words}: {said}");
     }
-    assert!(std::fs::read(kept).unwrap() == before, "nothing is written");
+    assert!(std::fs::read(kept).unwrap() == before, "the file is unchanged");
 }
 
 /// `run IMG --overwrite IMG,/dev/loopN` wrote to the log of a mounted filesystem.
 #[test]
-fn an_image_in_use_as_log_or_journal_is_not_overwritten() {
+fn an_image_in_use_as_log_or_journal_is_refused() {
     let bench = Bench::new();
     let [data, log] = ["data", "log"].map(|name| bench.path(name));
     let (Some(data_loop), Some(log_loop)) =
@@ -54,13 +54,13 @@ fn an_image_in_use_as_log_or_journal_is_not_overwritten() {
     {
         refused(&bench, target, &[&named[0]], &log, &["the external journal of a mounted filesystem"]);
     }
-    // Once nobody uses it, the same consent is enough.
+    // Once the device is unused, the same consent is enough.
     bench.ok(&[&["run", target, "--overwrite", &named[0]], &WRITES[..]].concat());
 }
 
-/// It was said that somebody else had taken the device since it was named, but he had it before.
+/// The message claimed that another process had taken the device after it was named, although it had it before.
 #[test]
-fn a_device_that_was_claimed_before_is_not_said_to_have_been_taken_since() {
+fn an_already_claimed_device_is_reported_as_in_use() {
     let bench = Bench::new();
     let image = bench.path("image");
     let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
@@ -70,7 +70,7 @@ fn a_device_that_was_claimed_before_is_not_said_to_have_been_taken_since() {
 
 /// `--overwrite` was split at every comma.
 #[test]
-fn a_file_with_a_comma_in_its_name_can_be_named() {
+fn overwrite_accepts_a_comma_in_a_file_name() {
     let bench = Bench::new();
     let path = bench.path("one,two");
     let file = path.to_str().unwrap();
@@ -85,9 +85,9 @@ fn a_file_with_a_comma_in_its_name_can_be_named() {
     refused(&bench, other.to_str().unwrap(), &[file], &other, &["does not name a file or block device"]);
 }
 
-/// The message for `raid0=/dev/md0 --overwrite raid0` was that it names none of the targets.
+/// `raid0=/dev/md0 --overwrite raid0` was refused with the message that it names none of the targets.
 #[test]
-fn a_targets_name_is_no_consent_and_the_message_says_what_is() {
+fn overwrite_with_a_target_name_is_refused_with_advice() {
     let bench = Bench::new();
     let path = bench.path("data");
     std::fs::write(&path, [1; 1 << 16]).unwrap();
@@ -96,9 +96,9 @@ fn a_targets_name_is_no_consent_and_the_message_says_what_is() {
     refused(&bench, &format!("raid0={file}"), &["raid0"], &path, &[&advice]);
 }
 
-/// A plain file was said to need membership in the group disk.
+/// The message for a regular file advised to join the group disk.
 #[test]
-fn a_file_without_permission_is_no_matter_of_the_group_disk() {
+fn the_group_disk_is_not_advised_for_regular_files() {
     if !is_root() {
         return;
     }

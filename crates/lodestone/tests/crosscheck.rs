@@ -281,7 +281,7 @@ fn fio_drives_new_files_several_jobs_syncs_and_what_runs_beside() {
     assert!(value(&run, "synced", "sync", "lat_mean") > 0.0);
     assert!(value(&run, "synced", "durable_write", "bandwidth") > 0.0);
     let notes = run["notes"].as_array().unwrap();
-    // Lodestone had the new files open itself, and waited 10 s for whoever had to let go of them.
+    // Lodestone itself had the new files open, and waited 10 s for them to be closed.
     assert!(!notes.iter().any(|n| n["topic"] == "still-open"), "{notes:?}");
     let left_out = notes.iter().find(|n| n["topic"] == "step-left-out").unwrap();
     assert!(

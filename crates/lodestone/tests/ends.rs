@@ -1,4 +1,4 @@
-//! How the program ends: exit codes, limits of the shell, and what it has let go of by then.
+//! How the program ends: exit codes, resource limits, and the release of files.
 
 mod common;
 
@@ -14,7 +14,7 @@ use lodestone::failure::EXIT_CODES;
 const SHORT: [&str; 10] =
     ["--quiet", "--no-report", "--telemetry", "off", "--rw", "randread", "--size", "4M", "--runtime", "0.2s"];
 
-/// `run DIRECTORY` with short reads, and what else is given.
+/// `run DIRECTORY` with short reads and the given options.
 fn reads<'a>(directory: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     [&["run", directory], &SHORT[..], options].concat()
 }
@@ -29,9 +29,9 @@ fn has_begun(bench: &Bench) -> bool {
     logs(bench).contains("\"repeat_started\"")
 }
 
-/// The codes stood in three help texts, and no test made each of them.
+/// The codes were in three help texts, and no test produced all of them.
 #[test]
-fn every_exit_code_of_the_table_is_one_that_a_command_ends_with() {
+fn every_documented_exit_code_occurs() {
     let bench = Bench::new();
     let disk = bench.disk();
     let disk = disk.to_str().unwrap();
@@ -58,10 +58,10 @@ fn every_exit_code_of_the_table_is_one_that_a_command_ends_with() {
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
 
     let made: BTreeSet<u8> = EXIT_CODES.iter().map(|(code, _)| *code).collect();
-    assert_eq!(made, BTreeSet::from([0, 1, 2, 3, 130]), "a code without a command here");
+    assert_eq!(made, BTreeSet::from([0, 1, 2, 3, 130]), "every code needs a command in this test");
 }
 
-/// The file without a name that a running program has open in a directory, for reading and writing.
+/// The unlinked file that a running program has open in a directory, opened for reading and writing.
 fn nameless_file(pid: u32, directory: &Path) -> Option<File> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
     let is_below = |link: &PathBuf| std::fs::read_link(link).is_ok_and(|path| path.starts_with(directory));
@@ -69,10 +69,10 @@ fn nameless_file(pid: u32, directory: &Path) -> Option<File> {
     links.find_map(|link| OpenOptions::new().read(true).write(true).open(link).ok())
 }
 
-/// Corrupted data found with `--verify` were an error among the findings, and the exit code was 0. The program stands still
-/// while its data are altered, and many rounds are still to come.
+/// `--verify` reported corrupted data as an error, but the exit code was 0. The test suspends the program while it
+/// alters the data; many rounds follow.
 #[test]
-fn corrupted_data_end_a_run_with_code_3() {
+fn corrupted_data_give_exit_code_3() {
     let bench = Bench::new();
     let disk = bench.disk().canonicalize().unwrap();
     let options = ["--verify", "true", "--rounds", "60", "--all-findings"];
@@ -80,7 +80,7 @@ fn corrupted_data_end_a_run_with_code_3() {
     running.until("a repeat", || has_begun(&bench));
     let pid = running.id();
     tool("kill", &["-STOP", &pid.to_string()]).unwrap();
-    let file = nameless_file(pid, &disk).expect("test data without a name");
+    let file = nameless_file(pid, &disk).expect("an unlinked test file");
     file.write_all_at(&vec![0xa5; 4 << 20], 0).unwrap();
     file.sync_all().unwrap();
     drop(file);
@@ -91,9 +91,10 @@ fn corrupted_data_end_a_run_with_code_3() {
     assert!(stderr(&output).contains("the findings contain an error: data-corrupted"), "{}", stderr(&output));
 }
 
-/// "0 of 1 rounds", no figure, "kept as run", exit code 0; and `--io-size 0`, after which each repeat ended at once.
+/// A run with "0 of 1 rounds" and no figure was "kept as run" with exit code 0; `--io-size 0` ended each repeat at
+/// once.
 #[test]
-fn a_run_that_measured_nothing_ends_with_code_3() {
+fn a_run_that_measures_nothing_gives_exit_code_3() {
     let bench = Bench::new();
     let file = bench.path("file");
     std::fs::write(&file, vec![1; 4 << 20]).unwrap();
@@ -106,7 +107,7 @@ fn a_run_that_measured_nothing_ends_with_code_3() {
     assert!(said.contains("io_size: 0 is outside"), "{said}");
 }
 
-/// `--rounds 100000 --budget 3s` was still running at 90 s: a number of rounds switched the budget off.
+/// `--rounds 100000 --budget 3s` was still running after 90 s: a fixed number of rounds disabled the budget.
 #[test]
 fn a_budget_ends_a_fixed_number_of_rounds() {
     let bench = Bench::new();
@@ -117,7 +118,7 @@ fn a_budget_ends_a_fixed_number_of_rounds() {
     assert!(stdout(&output).contains("of 100000 rounds"), "{}", stdout(&output));
 }
 
-/// The program, started by a shell with a limit.
+/// Runs the program from a shell with a resource limit.
 fn limited(bench: &Bench, limit: &str, args: &[&str]) -> Output {
     let plain = bench.command(args);
     let mut shell = Command::new("sh");
@@ -125,9 +126,9 @@ fn limited(bench: &Bench, limit: &str, args: &[&str]) -> Output {
     shell.args(plain.get_args()).current_dir(plain.get_current_dir().unwrap()).output().unwrap()
 }
 
-/// The kernel ended the program by SIGXFSZ, without a word.
+/// The kernel killed the program silently with SIGXFSZ.
 #[test]
-fn a_limit_on_the_size_of_files_is_an_error_with_a_message() {
+fn a_file_size_limit_gives_an_error_message() {
     let bench = Bench::new();
     let disk = bench.disk();
     // In blocks of 512 bytes: less than the test data.
@@ -137,16 +138,16 @@ fn a_limit_on_the_size_of_files_is_an_error_with_a_message() {
     assert!(said.contains("File too large"), "{said}");
 }
 
-/// The main thread's stack is as large as `ulimit -s` says: the program overflowed it.
+/// `ulimit -s` limits the main thread's stack, which overflowed.
 #[test]
-fn a_small_limit_on_the_stack_does_no_harm() {
+fn a_small_stack_limit_is_harmless() {
     let bench = Bench::new();
     let disk = bench.disk();
     let output = limited(&bench, "-s 64", &reads(disk.to_str().unwrap(), &["--rounds", "1"]));
     assert_eq!(output.status.code(), Some(0), "{:?} {}", output.status, stderr(&output));
 }
 
-/// A filesystem on a loop device; `None`, said aloud, where its tools are missing.
+/// A filesystem on a loop device; `None`, with a message, if its tools are missing.
 fn filesystem(bench: &Bench, kind: &str) -> Option<LoopDevice> {
     let device = LoopDevice::new(&bench.path(kind), 400 << 20)?;
     let (program, force) = (format!("mkfs.{kind}"), if kind == "ext4" { "-F" } else { "-f" });
@@ -154,7 +155,7 @@ fn filesystem(bench: &Bench, kind: &str) -> Option<LoopDevice> {
     Some(device)
 }
 
-/// Mounts, runs the program, and unmounts as soon as it has ended, which must succeed.
+/// Mounts, runs the program, and unmounts as soon as it has ended; that must succeed.
 fn unmounted_at_once(bench: &Bench, device: &LoopDevice, engine: &str, is_interrupted: bool) {
     let Some(mounted) = Mount::new(&[&device.path], &bench.path("mounted")) else { return };
     let _ = std::fs::remove_dir_all(bench.store());
@@ -171,11 +172,10 @@ fn unmounted_at_once(bench: &Bench, device: &LoopDevice, engine: &str, is_interr
     assert_eq!(output.status.code(), Some(if is_interrupted { 130 } else { 0 }), "{}", stderr(&output));
 }
 
-/// `lodestone run /mnt/x && umount /mnt/x` failed with "target is busy" in 9 of 36 tries. The engine's own test
-/// `a_dropped_engine_holds_no_file_though_its_ring_still_lives` makes that sure; this is the whole program.
-/// `lodestone-attempts umounts` makes more of these.
+/// `lodestone run /mnt/x && umount /mnt/x` failed with "target is busy" in 9 of 36 attempts. The engine has its own
+/// test for this; here the whole program is tested. `lodestone-attempts umounts` repeats it more often.
 #[test]
-fn a_target_can_be_unmounted_as_soon_as_the_program_has_ended() {
+fn a_target_can_be_unmounted_when_the_program_has_ended() {
     if !is_root() {
         return;
     }

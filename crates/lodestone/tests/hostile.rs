@@ -1,4 +1,4 @@
-//! Target directories of another user, who puts something of somebody else's in the place of what a run makes.
+//! Target directories of another user, who replaces the files of a run by a symbolic link to files of root.
 
 mod common;
 
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use common::*;
 use serde_json::Value;
 
-/// A user that no system has.
+/// A user id that does not exist on any system.
 const ANOTHER: u32 = 54_321;
 const ALLOWED: &str = "--allow-unsafe-directory";
 
-/// A disk that belongs to another user, and files of root's beside it that must stay; `None`, said aloud, without root.
+/// A disk owned by another user, and files of root beside it that must survive; `None`, with a message, without root.
 fn disk_of_another() -> Option<(Bench, PathBuf)> {
     if !is_root() {
         return None;
@@ -36,14 +36,14 @@ fn assert_whole(victim: &Path) {
     assert_eq!(visible(victim).len(), 3);
 }
 
-/// Puts a link to the victim in the place of the run's private directory, as the owner of the disk can, and with his rights
-/// only.
+/// Replaces the private directory of the run by a symbolic link to the victim, with the rights of the owner of the
+/// disk.
 #[track_caller]
 fn exchange(bench: &Bench, victim: &Path) {
     let name = bench.visible().into_iter().find(|name| name.starts_with(".lodestone-")).unwrap();
     let script = format!("mv -T '{name}' moved && ln -s '{}' '{name}'", victim.display());
     let user = ANOTHER.to_string();
-    // The user may not get into the directory that holds the disk, but is already there.
+    // The user cannot enter the parent directory of the disk, so the shell starts in the disk itself.
     let told = std::process::Command::new("setpriv")
         .args(["--reuid", &user, "--regid", &user, "--clear-groups", "sh", "-c", &script])
         .current_dir(bench.disk())
@@ -51,20 +51,20 @@ fn exchange(bench: &Bench, victim: &Path) {
     if told.is_ok_and(|output| output.status.success()) {
         return;
     }
-    skipped("setpriv cannot be used; root exchanges in the place of the other user");
+    skipped("setpriv cannot be used; root replaces the directory instead of the other user");
     let private = bench.disk().join(name);
     let _ = std::fs::rename(&private, bench.disk().join("moved"));
     symlink(victim, private).unwrap();
 }
 
-/// As root in a directory of another user, whose owner put a link to VICTIM in the place of the private directory, `run
-/// --rw metadata` emptied VICTIM at its end and when it was stopped.
+/// As root in a directory of another user, who replaced the private directory by a symbolic link to VICTIM, `run --rw
+/// metadata` emptied VICTIM when it ended or was interrupted.
 #[test]
-fn a_run_as_root_never_empties_what_another_user_puts_in_the_place_of_its_directory() {
+fn a_run_never_empties_the_target_of_a_planted_link() {
     for press in [false, true] {
         let Some((bench, victim)) = disk_of_another() else { return };
         let disk = bench.disk();
-        // Long enough for the exchange while the run works, however busy the machine is.
+        // Long enough for the replacement during the run, even on a busy machine.
         let runtime = if press { "600s" } else { "10s" };
         let args = ["run", disk.to_str().unwrap(), "--rw", "metadata", "--metadata-files", "50", ALLOWED];
         let more = ["--rounds", "1", "--runtime", runtime, "--quiet", "--no-report"];
@@ -83,9 +83,9 @@ fn a_run_as_root_never_empties_what_another_user_puts_in_the_place_of_its_direct
     }
 }
 
-/// The same for a run that is stopped at once, which removes what it has made from another thread.
+/// The same for an immediate stop, which removes the files of the run from another thread.
 #[test]
-fn a_run_that_is_stopped_at_once_never_empties_what_another_user_puts_in_the_place_of_its_directory() {
+fn an_immediate_stop_never_empties_the_target_of_a_planted_link() {
     let Some((bench, victim)) = disk_of_another() else { return };
     let disk = bench.disk().display().to_string();
     let pid = bench.path("pid");
@@ -108,9 +108,9 @@ fn a_run_that_is_stopped_at_once_never_empties_what_another_user_puts_in_the_pla
     until_dead(std::fs::read_to_string(pid).unwrap().trim().parse().unwrap());
 }
 
-/// `job.fio` lay in the target's directory, whose owner exchanged it for one with `exec_prerun=`: his command ran as root.
+/// `job.fio` was in the target directory; its owner could replace it by one with `exec_prerun=`, which ran as root.
 #[test]
-fn what_fio_is_given_lies_outside_of_the_target() {
+fn files_for_fio_are_outside_the_target() {
     let bench = Bench::new();
     let (disk, told, runtime) =
         (bench.disk().display().to_string(), bench.path("told"), bench.path("runtime"));
@@ -128,14 +128,14 @@ fn what_fio_is_given_lies_outside_of_the_target() {
     let runtime = runtime.canonicalize().unwrap();
     assert!(lines[0].starts_with(runtime.to_str().unwrap()), "{told}");
     assert_eq!(lines[1], format!("{}/job.fio", lines[0]), "{told}");
-    assert_eq!(lines[2], "[global]", "nothing is visible on the target: {told}");
+    assert_eq!(lines[2], "[global]", "the target must look empty: {told}");
     assert!(lines.contains(&"set0.0") || lines.iter().any(|line| line.starts_with("part0.")), "{told}");
     assert_eq!((visible(&runtime), bench.visible()), (vec![], vec![]));
 }
 
-/// What was left by a run that was killed while fio worked is found where it was given its files.
+/// `clean` finds the files for fio that a killed run has left.
 #[test]
-fn what_another_program_was_given_is_cleaned_after_a_kill() {
+fn files_for_other_programs_are_cleaned_after_a_kill() {
     let bench = Bench::new();
     let (disk, pid, runtime) = (bench.disk().display().to_string(), bench.path("pid"), bench.path("runtime"));
     std::fs::create_dir(&runtime).unwrap();
@@ -155,9 +155,9 @@ fn what_another_program_was_given_is_cleaned_after_a_kill() {
     assert_eq!(visible(&runtime), Vec::<String>::new());
 }
 
-/// Directories 30,000 deep stayed: "too many open files".
+/// Directories nested 30,000 deep were not removed: "too many open files".
 #[test]
-fn a_leftover_of_any_depth_is_removed_with_few_descriptors() {
+fn deep_leftovers_are_removed_with_few_file_descriptors() {
     let bench = Bench::new();
     let disk = bench.disk().display().to_string();
     let args = ["run", &disk, "--rw", "metadata", "--rounds", "1", "--runtime", "1000s", "--quiet"];
@@ -187,7 +187,7 @@ fn a_leftover_of_any_depth_is_removed_with_few_descriptors() {
 }
 
 #[test]
-fn root_is_asked_before_it_measures_where_another_user_may_write() {
+fn root_must_consent_where_another_user_can_write() {
     let Some((bench, _)) = disk_of_another() else { return };
     let disk = bench.disk().display().to_string();
     for command in [&["run", &disk][..], &["run", &disk, "--dry-run"], &["crosscheck", &disk]] {

@@ -60,8 +60,8 @@ fn a_tree_becomes_a_run_that_is_listed_shown_compared_and_exported() {
     assert!(compared.contains("iozone: random read"), "{compared}");
 }
 
-/// hdparm's figures are coarse, so that genuine repeats are often equal byte for byte. They were dropped as known, which moved
-/// the mean and made the spread too large.
+/// hdparm's figures are coarse, so genuine repeats are often identical. They were dropped as already known, which
+/// shifted the mean and inflated the spread.
 #[test]
 fn equal_outputs_at_other_paths_are_repeats() {
     let bench = Bench::new();
@@ -88,7 +88,7 @@ fn equal_outputs_at_other_paths_are_repeats() {
     assert_eq!(["estimate", "low", "high"].map(|name| mib(&measured[name])), [310.0, 267.0, 353.0]);
 }
 
-/// One file by several names is one result: as a link, as a hard link, named twice, written in other ways.
+/// One file with several names is one result: a symbolic link, a hard link, a repeated or differently written path.
 #[test]
 fn the_same_file_by_other_names_is_imported_once() {
     let bench = Bench::new();
@@ -101,9 +101,9 @@ fn the_same_file_by_other_names_is_imported_once() {
     assert_eq!(told.matches("it is the same file as ").count(), 3, "{told}");
 }
 
-/// Across imports a file is known by its path and its content together.
+/// Across imports, path and content together identify a file.
 #[test]
-fn a_file_is_known_by_path_and_content() {
+fn path_and_content_identify_a_file() {
     let bench = Bench::new();
     for name in ["ssd", "hdd"] {
         fs::create_dir(bench.path(name)).unwrap();
@@ -120,17 +120,17 @@ fn a_file_is_known_by_path_and_content() {
     let output = command.current_dir(bench.path("hdd")).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("kept as run"), "{output:?}");
     fs::write(bench.path("ssd/out.txt"), fs::read(fixture("hdparm/t-direct-offset.txt")).unwrap()).unwrap();
-    assert!(bench.ok(&["import", "ssd/out.txt"]).contains("kept as run"), "its content is another");
+    assert!(bench.ok(&["import", "ssd/out.txt"]).contains("kept as run"), "the content differs");
     fs::copy(fixture("hdparm/tT.txt"), bench.path("ssd/out.txt")).unwrap();
     assert!(bench.ok(&["import", "ssd/out.txt", "--again"]).contains("kept as run"));
 }
 
-/// `iops` of 1e308, a largest latency of 1e26 ns and a bandwidth of 1e15 B/s were taken over.
+/// An `iops` of 1e308, a maximum latency of 1e26 ns and a bandwidth of 1e15 B/s were imported.
 #[test]
-fn figures_beyond_any_storage_are_left_out_with_their_line() {
+fn implausible_figures_are_left_out_with_their_line() {
     let bench = Bench::new();
     let text = fs::read_to_string(fixture("fio/3.33-randrw.jsonplus.json")).unwrap();
-    // The text is changed in its place: the order of the fields is fio's.
+    // The text is edited in place, to keep fio's order of the fields.
     let changed = |text: &str, section: &str, field: &str, value: &str| {
         let start = text.find(section).unwrap();
         let at = start + text[start..].find(field).unwrap() + field.len();

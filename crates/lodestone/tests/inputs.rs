@@ -1,5 +1,5 @@
-//! What is not a regular file is refused wherever a file is named for reading. No test has a time limit: the program ends by
-//! itself, or the test does not.
+//! Files to read must be regular files; everything else is refused. The tests have no time limit: the program must
+//! end by itself.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn pipe(bench: &Bench, name: &str) -> String {
     path.display().to_string()
 }
 
-/// Runs the program with this on its standard input.
+/// Runs the program with `input` on its standard input.
 fn fed(bench: &Bench, args: &[&str], input: &[u8]) -> Output {
     let mut command = bench.command(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -32,7 +32,7 @@ fn fed(bench: &Bench, args: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// `lodestone import FIFO` waited for ever for somebody to write into it.
+/// `lodestone import FIFO` waited for ever for a writer.
 #[test]
 fn a_pipe_is_not_imported() {
     let bench = Bench::new();
@@ -43,7 +43,7 @@ fn a_pipe_is_not_imported() {
     assert!(said.contains("pipe: left out: it is a pipe, not a regular file; write what comes"), "{said}");
 }
 
-/// A pipe, a socket or a link to a device in a directory is said, and the rest of it is imported.
+/// A pipe, a socket or a symbolic link to a device in a directory is reported, and the other files are imported.
 #[test]
 fn a_directory_with_a_pipe_is_imported_without_it() {
     let bench = Bench::new();
@@ -67,7 +67,7 @@ fn a_directory_with_a_pipe_is_imported_without_it() {
 
 /// `-s /dev/zero`, `--fio /dev/zero` and `include FIFO` hung, or took memory without limit.
 #[test]
-fn suites_and_job_files_are_regular_files() {
+fn suites_and_job_files_must_be_regular_files() {
     let bench = Bench::new();
     let pipe = pipe(&bench, "pipe");
     let disk = bench.disk().display().to_string();
@@ -90,9 +90,9 @@ fn suites_and_job_files_are_regular_files() {
     }
 }
 
-/// Each of ten files that include the next one four times: a million files, within the limit of levels.
+/// Ten files, each of which includes the next four times: a million includes within the limit of levels.
 #[test]
-fn job_files_that_include_each_other_many_times_end() {
+fn exponential_includes_of_job_files_are_refused() {
     let bench = Bench::new();
     for n in 0..10 {
         let next = format!("include {}.fio\n", n + 1).repeat(4);
@@ -104,9 +104,9 @@ fn job_files_that_include_each_other_many_times_end() {
     assert!(said.contains("more than 1000 files are included in total"), "{said}");
 }
 
-/// A log is named by its path: what is none is told by its kind.
+/// A path that is not a log file is refused with its file type.
 #[test]
-fn a_pipe_is_not_shown_as_a_log() {
+fn a_pipe_is_refused_as_a_log() {
     let bench = Bench::new();
     let pipe = pipe(&bench, "x.jsonl");
     for command in ["show", "export", "report"] {
@@ -117,14 +117,14 @@ fn a_pipe_is_not_shown_as_a_log() {
     assert!(bench.fails(2, &["show", "./nowhere.jsonl"]).contains("there is no log file"));
 }
 
-/// `-` is the standard input of imports, suites and job files.
+/// `-` means standard input for imports, suites and job files.
 #[test]
-fn the_standard_input_is_read_where_it_is_named() {
+fn a_hyphen_means_standard_input() {
     let bench = Bench::new();
     let output = fed(&bench, &["import", "-", "--label", "device=ssd"], &fixture("hdparm/tT.txt"));
     assert!(output.status.success() && stdout(&output).contains("kept as run"), "{}", stderr(&output));
     let output = fed(&bench, &["import", "-", "--label", "device=ssd"], &fixture("hdparm/tT.txt"));
-    assert!(stdout(&output).contains("kept as run"), "what comes on the standard input is always new");
+    assert!(stdout(&output).contains("kept as run"), "standard input is imported again each time");
     let disk = bench.disk().display().to_string();
     let job = b"[reads]\nrw=read\nbs=4k\nsize=1m\n";
     let output = fed(&bench, &["run", &disk, "--fio", "-", "--dry-run"], job);
@@ -134,9 +134,9 @@ fn the_standard_input_is_read_where_it_is_named() {
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
-/// The standard input has the same limits as a file: `import - < /dev/zero` took memory without limit.
+/// Standard input has the same limits as a file: `import - < /dev/zero` used memory without limit.
 #[test]
-fn an_endless_standard_input_is_refused() {
+fn endless_standard_input_is_refused() {
     let bench = Bench::new();
     let mut command = bench.command(&["import", "-"]);
     let output = command.stdin(fs::File::open("/dev/zero").unwrap()).output().unwrap();

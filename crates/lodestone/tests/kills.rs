@@ -1,4 +1,4 @@
-//! `kill -9` at random moments of every command, a few of the many that `lodestone-attempts kills` makes.
+//! `kill -9` at random moments of every command: a small sample of `lodestone-attempts kills`.
 
 mod common;
 
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use common::*;
 
-/// Kills had been tried on `run` alone: every other command writes too, into the store, to files for people, or onto
-/// the targets.
+/// Earlier tests killed `run` only, but every other command also writes: to the store, to output files or to the
+/// targets.
 #[test]
-fn a_kill_of_any_command_leaves_readable_logs_whole_files_and_clean_targets() {
+fn a_killed_command_leaves_intact_files_and_clean_targets() {
     let bench = Bench::new();
     let root = bench.path("attempts");
     std::fs::create_dir(&root).unwrap();
@@ -18,5 +18,5 @@ fn a_kill_of_any_command_leaves_readable_logs_whole_files_and_clean_targets() {
     assert_eq!(outcome.failed, 0, "{outcome}");
     assert_eq!(outcome.attempts, 28);
     let ended = outcome.counts.get("ended before").copied().unwrap_or_default();
-    assert!(ended < 28, "none was killed before it ended: {outcome}");
+    assert!(ended < 28, "no command was killed before it ended: {outcome}");
 }

@@ -410,7 +410,7 @@ fn ctrl_c_twice_kills_what_works_removes_the_test_files_and_ends_at_once() {
     let mut command = bench.command(&args);
     let mut child = Running::saying_to(command.env("PATH", path).env("XDG_RUNTIME_DIR", &runtime), stdout);
     child.until("the call of fio", || pid.exists());
-    assert!(!visible(&runtime).is_empty(), "something could stay behind");
+    assert!(!visible(&runtime).is_empty(), "there must be files to remove");
     child.press();
     child.until_said("stopping; once more to stop at once");
     child.press();

@@ -12,7 +12,7 @@ fn rounds(run: &Value, target: &str) -> usize {
     run["repeats"].as_array().unwrap().iter().filter(|r| r["target"] == target).count()
 }
 
-/// True if nothing is left to be decided on any target after so many rounds of a run with rounds `auto`.
+/// True if every target is decided after `rounds` rounds of a run with `--rounds auto`.
 fn is_settled(run: &Run, series: &[Series], rounds: u32) -> bool {
     let plan = &run.started.plan;
     let Rounds::Auto { precision_ppm, .. } = plan.rounds else { panic!("{:?}", plan.rounds) };
@@ -22,10 +22,11 @@ fn is_settled(run: &Run, series: &[Series], rounds: u32) -> bool {
     settled(&so_far, &run.started.baseline, aims).len() == run.started.targets.len()
 }
 
-/// Durable writes to a disk and to memory: the run ends with the first round after which there is no doubt, and the rest of the
-/// budget is not spent. How many rounds that takes depends on what else the machine does, but its log says which it was.
+/// Durable writes to a disk and to memory: the run ends with the first round that decides the comparison, and the
+/// rest of the budget is not spent. The number of rounds depends on the load of the machine; the log shows which
+/// round decided it.
 #[test]
-fn a_decided_comparison_ends_the_run_with_the_round_that_decided_it() {
+fn the_run_ends_with_the_round_that_decides_it() {
     let bench = Bench::new();
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return skipped("needs /dev/shm") };
     let disk = format!("disk={}", bench.disk().display());
@@ -48,8 +49,8 @@ fn a_decided_comparison_ends_the_run_with_the_round_that_decided_it() {
     let log = record::read_log(&log).unwrap().run;
     let series = Series::of_run(&log, &measurements(&log, Estimator::Mean));
     let decided = (1..=of_disk as u32).find(|rounds| is_settled(&log, &series, *rounds));
-    assert_eq!(decided, Some(of_disk as u32), "the first round after which all is decided is the last");
-    assert!(of_disk >= 5, "{of_disk} rounds are too few to decide anything");
+    assert_eq!(decided, Some(of_disk as u32), "the deciding round must be the last one");
+    assert!(of_disk >= 5, "{of_disk} rounds are too few for a decision");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Stores that are full, read-only, somebody else's or damaged: nothing is lost, and it is said what to do.
+//! Stores that are full, read-only, foreign or damaged: nothing is lost, and the message says what to do.
 
 mod common;
 
@@ -7,18 +7,18 @@ use std::process::Command;
 
 use common::*;
 
-/// A run that takes a moment.
+/// A short run.
 const SHORT: [&str; 11] =
     ["run", "disk", "--rw", "randread", "--size", "1M", "--runtime", "50ms", "--ramp", "0s", "--quiet"];
 
-/// The only log in a store, or in a directory below a place.
+/// The only entry of a directory.
 fn only_log(directory: &Path) -> PathBuf {
     let mut logs: Vec<PathBuf> = std::fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()).collect();
     assert_eq!(logs.len(), 1, "{logs:?}");
     logs.remove(0)
 }
 
-/// What a run with a store at this place said, and its exit code. Its second place is `second`.
+/// The exit code and output of a run with this store and the fallback directory `second`.
 fn run_into(bench: &Bench, store: &Path, second: &Path, args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
     command.args(args).arg("--store").arg(store).current_dir(bench.path(""));
@@ -26,9 +26,10 @@ fn run_into(bench: &Bench, store: &Path, second: &Path, args: &[&str]) -> (Optio
     (output.status.code(), stdout(&output) + &stderr(&output))
 }
 
-/// A store of 64 KiB took 12 of 24 repeats, and one of 16 KiB none: the exit code was 0, and the run was "kept as run X".
+/// A store of 64 KiB took 12 of 24 repeats, one of 16 KiB none, but the exit code was 0 and the run was "kept as run
+/// X".
 #[test]
-fn a_store_without_room_for_the_log_has_it_written_elsewhere() {
+fn a_full_store_has_the_log_written_elsewhere() {
     let bench = Bench::new();
     if !is_root() {
         return;
@@ -44,7 +45,7 @@ fn a_store_without_room_for_the_log_has_it_written_elsewhere() {
         let (code, said) = run_into(&bench, &full.point.join("store"), &second, &args);
         assert_eq!(code, Some(3), "{said}");
         assert!(!said.contains("kept as run"), "{said}");
-        assert!(said.contains("the store has no room for the log of this run"), "before it began: {said}");
+        assert!(said.contains("the store has no room for the log of this run"), "before the run: {said}");
         let log = only_log(&only_log(&second));
         assert!(said.contains(log.to_str().unwrap()) && said.contains("free some space"), "{said}");
         let run = record::read_log(&log).unwrap().run;
@@ -53,9 +54,9 @@ fn a_store_without_room_for_the_log_has_it_written_elsewhere() {
     }
 }
 
-/// A filesystem that cannot reserve room (ext2) is filled by somebody else in the middle of a run.
+/// Another process fills a filesystem that cannot reserve space (ext2) during a run.
 #[test]
-fn a_store_that_fills_up_meanwhile_has_the_whole_log_written_elsewhere() {
+fn a_store_that_fills_up_has_the_log_written_elsewhere() {
     let bench = Bench::new();
     let image = bench.path("image");
     let Some(device) = LoopDevice::new(&image, 8 << 20) else { return };
@@ -66,7 +67,7 @@ fn a_store_that_fills_up_meanwhile_has_the_whole_log_written_elsewhere() {
     let (store, second) = (full.point.join("store"), bench.path("second"));
     std::fs::create_dir(&store).unwrap();
     std::fs::create_dir(&second).unwrap();
-    // Far more rounds than fit in between the first and the moment in which that is seen.
+    // Far more rounds than can complete before the test sees the first one.
     let args = [&SHORT[..], &["--interval", "10ms", "--rounds", "60", "--no-report"]].concat();
     let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
     command.args(args).arg("--store").arg(&store).current_dir(bench.path(""));
@@ -78,7 +79,7 @@ fn a_store_that_fills_up_meanwhile_has_the_whole_log_written_elsewhere() {
         texts.any(|text| text.contains("repeat_started"))
     };
     running.until("the first repeat", has_begun);
-    // It stands still until the filesystem is full, so that the rest of the log comes too late.
+    // The program is suspended until the filesystem is full, so that the rest of the log does not fit.
     running.signal("STOP");
     let mut filler = std::fs::File::create(full.point.join("filler")).unwrap();
     while std::io::Write::write_all(&mut filler, &[1; 1024]).is_ok() {}
@@ -92,10 +93,10 @@ fn a_store_that_fills_up_meanwhile_has_the_whole_log_written_elsewhere() {
     let whole = record::read_log(&log).unwrap();
     assert!(whole.damage.is_empty() && whole.run.finished.is_some());
     assert_eq!(whole.run.repeats.len(), 60);
-    // What got through reads as a run that was killed, not as damage.
+    // The part in the store reads as a killed run, not as damage.
     let part = record::read_log(&only_log(&store.join("runs"))).unwrap();
     assert!(part.damage.is_empty() && part.run.finished.is_none());
-    // The full store is read all the same.
+    // The full store can still be read.
     for args in [&["list"][..], &["show", "last"], &["export", "last"]] {
         let (code, said) = run_into(&bench, &store, &second, args);
         assert_eq!(code, Some(0), "{args:?}: {said}");
@@ -104,9 +105,9 @@ fn a_store_that_fills_up_meanwhile_has_the_whole_log_written_elsewhere() {
     }
 }
 
-/// The message was "delete that file, it is made anew", which cannot be done there and would not help.
+/// The message advised to delete a file, which is impossible on a read-only filesystem and would not help.
 #[test]
-fn a_read_only_store_is_read_and_a_run_says_where_else_to_go() {
+fn a_read_only_store_can_be_read_and_a_run_gives_advice() {
     let bench = Bench::new();
     bench.ok(&[&SHORT[..], &["--rounds", "1", "--no-report"]].concat());
     std::fs::remove_file(bench.store().join("index.db")).unwrap();
@@ -129,29 +130,29 @@ fn a_read_only_store_is_read_and_a_run_says_where_else_to_go() {
 }
 
 #[test]
-fn a_directory_with_other_things_in_it_does_not_become_a_store() {
+fn a_non_empty_directory_does_not_become_a_store() {
     let bench = Bench::new();
     std::fs::create_dir(bench.store()).unwrap();
-    std::fs::write(bench.store().join("index.db"), "theirs").unwrap();
+    std::fs::write(bench.store().join("index.db"), "foreign").unwrap();
     for args in [&SHORT[..], &["list"], &["show", "last"], &["reindex"]] {
         let output = bench.run(args);
         let said = stderr(&output);
         assert!(!output.status.success() && said.contains("not a store"), "{args:?}: {said}");
     }
-    assert_eq!(std::fs::read(bench.store().join("index.db")).unwrap(), b"theirs");
+    assert_eq!(std::fs::read(bench.store().join("index.db")).unwrap(), b"foreign");
     assert_eq!(visible(&bench.store()), ["index.db"]);
 }
 
 #[test]
-fn listing_a_store_that_is_not_there_makes_none() {
+fn listing_a_missing_store_does_not_create_it() {
     let bench = Bench::new();
     assert!(bench.ok(&["list"]).contains("no runs are kept yet"));
     assert!(!bench.store().exists());
 }
 
-/// One word altered in a log gave other figures without a word.
+/// One changed word in a log silently changed the figures.
 #[test]
-fn damage_in_a_log_is_said_on_the_screen_and_in_everything_that_is_made_of_it() {
+fn log_damage_is_reported_on_screen_and_in_every_output() {
     let bench = Bench::new();
     let fixture = include_str!("../../../fixtures/runs/format-2.jsonl");
     let log = bench.path("log.jsonl");

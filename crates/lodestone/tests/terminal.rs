@@ -1,5 +1,5 @@
-//! Names that others chose, with everything in them that a terminal obeys, reorders or hides, in every place where the
-//! program shows a name: nothing of it reaches the terminal.
+//! Names chosen by others, with control, bidirectional and invisible characters, wherever the program shows a name:
+//! none of these characters reaches the terminal.
 
 mod common;
 
@@ -8,17 +8,17 @@ use std::process::{Command, Output};
 
 use common::*;
 
-/// A title set, colours, the C1 form of the same, a carriage return, text from right to left, a hidden tag.
+/// A window title sequence, colours, their C1 form, a carriage return, right-to-left text, an invisible tag.
 const HOSTILE: &str =
     "n\u{1b}]0;owned\u{7}\u{1b}[8m\u{9b}31m\r\u{7f}\u{202e}gpj\u{2066}\u{200b}\u{feff}\u{2028}\u{e0041}e";
-/// How all of that is shown.
+/// The escaped form of `HOSTILE`.
 const SHOWN: &str =
     r"n\x1b]0;owned\x07\x1b[8m\u{9b}31m\x0d\x7f\u{202e}gpj\u{2066}\u{200b}\u{feff}\u{2028}\u{e0041}e";
 
-/// A part of it that no line is broken in.
+/// A part of `SHOWN` that is never split between lines.
 const OWNED: &str = r"\x1b]0;owned";
 
-/// Where a text holds what a terminal must not get; line ends and tabs are layout.
+/// The first line with a character that must not reach a terminal; newlines and tabs are layout.
 fn misleading(text: &str) -> Option<String> {
     let hostile = |c: char| (c.is_control() && !"\n\t".contains(c)) || HOSTILE.contains(c) && !c.is_ascii();
     text.lines().find(|line| line.contains(hostile)).map(|line| line.escape_unicode().to_string())
@@ -50,7 +50,7 @@ fn hostile_log(bench: &Bench) -> PathBuf {
     path
 }
 
-/// The program on a terminal of its own, which util-linux' `script` makes. `None`, said aloud, without it.
+/// Runs the program on a pseudo-terminal made by `script` of util-linux. `None`, with a message, without it.
 fn on_a_terminal(bench: &Bench, args: &[&str]) -> Option<String> {
     let quoted: Vec<String> = args.iter().map(|arg| format!("'{}'", arg.replace('\'', r"'\''"))).collect();
     let program = env!("CARGO_BIN_EXE_lodestone");
@@ -58,10 +58,10 @@ fn on_a_terminal(bench: &Bench, args: &[&str]) -> Option<String> {
     let mut command = Command::new("script");
     command.args(["-q", "-c", &line, "/dev/null"]).env("SHELL", "/bin/sh").env("TERM", "xterm");
     match command.current_dir(bench.path("")).stdin(std::process::Stdio::null()).output() {
-        // The terminal itself makes a carriage return of every line's end.
+        // The terminal turns every newline into CR LF.
         Ok(output) => Some(String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n")),
         Err(error) => {
-            skipped(&format!("script, which makes terminals, cannot be started: {error}"));
+            skipped(&format!("script cannot be started: {error}"));
             None
         }
     }
@@ -81,9 +81,9 @@ fn without_colours(text: &str) -> String {
     plain
 }
 
-/// `clean` wrote the name of a host and of a run, which any user can put into a manifest, to the terminal as they were.
+/// `clean` printed host and run names unescaped from a manifest, which any user can write.
 #[test]
-fn a_manifest_with_escape_sequences_commands_no_terminal() {
+fn escape_sequences_in_a_manifest_are_escaped() {
     let bench = Bench::new();
     let left = bench.disk().join(".lodestone-1");
     std::fs::create_dir(&left).unwrap();
@@ -97,9 +97,9 @@ fn a_manifest_with_escape_sequences_commands_no_terminal() {
     assert_eq!(shown.matches(SHOWN).count(), 2, "{shown}");
 }
 
-/// A suite's step ids and titles, and its lines in the description of a mistake, reached the terminal as they were.
+/// A suite's step ids and titles, and its lines in error messages, were printed unescaped.
 #[test]
-fn a_suite_with_escape_sequences_commands_no_terminal() {
+fn escape_sequences_in_a_suite_are_escaped() {
     let bench = Bench::new();
     let (disk, suite) = (bench.disk(), bench.path("suite.toml"));
     let run = ["run", disk.to_str().unwrap(), "--suite", suite.to_str().unwrap(), "--dry-run"];
@@ -113,14 +113,14 @@ fn a_suite_with_escape_sequences_commands_no_terminal() {
     for text in texts {
         std::fs::write(&suite, &text).unwrap();
         let shown = harmless(&bench.run(&run), &text);
-        assert!(!shown.contains("x0d\n"), "line ends of Windows are line ends: {shown}");
+        assert!(!shown.contains("x0d\n"), "CR LF is a line ending: {shown}");
         assert_eq!(shown.contains(OWNED), !text.contains("\r\n"), "the names are shown: {shown}");
     }
 }
 
-/// Names of runs, hosts, targets and steps of a log that somebody sent, in all commands that show it.
+/// Names of runs, hosts, targets and steps in a foreign log, in all commands that show it.
 #[test]
-fn a_log_with_escape_sequences_commands_no_terminal() {
+fn escape_sequences_in_a_log_are_escaped() {
     let bench = Bench::new();
     let log = hostile_log(&bench);
     let log = log.to_str().unwrap();
@@ -150,22 +150,22 @@ fn a_log_with_escape_sequences_commands_no_terminal() {
     assert_eq!(misleading(&std::fs::read_to_string(page).unwrap()), None);
 }
 
-/// CSV holds names as they are, also where it went to a terminal.
+/// CSV contains unescaped names, and was printed like that to a terminal.
 #[test]
-fn csv_is_the_same_bytes_in_a_pipe_and_escaped_on_a_terminal() {
+fn csv_is_raw_in_a_pipe_and_escaped_on_a_terminal() {
     let bench = Bench::new();
     let log = hostile_log(&bench);
     let log = log.to_str().unwrap();
     let piped = bench.ok(&["export", log, "--format", "csv"]);
-    assert!(piped.contains(HOSTILE), "a file gets the names as they are");
+    assert!(piped.contains(HOSTILE), "a file contains the raw names");
     let Some(seen) = on_a_terminal(&bench, &["export", log, "--format", "csv"]) else { return };
     assert_eq!(misleading(&seen), None, "{seen}");
     assert!(seen.contains(SHOWN), "{seen}");
 }
 
-/// On a terminal there are colours, and nothing else that commands it: errors of arguments repeat what was given.
+/// A terminal receives colours and no other control sequences; argument errors repeat the arguments.
 #[test]
-fn on_a_terminal_only_colours_are_commands() {
+fn a_terminal_receives_only_colour_sequences() {
     let bench = Bench::new();
     let log = hostile_log(&bench);
     let log = log.to_str().unwrap();
@@ -177,9 +177,9 @@ fn on_a_terminal_only_colours_are_commands() {
     }
 }
 
-/// The working directory of a user can have any name.
+/// A target directory can have any name.
 #[test]
-fn a_target_with_a_hostile_path_commands_no_terminal() {
+fn escape_sequences_in_a_target_path_are_escaped() {
     let bench = Bench::new();
     let disk = bench.path(HOSTILE);
     std::fs::create_dir(&disk).unwrap();

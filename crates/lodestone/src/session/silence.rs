@@ -57,7 +57,8 @@ impl Session<'_> {
         if !silent.is_empty() {
             let message = format!(
                 "{}: the kernel still waits for the storage, so this process may remain after the end of the run until \
-                 the storage responds or is removed; the log is complete; then run `lodestone clean` to remove leftovers",
+                 the storage responds or is removed; the log is complete; run `lodestone clean` afterwards to remove \
+                 leftovers",
                 silent.join(", ")
             );
             self.note(Severity::Warning, "still-in-the-kernel", None, message);

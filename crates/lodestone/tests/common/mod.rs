@@ -281,13 +281,13 @@ impl Mount {
         Some(Self { point: point.to_owned() })
     }
 
-    /// Unmounts it at the first try, or tells what `umount` said.
+    /// Unmounts it in one attempt, or returns the error of `umount`.
     pub fn unmount(self) -> Result<(), String> {
         let output = Command::new("umount").arg(&self.point).output().unwrap();
         if !output.status.success() {
             return Err(stderr(&output));
         }
-        // Nothing is left for `drop`, which would try for seconds.
+        // Skip `drop`, which would retry for seconds.
         std::mem::forget(self);
         Ok(())
     }
