@@ -52,11 +52,11 @@ fn anonymous_exports_and_pages_contain_no_secret() {
         let output = bench.run(&["export", "--format", format, "--anonymous"]);
         assert!(output.status.success() && !output.stdout.is_empty(), "{format}: {}", stderr(&output));
         assert_eq!(search(&output.stdout), Vec::<&String>::new(), "{format}");
-        let told = stderr(&output);
+        let said = stderr(&output);
         for kind in ["1 host(s)", "1 target(s)", "1 command line(s)"] {
-            assert!(told.contains(kind), "{told}");
+            assert!(said.contains(kind), "{said}");
         }
-        assert_eq!(search(told.as_bytes()), Vec::<&String>::new(), "standard error");
+        assert_eq!(search(said.as_bytes()), Vec::<&String>::new(), "standard error");
     }
     for format in ["json", "csv", "md"] {
         let output = bench.run(&["export", "--telemetry", "--format", format, "--anonymous"]);

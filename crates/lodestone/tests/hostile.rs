@@ -29,7 +29,7 @@ fn disk_of_another() -> Option<(Bench, PathBuf)> {
 }
 
 #[track_caller]
-fn assert_whole(victim: &Path) {
+fn assert_intact(victim: &Path) {
     for name in ["manifest.json", "job.fio", "below/deep"] {
         assert_eq!(std::fs::read_to_string(victim.join(name)).unwrap(), name);
     }
@@ -39,16 +39,16 @@ fn assert_whole(victim: &Path) {
 /// Replaces the private directory of the run by a symbolic link to the victim, with the rights of the owner of the
 /// disk.
 #[track_caller]
-fn exchange(bench: &Bench, victim: &Path) {
+fn plant_link(bench: &Bench, victim: &Path) {
     let name = bench.visible().into_iter().find(|name| name.starts_with(".lodestone-")).unwrap();
     let script = format!("mv -T '{name}' moved && ln -s '{}' '{name}'", victim.display());
     let user = ANOTHER.to_string();
     // The user cannot enter the parent directory of the disk, so the shell starts in the disk itself.
-    let told = std::process::Command::new("setpriv")
+    let said = std::process::Command::new("setpriv")
         .args(["--reuid", &user, "--regid", &user, "--clear-groups", "sh", "-c", &script])
         .current_dir(bench.disk())
         .output();
-    if told.is_ok_and(|output| output.status.success()) {
+    if said.is_ok_and(|output| output.status.success()) {
         return;
     }
     skipped("setpriv cannot be used; root replaces the directory instead of the other user");
@@ -72,13 +72,13 @@ fn a_run_never_empties_the_target_of_a_planted_link() {
         child.until("the private directory", || {
             bench.visible().iter().any(|name| disk.join(name).join("job0/job0").exists())
         });
-        exchange(&bench, &victim);
+        plant_link(&bench, &victim);
         if press {
             child.press();
         }
         let output = child.output();
         assert_eq!(output.status.code(), Some(if press { 130 } else { 0 }), "{}", stderr(&output));
-        assert_whole(&victim);
+        assert_intact(&victim);
         assert!(bench.visible().iter().all(|name| disk.join(name).is_symlink()), "{:?}", bench.visible());
     }
 }
@@ -98,12 +98,12 @@ fn an_immediate_stop_never_empties_the_target_of_a_planted_link() {
         ["crosscheck", &disk, "--with", "ioping", "--only", "ioping-write", "--size", "16MiB", ALLOWED];
     let mut child = Running::start(bench.command(&args).env("PATH", path));
     child.until("the call of the tool", || pid.exists());
-    exchange(&bench, &victim);
+    plant_link(&bench, &victim);
     child.press();
     child.until_said("stopping; once more to stop at once");
     child.press();
     assert_eq!(child.output().status.code(), Some(130));
-    assert_whole(&victim);
+    assert_intact(&victim);
     assert!(bench.visible().iter().all(|name| bench.disk().join(name).is_symlink()), "{:?}", bench.visible());
     until_dead(std::fs::read_to_string(pid).unwrap().trim().parse().unwrap());
 }
@@ -112,24 +112,24 @@ fn an_immediate_stop_never_empties_the_target_of_a_planted_link() {
 #[test]
 fn files_for_fio_are_outside_the_target() {
     let bench = Bench::new();
-    let (disk, told, runtime) =
-        (bench.disk().display().to_string(), bench.path("told"), bench.path("runtime"));
+    let (disk, said, runtime) =
+        (bench.disk().display().to_string(), bench.path("said"), bench.path("runtime"));
     std::fs::create_dir(&runtime).unwrap();
     let script = format!(
         "eval job=\\${{$#}}; {{ pwd -P; realpath \"$job\"; ls -A '{disk}'; cat \"$job\"; ls; }} > '{}'; exit 7",
-        told.display()
+        said.display()
     );
     let path = bench.instead("fio", &script);
     let args = ["run", &disk, "--via", "fio", "--rw", "randread", "--size", "8M", "--rounds", "1", "--quiet"];
     let output = bench.command(&args).env("PATH", path).env("XDG_RUNTIME_DIR", &runtime).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let told = std::fs::read_to_string(told).unwrap();
-    let lines: Vec<&str> = told.lines().collect();
+    let said = std::fs::read_to_string(said).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
     let runtime = runtime.canonicalize().unwrap();
-    assert!(lines[0].starts_with(runtime.to_str().unwrap()), "{told}");
-    assert_eq!(lines[1], format!("{}/job.fio", lines[0]), "{told}");
-    assert_eq!(lines[2], "[global]", "the target must look empty: {told}");
-    assert!(lines.contains(&"set0.0") || lines.iter().any(|line| line.starts_with("part0.")), "{told}");
+    assert!(lines[0].starts_with(runtime.to_str().unwrap()), "{said}");
+    assert_eq!(lines[1], format!("{}/job.fio", lines[0]), "{said}");
+    assert_eq!(lines[2], "[global]", "the target must look empty: {said}");
+    assert!(lines.contains(&"set0.0") || lines.iter().any(|line| line.starts_with("part0.")), "{said}");
     assert_eq!((visible(&runtime), bench.visible()), (vec![], vec![]));
 }
 
@@ -191,8 +191,8 @@ fn root_must_consent_where_another_user_can_write() {
     let Some((bench, _)) = disk_of_another() else { return };
     let disk = bench.disk().display().to_string();
     for command in [&["run", &disk][..], &["run", &disk, "--dry-run"], &["crosscheck", &disk]] {
-        let told = bench.fails(2, command);
-        assert!(told.contains("user with the id 54321") && told.contains(ALLOWED), "{told}");
+        let said = bench.fails(2, command);
+        assert!(said.contains("user with the id 54321") && said.contains(ALLOWED), "{said}");
         assert!(bench.visible().is_empty());
     }
     let run =

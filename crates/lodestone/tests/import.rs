@@ -74,9 +74,9 @@ fn equal_outputs_at_other_paths_are_repeats() {
         let text = text.collect::<Vec<_>>().join("\n");
         fs::write(bench.path("disk1").join(format!("run_{n}.txt")), text).unwrap();
     }
-    let told = bench.ok(&["import", bench.path("disk1").to_str().unwrap()]);
-    assert!(told.contains("run_2.txt: hdparm") && told.contains("run_1.txt; both count)"), "{told}");
-    assert!(told.contains("6 result(s) of 3 file(s)") && told.contains("up to 3 repeat(s)"), "{told}");
+    let said = bench.ok(&["import", bench.path("disk1").to_str().unwrap()]);
+    assert!(said.contains("run_2.txt: hdparm") && said.contains("run_1.txt; both count)"), "{said}");
+    assert!(said.contains("6 result(s) of 3 file(s)") && said.contains("up to 3 repeat(s)"), "{said}");
     let json: serde_json::Value = serde_json::from_str(&bench.ok(&["export"])).unwrap();
     let is_it =
         |m: &&serde_json::Value| m["step"] == "hdparm-sequential-reads-t" && m["metric"] == "bandwidth";
@@ -96,9 +96,9 @@ fn the_same_file_by_other_names_is_imported_once() {
     fs::copy(fixture("hdparm/tT.txt"), bench.path("d/a.txt")).unwrap();
     fs::hard_link(bench.path("d/a.txt"), bench.path("d/b.txt")).unwrap();
     std::os::unix::fs::symlink("a.txt", bench.path("d/c.txt")).unwrap();
-    let told = bench.ok(&["import", "d", "d/../d/a.txt", "d/a.txt"]);
-    assert!(told.contains("of 1 file(s), 3 known already"), "{told}");
-    assert_eq!(told.matches("it is the same file as ").count(), 3, "{told}");
+    let said = bench.ok(&["import", "d", "d/../d/a.txt", "d/a.txt"]);
+    assert!(said.contains("of 1 file(s), 3 known already"), "{said}");
+    assert_eq!(said.matches("it is the same file as ").count(), 3, "{said}");
 }
 
 /// Across imports, path and content together identify a file.
@@ -144,12 +144,12 @@ fn implausible_figures_are_left_out_with_their_line() {
     let text = changed(&text, "\"write\" : {", "\"bw_bytes\" : ", "1000000000000000");
     fs::write(bench.path("x.json"), text).unwrap();
     let output = bench.run(&["import", bench.path("x.json").to_str().unwrap()]);
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
     for part in
         ["x.json:", "left out, impossible: iops (read)", "lat max (read)", "bandwidth (write)", "kept as run"]
     {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(said.contains(part), "{part}: {said}");
     }
     let csv = bench.ok(&["export", "-f", "csv"]);
     let values = csv.lines().skip(1).map(|l| l.rsplit(',').next().unwrap().parse::<f64>().unwrap());
@@ -180,14 +180,14 @@ fn what_cannot_be_imported_is_told_with_its_line_and_the_rest_is_imported() {
         fs::copy(fixture(from), bench.path("mixed").join(name)).unwrap();
     }
     let output = bench.run(&["import", &bench.path("mixed").display().to_string()]);
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
     for part in [
         "cut.txt:29: left out, cut off",
         "failed.txt:1: left out, a failed run",
         "list.txt:1: left out, not recognised",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(said.contains(part), "{part}: {said}");
     }
     let shown = bench.ok(&["show", "--all-findings"]);
     assert!(shown.contains("97 % of the time went into 2176 syncs of 134 ms each"), "{shown}");

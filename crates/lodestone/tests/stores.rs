@@ -123,10 +123,10 @@ fn a_read_only_store_can_be_read_and_a_run_gives_advice() {
     bench.ok(&["show", "last"]);
     bench.ok(&["export", "last"]);
     bench.ok(&["report", "last", "-o", bench.path("page.html").to_str().unwrap()]);
-    let told = bench.fails(3, &SHORT);
-    assert!(told.contains("--store DIR") && told.contains("Read-only") && !told.contains("delete"), "{told}");
-    let told = bench.fails(3, &["reindex"]);
-    assert!(told.contains("works without it") && !told.contains("delete"), "{told}");
+    let said = bench.fails(3, &SHORT);
+    assert!(said.contains("--store DIR") && said.contains("Read-only") && !said.contains("delete"), "{said}");
+    let said = bench.fails(3, &["reindex"]);
+    assert!(said.contains("works without it") && !said.contains("delete"), "{said}");
 }
 
 #[test]

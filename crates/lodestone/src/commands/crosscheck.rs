@@ -24,7 +24,7 @@ use super::{store, view};
 use crate::cli::{Cli, CrosscheckArgs, CrosscheckForm};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::session::{Driver, Order, PlaceState, Session, Tools};
+use crate::session::{Driver, Order, Session, TargetState, Tools};
 use crate::{interrupt, output};
 
 /// Figures that differ by less than this, in parts per million, agree.
@@ -293,7 +293,7 @@ fn places(
     chosen: &Chosen,
     target: &Target,
     device: Option<&Target>,
-) -> Result<Vec<PlaceState>, Failure> {
+) -> Result<Vec<TargetState>, Failure> {
     let on_device = |check: &Check| check.works_on == WorksOn::Device;
     let mut places = Vec::new();
     for (of_device, target) in [(false, Some(target)), (true, device)] {
@@ -305,7 +305,7 @@ fn places(
         let lender = places.len();
         for (name, lends) in [(OWN_TARGET, true), (TOOLS_TARGET, false)] {
             let target = Target { name: name.to_owned(), ..target.clone() };
-            let mut state = PlaceState::new(target.clone(), hold(&target)?);
+            let mut state = TargetState::new(target.clone(), hold(&target)?);
             state.only = Some(steps.clone());
             if !lends {
                 let device = target.path.to_string_lossy().into_owned();

@@ -30,7 +30,9 @@ use super::{estimator, fio, parts_per_million, problems, store, suites, unsafe_d
 use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::session::{Harvest, Order, PlaceState, Recorder, Seen, Session, Watching, fallback_directories};
+use crate::session::{
+    Order, PendingReports, Recorder, Seen, Session, TargetState, Watching, fallback_directories,
+};
 use crate::{interrupt, output};
 
 /// The suite of a run that names none.
@@ -82,7 +84,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let started = started(args.seed, host, targets.clone(), baseline.clone(), resolved.plan.clone());
     let presence = presence::announce(&started.id).ok();
     let places = targets.into_iter().zip(holds).map(|(target, hold)| {
-        let mut place = PlaceState::new(target, hold);
+        let mut place = TargetState::new(target, hold);
         if let Some(via) = &via {
             via.drive(&mut place, &resolved.plan);
         }
@@ -148,7 +150,7 @@ pub(super) fn new_session<'a>(
         seen: Seen::default(),
         order: if plan.in_order { Order::Plan } else { Order::Random },
         given_up: BTreeSet::new(),
-        harvest: Harvest::default(),
+        pending_reports: PendingReports::default(),
     })
 }
 
@@ -200,11 +202,11 @@ fn finish(
     if !args.no_report {
         let view = RunView { all_findings: true, ..view(cli, baseline) };
         // A page that cannot be written takes nothing from the run: it can be made at any time.
-        let told = match after_run(store, Looked { run, analysis: &analysis, view: &view }) {
+        let message = match after_run(store, Looked { run, analysis: &analysis, view: &view }) {
             Ok(path) => format!("report with pictures: {}", path.display()),
             Err(failure) => format!("no report: {}", failure.message),
         };
-        if args.json { output::say(&told) } else { output::print(format!("{told}\n"))? }
+        if args.json { output::say(&message) } else { output::print(format!("{message}\n"))? }
     }
     // The index follows the logs by itself; doing it now only makes the next listing quicker.
     let _ = store.runs();
@@ -449,15 +451,15 @@ fn holds(roots: &Roots, args: &RunArgs, targets: &mut [Target]) -> Result<Vec<Op
             TargetKind::File | TargetKind::BlockDevice => Some(hold(roots, &named, target)?),
         });
     }
-    let is_ours = |target: &&Target| target.kind == TargetKind::Directory;
-    let own = targets.iter().find(|t| !t.writable && !is_ours(t) && named.contains(&t.name));
+    let is_directory = |target: &&Target| target.kind == TargetKind::Directory;
+    let own = targets.iter().find(|t| !t.writable && !is_directory(t) && named.contains(&t.name));
     if let Some(Target { name, path, .. }) = own {
         return Err(Failure::usage(format!(
             "--overwrite {name}: `{name}` is the name of a target; give its path instead: --overwrite {}",
             consent::typed([path.to_string_lossy().as_ref()])
         )));
     }
-    if !named.is_empty() && !targets.iter().any(|t| t.writable && !is_ours(&t)) {
+    if !named.is_empty() && !targets.iter().any(|t| t.writable && !is_directory(&t)) {
         return Err(Failure::usage(format!(
             "--overwrite {} does not name a file or block device among the targets; test files in a directory need no \
              permission",
@@ -504,7 +506,7 @@ fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
 /// Removes leftovers of killed runs from the target directories and from the scratch directories of other programs.
 /// Returns a line for each.
 pub(super) fn clean_leftovers(targets: &[Target], store: &record::Store) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     let directories = targets.iter().filter(|t| t.kind == TargetKind::Directory).map(|t| t.path.clone());
     let scratch = host::scratch::parents(store.directory());
     for directory in directories.chain(scratch).collect::<BTreeSet<_>>() {
@@ -512,18 +514,18 @@ pub(super) fn clean_leftovers(targets: &[Target], store: &record::Store) -> Vec<
             let leftover = match found {
                 Found::LeftOver(leftover) => leftover,
                 Found::Elsewhere(other) => {
-                    told.push(format!("not removed: {other}"));
+                    messages.push(format!("not removed: {other}"));
                     continue;
                 }
             };
             let what = format!("{} of the killed run {}", leftover.path.display(), leftover.run);
-            told.push(match leftovers::remove(leftover) {
+            messages.push(match leftovers::remove(leftover) {
                 Ok(()) => format!("removed {what}"),
                 Err(error) => format!("cannot remove {what}: {error}"),
             });
         }
     }
-    told
+    messages
 }
 
 pub(super) fn started(

@@ -10,7 +10,7 @@ use plan::fio::{JobPlace, write};
 
 use crate::cli::ViaProgram;
 use crate::failure::Failure;
-use crate::session::{Driver, PlaceState};
+use crate::session::{Driver, TargetState};
 
 /// The program that does the work, and what it cannot do.
 pub(super) struct Via {
@@ -53,7 +53,7 @@ impl Via {
     }
 
     /// Has it do the work of a place.
-    pub fn drive(&self, place: &mut PlaceState, plan: &Plan) {
+    pub fn drive(&self, place: &mut TargetState, plan: &Plan) {
         let is_refused = |id: &String| self.refused.iter().any(|(refused, _)| refused == id);
         let steps: BTreeSet<String> =
             plan.steps.iter().map(|s| s.id.clone()).filter(|id| !is_refused(id)).collect();

@@ -13,7 +13,7 @@ use plan::DataKey;
 
 use super::layout::reserve;
 use super::sizes::Wanted;
-use super::{PlaceState, Session};
+use super::{Session, TargetState};
 
 /// A data set on a target. Copies share its files, which vanish with the last of them.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ impl DataSet {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn open(&self, place: &PlaceState, workload: &Workload, direct: bool) -> io::Result<OpenFiles> {
+    pub fn open(&self, place: &TargetState, workload: &Workload, direct: bool) -> io::Result<OpenFiles> {
         let flags = open_flags(workload, direct);
         let writable = place.target.writable && workload.modifies();
         let job = |_| match &self.files {
@@ -70,7 +70,7 @@ impl DataSet {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn descriptors(&self, place: &PlaceState) -> io::Result<Vec<File>> {
+    pub fn descriptors(&self, place: &TargetState) -> io::Result<Vec<File>> {
         match &self.files {
             Backing::Made(files) => files.files().iter().map(File::try_clone).collect(),
             Backing::Target => Ok(vec![place.open(0)?]),
@@ -79,7 +79,7 @@ impl DataSet {
 
     /// Paths by which other programs of the same user can open the set's files, for as long as this process has them open;
     /// the target's own path where that is the data.
-    pub fn paths(&self, place: &PlaceState) -> Vec<PathBuf> {
+    pub fn paths(&self, place: &TargetState) -> Vec<PathBuf> {
         match &self.files {
             Backing::Made(files) => files.paths(),
             Backing::Target => vec![place.target.path.clone()],
@@ -136,7 +136,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// The kernel's.
-    pub(super) fn set_for<'s>(&self, place: &'s PlaceState, step: &Step) -> io::Result<SetRef<'s>> {
+    pub(super) fn set_for<'s>(&self, place: &'s TargetState, step: &Step) -> io::Result<SetRef<'s>> {
         let Some(key) = DataKey::of(step) else { return Ok(SetRef::None) };
         let missing = || io::Error::other("its test data were not laid out");
         if step.prepare == Preparation::Written {

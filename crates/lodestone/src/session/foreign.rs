@@ -17,7 +17,7 @@ use plan::fio::JobPlace;
 use record::import::Report;
 
 use super::data_sets::DataSet;
-use super::{PlaceState, Session};
+use super::{Session, TargetState};
 
 /// What a program may take beyond what it is told to, before it is given up: slow storage is slow at laying out and syncing.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -76,7 +76,7 @@ impl Driver {
 
 /// What programs have said of steps whose turn comes next.
 #[derive(Default)]
-pub(crate) struct Harvest(BTreeMap<String, Said>);
+pub(crate) struct PendingReports(BTreeMap<String, Said>);
 
 /// What a program said of one step.
 struct Said {
@@ -109,7 +109,7 @@ impl<'a> WorkingDirectories<'a> {
 pub(super) fn work(
     session: &mut Session<'_>,
     step: &Step,
-    state: &PlaceState,
+    state: &TargetState,
     task: &Task,
     set: Option<&DataSet>,
     places: WorkingDirectories<'_>,
@@ -157,7 +157,7 @@ fn ended(outcome: RepeatOutcome, window_ns: u64) -> Outcome {
 fn by_tool(
     session: &mut Session<'_>,
     step: &Step,
-    state: &PlaceState,
+    state: &TargetState,
     tools: &Tools,
     set: Option<&DataSet>,
     places: WorkingDirectories<'_>,
@@ -167,7 +167,7 @@ fn by_tool(
     };
     let is_first = check.parts.first().is_some_and(|part| part.id == step.id);
     if is_first {
-        check.parts.iter().for_each(|part| drop(session.harvest.0.remove(part.id)));
+        check.parts.iter().for_each(|part| drop(session.pending_reports.0.remove(part.id)));
         let paths = set.map_or_else(Vec::new, |set| set.paths(state));
         if let WorksOn::DataFiles(name) = check.works_on {
             let links = paths.iter().enumerate().map(|(i, path)| (format!("{name}{i}"), path.clone()));
@@ -194,7 +194,7 @@ fn by_tool(
             let Some(at) = reports.iter().position(is_it) else { continue };
             let report = reports.swap_remove(at);
             session
-                .harvest
+                .pending_reports
                 .0
                 .insert(part.id.to_owned(), Said { report, command: command.clone(), elapsed: ran.elapsed });
         }
@@ -203,14 +203,14 @@ fn by_tool(
         let program = check.tool().program;
         failed(step, format!("{program} said nothing of `{}`", step.id))
     };
-    session.harvest.0.remove(&step.id).ok_or_else(none)
+    session.pending_reports.0.remove(&step.id).ok_or_else(none)
 }
 
 /// Has fio do what the step says.
 fn by_fio(
     session: &Session<'_>,
     step: &Step,
-    state: &PlaceState,
+    state: &TargetState,
     task: &Task,
     set: Option<&DataSet>,
     (program, working): (&Path, WorkingDirectories<'_>),
@@ -258,7 +258,7 @@ fn by_fio(
     let mut reports = read(step, "fio", &ran, "fio")?;
     match reports.len() {
         1 => Ok(Said { report: reports.remove(0), command, elapsed: ran.elapsed }),
-        n => Err(failed(step, format!("fio told of {n} groups of jobs instead of one"))),
+        n => Err(failed(step, format!("fio reported {n} job groups instead of one"))),
     }
 }
 

@@ -31,7 +31,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::progress::Progress;
 use data_sets::DataSet;
-pub(crate) use foreign::{Driver, Harvest, Tools};
+pub(crate) use foreign::{Driver, PendingReports, Tools};
 use plan::DataKey;
 pub(crate) use recorder::{Recorder, fallback_directories};
 pub(crate) use rounds::Seen;
@@ -52,7 +52,7 @@ pub(crate) struct Session<'a> {
     pub presence: Option<Presence>,
     pub progress: Progress,
     pub recorder: Recorder,
-    pub places: Vec<PlaceState>,
+    pub places: Vec<TargetState>,
     /// Directories for the files given to other programs, in order of preference.
     pub scratch: Vec<PathBuf>,
     /// How often telemetry is read, if it is.
@@ -66,7 +66,7 @@ pub(crate) struct Session<'a> {
     /// Steps that are not repeated any more, because the program that was to do them failed.
     pub given_up: BTreeSet<String>,
     /// What programs have said of steps whose turn comes next.
-    pub harvest: Harvest,
+    pub pending_reports: PendingReports,
 }
 
 /// In which order a round makes its repeats.
@@ -85,7 +85,7 @@ pub(crate) enum Order {
 pub(crate) struct Watching(Option<Telemetry>);
 
 /// A target with what the session holds of it.
-pub(crate) struct PlaceState {
+pub(crate) struct TargetState {
     pub target: Target,
     /// The user's file or device itself; `None` for a directory.
     hold: Option<Hold>,
@@ -108,7 +108,7 @@ pub(crate) struct PlaceState {
 /// Why a step is not run at a place that was not meant for it.
 const ELSEWHERE: &str = "it is run elsewhere";
 
-impl PlaceState {
+impl TargetState {
     /// A target, with the open file or device if it is one.
     pub fn new(target: Target, hold: Option<Hold>) -> Self {
         Self {

@@ -18,7 +18,7 @@ use super::data_sets::{DataSet, SetRef, make_durable};
 use super::foreign::WorkingDirectories;
 use super::patience::patiently;
 use super::release::RELEASE_LIMIT;
-use super::{Driver, PlaceState, Session, SessionError, depth_for, foreign, storage_errno};
+use super::{Driver, Session, SessionError, TargetState, depth_for, foreign, storage_errno};
 
 /// Seeds stay below 2^53, so that they survive languages in which every number is a float.
 const SEED_MASK: u64 = (1 << 53) - 1;
@@ -49,7 +49,7 @@ fn on_place(
     session: &mut Session<'_>,
     round: u32,
     step: &Step,
-    state: &PlaceState,
+    state: &TargetState,
 ) -> Result<Ended, SessionError> {
     let target = &state.target;
     let direct = step.workload.direct && target.direct;
@@ -129,7 +129,7 @@ struct Opened<'a> {
 fn open<'s>(
     session: &Session<'_>,
     step: &Step,
-    state: &'s PlaceState,
+    state: &'s TargetState,
     workload: &Workload,
     direct: bool,
 ) -> std::io::Result<Opened<'s>> {
@@ -158,7 +158,7 @@ fn open<'s>(
 
 /// A private directory of the run on the target; for a file or device, which cannot contain one, in a directory that
 /// only this user can write to.
-fn private_directory(session: &Session<'_>, state: &PlaceState) -> std::io::Result<PrivateDirectory> {
+fn private_directory(session: &Session<'_>, state: &TargetState) -> std::io::Result<PrivateDirectory> {
     if state.target.kind != TargetKind::Directory {
         return scratch(session);
     }
@@ -185,7 +185,7 @@ fn release_fresh(session: &mut Session<'_>, target: &Target, set: &SetRef<'_>) {
 fn measured(
     session: &mut Session<'_>,
     step: &Step,
-    state: &PlaceState,
+    state: &TargetState,
     opened: Opened<'_>,
     task: impl FnOnce(Place) -> Task,
 ) -> Result<(RepeatFinished, bool), SessionError> {
@@ -395,7 +395,7 @@ fn cache_state(place: &Place, workload: &Workload, direct: bool, set: Option<&Da
 fn check_written(
     session: &mut Session<'_>,
     step: &Step,
-    state: &PlaceState,
+    state: &TargetState,
     set: Option<&DataSet>,
     outcome: &Outcome,
 ) -> Result<(Option<IntegrityCheck>, bool), SessionError> {

@@ -45,23 +45,23 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
             named.join(", ")
         )));
     }
-    let mut harvest = Harvest::new(if args.again { Vec::new() } else { store.imported() });
+    let mut batch = ImportBatch::new(if args.again { Vec::new() } else { store.imported() });
     for input in &inputs {
         let labels = labels::of(&input.relative, &levels, &given);
-        harvest.take(input, labels)?;
+        batch.take(input, labels)?;
     }
-    let mut text = TerminalText::from(harvest.summary());
-    let assembled = assemble(std::mem::take(&mut harvest.gathered));
+    let mut text = TerminalText::from(batch.summary());
+    let assembled = assemble(std::mem::take(&mut batch.gathered));
     if assembled.events.is_empty() {
         output::print(text)?;
-        if harvest.only_known() {
+        if batch.only_known() {
             return Ok(ExitCode::SUCCESS);
         }
         return Err(Failure::failed(format!("nothing could be imported from {} file(s)", inputs.len())));
     }
     text.push(shape(&assembled));
     if !args.dry_run {
-        let id = keep(&store, &given, harvest.sources.clone(), assembled)?;
+        let id = keep(&store, &given, batch.sources.clone(), assembled)?;
         text.push(format!("kept as run {id}; `lodestone show {id}` shows it\n"));
         if args.layout.layout != LayoutWord::Steps {
             let run = store.find(&id).map_err(Failure::failed)?.run;
@@ -73,12 +73,12 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
         }
     }
     output::print(text)?;
-    Ok(ExitCode::from(if harvest.left_out > 0 { LEFT_OUT } else { 0 }))
+    Ok(ExitCode::from(if batch.left_out > 0 { LEFT_OUT } else { 0 }))
 }
 
 /// What came of the files so far.
 #[derive(Default)]
-struct Harvest {
+struct ImportBatch {
     gathered: Vec<Gathered>,
     sources: Vec<Source>,
     /// The sources of earlier runs, by digest.
@@ -94,13 +94,13 @@ struct Harvest {
     bare: usize,
 }
 
-impl Harvest {
+impl ImportBatch {
     fn new(imported: Vec<(Source, String)>) -> Self {
-        let mut harvest = Self::default();
+        let mut batch = Self::default();
         for (source, run) in imported {
-            harvest.earlier.entry(source.digest.clone()).or_default().push((source, run));
+            batch.earlier.entry(source.digest.clone()).or_default().push((source, run));
         }
-        harvest
+        batch
     }
 
     /// Reads one file and keeps its results.
@@ -126,12 +126,12 @@ impl Harvest {
             return Ok(());
         }
         let parsed = read(&content.bytes);
-        let told = self.lines.len() + MOST_PROBLEMS;
+        let limit = self.lines.len() + MOST_PROBLEMS;
         for problem in &parsed.problems {
             self.tell(&content.place(input, problem.line), problem);
         }
-        let more = self.lines.len().saturating_sub(told);
-        self.lines.truncate(told);
+        let more = self.lines.len().saturating_sub(limit);
+        self.lines.truncate(limit);
         if more > 0 {
             self.lines.push(format!("{file}: {more} more problem(s)"));
         }
