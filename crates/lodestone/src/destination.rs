@@ -107,7 +107,7 @@ fn occupant(directory: &OwnedFd, name: &OsStr, overwrite: Overwrite) -> Result<O
         FileType::Symlink if forced => return Ok(Some(old)),
         FileType::Symlink => {
             return refused(
-                "it is a symbolic link, which is not followed; name its target, or pass --force to replace the link",
+                "it is a symbolic link and is not followed; name the file it points to or pass --force to replace it",
             );
         }
         FileType::Directory => return refused("it is a directory; name a file in it"),
