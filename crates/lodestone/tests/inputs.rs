@@ -40,10 +40,7 @@ fn a_pipe_is_not_imported() {
     let output = bench.run(&["import", &pipe]);
     assert_eq!(output.status.code(), Some(3));
     let said = stdout(&output);
-    assert!(
-        said.contains("pipe: left out: the input is a pipe, not a regular file; write its data"),
-        "{said}"
-    );
+    assert!(said.contains("pipe: left out: it is a pipe, not a regular file; write its data"), "{said}");
 }
 
 /// A pipe, a socket or a link to a device in a directory is said, and the rest of it is imported.
@@ -58,7 +55,7 @@ fn a_directory_with_a_pipe_is_imported_without_it() {
     let said = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     for part in [
-        "pipe: left out: the input is a pipe",
+        "pipe: left out: it is a pipe",
         "socket: left out: it is a socket",
         "zero: left out: it is a character device",
         "3 left out",
@@ -78,10 +75,10 @@ fn suites_and_job_files_are_regular_files() {
     let job = bench.path("job.fio").display().to_string();
     for (option, file, words) in [
         ("-s", "/dev/zero", "cannot read the suite /dev/zero: it is a character device"),
-        ("-s", &pipe, "pipe: the input is a pipe"),
+        ("-s", &pipe, "pipe: it is a pipe"),
         ("--fio", "/dev/zero", "cannot read the fio job file /dev/zero: it is a character device"),
-        ("--fio", &pipe, "pipe: the input is a pipe"),
-        ("--fio", &job, "pipe: the input is a pipe"),
+        ("--fio", &pipe, "pipe: it is a pipe"),
+        ("--fio", &job, "pipe: it is a pipe"),
         ("-s", "/", "cannot read the suite /: it is a directory"),
         ("-s", "/proc/kmsg", "it is a file of the kernel"),
     ] {
@@ -114,7 +111,7 @@ fn a_pipe_is_not_shown_as_a_log() {
     let pipe = pipe(&bench, "x.jsonl");
     for command in ["show", "export", "report"] {
         let said = bench.fails(2, &[command, &pipe]);
-        assert!(said.contains("the input is a pipe, not a regular file"), "{said}");
+        assert!(said.contains("it is a pipe, not a regular file"), "{said}");
     }
     assert!(bench.fails(2, &["show", "/dev/zero"]).contains("it is a character device"));
     assert!(bench.fails(2, &["show", "./nowhere.jsonl"]).contains("there is no log file"));
@@ -144,7 +141,7 @@ fn an_endless_standard_input_is_refused() {
     let mut command = bench.command(&["import", "-"]);
     let output = command.stdin(fs::File::open("/dev/zero").unwrap()).output().unwrap();
     let said = stdout(&output);
-    assert!(said.contains("-: left out: the input exceeds the limit of 33554432 bytes"), "{said}");
+    assert!(said.contains("-: left out: it exceeds the limit of 33554432 bytes"), "{said}");
     let mut command = bench.command(&["import", "-"]);
     let output = command.stdin(fs::File::open(bench.disk()).unwrap()).output().unwrap();
     assert!(stdout(&output).contains("-: left out: it is a directory"), "{}", stdout(&output));

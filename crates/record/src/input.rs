@@ -37,7 +37,7 @@ pub enum InputError {
     #[error(transparent)]
     Refused(#[from] io::Error),
     /// It is not a regular file.
-    #[error("the input is {what}, not a regular file; {advice}")]
+    #[error("it is {what}, not a regular file; {advice}")]
     NotRegular {
         /// What it is, with its article.
         what: &'static str,
@@ -45,18 +45,16 @@ pub enum InputError {
         advice: &'static str,
     },
     /// It is longer than allowed.
-    #[error("the input exceeds the limit of {0} bytes")]
+    #[error("it exceeds the limit of {0} bytes")]
     TooLong(u64),
     /// It has more lines than allowed.
-    #[error("the input exceeds the limit of {MOST_LINES} lines")]
+    #[error("it exceeds the limit of {MOST_LINES} lines")]
     TooManyLines,
     /// It did not end within the time limit.
-    #[error("the input did not end within {} minutes; write it to a file first and name that file", MOST_TIME.as_secs() / 60)]
+    #[error("it did not end within {} minutes; write it to a file first and name that file", MOST_TIME.as_secs() / 60)]
     TooSlow,
     /// It behaves like a pipe although it claims to be a regular file.
-    #[error(
-        "the input has no data now and does not end; copy the content to a regular file and name that file"
-    )]
+    #[error("it has no data now and does not end; copy the content to a regular file and name that file")]
     NoEnd,
 }
 
@@ -101,7 +99,7 @@ pub fn open(path: &Path, most_bytes: u64) -> Result<Input, InputError> {
     let filesystem = fstatfs(&file).map_err(io::Error::from)?.f_type;
     if filesystem == PROC_SUPER_MAGIC || KERNEL_FILESYSTEMS.contains(&(filesystem as u64)) {
         let advice = "copy the content to a regular file and name that file";
-        return Err(InputError::NotRegular { what: "a file that the kernel generates on reading", advice });
+        return Err(InputError::NotRegular { what: "a file of the kernel, generated on reading", advice });
     }
     if file.metadata()?.len() > most_bytes {
         return Err(InputError::TooLong(most_bytes));
@@ -233,11 +231,11 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let socket = directory.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        assert!(words(pipe.to_str().unwrap()).starts_with("the input is a pipe, not a regular file; "));
-        assert!(words(socket.to_str().unwrap()).starts_with("the input is a socket"));
-        assert!(words(directory.path().to_str().unwrap()).starts_with("the input is a directory"));
-        assert!(words("/dev/zero").starts_with("the input is a character device"));
-        assert!(words("/proc/self/status").starts_with("the input is a file that the kernel generates"));
+        assert!(words(pipe.to_str().unwrap()).starts_with("it is a pipe, not a regular file; "));
+        assert!(words(socket.to_str().unwrap()).starts_with("it is a socket"));
+        assert!(words(directory.path().to_str().unwrap()).starts_with("it is a directory"));
+        assert!(words("/dev/zero").starts_with("it is a character device"));
+        assert!(words("/proc/self/status").starts_with("it is a file of the kernel"));
     }
 
     #[test]

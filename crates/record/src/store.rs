@@ -124,7 +124,7 @@ pub enum StoreError {
     },
     /// The directory has other content.
     #[error(
-        "cannot use {path} as a store: it contains `{holds}`, which is not Lodestone's, and nothing was written there; pass --store DIR with an empty or new directory"
+        "{path} is not a store: it contains `{holds}`, which is not from Lodestone; nothing was written there; pass --store DIR with an empty or new directory"
     )]
     Foreign {
         /// The directory.
