@@ -213,7 +213,8 @@ pub enum LogError {
     },
     /// The first line is damaged, so only `OnDamage::Accept` reads anything.
     #[error(
-        "cannot use {path}: it is damaged from its first line: {damage}; pass this path to `lodestone show --accept-damage` to see all readable lines"
+        "cannot use {path}: it is damaged from its first line: {damage}; pass this path to `lodestone show \
+         --accept-damage` to see all readable lines"
     )]
     Damaged {
         /// The log.
@@ -223,7 +224,8 @@ pub enum LogError {
     },
     /// A later version wrote it.
     #[error(
-        "{path} is in log format {format}, and this version of Lodestone reads formats up to {LOG_FORMAT}: use the version that wrote it, or a newer one"
+        "{path} is in log format {format}, and this version of Lodestone reads formats up to {LOG_FORMAT}: \
+         use the version that wrote it, or a newer one"
     )]
     TooNew {
         /// The log.
@@ -366,7 +368,8 @@ impl Parser {
         if let Some(first) = self.log.damage.first() {
             let message = if self.left_out > 0 {
                 format!(
-                    "the log is damaged: {first}; {} line(s) from there on are left out, and the figures cover only the lines before; pass --accept-damage to use all readable lines",
+                    "the log is damaged: {first}; {} line(s) from there on are left out, and the figures \
+                     cover only the lines before; pass --accept-damage to use all readable lines",
                     self.left_out
                 )
             } else {

@@ -124,7 +124,8 @@ pub enum StoreError {
     },
     /// The directory has other content.
     #[error(
-        "{path} is not a store: it contains `{holds}`, which is not from Lodestone; nothing was written there; pass --store DIR with an empty or new directory"
+        "{path} is not a store: it contains `{holds}`, which is not from Lodestone; nothing was written \
+         there; pass --store DIR with an empty or new directory"
     )]
     Foreign {
         /// The directory.
@@ -134,7 +135,8 @@ pub enum StoreError {
     },
     /// A later version created it.
     #[error(
-        "cannot use the store {path}: its format is {format}, and this version of Lodestone supports only format 1; use a newer version"
+        "cannot use the store {path}: its format is {format}, and this version of Lodestone supports only \
+         format 1; use a newer version"
     )]
     TooNew {
         /// The directory.
@@ -299,7 +301,8 @@ impl Store {
             Ok(None | Some(Content::Unusable)) => (Vec::new(), true),
             Ok(Some(Content::Foreign)) => {
                 warnings.push(format!(
-                    "{} is not an index of Lodestone, so the logs were read instead and the file is unchanged; run `lodestone reindex` to rename it and write a new index",
+                    "{} is not an index of Lodestone, so the logs were read instead and the file is \
+                     unchanged; run `lodestone reindex` to rename it and write a new index",
                     index.display()
                 ));
                 (Vec::new(), false)

@@ -146,7 +146,8 @@ fn wrong(figure: &Figure) -> Option<(ProblemKind, String)> {
         let is_gross = printed.max(raw.value) > GROSS * printed.min(raw.value);
         (is_gross && figure.contradiction().is_some()).then(|| {
             let message = format!(
-                "{said} differs by a factor of more than {GROSS} from the value recomputed from the same file ({}: {:.6e} {}); it is left out",
+                "{said} differs by a factor of more than {GROSS} from the value recomputed from the same \
+                 file ({}: {:.6e} {}); it is left out",
                 raw.from,
                 raw.value,
                 figure.metric.unit()
