@@ -31,7 +31,7 @@ pub struct Damage {
 pub enum DamageKind {
     /// Its content does not match its checksum.
     Changed,
-    /// It has no checksum.
+    /// It has no readable checksum or, in format 1, no readable event.
     Unreadable,
     /// Its checksum matches, but this version does not know the event.
     Unknown,
@@ -59,7 +59,7 @@ impl fmt::Display for Damage {
         write!(f, "line {} ", self.line)?;
         match &self.kind {
             DamageKind::Changed => f.write_str("does not match its checksum: it was changed"),
-            DamageKind::Unreadable => f.write_str("has no readable checksum: it was changed"),
+            DamageKind::Unreadable => f.write_str("cannot be read: it was changed"),
             DamageKind::Unknown => {
                 f.write_str("is intact, but this version of Lodestone does not know its event")
             }
