@@ -36,9 +36,9 @@ MODULES = {
 
 @functools.cache
 def hardware_virtualisation(kernel):
-    """Whether KVM works here. Its device may be there and refuse what QEMU asks of it, or take everything and run nothing, so
-    that a kernel without a root is started: it says that it panics, and QEMU ends, as it also does, without a word, where the
-    processor gives up before. What has not ended in 20 s is of no use."""
+    """Whether KVM works here. /dev/kvm may exist and still reject QEMU's requests, or accept them and execute nothing.
+    The probe therefore boots a kernel without a root filesystem: it must panic, and QEMU must exit within 20 s. If the
+    virtual processor fails earlier, QEMU exits without the panic message."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
     machine = "qemu-system-x86_64 -M q35 -accel kvm -cpu max -m 256 -nodefaults -no-user-config -display none -no-reboot"

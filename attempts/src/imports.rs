@@ -1,4 +1,4 @@
-//! Changed outputs of other programs: an import gives figures that can be, or says why not.
+//! Mutated outputs of other programs: an import gives plausible figures or a message.
 
 use model::{Event, Figure};
 use record::import::{Gathered, LARGEST_SIZE, LONGEST_NS, Parsed, ProblemKind, assemble, ceiling, import};
@@ -6,7 +6,7 @@ use record::import::{Gathered, LARGEST_SIZE, LONGEST_NS, Parsed, ProblemKind, as
 use crate::outcome::Outcome;
 use crate::trial::{files, repository, trials};
 
-/// Imports `count` changed fixtures.
+/// Imports `count` mutated fixtures.
 pub fn imports(count: u64, seed: u64) -> Outcome {
     trials(&files(&repository("fixtures/imports"), ""), count, seed, one)
 }
@@ -15,10 +15,10 @@ fn one(bytes: &[u8]) -> Result<&'static str, String> {
     let parsed = import(bytes);
     let Parsed { reports, problems } = parsed;
     if reports.is_empty() && problems.is_empty() {
-        return Err("nothing was imported, and nothing was said".to_owned());
+        return Err("nothing was imported, and no problem was reported".to_owned());
     }
     if reports.len() + problems.len() > 2 * bytes.len() + 2 {
-        return Err(format!("{} results of {} bytes", reports.len(), bytes.len()));
+        return Err(format!("{} results from {} bytes", reports.len(), bytes.len()));
     }
     if reports.is_empty() {
         let is_unknown = problems.iter().all(|p| p.kind == ProblemKind::Unrecognised);
@@ -40,7 +40,7 @@ fn one(bytes: &[u8]) -> Result<&'static str, String> {
     Ok(if problems.is_empty() { "imported" } else { "imported in part" })
 }
 
-/// A figure is a number from 0 to its metric's ceiling, in all its forms.
+/// Checks that a figure's values are between 0 and its metric's ceiling.
 fn possible(figure: &Figure) -> Result<(), String> {
     let printed = figure.printed.as_ref().map(|p| p.value);
     let recomputed = figure.recomputed.as_ref().map(|r| r.value);

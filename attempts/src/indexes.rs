@@ -1,4 +1,4 @@
-//! Indexes with flipped bytes: they never stop anybody from listing runs, and can always be made anew.
+//! Indexes with changed bytes: runs can always be listed, and the index can always be rebuilt.
 
 use std::fs;
 use std::io;
@@ -11,11 +11,13 @@ use record::{RunSummary, Store, parse_log};
 use crate::outcome::Outcome;
 
 const LOG: &str = include_str!("../../fixtures/runs/format-2.jsonl");
-/// So many runs are in the store, and so many bytes of the index are changed at most.
+/// Number of runs in the store.
 const RUNS: u64 = 20;
+/// Most bytes of the index that one attempt changes.
 const MOST_BYTES: u32 = 8;
 
-/// Changes bytes of an index in a store that it makes in the existing, empty `directory`, lists the runs and makes the index anew.
+/// Creates a store in the existing, empty `directory`. Each attempt changes bytes of its index, lists the runs and
+/// rebuilds the index.
 ///
 /// # Errors
 /// The directory cannot be written to.
@@ -31,14 +33,14 @@ pub fn indexes(directory: &Path, count: u64, seed: u64) -> io::Result<Outcome> {
     let mut outcome = Outcome::default();
     for attempt in 0..count {
         let mut bytes = whole.clone();
-        // Half of the changes are made in the header, of which the rest of the file depends.
+        // Half of the attempts change the header, on which the rest of the file depends.
         let range = if rng.random() { 0..100 } else { 0..bytes.len() };
         for _ in 0..rng.random_range(1..=MOST_BYTES) {
             let at = rng.random_range(range.clone());
             bytes[at] ^= rng.random_range(1..=u8::MAX);
         }
         fs::write(&index, &bytes)?;
-        match listed_and_made_anew(&store, &runs) {
+        match list_and_rebuild(&store, &runs) {
             Ok(how) => outcome.count(how),
             Err(why) => outcome.fail(format!("seed {seed}, attempt {attempt}: {why}")),
         }
@@ -58,19 +60,19 @@ fn filled(directory: &Path) -> io::Result<Store> {
     Ok(store)
 }
 
-/// Says how the index was found, or what was not as it must be.
-fn listed_and_made_anew(store: &Store, runs: &[RunSummary]) -> Result<&'static str, String> {
+/// Lists the runs and rebuilds the index. Returns what happened to the index, or what is wrong.
+fn list_and_rebuild(store: &Store, runs: &[RunSummary]) -> Result<&'static str, String> {
     let listing = store.list().map_err(|error| format!("list: {error}"))?;
     if listing.runs != runs {
-        return Err("list shows other runs than there are".to_owned());
+        return Err("list does not show the runs of the store".to_owned());
     }
     let anew = store.reindex().map_err(|error| format!("reindex: {error}"))?;
     if anew.runs != runs {
-        return Err("reindex finds other runs than there are".to_owned());
+        return Err("reindex does not find the runs of the store".to_owned());
     }
     let again = store.list().map_err(|error| format!("list after reindex: {error}"))?;
     if again.runs != runs || !again.warnings.is_empty() {
         return Err(format!("list after reindex: {:?}", again.warnings));
     }
-    Ok(if listing.warnings.is_empty() { "made anew" } else { "kept beside" })
+    Ok(if listing.warnings.is_empty() { "rebuilt" } else { "renamed" })
 }

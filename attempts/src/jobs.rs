@@ -1,4 +1,4 @@
-//! Changed fio job files: the jobs are read, or every problem has its place within the text.
+//! Mutated fio job files: the jobs are read, or every problem has a location within the text.
 
 use plan::fio::{Surroundings, included, read};
 
@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::suites::resolved;
 use crate::trial::{files, repository, trials};
 
-/// Reads and resolves `count` changed job files.
+/// Reads and resolves `count` mutated job files.
 pub fn jobs(count: u64, seed: u64) -> Outcome {
     trials(&files(&repository("fixtures/fio"), ".fio"), count, seed, one)
 }

@@ -1,9 +1,9 @@
-//! `kill -9` at random moments of every command: each log reads, files for people are whole, old or new, and nothing
-//! stays on the targets once `clean` has been there.
+//! `kill -9` at random moments of every command: each log stays readable, each output file is complete, old or new, and
+//! `clean` leaves nothing on the targets.
 //!
 //! # Invariants
-//! * The moments are drawn from how long the command takes here when nobody kills it, measured anew for each batch.
-//! * What is looked at is what a user sees: the program's own answers, and names in directories.
+//! * The moments are drawn from the command's undisturbed duration, which is measured again for each batch.
+//! * The checks use what a user sees: the program's output and the names in directories.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,28 +17,28 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::outcome::Outcome;
 
-/// Kills of each batch, before which whole commands are measured and after which the whole store is looked at.
+/// Kills per batch. The commands' durations are measured before each batch; the store is deleted after it.
 const BATCH: u64 = 70;
 const COMMANDS: [&str; 7] = ["run", "import", "report", "export", "reindex", "clean", "crosscheck"];
-/// What dd prints on its standard error output.
+/// Output of dd on standard error.
 const IMPORTED: &str =
     "512+0 records in\n512+0 records out\n536870912 bytes (537 MB, 512 MiB) copied, 2.5 s, 215 MB/s\n";
-/// Files that commands write where the user says.
+/// Files that commands write to a path given by the user.
 const FILES: [&str; 2] = ["page.html", "run.json"];
-/// How often it is looked whether the children of a killed program have ended.
-const LOOK: Duration = Duration::from_millis(2);
+/// Interval of the checks whether the children of a killed program have ended.
+const POLL: Duration = Duration::from_millis(2);
 
-/// Directories to measure, a store, and files that commands read and write, below one directory.
+/// Targets, a store and the commands' input and output files, below one directory.
 struct Bench<'a> {
     program: &'a Path,
     root: &'a Path,
 }
 
-/// Kills the program's commands `count` times, below the directory `root`, which must be empty, and returns what came
-/// of it. The same seed draws the same shares of a command's time.
+/// Kills the program's commands `count` times in the directory `root`, which must be empty, and returns the outcome.
+/// The same seed draws the same fractions of a command's duration.
 ///
 /// # Errors
-/// The program cannot be started, or fails without being killed; or a file of the attempts cannot be made.
+/// The program cannot be started or fails without being killed, or a file cannot be created.
 pub fn kills(program: &Path, root: &Path, count: u64, seed: u64) -> io::Result<Outcome> {
     let bench = Bench { program, root };
     for directory in ["one", "two", "out"] {
@@ -57,17 +57,18 @@ pub fn kills(program: &Path, root: &Path, count: u64, seed: u64) -> io::Result<O
             let was_killed = bench.kill(COMMANDS[number], moment)?;
             let troubles = bench.troubles(&known)?;
             if troubles.is_empty() {
-                outcome.count(if was_killed { COMMANDS[number] } else { "ended before" });
+                outcome.count(if was_killed { COMMANDS[number] } else { "ended before the kill" });
             } else {
                 let (command, troubles) = (COMMANDS[number], troubles.join("; "));
                 let share = moment.as_secs_f64() / whole[number].as_secs_f64();
                 outcome.fail(format!(
-                    "seed {seed}, attempt {}: {command} killed after {moment:?} ({share:.2} of its time): {troubles}",
+                    "seed {seed}, attempt {}: {command} killed after {moment:?} ({share:.2} of its duration): \
+                     {troubles}",
                     outcome.attempts
                 ));
             }
         }
-        bench.start_anew()?;
+        bench.remove_store()?;
     }
     Ok(outcome)
 }
@@ -105,7 +106,7 @@ impl Bench<'_> {
         started
     }
 
-    /// How long a command takes that nobody kills.
+    /// The undisturbed duration of a command.
     fn whole(&self, command: &str) -> io::Result<Duration> {
         let mut prepared = self.command(command);
         let began = Instant::now();
@@ -118,7 +119,7 @@ impl Bench<'_> {
         Err(io::Error::other(format!("{command} fails without being killed, {}: {words}", output.status)))
     }
 
-    /// True if the command had not ended by then. Returns when its children have ended too.
+    /// Kills a command at this moment. True if it had not ended before. Returns after its children have ended too.
     fn kill(&self, command: &str, moment: Duration) -> io::Result<bool> {
         use std::os::unix::process::{CommandExt, ExitStatusExt};
         let mut prepared = self.command(command);
@@ -127,12 +128,12 @@ impl Bench<'_> {
         child.kill()?;
         let was_killed = child.wait()?.signal().is_some();
         while group_lives(child.id()) {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL);
         }
         Ok(was_killed)
     }
 
-    /// What is not as it must be after a kill. `known` is what a store of which nobody was killed holds.
+    /// Everything that is wrong after a kill. `known` has the names in the store before any kill.
     fn troubles(&self, known: &BTreeSet<String>) -> io::Result<Vec<String>> {
         let mut troubles = Vec::new();
         let mut ask = |arguments: &[&str]| -> io::Result<Output> {
@@ -142,7 +143,7 @@ impl Bench<'_> {
             let words = String::from_utf8_lossy(&output.stderr).into_owned();
             if !output.status.success() || words.contains("is damaged") {
                 troubles.push(format!(
-                    "{} ends with {}: {}",
+                    "`{}` ended with {}: {}",
                     arguments.join(" "),
                     output.status,
                     words.trim()
@@ -154,36 +155,36 @@ impl Bench<'_> {
         ask(&["reindex"])?;
         for log in names(&self.root.join("store/runs"))? {
             let path = self.root.join("store/runs").join(&log);
-            // A log into which nothing was handed over yet is empty.
+            // A log is empty until its first line is written.
             if fs::metadata(&path)?.len() > 0 {
                 ask(&["show", &path.display().to_string(), "--color", "never"])?;
-                // What reads once need not be read again after each of the next kills.
+                // A log that is readable need not be read again after later kills.
                 fs::remove_file(&path)?;
             }
         }
         ask(&["clean", &self.path("one"), &self.path("two")])?;
-        // Without the logs that were read there would be no run for the next commands to work on.
+        // The next commands need a run in the store, because the logs were removed.
         self.whole("import")?;
         if names(&self.root.join("out"))?.iter().any(|name| !FILES.contains(&name.as_str())) {
-            // What a killed command left beside its file is for its next call to remove.
+            // The next call of a killed command removes its leftovers beside the output file.
             self.whole("report")?;
             self.whole("export")?;
         }
         let more: Vec<String> = names(&self.root.join("store"))?.difference(known).cloned().collect();
         if !more.is_empty() {
-            troubles.push(format!("the store holds {more:?} besides"));
+            troubles.push(format!("the store has leftovers: {more:?}"));
         }
-        self.look_at_files(&mut troubles)?;
+        self.check_files(&mut troubles)?;
         Ok(troubles)
     }
 
-    /// Files for people are whole, and nothing else lies beside them or on the targets.
-    fn look_at_files(&self, troubles: &mut Vec<String>) -> io::Result<()> {
+    /// Checks that output files are complete and that there are no leftovers beside them or on the targets.
+    fn check_files(&self, troubles: &mut Vec<String>) -> io::Result<()> {
         for directory in ["one", "two"] {
             let left = names(&self.root.join(directory))?;
             if !left.is_empty() {
-                troubles.push(format!("{directory} holds {left:?} after clean"));
-                // One fault is counted once.
+                troubles.push(format!("{directory} has leftovers after `clean`: {left:?}"));
+                // Each fault counts only once.
                 fs::remove_dir_all(self.root.join(directory))?;
                 fs::create_dir(self.root.join(directory))?;
             }
@@ -193,7 +194,7 @@ impl Bench<'_> {
                 let path = self.root.join(directory).join(&name);
                 let is_page = name.ends_with(".html");
                 if !known.contains(&name.as_str()) && (!known.is_empty() || !is_page) {
-                    troubles.push(format!("{directory} holds {name}"));
+                    troubles.push(format!("{directory} has a leftover: {name}"));
                     fs::remove_file(&path)?;
                     continue;
                 }
@@ -207,13 +208,13 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The next batch begins with an empty store.
-    fn start_anew(&self) -> io::Result<()> {
+    /// Removes the store, so that the next batch begins with a new one.
+    fn remove_store(&self) -> io::Result<()> {
         fs::remove_dir_all(self.root.join("store"))
     }
 }
 
-/// Names in a directory in order; none if there is no such directory.
+/// Sorted names in a directory; empty if the directory does not exist.
 fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
     match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
@@ -221,13 +222,13 @@ fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
     }
 }
 
-/// True while a process of this process group is more than a name. A program that was killed leaves the tools that it
-/// had started to end by themselves.
+/// True while a process of this process group is alive and not a zombie. The tools that a killed program had started
+/// end on their own.
 fn group_lives(group: u32) -> bool {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stats = processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
     stats.into_iter().any(|stat| {
-        // Behind the command's closing bracket: the state, the parent, the group (proc(5)).
+        // After the command's closing bracket: state, parent, process group (proc(5)).
         let fields: Vec<&str> =
             stat.rsplit_once(')').map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());
         fields.first().is_some_and(|state| *state != "Z")

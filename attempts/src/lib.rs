@@ -1,5 +1,5 @@
-//! Attempts to make Lodestone lose, leave or misreport something. Each kind of attempt is a module with a function that
-//! makes a given number of attempts from a seed and returns what it counted.
+//! Attempts to make Lodestone lose, leave behind or misreport something. Each kind of attempt is a module with a
+//! function that makes a given number of attempts from a seed and returns their outcome.
 
 pub mod imports;
 pub mod indexes;

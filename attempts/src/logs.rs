@@ -1,4 +1,4 @@
-//! Run logs that were changed after they were written: no other figure may come of them without a word.
+//! Run logs that were changed after they were written: other figures must come with a message.
 
 use std::path::Path;
 
@@ -16,11 +16,11 @@ const LOGS: [&str; 2] = [
     include_str!("../../fixtures/runs/format-2.jsonl"),
     include_str!("../../fixtures/runs/format-2-imported.jsonl"),
 ];
-/// So many changes are made to one log.
+/// Most mutations of one log.
 const MOST_CHANGES: u32 = 3;
 
-/// Changes logs in random ways and reads them. Each attempt must end with the figures of the whole log, with the damage reported,
-/// or with the log refused; and reading on behind the damage must not panic.
+/// Mutates logs at random and reads them. Each attempt must end with the figures of the original log, with a damage
+/// report or with a refusal, and reading beyond the damage must not panic.
 ///
 /// # Panics
 /// A fixture cannot be read.
@@ -37,13 +37,13 @@ pub fn logs(count: u64, seed: u64) -> Outcome {
         let _ = parse_log_with(bytes.as_slice(), Path::new("log"), OnDamage::Accept);
         match parse_log(bytes.as_slice(), Path::new("log")) {
             Err(_) => outcome.count("refused"),
-            // A run without an end is shown as one that was killed.
+            // A run without its last event is shown as killed.
             Ok(log) if !log.damage.is_empty() || log.cut_off || log.run.finished.is_none() => {
                 outcome.count("reported");
             }
             Ok(read) if figures(&read.run) == whole[log] => outcome.count("same figures"),
             Ok(_) => outcome.fail(format!(
-                "seed {seed}, attempt {attempt}: {} in log {log}: other figures without a word",
+                "seed {seed}, attempt {attempt}: {} in log {log}: other figures without a message",
                 changes.join(", ")
             )),
         }
@@ -51,7 +51,7 @@ pub fn logs(count: u64, seed: u64) -> Outcome {
     outcome
 }
 
-/// Everything that is exported of a run.
+/// The JSON export of a run.
 fn figures(run: &Run) -> String {
     let analysis = analyse(run, &run.started.baseline, Estimator::Mean);
     report::json::pretty(&report::json::run_export(run, &analysis))

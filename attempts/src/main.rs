@@ -1,4 +1,4 @@
-//! `lodestone-attempts`: makes many attempts of one kind and prints what they came to.
+//! `lodestone-attempts`: makes many attempts of one kind and prints their outcome.
 
 #![allow(clippy::print_stdout, reason = "a program that prints counts")]
 
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use attempts::outcome::Outcome;
 use clap::{Args, Parser, Subcommand};
 
-/// Tries to make Lodestone lose, leave or misreport something, and counts
+/// Tries to make Lodestone lose, leave behind or misreport something, and counts the outcomes
 #[derive(Parser)]
 struct Cli {
     #[command(subcommand)]
@@ -18,24 +18,24 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Kind {
-    /// Changes manifests of private directories, and cleans
+    /// Mutates manifests of private directories and cleans up
     Manifests(Extent),
-    /// Changes outputs of other programs, and imports them
+    /// Mutates outputs of other programs and imports them
     Imports(Extent),
-    /// Changes suites, and resolves them
+    /// Mutates suites and resolves them
     Suites(Extent),
-    /// Changes fio job files, and reads them
+    /// Mutates fio job files and reads them
     Jobs(Extent),
-    /// Changes run logs; other figures without a word must be 0
+    /// Mutates run logs and reads them; other figures without a message are failures
     Logs(Extent),
-    /// Flips bytes in the index of a store
+    /// Changes bytes in the index of a store
     Indexes(Extent),
-    /// Kills the program at random moments of all its commands
+    /// Kills all commands of the program at random moments
     Kills {
-        /// The program
+        /// Program to kill
         #[arg(long, value_name = "FILE", default_value = "target/release/lodestone")]
         program: PathBuf,
-        /// Where the attempts may make a directory, on the storage that is to be measured meanwhile
+        /// Directory for temporary files, on the storage to measure
         #[arg(long, value_name = "DIR", default_value = ".")]
         directory: PathBuf,
         #[command(flatten)]
@@ -43,7 +43,7 @@ enum Kind {
     },
     /// Unmounts a target as soon as the program has ended
     Umounts {
-        /// The program
+        /// Program to run
         #[arg(long, value_name = "FILE", default_value = "target/release/lodestone")]
         program: PathBuf,
         #[command(flatten)]
@@ -51,13 +51,13 @@ enum Kind {
     },
 }
 
-/// How many attempts, and which.
+/// Number and seed of the attempts.
 #[derive(Args)]
 struct Extent {
-    /// Attempts
+    /// Number of attempts
     #[arg(long, default_value_t = 1000)]
     count: u64,
-    /// Seed of everything random
+    /// Seed of the random number generator
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -83,12 +83,12 @@ fn attempt(kind: Kind) -> io::Result<Outcome> {
 }
 
 fn main() -> ExitCode {
-    // What panics is caught and told with what was tried.
+    // Panics are caught and reported with the attempt.
     std::panic::set_hook(Box::new(|_| {}));
     let outcome = match attempt(Cli::parse().kind) {
         Ok(outcome) => outcome,
         Err(error) => {
-            println!("the attempts cannot be made: {error}");
+            println!("cannot make the attempts: {error}");
             return ExitCode::FAILURE;
         }
     };

@@ -1,4 +1,4 @@
-//! Manifests of private directories, changed at random: whatever they say, nothing may be removed that is not a leftover, and
+//! Randomly mutated manifests of private directories: whatever their content, only leftovers may be removed, and
 //! nothing may panic.
 
 use std::fs::{self, File};
@@ -15,14 +15,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::mutation::mutate;
 use crate::outcome::Outcome;
 
-/// Changes to one manifest at the most.
+/// Most mutations of one manifest.
 const MOST_CHANGES: u32 = 4;
 
-/// Makes `count` attempts: each changes the manifest of a leftover, looks for leftovers beside a directory that is none, and
-/// removes what was found.
+/// Makes `count` attempts. Each mutates the manifest of a leftover beside other files, searches for leftovers and
+/// removes those found.
 ///
 /// # Panics
-/// If the temporary directory cannot be written to, without which nothing can be attempted.
+/// The temporary directory is not writable.
 pub fn manifests(count: u64, seed: u64) -> Outcome {
     let mut outcome = Outcome::default();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -41,7 +41,7 @@ pub fn manifests(count: u64, seed: u64) -> Outcome {
     outcome
 }
 
-/// One attempt with this manifest; what came of it.
+/// Makes one attempt with this manifest and returns its outcome.
 fn one(manifest: &[u8]) -> io::Result<&'static str> {
     let root = tempfile::tempdir()?;
     let (parent, victim) = (root.path().join("parent"), root.path().join("victim"));
@@ -56,7 +56,7 @@ fn one(manifest: &[u8]) -> io::Result<&'static str> {
     fs::DirBuilder::new().mode(0o700).create(&left)?;
     fs::write(left.join("manifest.json"), manifest)?;
     std::os::unix::fs::symlink(&victim, left.join("link"))?;
-    let mut how = "not taken for a leftover";
+    let mut how = "not a leftover";
     for found in leftovers::find(&parent) {
         how = match found {
             Found::Elsewhere(_) => "of another host",
@@ -67,7 +67,9 @@ fn one(manifest: &[u8]) -> io::Result<&'static str> {
         };
     }
     if left.exists() == (how == "removed") {
-        return Err(io::Error::other("a leftover was removed that was not found, or the other way round"));
+        return Err(io::Error::other(
+            "a directory was removed that was not found as a leftover, or a leftover was not removed",
+        ));
     }
     match kept.iter().find(|file| fs::read(file).ok().as_deref() != Some(b"kept")) {
         Some(lost) => Err(io::Error::other(format!("{} was lost", lost.display()))),
@@ -75,7 +77,7 @@ fn one(manifest: &[u8]) -> io::Result<&'static str> {
     }
 }
 
-/// The manifest of a run of this host that is no more.
+/// The manifest of a run of this host whose process has ended.
 fn manifest_of_a_dead_run() -> io::Result<Vec<u8>> {
     let parent = tempfile::tempdir()?;
     let private = PrivateDirectory::create(parent.path(), "attempt")

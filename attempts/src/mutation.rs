@@ -1,18 +1,18 @@
-//! Random changes to text and bytes: what a failing disk, a careless editor or an attacker does to a file.
+//! Random mutations of text and bytes, such as a failing disk, a careless editor or an attacker may cause.
 
 use rand::{Rng, RngExt};
 
-/// One way to change bytes, which are not empty.
+/// A mutation of non-empty bytes.
 type Way = fn(&mut Vec<u8>, &mut dyn Rng);
 
-/// Changes `bytes` in one random way and returns the name of that way. The result may equal the input.
+/// Applies one random mutation to `bytes` and returns its name. The result may equal the input.
 pub fn mutate(bytes: &mut Vec<u8>, rng: &mut impl Rng) -> &'static str {
     const WAYS: [(&str, Way); 9] = [
         ("a flipped bit", |bytes, rng| flip_bit(bytes, rng)),
         ("a changed byte", |bytes, rng| change_byte(bytes, rng)),
         ("a changed digit", |bytes, rng| change_digit(bytes, rng)),
         ("swapped lines", swap_lines),
-        ("a doubled line", double_line),
+        ("a repeated line", double_line),
         ("a removed line", remove_line),
         ("a cut end", cut_end),
         ("a removed span", remove_span),
@@ -56,7 +56,7 @@ fn huge_number(bytes: &mut Vec<u8>, rng: &mut dyn Rng) {
     }
 }
 
-/// Runs `change` on the file's lines, each with its end.
+/// Applies `change` to the lines, each with its line feed.
 fn with_lines(bytes: &mut Vec<u8>, change: impl FnOnce(&mut Vec<&[u8]>)) {
     let mut lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     change(&mut lines);

@@ -1,32 +1,32 @@
-//! What a number of attempts came to.
+//! The outcome of a number of attempts.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How many failures are kept with their description.
+/// Maximum number of failures kept with their description.
 const KEPT: usize = 10;
 
-/// What a number of attempts came to.
+/// The outcome of a number of attempts.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Attempts made.
     pub attempts: u64,
-    /// How many attempts ended in each permitted way, such as "refused".
+    /// Number of attempts for each permitted outcome, such as "refused".
     pub counts: BTreeMap<&'static str, u64>,
-    /// Descriptions of the first attempts that ended in a way that must not be, each with what it takes to repeat it.
+    /// Descriptions of the first failed attempts, each with the seed and number to repeat it.
     pub failures: Vec<String>,
-    /// Attempts that ended in a way that must not be.
+    /// Number of failed attempts.
     pub failed: u64,
 }
 
 impl Outcome {
-    /// Counts one attempt that ended in a permitted way.
+    /// Counts one attempt with a permitted outcome.
     pub fn count(&mut self, how: &'static str) {
         self.attempts += 1;
         *self.counts.entry(how).or_default() += 1;
     }
 
-    /// Counts one attempt that ended in a way that must not be.
+    /// Counts one failed attempt.
     pub fn fail(&mut self, description: String) {
         self.attempts += 1;
         self.failed += 1;

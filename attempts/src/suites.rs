@@ -1,4 +1,4 @@
-//! Changed suites: a suite is resolved, or every problem has its place within the text.
+//! Mutated suites: a suite is resolved, or every problem has a location within the text.
 
 use engine::ENGINES;
 use plan::{Facts, Level, Place, Problem, Suite, Wishes, resolve};
@@ -6,7 +6,7 @@ use plan::{Facts, Level, Place, Problem, Suite, Wishes, resolve};
 use crate::outcome::Outcome;
 use crate::trial::{files, repository, trials};
 
-/// Reads and resolves `count` changed suites.
+/// Reads and resolves `count` mutated suites.
 pub fn suites(count: u64, seed: u64) -> Outcome {
     trials(&files(&repository("suites"), ".toml"), count, seed, one)
 }
@@ -17,7 +17,7 @@ fn one(bytes: &[u8]) -> Result<&'static str, String> {
     resolved(&suite, problems, text)
 }
 
-/// Resolves what was read with these problems, for a machine with all engines.
+/// Resolves a suite that was read with these problems, for a machine with all engines.
 pub(crate) fn resolved(
     suite: &Suite,
     mut problems: Vec<Problem>,
@@ -30,7 +30,7 @@ pub(crate) fn resolved(
     Ok(if problems.iter().any(|p| p.level == Level::Error) { "refused" } else { "resolved" })
 }
 
-/// Every problem is within the text that it is shown with.
+/// Checks that every problem is located within its text.
 fn placed(problems: &[Problem], text: &str) -> Result<(), String> {
     for problem in problems {
         if let Place::Suite(range) = &problem.place

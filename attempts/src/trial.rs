@@ -1,4 +1,4 @@
-//! What attempts on readers of files share: the files, changed, and a reader that may panic.
+//! Shared by attempts on file readers: mutates files and calls a reader that may panic.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::mutation::mutate;
 use crate::outcome::Outcome;
 
-/// Most changes of one file.
+/// Most mutations of one file.
 const MOST_CHANGES: u32 = 3;
 
 /// A directory of the repository.
@@ -18,7 +18,7 @@ pub fn repository(directory: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(directory)
 }
 
-/// All files below a directory whose names end so, in the order of their names, each with its content.
+/// All files below a directory whose names end with `end`, sorted by name, each with its content.
 pub fn files(directory: &Path, end: &str) -> Vec<(String, Vec<u8>)> {
     let mut open = vec![directory.to_owned()];
     let mut found = Vec::new();
@@ -38,7 +38,8 @@ pub fn files(directory: &Path, end: &str) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Gives `count` changed files to `read`, which returns how that ended, or what is wrong with it. A panic is a failure too.
+/// Passes `count` mutated files to `read`, which returns a permitted outcome or what is wrong. A panic counts as a
+/// failure.
 pub fn trials(
     files: &[(String, Vec<u8>)],
     count: u64,
@@ -47,7 +48,7 @@ pub fn trials(
 ) -> Outcome {
     let mut outcome = Outcome::default();
     if files.is_empty() {
-        outcome.fail("there are no files to change".to_owned());
+        outcome.fail("there are no files to mutate".to_owned());
         return outcome;
     }
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -15,18 +15,18 @@ use crate::outcome::Outcome;
 const FILESYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 const ENGINES: [&str; 4] = ["io_uring", "libaio", "psync", "mmap"];
 const IMAGE_BYTES: u64 = 400 << 20;
-/// How long a filesystem that was busy is tried again, so that the next attempt can mount it.
+/// How long to retry the unmount of a busy filesystem, so that the next attempt can mount it.
 const CLEAN_UP: Duration = Duration::from_secs(30);
-/// The program's exit code when the user has stopped it.
+/// The program's exit code after an interrupt by the user.
 const INTERRUPTED: i32 = 130;
 /// The signal that Ctrl-C sends.
 const SIGINT: i32 = 2;
 /// The latest moment of Ctrl-C, in milliseconds after the start.
 const LATEST_INTERRUPT_MS: u64 = 1500;
 
-/// Runs `program` on freshly mounted filesystems, `count` times, and unmounts each once at its end, which must succeed. A
-/// quarter of the runs is ended by Ctrl-C at a random time. Needs root and the filesystems' tools; what cannot be set up is
-/// counted as `not possible here`.
+/// Runs `program` `count` times on freshly mounted filesystems and unmounts each after the program ends; the first
+/// unmount must succeed. Ctrl-C ends a quarter of the runs at a random time. Needs root and the filesystems' tools; a
+/// filesystem that cannot be set up counts as `not possible here`.
 pub fn umounts(program: &Path, count: u64, seed: u64) -> Outcome {
     let mut outcome = Outcome::default();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -63,7 +63,7 @@ pub fn umounts(program: &Path, count: u64, seed: u64) -> Outcome {
     outcome
 }
 
-/// A filesystem on a loop device, taken away with the value.
+/// A filesystem on a loop device that is detached on drop.
 struct Filesystem {
     device: String,
     point: PathBuf,
@@ -87,7 +87,7 @@ impl Filesystem {
         command("mount", &[self.device.as_ref(), self.point.as_os_str()]).is_ok()
     }
 
-    /// Runs the program, and tells if it ended in another way than it should.
+    /// Runs the program; an unexpected end is an error.
     fn measure(&self, program: &Path, engine: &str, interrupt_ms: Option<u64>) -> Result<(), String> {
         let runtime = if interrupt_ms.is_some() { "60s" } else { "50ms" };
         let options = ["--rw", "randrw", "--size", "8MiB", "--iodepth", "32", "--jobs", "2", "--rounds", "1"];
@@ -130,7 +130,7 @@ impl Drop for Filesystem {
     }
 }
 
-/// Runs a tool of the system and returns what it printed, or its complaint.
+/// Runs a system tool and returns its output or its error message.
 fn command(program: &str, args: &[&std::ffi::OsStr]) -> Result<String, String> {
     let Output { status, stdout, stderr } =
         Command::new(program).args(args).output().map_err(|error| format!("{program}: {error}"))?;

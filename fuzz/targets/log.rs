@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use report::{RunView, TextStyle, Units};
 
 fuzz_target!(|bytes: &[u8]| {
-    // The reader stops at the first line that does not match its checksum, so that nothing behind it would be tried.
+    // By default the reader stops at the first damaged line and would not reach the rest.
     drop(record::parse_log(bytes, Path::new("fuzz")));
     let Ok(log) = record::parse_log_with(bytes, Path::new("fuzz"), record::OnDamage::Accept) else { return };
     let run = log.run;

@@ -1,6 +1,6 @@
-"""Nothing of the user's is overwritten without full consent, whatever kind of storage it is: a run that names only the
-target is refused and changes nothing, the refusal names everything that would perish, and with the advice that it gives
-the same run is allowed. What cannot be named, because only the kernel knows of it, has to be ended first."""
+"""No user data is overwritten without full consent, whatever the kind of storage: a run that names only the target is
+refused and changes nothing, the refusal names everything that would be destroyed, and with the advice in it the same
+run is allowed. A use that cannot be named, because only the kernel knows it, must end first."""
 
 import re
 
@@ -29,8 +29,9 @@ luks="--pbkdf pbkdf2 --pbkdf-force-iterations 1000"
 
 
 class Kind:
-    """How a target is made to hold something (`use`), what its refusal must name then, and what after it is put to rest
-    (`rest`), when only its marks are left. `unseen`: while it is in use, no consent is enough, and this is said."""
+    """How a target comes into use (`use`) and what the refusal must then name; how the use ends (`rest`) and which
+    signatures (`marks`) the refusal must name afterwards. `unseen`: while the target is in use, no consent is enough,
+    and the refusal contains this text."""
 
     def __init__(self, name, target, use, names, rest="", marks=None, unseen=None, live=False):
         self.name, self.target, self.use, self.names = name, target, use, names
@@ -68,7 +69,7 @@ def luks(version):
     )
 
 
-# What the kernel makes of devices.
+# Layers that the kernel builds on devices.
 LAYERS = [
     Kind(
         "a physical volume of LVM",
@@ -108,7 +109,7 @@ LAYERS = [
         "cryptsetup open --key-file /tmp/key --header /images/header $detached detached",
         [DM],
         "cryptsetup close detached",
-        # Nothing tells such a device from one full of noise: it is overwritten when it is named.
+        # Such a device looks like random data: naming it is enough.
         [],
     ),
     *(array(version) for version in ("0.90", "1.0", "1.1", "1.2")),
@@ -131,7 +132,7 @@ LAYERS = [
     ),
 ]
 
-# What uses a device, or shares its bytes.
+# Uses of a device, and devices that share its data.
 USES = [
     Kind(
         "an external log of xfs",
@@ -164,7 +165,7 @@ USES = [
         ["btrfs"],
         live=True,
     ),
-    # The module is not Debian's to give: a label as the specification has it, in the second half of the disk only.
+    # Debian does not ship the ZFS module: this writes a label as specified, only in the second half of the disk.
     Kind(
         "a label of ZFS",
         "zfs",
@@ -205,7 +206,7 @@ USES = [
         "vgchange -q -an below; losetup -d $under",
         [],
     ),
-    # The disk of two paths is mounted by the other one.
+    # The disk has two paths and is mounted through the other one.
     Kind(
         "another path to a disk that is mounted",
         "path",
@@ -265,7 +266,7 @@ def of_all(lab, kinds):
             try:
                 one_kind(lab, machine, kind)
             except Failed as failed:
-                lab.check(f"{kind.name}: can be made here", False, failed)
+                lab.check(f"{kind.name}: can be set up here", False, failed)
 
 
 def one_kind(lab, machine, kind):
@@ -273,11 +274,11 @@ def one_kind(lab, machine, kind):
     target = machine.sh(f"{FUNCTIONS}echo ${kind.target}")
     if kind.unseen:
         for what in kind.names:
-            named(lab, machine, f"{kind.name}: it carries {what}", target, [what])
+            named(lab, machine, f"{kind.name}: carries {what}", target, [what])
         every = ",".join([target, *kind.names])
         refused = machine.run(RUN.format(target=target, named=f"'{every}'"))
         lab.equal(f"{kind.name}: in use, no consent is enough", refused.code, 2, refused.out + refused.err)
-        lab.check(f"{kind.name}: that it is in use is said", kind.unseen in refused.err, refused.err)
+        lab.check(f"{kind.name}: the refusal says that it is in use", kind.unseen in refused.err, refused.err)
     else:
         consented(lab, machine, kind.name, target, kind.names, dry=kind.live or kind.rest)
     if kind.rest:
@@ -290,26 +291,27 @@ def content(machine, target):
 
 
 def named(lab, machine, what, target, names):
-    """A run that names only the target is refused, changes nothing, and gives advice, which this returns."""
+    """Checks that a run that names only the target is refused and changes nothing; returns the refusal's advice."""
     before = content(machine, target)
     refused = machine.run(RUN.format(target=target, named=target))
-    lab.equal(f"{what}: without consent for it the run is refused", refused.code, 2, refused.out + refused.err)
+    lab.equal(f"{what}: without full consent the run is refused", refused.code, 2, refused.out + refused.err)
     advice = re.search(r"it carries (.*)\. To destroy all of that, name it too: --overwrite (.*)$", refused.err, re.M)
     carried = re.sub(r" \([^)]*\)", "", advice[1]).split(", ") if advice else []
     missing = [name for name in names if not any(re.fullmatch(name, known) for known in carried)]
-    lab.check(f"{what}: what would perish is named, each once", not missing and len(carried) == len(set(carried)), f"{missing} of {refused.err}")
-    lab.equal(f"{what}: nothing is changed", content(machine, target), before)
+    is_complete = not missing and len(carried) == len(set(carried))
+    lab.check(f"{what}: the refusal names each thing to be destroyed once", is_complete, f"{missing} of {refused.err}")
+    lab.equal(f"{what}: the refused run changes nothing", content(machine, target), before)
     return advice and advice[2]
 
 
 def consented(lab, machine, what, target, names, dry=False):
-    """Without full consent refused; with it, as the refusal says it, allowed. What is in use is only nearly overwritten."""
+    """Checks that a run is refused without full consent and allowed with the refusal's advice. `dry`: a dry run only."""
     advice = named(lab, machine, what, target, names) if names else target
     before = content(machine, target)
     allowed = machine.run(RUN.format(target=target, named=advice) + (" --dry-run" if dry else ""))
-    lab.equal(f"{what}: with the advice of the refusal it is allowed", allowed.code, 0, allowed.out + allowed.err)
+    lab.equal(f"{what}: with the advice in the refusal the run is allowed", allowed.code, 0, allowed.out + allowed.err)
     if not dry:
-        lab.check(f"{what}: and is overwritten", content(machine, target) != before)
+        lab.check(f"{what}: the allowed run overwrites it", content(machine, target) != before)
 
 
 TESTS = [layers, uses]

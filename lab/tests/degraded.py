@@ -1,6 +1,6 @@
-"""Storage that fails in part: arrays that lose members while they are measured, layers that spoil what they are given,
-servers that go away and come back. What redundancy or patience makes good is no failure, but it is reported; what is lost
-ends with exit code 3. The other target of the run is measured to the end in any case."""
+"""Storage that fails in part: arrays that lose members during the measurement, layers that corrupt data, servers that
+disappear and return. An error masked by redundancy or by waiting is reported but is not a failure; lost data gives exit
+code 3. The other target of the run is always measured to the end."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import re
 from tests.dying import FINISHED, GONE, HUNG, ISCSI, ISCSI_COMES, ISCSI_GOES, MEASURING, NAMES, NO_ISCSI, READS, ROUNDS
 from tests.dying import RUN, TWO_DISKS, WRITES, nothing_is_left, record_is_complete
 
-# The disk of the good target, and four for arrays. Nothing works in the background on what was just made.
+# The disk of the good target, and four for arrays. Background initialisation is switched off.
 FIVE_DISKS = """
 modprobe scsi_debug delay=0 ndelay=1000000 dev_size_mb=64 per_host_store=1 add_host=5 max_queue=64
 until [ -b /dev/sda ] && [ -b /dev/sdb ] && [ -b /dev/sdc ] && [ -b /dev/sdd ] && [ -b /dev/sde ]; do sleep 0.1; done
@@ -19,11 +19,11 @@ modprobe -a raid1 raid456
 """
 CREATE = "mdadm --quiet --create /dev/md0 --run --assume-clean --bitmap=none"
 MIRROR = f"{CREATE} --level=1 --raid-devices=2 /dev/sdb /dev/sdc"
-# The spare is filled so slowly that it goes on until the end.
+# The resync to the spare is throttled, so that it lasts until the end of the run.
 WITH_A_SPARE = f"{MIRROR}; mdadm --quiet /dev/md0 --add /dev/sdd; cd /sys/block/md0/md; echo 1 >sync_speed_min; echo 100 >sync_speed_max"
 PARITY = f"{CREATE} --level=5 --raid-devices=3 /dev/sdb /dev/sdc /dev/sdd"
 ON_EXT4 = "mkfs.ext4 -q -E lazy_itable_init=0 -F /dev/md0; mount /dev/md0 /bad"
-# Something may still be open when the first request to stop comes.
+# The array may still be open at the first attempt to stop it.
 STOP = (
     "umount /bad 2>/dev/null; for disk in b c d e; do echo running >/sys/block/sd$disk/device/state; done\n"
     "until mdadm --quiet --stop /dev/md0; do sleep 0.1; done; mdadm --quiet --zero-superblock /dev/sd[b-e]"
@@ -41,7 +41,7 @@ def offline(*disks):
 
 
 def flaky(features):
-    """From now on the mapped device does with /dev/sdb what the features of dm-flakey say."""
+    """Switches the mapped device to dm-flakey on /dev/sdb with these features."""
     return (
         f'dmsetup load mapped --table "0 $(blockdev --getsz /dev/sdb) flakey /dev/sdb 0 0 3600 {features}"\n'
         "dmsetup resume --noflush --nolockfs mapped; dmsetup mknodes"
@@ -49,15 +49,15 @@ def flaky(features):
 
 
 class Trouble:
-    """How a target is made and measured and what happens to it; how its repeats end (c for completed, f for failed) and
-    what the failure says; which notes and which findings there must be about it, by topic or rule and words; and how it
-    is taken down so that nothing of it remains."""
+    """How a target is set up and measured, and what happens to it; how its repeats end (c for completed, f for failed)
+    and the text of the failure; the expected notes and findings, each by topic or rule and text; and how the target is
+    removed without leftovers."""
 
     def __init__(self, name, target, options, happens, ends, make, heal, says="", notes=(), findings=()):
         self.name, self.target, self.options, self.happens, self.ends = name, target, options, happens, ends
         self.make, self.heal, self.says, self.notes, self.findings = make, heal, says, notes, findings
         self.during, self.is_lost = "bad", False
-        # Corruption is an error among the findings, which gives exit code 3 as a failed repeat does.
+        # Corruption is a finding of severity error, which gives exit code 3 like a failed repeat.
         self.code = 3 if "f" in ends or "data-corrupted" in dict(findings) else 0
 
 
@@ -96,7 +96,7 @@ MAPPED = 'dmsetup create mapped --table "0 $(blockdev --getsz /dev/sdb) linear /
 UNMAP = "umount /bad 2>/dev/null; dmsetup remove --retry mapped; wipefs -qa /dev/sdb"
 VERIFIED = "--rw randwrite --verify true --size 1M --runtime 500ms --rate-iops 100"
 DEVICE = f"{VERIFIED} --overwrite /dev/mapper/mapped"
-# The 100th byte of what is read or written becomes 1; flags 0: of every request.
+# Sets the 100th byte of every read or write to 1; flags 0 means every request.
 SPOILT_READS, SPOILT_WRITES = "5 corrupt_bio_byte 100 r 1 0", "5 corrupt_bio_byte 100 w 1 0"
 CORRUPTED = [("data-corrupted", r"\d+ of \d+ checked blocks were not what had been written")]
 SPOILT = [
@@ -133,7 +133,7 @@ SPOILT = [
         findings=CORRUPTED,
     ),
     Trouble(
-        # Its own checksums see it first: what cannot be read back counts as corrupted too.
+        # Btrfs detects the corruption itself: data that cannot be read back counts as corrupted too.
         *("btrfs on a device that corrupts what is read", "/bad", VERIFIED, flaky(SPOILT_READS), "[cf]{3,4}"),
         *(f"{MAPPED}; mkfs.btrfs -q -f /dev/mapper/mapped; mount /dev/mapper/mapped /bad", UNMAP),
         findings=[("data-corrupted", "cannot be read back")],
@@ -148,7 +148,7 @@ def spoilt(lab):
             one_trouble(lab, machine, trouble)
 
 
-# The server of an NFS export, in the same machine. After a restart clients have ten seconds to claim what they had open.
+# An NFS server in the same machine. After a restart clients have ten seconds to reclaim their open files.
 EXPORT = """
 mkfs.ext4 -q -F /dev/sdb
 mkdir -p /srv
@@ -172,9 +172,9 @@ GONE_OR_LATE = f"{GONE}|timed out"
 
 
 class Absence(Trouble):
-    """A server that goes away, and comes back after some seconds, or only when the run is over (None). A mount that waits
-    without end keeps the process in the kernel until then, but the record is complete without it. `during` names the
-    target that is being measured meanwhile."""
+    """A server that disappears and returns after `seconds`, or only after the run (None). A hard mount blocks the
+    process in the kernel until then, but the record is complete without it. `during` names the target that is being
+    measured when the server disappears."""
 
     def __init__(self, name, options, how, seconds, ends, says="", during="bad"):
         happens = SERVER_GOES if seconds is None else f"{SERVER_GOES}; sleep {seconds}; {SERVER_COMES}"
@@ -191,7 +191,7 @@ AWAY_AND_BACK = Trouble(
 )
 ABSENCES = [
     Absence("an NFS server that comes back", WRITES, "hard", 20, ALL_WELL),
-    # Between two repeats nothing may hang either: a file that is opened then waits for the server.
+    # A hang between two repeats must be handled too: opening a file waits for the server.
     Absence("an NFS server lost, mounted soft", READS, "softerr", None, "f{0,3}", GONE_OR_LATE),
     Absence("an NFS server lost, mounted hard", READS, "hard", None, "f", HUNG),
     Absence("an NFS server lost between repeats", READS, "hard", None, "c{0,3}", during="good"),
@@ -224,8 +224,8 @@ def one_trouble(lab, machine, trouble):
     ends = {t: "".join(r["outcome"][0] for r in of) for t, of in repeats.items()}
     lab.equal(f"{name}: the other target is measured to the end", ends["good"], ALL_WELL, run["repeats"])
     evidence = f"{ends['bad']} is not {trouble.ends}: {json.dumps(repeats['bad'], indent=1)}"
-    lab.check(f"{name}: its repeats end as they must", re.fullmatch(trouble.ends, ends["bad"]), evidence)
-    what_is_said(lab, trouble, run, [r["failure"] for r in repeats["bad"] if r["failure"]])
+    lab.check(f"{name}: its repeats end as expected", re.fullmatch(trouble.ends, ends["bad"]), evidence)
+    messages(lab, trouble, run, [r["failure"] for r in repeats["bad"] if r["failure"]])
     record_is_complete(lab, machine, name, run)
     if trouble.heal:
         machine.run(trouble.heal)
@@ -234,13 +234,13 @@ def one_trouble(lab, machine, trouble):
         lab.equal(f"{name}: nothing is left on the server", machine.sh("cat /tmp/left"), "lost+found")
 
 
-def what_is_said(lab, trouble, run, failures):
+def messages(lab, trouble, run, failures):
     name = trouble.name
     if trouble.says and failures:
         failure = failures[0]
-        lab.check(f"{name}: what failed is said", re.search(trouble.says, failure), failure)
+        lab.check(f"{name}: the failure is described", re.search(trouble.says, failure), failure)
         work = re.search(r"after \d+ good operations|could not be opened|did not come back", failure)
-        lab.check(f"{name}: and after how much good work", work, failure)
+        lab.check(f"{name}: the failure has the number of good operations", work, failure)
     for topic, words in trouble.notes:
         said = [n for n in run["notes"] if n["topic"] == topic and n["target"] == "bad" and re.search(words, n["message"])]
         lab.equal(f"{name}: {topic} is noted once", len(said), 1, run["notes"])
@@ -249,7 +249,7 @@ def what_is_said(lab, trouble, run, failures):
         holds = said and said[0]["severity"] == "error" and re.search(words, said[0]["message"])
         lab.check(f"{name}: {rule} is found", holds, run["findings"])
     about_good = [f for f in run["findings"] if f["severity"] == "error" and f["subject"].get("target") == "good"]
-    lab.check(f"{name}: no error is found of the other target", not about_good, about_good)
+    lab.check(f"{name}: there is no error finding about the other target", not about_good, about_good)
 
 
 TESTS = [arrays, spoilt, servers]

@@ -43,9 +43,9 @@ MAPPED = "dmsetup create mapped --table \"0 $(blockdev --getsz /dev/sdb) linear 
 
 class Death:
     """How a target is made, how it is measured, how it dies, what the failure must say, how the repeats on it end (c for
-    completed, f for failed; a target that can come back is tried three times; a dictionary has the ends for each word of the
-    first failure), and how it is taken down or healed so that nothing of it remains. What kills is a script, or a function
-    of the machine."""
+    completed, f for failed; a target that can come back is tried three times; a dictionary maps text of the first
+    failure to the ends), and how it is removed or repaired without leftovers. The killer is a script or a function of
+    the machine."""
 
     def __init__(self, name, target, options, kill, says, ends="f", make="", heal=""):
         self.name, self.target, self.options, self.kill = name, target, options, kill
@@ -57,8 +57,8 @@ class Death:
 GONE = "returned no data and no error|Input/output error|No such device"
 READ_ONLY = "Read-only|Input/output error"
 HUNG = "did not come back within"
-# What reaches a disk of SCSI while it is being removed is refused with ENODEV, after which nothing more is expected of the
-# target; what comes later, to the filesystem that was shut down, with EIO, which may pass.
+# A request to a SCSI disk during its removal fails with ENODEV, and the target is given up at once. A later request to
+# the filesystem that was shut down fails with EIO, which may be transient.
 ONCE_IF_NO_DEVICE = {"No such device": "f", "Input/output error": "fff"}
 WAKE = "dmsetup resume mapped"
 OFFLINE = "echo offline >/sys/block/sdb/device/state"
@@ -221,7 +221,7 @@ def one_death(lab, machine, death):
     if isinstance(expected, dict):
         expected = next((how for word, how in expected.items() if word in failure), "neither")
     evidence = f"{ends['bad']} is not {expected}: {json.dumps(repeats['bad'], indent=1)}"
-    lab.check(f"{name}: tried as often as makes sense", re.fullmatch(expected, ends["bad"]), evidence)
+    lab.check(f"{name}: the number of attempts is right", re.fullmatch(expected, ends["bad"]), evidence)
     lab.check(f"{name}: what failed is said", re.search(death.says, failure), failure)
     work = re.search(r"\d+\.\d s into the repeat, after (\d+) good operations", failure)
     between_repeats = ends["bad"].startswith("c") and "could not be opened" in failure

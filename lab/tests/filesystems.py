@@ -17,7 +17,7 @@ MAKE = {
     "tmpfs": "mount -t tmpfs -o size=256m tmpfs /mnt",
 }
 
-# NTFS shows its directories as writable for everybody; root measures in such a one only if that is allowed.
+# NTFS shows its directories as writable by all users; root needs permission to measure in such a directory.
 ALLOWED = {name: "--allow-unsafe-directory" for name in ("ntfs3", "fuseblk")}
 
 LOOK = "ls -A /mnt; sync -f /mnt; df --output=used -k /mnt | tail -n 1"

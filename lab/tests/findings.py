@@ -8,11 +8,11 @@ DRIVER = "/sys/bus/pseudo/drivers/scsi_debug"
 
 
 def found(machine, options, code=0):
-    """The findings of a run that ends with this exit code: for each rule the target and the message."""
+    """The findings of a run with this exit code: the target and the message for each rule."""
     rules = {}
     result = machine.run(RUN + options)
     if result.code != code:
-        raise Failed(f"exit code {result.code} instead of {code} of {options}:\n{result.err[-2000:]}")
+        raise Failed(f"exit code {result.code} instead of {code} with {options}:\n{result.err[-2000:]}")
     for finding in result.json()["findings"]:
         rules.setdefault(finding["rule"], []).append((finding["subject"].get("target"), finding["message"]))
     return rules

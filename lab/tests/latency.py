@@ -58,7 +58,7 @@ def stall(lab):
         machine.sh(SETUP)
         machine.sh("echo 1 >/sys/block/sda/device/timeout; echo 1 >/sys/block/sda/device/eh_timeout")
         fault = "/sys/kernel/debug/scsi_debug/*/error"
-        # Once for nothing: a page of the program that comes from the host's disk meanwhile would be a stall of its own.
+        # Warm-up: a page fault of the program on the host's disk would be a stall of its own.
         run(machine, "--engine psync --ops 200 --runtime none")
         for loop in ("open", "closed"):
             pace = f"--rate-iops {per_second} --runtime {seconds}s" if loop == "open" else "--ops 2000 --runtime none"

@@ -33,7 +33,7 @@ fn exit_codes() -> String {
         lodestone::failure::EXIT_CODES.iter().map(|(code, meaning)| format!("| {code} | {meaning} |\n"));
     let table: String = rows.collect();
     format!(
-        "# Exit codes\n\n{NOTICE}The one table behind this page, `lodestone --help` and the manual page is \
+        "# Exit codes\n\n{NOTICE}This page, `lodestone --help` and the manual page are generated from \
          `crates/lodestone/src/failure.rs`.\n\n| code | meaning |\n| --: | :-- |\n{table}"
     )
 }

@@ -53,13 +53,14 @@ fn page(title: &str, intro: &str, trees: &[(&str, PathBuf)]) -> String {
     text
 }
 
-/// What is not imported because no storage does it.
+/// The plausibility limits for imported figures.
 fn ceilings() -> String {
     let mut text = format!(
-        "\nA figure beyond these limits is left out, as is one that is negative or not a number, and one that is more than {GROSS} times \
-         apart from what the file's own raw numbers make of it, or a mean or percentile as far above the largest latency. What is \
-         less apart is imported and becomes the finding `printed-contradicts-raw`: decimal and binary units differ by up to 1.13, \
-         bits and bytes by 8. A measured time is at most a year, a size at most 8 EiB.\n\n\
+        "\nA figure is left out if it exceeds these limits, is negative, is not a number or differs by a factor of \
+         more than {GROSS} from the value recomputed from the same file. A mean or percentile that exceeds the maximum \
+         latency by this factor is left out together with that maximum. A smaller contradiction is imported and \
+         becomes the finding `printed-contradicts-raw`: decimal and binary units differ by up to 1.13, bits and bytes by \
+         8. The limit of a measured time is one year, that of a size 8 EiB.\n\n\
          | metric | at most | reason |\n| :-- | --: | :-- |\n"
     );
     for metric in Metric::ALL {

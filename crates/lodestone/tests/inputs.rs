@@ -40,7 +40,7 @@ fn a_pipe_is_not_imported() {
     let output = bench.run(&["import", &pipe]);
     assert_eq!(output.status.code(), Some(3));
     let said = stdout(&output);
-    assert!(said.contains("pipe: left out: it is a pipe, not a regular file; write what comes"), "{said}");
+    assert!(said.contains("pipe: left out: it is a pipe, not a regular file; write its data"), "{said}");
 }
 
 /// A pipe, a socket or a symbolic link to a device in a directory is reported, and the other files are imported.
@@ -141,7 +141,7 @@ fn endless_standard_input_is_refused() {
     let mut command = bench.command(&["import", "-"]);
     let output = command.stdin(fs::File::open("/dev/zero").unwrap()).output().unwrap();
     let said = stdout(&output);
-    assert!(said.contains("-: left out: it is longer than 33554432 bytes"), "{said}");
+    assert!(said.contains("-: left out: it exceeds the limit of 33554432 bytes"), "{said}");
     let mut command = bench.command(&["import", "-"]);
     let output = command.stdin(fs::File::open(bench.disk()).unwrap()).output().unwrap();
     assert!(stdout(&output).contains("-: left out: it is a directory"), "{}", stdout(&output));

@@ -1,10 +1,10 @@
-//! The checksums of a log of format 2. Each line is a JSON object that ends in its number and a checksum:
-//! `…,"seq":7,"sum":"0123456789abcdef"}`. The checksum is XXH3-64 over the line's bytes before `,"sum":`, seeded with the
-//! checksum of the line before (0 before the first line), so that a line that is changed, missing, doubled or moved is
-//! noticed.
+//! The checksums of a log of format 2. Each line is a JSON object that ends with its number and a checksum:
+//! `…,"seq":7,"sum":"0123456789abcdef"}`. The checksum is XXH3-64 over the line's bytes before `,"sum":`, seeded with
+//! the checksum of the previous line (0 for the first line). The chain therefore detects a changed, missing, repeated
+//! or moved line.
 //!
-//! This guards against failing storage and careless editing. Whoever changes a log on purpose can compute the checksums
-//! anew: they are not signatures.
+//! The checksums guard against failing storage and careless editing. They are not signatures: anyone who changes a log
+//! on purpose can recompute them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,7 +17,7 @@ const SUM_KEY: &[u8] = b",\"sum\":\"";
 const SUM_DIGITS: usize = 16;
 const END: &[u8] = b"\"}";
 
-/// Something that is wrong with a log.
+/// One damaged line of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Number of the line in the file, from 1.
@@ -31,25 +31,25 @@ pub struct Damage {
 pub enum DamageKind {
     /// Its content does not match its checksum.
     Changed,
-    /// It has no checksum.
+    /// It has no readable checksum or, in format 1, no readable event.
     Unreadable,
-    /// It is as it was written, and not an event that this version knows.
+    /// Its checksum matches, but this version does not know the event.
     Unknown,
-    /// Lines before it, by their numbers, are missing or stand elsewhere.
+    /// Lines before it are missing or out of order.
     Missing {
-        /// The first of them.
+        /// The number of the first such line.
         first: u64,
-        /// The last of them.
+        /// The number of the last such line.
         last: u64,
     },
-    /// It has the number of an earlier line: it is a copy of that, or was made from one.
+    /// It has the number of an earlier line: it is a copy of that line, exact or altered.
     Doubled {
         /// The earlier line's number.
         of: u64,
     },
-    /// It belongs further up.
+    /// It belongs earlier in the log.
     OutOfOrder {
-        /// Its number.
+        /// The line's own number.
         number: u64,
     },
 }
@@ -61,13 +61,13 @@ impl fmt::Display for Damage {
             DamageKind::Changed => f.write_str("does not match its checksum: it was changed"),
             DamageKind::Unreadable => f.write_str("cannot be read: it was changed"),
             DamageKind::Unknown => {
-                f.write_str("is whole, and not an event that this version of Lodestone knows")
+                f.write_str("is intact, but this version of Lodestone does not know its event")
             }
             DamageKind::Missing { first, last } if first == last => {
-                write!(f, "does not follow: line {first} before it is missing or stands elsewhere")
+                write!(f, "is out of sequence: line {first} is missing or out of order")
             }
             DamageKind::Missing { first, last } => {
-                write!(f, "does not follow: lines {first} to {last} before it are missing or stand elsewhere")
+                write!(f, "is out of sequence: lines {first} to {last} are missing or out of order")
             }
             DamageKind::Doubled { of } => write!(f, "repeats line {of}"),
             DamageKind::OutOfOrder { number } => write!(f, "is out of order: it was line {number}"),
@@ -75,7 +75,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Number and checksum of the last line so far.
+/// Number and checksum of the most recent line.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
     number: u64,
@@ -83,7 +83,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Ends the JSON object that begins at `from` with its number and checksum, and the line.
+    /// Appends the number and checksum to the JSON object that starts at `from`, then ends the line.
     pub fn seal(&mut self, lines: &mut Vec<u8>, from: usize) {
         debug_assert_eq!(lines.last(), Some(&b'}'), "an event is an object");
         lines.pop();
@@ -98,11 +98,11 @@ impl Chain {
     }
 }
 
-/// Number and checksum as a line states them.
+/// Number and checksum read from a line.
 struct Seal<'a> {
     number: u64,
     sum: u64,
-    /// What the checksum covers.
+    /// The bytes that the checksum covers.
     covered: &'a [u8],
 }
 
@@ -118,40 +118,40 @@ impl<'a> Seal<'a> {
     }
 }
 
-/// The value of lower-case hexadecimal digits, the only form that is written.
+/// Parses lower-case hexadecimal digits, the only form that the writer produces.
 fn hexadecimal(digits: &[u8]) -> Option<u64> {
     let is_written = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
     let text = digits.iter().all(is_written).then_some(digits)?;
     u64::from_str_radix(str::from_utf8(text).ok()?, 16).ok()
 }
 
-/// True if a line ends as those of format 2 do.
+/// True if a line ends with a number and a checksum, as in format 2.
 pub(crate) fn is_sealed(line: &[u8]) -> bool {
     Seal::of(line).is_some()
 }
 
-/// Checks the lines of a log, one after the other.
+/// Checks the lines of a log in sequence.
 #[derive(Debug, Default)]
 pub(crate) struct ChainChecker {
     chain: Chain,
-    /// Numbers of all lines so far.
+    /// Numbers of all lines read so far.
     seen: BTreeSet<u64>,
-    /// The checksum of the line before is not known, because that line has none.
+    /// The checksum of the previous line is unknown, because that line has none.
     is_blind: bool,
 }
 
 impl ChainChecker {
-    /// Checks the next line, with its end.
+    /// Checks the next line, including its line feed.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The kind of damage.
     pub fn check(&mut self, line: &[u8]) -> Result<(), DamageKind> {
         let Some(seal) = Seal::of(line) else {
             self.is_blind = true;
             self.chain.number = self.chain.number.saturating_add(1);
             return Err(DamageKind::Unreadable);
         };
-        // A changed number may be the largest there is.
+        // A changed number may be `u64::MAX`.
         let expected = self.chain.number.saturating_add(1);
         let before = self.chain.sum;
         let is_repeated = !self.seen.insert(seal.number);
@@ -166,7 +166,7 @@ impl ChainChecker {
         } else {
             Ok(())
         };
-        // What follows a copy goes on from the line before it.
+        // The line after a copy continues from the line before the copy.
         if !is_repeated || seal.number >= expected {
             (self.chain.number, self.chain.sum, self.is_blind) = (seal.number, seal.sum, false);
         }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_line_is_json_that_keeps_what_it_said() {
+    fn a_sealed_line_is_json_with_its_fields_unchanged() {
         let line = &sealed(1)[0];
         let value: serde_json::Value = serde_json::from_slice(line).unwrap();
         assert_eq!((&value["n"], &value["seq"]), (&0.into(), &1.into()));
@@ -219,16 +219,16 @@ mod tests {
         lines.clone_from(&whole);
         lines.insert(3, whole[1].clone());
         assert_eq!(checked(&lines)[3], Err(DamageKind::Doubled { of: 2 }));
-        assert!(checked(&lines)[4..].iter().all(Result::is_ok), "what follows the copy is in its place");
+        assert!(checked(&lines)[4..].iter().all(Result::is_ok), "the lines after the copy are in order");
         lines.clone_from(&whole);
         lines.swap(1, 3);
         assert_eq!(checked(&lines)[1], Err(DamageKind::Missing { first: 2, last: 3 }));
         assert_eq!(checked(&lines)[2], Err(DamageKind::OutOfOrder { number: 3 }));
     }
 
-    /// The largest number has no next one.
+    /// The checker must not overflow on `u64::MAX`.
     #[test]
-    fn a_number_changed_to_the_largest_is_damage() {
+    fn a_number_changed_to_the_maximum_is_damage() {
         let mut lines = sealed(4);
         let largest = format!("\"seq\":{}", u64::MAX);
         lines[1] = String::from_utf8(lines[1].clone()).unwrap().replace("\"seq\":2", &largest).into_bytes();
@@ -238,9 +238,9 @@ mod tests {
         assert_eq!(found[2..], [Err(DamageKind::Unreadable), Err(DamageKind::OutOfOrder { number: 4 })]);
     }
 
-    /// A line of another log at the right place, with the right number.
+    /// A line of another log with the expected number.
     #[test]
-    fn a_line_of_another_log_does_not_pass() {
+    fn a_line_of_another_log_is_damage() {
         let mut lines = sealed(3);
         let mut other = Chain::default();
         for n in 7..10 {

@@ -1,4 +1,5 @@
-//! The directory of a store: held open, so that everything in it is reached from there and nothing through a link.
+//! The directory of a store. It stays open, and every file in it is opened relative to that descriptor, never through a
+//! symbolic link.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,19 +13,19 @@ use serde_json::{Value, json};
 use crate::store::StoreError;
 use crate::unfinished::{self, Unfinished, sweep};
 
-/// Names within a store.
+/// File names in a store.
 pub(crate) const RUNS: &str = "runs";
 pub(crate) const REPORTS: &str = "reports";
 pub(crate) const INDEX: &str = "index.db";
 const MARKER: &str = "store.json";
-/// How the names begin of what stood in the place of the index and was none.
+/// Prefix of the new name of a file called `index.db` that is not an index.
 const ASIDE: &str = "index.db.foreign-";
-/// What else may stand in a store: SQLite's files of an old index, and what a filesystem has at its top.
+/// Other names that a store may contain: SQLite's files of an old index, and `lost+found` of a filesystem's root.
 const TOLERATED: [&str; 4] = ["index.db-wal", "index.db-shm", "index.db-journal", "lost+found"];
 
-/// Version of the store: what its files are called and where they are.
+/// Version of the store's layout: names and locations of its files.
 const FORMAT: u64 = 1;
-/// A marker longer than this is not one.
+/// The largest size of a valid marker, in bytes.
 const LONGEST_MARKER: u64 = 4096;
 
 /// A directory that is a store, or is empty and may become one.
@@ -35,10 +36,10 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Opens a store; `None` if there is no such directory. Nothing is made.
+    /// Opens a store; `None` if the directory does not exist. Creates nothing.
     ///
     /// # Errors
-    /// It cannot be opened, holds something else, or is of a later version.
+    /// The directory cannot be opened, is not a store, or has a later format.
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         let refused = |source: io::Error| StoreError::Directory { path: path.to_owned(), source };
         let held = match fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
@@ -51,17 +52,17 @@ impl Directory {
         Ok(Some(directory))
     }
 
-    /// Makes the directory if there is none.
+    /// Opens a store and creates its directory if it does not exist.
     ///
     /// # Errors
-    /// As of [`Directory::open`], or it cannot be made.
+    /// Those of [`Directory::open`], or the directory cannot be created.
     pub fn make(path: &Path) -> Result<Self, StoreError> {
         let refused = |source: io::Error| StoreError::Directory { path: path.to_owned(), source };
         std::fs::create_dir_all(path).map_err(refused)?;
         Self::open(path)?.ok_or_else(|| refused(io::ErrorKind::NotFound.into()))
     }
 
-    /// Gives it the marker and the directory of logs, if it has none.
+    /// Creates the marker and the directory of logs where they are missing.
     ///
     /// # Errors
     /// The kernel's.
@@ -71,22 +72,22 @@ impl Directory {
         if !has(MARKER) {
             let marker = format!("{}\n", json!({ "program": "lodestone", "store_format": FORMAT }));
             let written = self.write_marker(marker.as_bytes());
-            // A full disk does not make less of a store that is known by its runs.
+            // A directory with runs is a store even if a full disk refuses the marker.
             written.or_else(|error| if has(RUNS) { Ok(()) } else { Err(error) })?;
         }
         make_directory(&self.held, RUNS)
     }
 
-    /// Writes the marker so that a power cut does not leave an empty one, with which this would not be a store.
+    /// Writes the marker atomically. An empty marker after a power cut would make the store unrecognisable.
     fn write_marker(&self, marker: &[u8]) -> io::Result<()> {
         let (unfinished, mut file) = Unfinished::create(&self.held)?;
         file.write_all(marker)?;
-        // A filesystem that cannot sync has taken it all the same.
+        // A filesystem without sync has still accepted the write.
         let _ = file.sync_all();
         unfinished.replace(MARKER)
     }
 
-    /// Refuses what is neither a store nor empty.
+    /// Refuses a directory that is neither empty nor a store.
     fn recognise(&self) -> Result<(), StoreError> {
         let refused = |source: io::Error| StoreError::Directory { path: self.path.clone(), source };
         let names = self.names().map_err(refused)?;
@@ -107,7 +108,7 @@ impl Directory {
         if let Some(other) = names.iter().find(|name| !known(name)) {
             return Err(self.foreign(other));
         }
-        // A store that was made before there were markers: all of its logs are Lodestone's, and so is its index.
+        // A store from before the marker existed: all of its logs and its index are Lodestone's.
         let has = |wanted: &str| names.iter().any(|name| name == wanted);
         let mut has_logs = false;
         if has(RUNS) {
@@ -123,7 +124,7 @@ impl Directory {
                 bytes.is_empty() || !matches!(crate::index::read(bytes), crate::index::Content::Foreign)
             })
         };
-        // With logs it is a store whatever its index is: one that is not Lodestone's is left alone there.
+        // A directory with logs is a store whatever its index is; a foreign index stays as it is.
         if has(INDEX) && !has_logs && !(has(RUNS) && is_own_index()) {
             return Err(self.foreign(INDEX));
         }
@@ -137,7 +138,7 @@ impl Directory {
         StoreError::Foreign { path: self.path.clone(), holds: holds.to_owned() }
     }
 
-    /// The version that the marker names; `None` if it is not one of Lodestone's.
+    /// The format in the marker; `None` if the marker is not Lodestone's.
     fn marked_format(&self) -> io::Result<Option<u64>> {
         let Ok(marker) = open_regular(&self.held, MARKER) else { return Ok(None) };
         let mut text = Vec::new();
@@ -151,11 +152,11 @@ impl Directory {
         names_in(&self.held)
     }
 
-    /// The bytes of a file of exactly `N` bytes that only the store's owner may read; it is made with `content` if there is none.
-    /// Of two programs that make it at once both get the first one's.
+    /// The bytes of a file of exactly `N` bytes that only the store's owner may read. If it does not exist, it is
+    /// created with `content`. Two programs that create it at once both get the content of the first.
     ///
     /// # Errors
-    /// It is not a regular file of that length, or the kernel's.
+    /// The file is not a regular file of that length, or an I/O error.
     pub fn secret<const N: usize>(
         &self,
         name: &str,
@@ -178,7 +179,10 @@ impl Directory {
     fn read_secret<const N: usize>(&self, name: &str) -> io::Result<[u8; N]> {
         let mut file = open_regular(&self.held, name)?;
         if file.metadata()?.len() != N as u64 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it is not {N} bytes long")));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("the file is not {N} bytes long"),
+            ));
         }
         let mut bytes = [0; N];
         file.read_exact(&mut bytes)?;
@@ -190,16 +194,16 @@ impl Directory {
         open_directory(&self.held, RUNS)
     }
 
-    /// The directory of pages, which is made if need be.
+    /// The directory of reports, created if it does not exist.
     pub fn reports(&self) -> io::Result<OwnedFd> {
         make_directory(&self.held, REPORTS)?;
         open_directory(&self.held, REPORTS)
     }
 
-    /// The bytes of the file that is called as the index is; `None` if there is none.
+    /// The bytes of the index file; `None` if it does not exist.
     ///
     /// # Errors
-    /// It is not a regular file, is too long, or the kernel's.
+    /// The file is not a regular file or is too long, or an I/O error.
     pub fn index(&self) -> io::Result<Option<Vec<u8>>> {
         const LONGEST: u64 = 256 << 20;
         let file = match open_regular(&self.held, INDEX) {
@@ -208,15 +212,15 @@ impl Directory {
         };
         let mut bytes = Vec::new();
         if file.take(LONGEST).read_to_end(&mut bytes)? as u64 == LONGEST {
-            return Err(io::Error::other("it is too long to be an index"));
+            return Err(io::Error::other("the file is too large to be an index"));
         }
         Ok(Some(bytes))
     }
 
-    /// Puts a new index in the place of the old, and removes what programs that were killed had begun to write.
+    /// Replaces the index and removes the temporary files that killed programs left.
     pub fn replace_index(&self, bytes: &[u8]) -> io::Result<()> {
         write_whole(&self.held, INDEX, bytes)?;
-        // They belonged to an index of version 1, and SQLite would take them for the new one's.
+        // These files belong to an index of version 1; SQLite would apply them to the new index.
         for name in ["index.db-wal", "index.db-shm"] {
             let _ = fs::unlinkat(&self.held, name, AtFlags::empty());
         }
@@ -227,7 +231,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Gives what is called as the index is another name, and returns it.
+    /// Renames a file that is called `index.db` but is not an index, and returns the new name.
     pub fn move_index_aside(&self) -> io::Result<String> {
         for n in 1..1000 {
             let name = format!("{ASIDE}{n}");
@@ -241,14 +245,14 @@ impl Directory {
     }
 }
 
-/// True of `20261121T093015Z-k7m2x9qa.jsonl`.
+/// True for a name such as `20261121T093015Z-k7m2x9qa.jsonl`.
 fn is_log_name(name: &str) -> bool {
     let Some((at, rest)) = name.split_once('-') else { return false };
     let digits = at.bytes().filter(u8::is_ascii_digit).count();
     at.len() == 16 && digits == 14 && at.ends_with('Z') && rest.ends_with(crate::store::SUFFIX)
 }
 
-/// Names of what a directory holds; what is not UTF-8 is shown with replacement characters.
+/// Names of a directory's entries; replacement characters stand for what is not UTF-8.
 pub(crate) fn names_in(directory: &OwnedFd) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory)? {
@@ -263,9 +267,9 @@ pub(crate) fn names_in(directory: &OwnedFd) -> io::Result<Vec<String>> {
 fn open_directory(parent: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match fs::openat(parent, name, flags, Mode::empty()) {
-        Err(Errno::NOTDIR | Errno::LOOP) => {
-            Err(io::Error::other(format!("`{name}` in it is not a directory but a file or a link")))
-        }
+        Err(Errno::NOTDIR | Errno::LOOP) => Err(io::Error::other(format!(
+            "`{name}` in the store is a file or a symbolic link, not a directory"
+        ))),
         other => Ok(other?),
     }
 }
@@ -277,20 +281,20 @@ fn make_directory(parent: &OwnedFd, name: &str) -> io::Result<()> {
     }
 }
 
-/// Opens a regular file for reading, which is not a link and whose opening does not wait for anybody.
+/// Opens a regular file for reading. Refuses a symbolic link, and does not block on a pipe.
 pub(crate) fn open_regular(directory: &OwnedFd, name: &str) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = fs::openat(directory, name, flags, Mode::empty()).map_err(|error| match error {
-        Errno::LOOP => io::Error::other("it is a link, and nothing in a store is opened through a link"),
+        Errno::LOOP => io::Error::other("the file is a symbolic link; Lodestone follows no links in a store"),
         other => other.into(),
     })?;
     if FileType::from_raw_mode(fs::fstat(&file)?.st_mode) != FileType::RegularFile {
-        return Err(io::Error::other("it is not a regular file"));
+        return Err(io::Error::other("the file is not a regular file"));
     }
     Ok(file.into())
 }
 
-/// Makes a file for reading and appending, which must not be there yet.
+/// Creates a file for reading and appending; fails if it exists.
 pub(crate) fn create_new(directory: &OwnedFd, name: &str) -> io::Result<File> {
     let flags =
         OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -301,15 +305,15 @@ pub(crate) fn remove(directory: &OwnedFd, name: &str) -> io::Result<()> {
     Ok(fs::unlinkat(directory, name, AtFlags::empty())?)
 }
 
-/// Writes a new file and gives it the name of the old one, if there is one: nobody sees half of it, and what a link with that
-/// name points to stays as it is.
+/// Writes a new file and renames it to `name`, over an old file. No reader sees a partial file, and the target of a
+/// symbolic link with that name stays unchanged.
 pub(crate) fn write_whole(directory: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     let (unfinished, mut file) = Unfinished::create(directory)?;
     file.write_all(bytes)?;
     unfinished.replace(name)
 }
 
-/// Something that differs from call to call, from the standard library's own source.
+/// A number that differs from call to call, from the standard library's hash seeds.
 pub(crate) fn random() -> u64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     RandomState::new().build_hasher().finish()

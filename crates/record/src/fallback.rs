@@ -1,4 +1,4 @@
-//! A second place for a log that its store cannot take.
+//! A fallback location for a log that cannot be written to its store.
 
 use std::fs::File;
 use std::io;
@@ -13,17 +13,17 @@ use crate::directory::{create_new, random, remove};
 use crate::log::LogWriter;
 use crate::store::log_name;
 
-/// Makes a file of this name in a new directory, which only its owner may use, in the first of these places that is fit for it and
-/// in which `fill` succeeds. Returns the path and what `fill` returned.
+/// Creates a file of this name in a new private directory, in the first of these locations that is safe and in which
+/// `fill` succeeds. Returns the path and what `fill` returned.
 ///
 /// # Errors
-/// That of the last place, or that there is none.
+/// The error of the last location, or that there is none.
 fn in_first<T>(
     places: &[PathBuf],
     name: &str,
     mut fill: impl FnMut(File, &Path) -> io::Result<T>,
 ) -> io::Result<(PathBuf, T)> {
-    let mut last = io::Error::other("there is no second place");
+    let mut last = io::Error::other("there is no fallback location");
     for place in places {
         match in_place(place, name, &mut fill) {
             Ok(made) => return Ok(made),
@@ -41,7 +41,7 @@ fn in_place<T>(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let parent = fs::open(place, flags, Mode::empty())?;
     if !is_safe(&fs::fstat(&parent)?) {
-        return Err(io::Error::other("other users may exchange what is in it"));
+        return Err(io::Error::other("other users can replace files in this directory"));
     }
     let own = format!("lodestone-{:016x}", random());
     fs::mkdirat(&parent, &own, Mode::RWXU)?;
@@ -49,7 +49,7 @@ fn in_place<T>(
         let directory = fs::openat(&parent, &own, flags | OFlags::NOFOLLOW, Mode::empty())?;
         let made = fs::fstat(&directory)?;
         if made.st_uid != geteuid().as_raw() || made.st_mode & 0o077 != 0 {
-            return Err(io::Error::other("the new directory is somebody else's"));
+            return Err(io::Error::other("another user can access the new directory"));
         }
         let path = place.join(&own).join(name);
         let file = create_new(&directory, name)?;
@@ -66,8 +66,8 @@ fn in_place<T>(
     filled
 }
 
-/// True of a directory in which nobody else can rename what is this user's: it is this user's or root's, and others may not write
-/// to it or only with the sticky bit.
+/// True for a directory in which no other user can rename this user's files: this user or root owns it, and it is not
+/// writable by others or has the sticky bit.
 fn is_safe(directory: &Stat) -> bool {
     let is_own = directory.st_uid == geteuid().as_raw() || directory.st_uid == 0;
     let mode = directory.st_mode;
@@ -75,10 +75,10 @@ fn is_safe(directory: &Stat) -> bool {
     FileType::from_raw_mode(mode) == FileType::Directory && is_own && (!others_write || mode & 0o1000 != 0)
 }
 
-/// Begins the log of a run in the first of these places that has room for it.
+/// Begins the log of a run in the first of these locations that has space for it.
 ///
 /// # Errors
-/// None of them has, or the kernel's.
+/// The error of the last location, if none of them can take the log.
 pub fn begin_elsewhere(places: &[PathBuf], started: &RunStarted, bytes: u64) -> io::Result<LogWriter> {
     let (_, writer) = in_first(places, &log_name(started), |file, path| {
         let mut writer = LogWriter::new(file, path);
@@ -90,11 +90,11 @@ pub fn begin_elsewhere(places: &[PathBuf], started: &RunStarted, bytes: u64) -> 
 }
 
 impl LogWriter {
-    /// Writes the whole log, with what could not be written where it belongs, into the first of these places that takes it, and
-    /// returns where that is.
+    /// Writes the whole log, including the events that could not be written to the store, to the first of these
+    /// locations that can take it, and returns its path.
     ///
     /// # Errors
-    /// None of them does.
+    /// The error of the last location, if none of them can take the log.
     pub fn save_elsewhere(&mut self, places: &[PathBuf]) -> io::Result<PathBuf> {
         let name = self.path().file_name().and_then(|name| name.to_str()).ok_or(Errno::INVAL)?.to_owned();
         let (path, ()) = in_first(places, &name, |mut file, _| self.copy_to(&mut file))?;

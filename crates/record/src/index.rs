@@ -1,8 +1,8 @@
 //! The index over the logs: a SQLite database that repeats what they say, for finding them quickly.
 //!
-//! It is read and written as a whole. A changed index is a new file that takes the old one's place, so that no reader
-//! sees half of it, two runs at once need no lock, and SQLite opens no file itself. Each row carries a checksum: what does
-//! not match is read from the logs again.
+//! It is read and written as a whole. A changed index is a new file that replaces the old one: no reader sees a partial
+//! index, concurrent runs need no lock, and SQLite opens no file itself. Each row carries a checksum; if one does not
+//! match, the index is rebuilt from the logs.
 
 use std::io::Cursor;
 
@@ -11,12 +11,12 @@ use twox_hash::XxHash3_64;
 
 use crate::store::{RunState, RunSummary};
 
-/// What `PRAGMA application_id` says of an index: `Lode` in ASCII.
+/// The `PRAGMA application_id` of an index: `Lode` in ASCII.
 const APPLICATION_ID: i32 = 0x4c6f_6465;
-/// Version of the tables; an index of another version is made anew.
+/// Version of the tables; an index of another version is rebuilt.
 const VERSION: i64 = 2;
 
-/// How every SQLite database begins, and where it holds its application id.
+/// The first bytes of every SQLite database, and the offset of its application id.
 /// <https://www.sqlite.org/fileformat2.html>
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const APPLICATION_ID_AT: usize = 68;
@@ -35,17 +35,17 @@ const TABLES: &str = "CREATE TABLE runs (
         state TEXT NOT NULL,
         checksum INTEGER NOT NULL
     )";
-/// How the table of version 1 began, which had no application id.
+/// The start of the table definition of version 1, which had no application id.
 const TABLE_OF_VERSION_1: &str = "CREATE TABLE runs (
         id TEXT PRIMARY KEY,
         file TEXT NOT NULL UNIQUE,
         file_bytes INTEGER NOT NULL,";
 
-/// What a file holds that is called as the index is.
+/// The content of the file `index.db`.
 pub(crate) enum Content {
     /// The rows of an index.
     Rows(Vec<RunSummary>),
-    /// An index of Lodestone's that is damaged or of another version.
+    /// An index of Lodestone that is damaged or of another version.
     Unusable,
     /// Something else.
     Foreign,
@@ -56,15 +56,15 @@ pub(crate) fn read(mut bytes: Vec<u8>) -> Content {
     if !is_index(&bytes) {
         return Content::Foreign;
     }
-    // Version 1 was in WAL mode, in which a database in memory cannot be read: it is of another version anyway.
+    // Version 1 used WAL mode, which a database in memory cannot use. Clearing the mode lets SQLite read the version.
     if let Some(modes) = bytes.get_mut(18..20) {
         modes.fill(1);
     }
     rows(&bytes).map_or(Content::Unusable, Content::Rows)
 }
 
-/// True of what Lodestone made, also if it is damaged: two of three marks are enough, so that a flipped byte in one of them does
-/// not make it foreign.
+/// True for an index that Lodestone wrote, even a damaged one: two of three marks suffice, so one flipped byte does not
+/// make it foreign.
 fn is_index(bytes: &[u8]) -> bool {
     let id = bytes.get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4);
     let contains = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
@@ -76,7 +76,7 @@ fn is_index(bytes: &[u8]) -> bool {
     marks.into_iter().filter(|mark| *mark).count() >= 2
 }
 
-/// The rows; `None` if anything about the database is wrong.
+/// The rows; `None` if the database is damaged or of another version.
 fn rows(bytes: &[u8]) -> Option<Vec<RunSummary>> {
     let mut connection = Connection::open_in_memory().ok()?;
     connection.deserialize_read_exact(MAIN_DB, Cursor::new(bytes), bytes.len(), true).ok()?;
@@ -111,7 +111,7 @@ fn rows(bytes: &[u8]) -> Option<Vec<RunSummary>> {
     rows.ok()?.collect::<rusqlite::Result<Option<Vec<_>>>>().ok()?
 }
 
-/// The bytes of an index with these rows.
+/// Serialises an index with these rows.
 pub(crate) fn write(runs: &[RunSummary]) -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;

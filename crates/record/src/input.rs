@@ -1,9 +1,9 @@
-//! The one way to open what the user names for reading: suites, job files, outputs of other programs, logs.
+//! Opens every file that the user names as input: suites, job files, outputs of other programs, logs.
 //!
 //! # Invariants
-//! * Only regular files are read, and the standard input where it is named `-`. A link to a regular file is followed.
-//! * Opening has no side effect and never waits: what is not regular is refused before it is opened, and again after.
-//! * Reading ends: bytes, lines and time are limited while reading, because the size that a filesystem reports may be wrong.
+//! * Only regular files are read, and standard input under the name `-`. A symbolic link to a regular file is followed.
+//! * Opening has no side effect and never blocks: the file type is checked before opening, and again afterwards.
+//! * Reading ends: limits on bytes, lines and time apply during the read, because a filesystem may report a wrong size.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Read};
@@ -15,24 +15,25 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fstatfs};
 
-/// What stands for the standard input where a file is asked for.
+/// The file name that means standard input.
 pub const STANDARD_INPUT: &str = "-";
-/// Most bytes of a suite, a job file or the output of a benchmark.
+/// The largest size in bytes of a suite, a job file or the output of a benchmark.
 pub const MOST_BYTES: u64 = 32 << 20;
-/// Most lines of such a file. Line feeds and carriage returns both end lines.
+/// The largest number of lines of such a file. Line feeds and carriage returns both end lines.
 pub const MOST_LINES: usize = 1_000_000;
-/// Most bytes of a run log.
+/// The largest size in bytes of a run log.
 pub const MOST_LOG_BYTES: u64 = 4 << 30;
-/// The longest time in which all of an input must have come.
+/// The time limit for reading a whole input.
 pub const MOST_TIME: Duration = Duration::from_secs(3600);
 
-/// Kernel interfaces whose files are made while they are read: sysfs, debugfs, tracefs. procfs is known to rustix.
+/// Kernel filesystems that generate their files on reading: sysfs, debugfs, tracefs. rustix has the constant for
+/// procfs.
 const KERNEL_FILESYSTEMS: [u64; 3] = [0x6265_6572, 0x6462_6720, 0x7472_6163];
 
 /// Why an input cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// The kernel refuses.
+    /// The kernel reports an error.
     #[error(transparent)]
     Refused(#[from] io::Error),
     /// It is not a regular file.
@@ -40,20 +41,20 @@ pub enum InputError {
     NotRegular {
         /// What it is, with its article.
         what: &'static str,
-        /// What to do instead.
+        /// What the user can do instead.
         advice: &'static str,
     },
     /// It is longer than allowed.
-    #[error("it is longer than {0} bytes, the most that is read of such a file")]
+    #[error("it exceeds the limit of {0} bytes")]
     TooLong(u64),
     /// It has more lines than allowed.
-    #[error("it has more than {MOST_LINES} lines, the most that is read of such a file")]
+    #[error("it exceeds the limit of {MOST_LINES} lines")]
     TooManyLines,
-    /// It has not ended in time.
-    #[error("it did not end within {} minutes; write it to a file first, and name that", MOST_TIME.as_secs() / 60)]
+    /// It did not end within the time limit.
+    #[error("it did not end within {} minutes; write it to a file first and name that file", MOST_TIME.as_secs() / 60)]
     TooSlow,
-    /// It is like a pipe although it claims to be regular.
-    #[error("it has no more to read now, and no end either; copy what is needed to a file, and name that")]
+    /// It behaves like a pipe although it claims to be a regular file.
+    #[error("it has no data now and does not end; copy the content to a regular file and name that file")]
     NoEnd,
 }
 
@@ -66,14 +67,14 @@ impl From<InputError> for io::Error {
     }
 }
 
-/// What tells a file from all others while it is open: its device and inode.
+/// The identity of an open file: its device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId {
     device: u64,
     inode: u64,
 }
 
-/// An open input, which ends or fails within its limits.
+/// An open input that is read within its limits.
 #[derive(Debug)]
 pub struct Input {
     file: File,
@@ -89,7 +90,7 @@ pub struct Input {
 /// # Errors
 /// [`InputError`].
 pub fn open(path: &Path, most_bytes: u64) -> Result<Input, InputError> {
-    // Opening a device may already do something to it: a tape rewinds, a watchdog starts.
+    // Opening a device can have side effects: a tape rewinds, a watchdog starts.
     refuse_other_than_regular(fs::metadata(path)?.file_type())?;
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
@@ -97,11 +98,8 @@ pub fn open(path: &Path, most_bytes: u64) -> Result<Input, InputError> {
     refuse_other_than_regular(file.metadata()?.file_type())?;
     let filesystem = fstatfs(&file).map_err(io::Error::from)?.f_type;
     if filesystem == PROC_SUPER_MAGIC || KERNEL_FILESYSTEMS.contains(&(filesystem as u64)) {
-        let advice = "copy what is needed to a file, and name that";
-        return Err(InputError::NotRegular {
-            what: "a file of the kernel that is made while it is read",
-            advice,
-        });
+        let advice = "copy the content to a regular file and name that file";
+        return Err(InputError::NotRegular { what: "a file of the kernel, generated on reading", advice });
     }
     if file.metadata()?.len() > most_bytes {
         return Err(InputError::TooLong(most_bytes));
@@ -109,8 +107,8 @@ pub fn open(path: &Path, most_bytes: u64) -> Result<Input, InputError> {
     Ok(Input::new(file, most_bytes, false))
 }
 
-/// Reads a whole text: a regular file, or the standard input where it is named `-`. Its identity is `None` for the
-/// standard input.
+/// Reads a whole text from a regular file, or from standard input if `path` is `-`. The identity of standard input is
+/// `None`.
 ///
 /// # Errors
 /// [`InputError`], with [`MOST_BYTES`], [`MOST_LINES`] and [`MOST_TIME`] as its limits.
@@ -136,7 +134,7 @@ fn standard_input() -> Result<Input, InputError> {
     Ok(Input::new(file, MOST_BYTES, true))
 }
 
-/// Our own errors go through [`io::Error`] where a reader stands between.
+/// Restores an [`InputError`] that passed through a reader as an [`io::Error`].
 fn as_input_error(error: io::Error) -> InputError {
     error.downcast::<InputError>().unwrap_or_else(InputError::Refused)
 }
@@ -147,18 +145,18 @@ fn refuse_other_than_regular(kind: FileType) -> Result<(), InputError> {
     let (what, advice) = if kind.is_file() {
         return Ok(());
     } else if kind.is_dir() {
-        ("a directory", "name a file in it")
+        ("a directory", "name a file in the directory")
     } else if kind.is_fifo() {
         (
             "a pipe",
-            "write what comes through it to a file and name that, or pass it to the standard input and name `-`",
+            "write its data to a file and name that file, or redirect it to standard input and name `-`",
         )
     } else if kind.is_socket() {
-        ("a socket", "write what comes through it to a file, and name that")
+        ("a socket", "write its data to a file and name that file")
     } else if kind.is_block_device() {
-        ("a block device", "name a file on it")
+        ("a block device", "name a regular file")
     } else {
-        ("a character device", "name a file")
+        ("a character device", "name a regular file")
     };
     Err(InputError::NotRegular { what, advice })
 }
@@ -178,7 +176,7 @@ impl Input {
         Ok(FileId { device: metadata.dev(), inode: metadata.ino() })
     }
 
-    /// Waits until there is something to read or the time is over.
+    /// Waits until input is available or the time limit expires.
     fn wait(&self) -> Result<(), InputError> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -195,7 +193,7 @@ impl Input {
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // One byte more than allowed is asked for, to tell the end of the input from its limit.
+        // One byte beyond the limit is requested, to distinguish the end of the input from the limit.
         let most = usize::try_from(self.left.saturating_add(1)).unwrap_or(usize::MAX).min(buffer.len());
         loop {
             if self.is_standard_input {
@@ -225,9 +223,9 @@ mod tests {
         read(Path::new(path)).map(|_| ()).unwrap_err().to_string()
     }
 
-    /// `-s /dev/zero` took memory without limit, and a pipe made the program wait for ever.
+    /// `-s /dev/zero` consumed memory without limit, and a pipe blocked the program forever.
     #[test]
-    fn what_is_not_a_regular_file_is_refused_by_its_kind() {
+    fn other_file_types_are_refused_by_name() {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -241,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_a_regular_file_is_the_file() {
+    fn symbolic_and_hard_links_to_a_regular_file_are_read() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::write(at("file"), "text").unwrap();
@@ -254,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold_while_reading_whatever_the_size_was_at_first() {
+    fn limits_apply_during_the_read_of_a_growing_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("grows");
         fs::write(&path, "12345").unwrap();

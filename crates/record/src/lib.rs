@@ -3,11 +3,11 @@
 //! # Invariants
 //! * The log is the truth. One event is one line of JSON, handed to the kernel whole as soon as it
 //!   happens; after `kill -9` everything up to the last whole line is there.
-//! * Each line carries its number and a checksum that goes on from the line before: what was changed, lost or doubled is
-//!   noticed, and no figure behind it is used unless the user wants it.
+//! * Each line carries its number and a checksum chained to the previous line: changed, lost and repeated lines are
+//!   detected, and no figure after the damage is used without the user's consent.
 //! * The index only repeats what the logs say. It may be deleted at any time; [`Store::runs`] brings it
-//!   up to date by itself, and everything works without it.
-//! * Nothing in a store is opened through a link, and a directory that holds something else does not become a store.
+//!   up to date, and every command works without it.
+//! * Nothing in a store is opened through a symbolic link, and a directory with other content does not become a store.
 //! * Every log format ever released stays readable: [`read_log`] upgrades old ones line by line.
 
 mod chain;

@@ -28,9 +28,9 @@ pub struct LogWriter {
     pending: Vec<u8>,
     /// A part of a line stands behind the last whole one and has to be cut off first.
     is_torn: bool,
-    /// Number and checksum of the last line, the pending ones included.
+    /// Number and checksum of the last line, including pending lines.
     chain: Chain,
-    /// Bytes reserved from the beginning of the file on.
+    /// Bytes reserved, counted from the start of the file.
     reserved: u64,
 }
 
@@ -85,10 +85,10 @@ impl LogWriter {
         self.write_pending()
     }
 
-    /// Tries once more to write what could not be written yet.
+    /// Retries to write the pending lines.
     ///
     /// # Errors
-    /// The kernel's; what could not be written is still not lost.
+    /// An I/O error; the lines stay pending.
     pub fn write_pending(&mut self) -> io::Result<()> {
         self.mend()?;
         if let Err(error) = self.file.write_all(&self.pending) {
@@ -112,11 +112,11 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Reserves room for a log of so many bytes, so that it is not others who fill the disk meanwhile. Where a
-    /// filesystem cannot reserve, only looks whether there is room.
+    /// Reserves space for a log of `bytes` bytes, so that other writers cannot fill the disk during the run. On a
+    /// filesystem without reservation it only checks the free space.
     ///
     /// # Errors
-    /// There is no room, or the kernel's.
+    /// There is not enough space, or an I/O error.
     pub fn reserve(&mut self, bytes: u64) -> io::Result<()> {
         match retry_on_intr(|| fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, bytes)) {
             Ok(()) => {
@@ -132,11 +132,11 @@ impl LogWriter {
         }
     }
 
-    /// Gives back what is reserved and not used. Where that cannot be done, the file takes more room than its length.
+    /// Releases unused reserved space. If the release fails, the file occupies more space than its length.
     pub fn release(&mut self) {
         if self.reserved > self.good_end {
             let _ = self.file.set_len(self.good_end);
-            // Some filesystems free nothing where the length stays the same.
+            // Some filesystems free nothing if the length stays the same.
             let (at, bytes) = (self.good_end, self.reserved - self.good_end);
             let _ = fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes);
         }
@@ -151,10 +151,10 @@ impl LogWriter {
         self.file.sync_all()
     }
 
-    /// Writes the whole log, with what could not be written here, to another file and puts it on stable storage.
+    /// Copies the whole log, including pending lines, to another file and puts it on stable storage.
     ///
     /// # Errors
-    /// The kernel's, of reading this file or writing the other.
+    /// An I/O error of reading this file or writing the other.
     pub fn copy_to(&mut self, other: &mut File) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         let copied = io::copy(&mut Read::take(&self.file, self.good_end), other)?;
@@ -173,23 +173,23 @@ pub struct Log {
     pub run: Run,
     /// The last line was cut off: the run was killed while it wrote, or is writing now.
     pub cut_off: bool,
-    /// What is wrong with the lines before the last. The run has a note that says so.
+    /// Damage to the lines before the last. The run has a note about it.
     pub damage: Vec<Damage>,
-    /// Its lines carry checksums, so that damage is noticed.
+    /// Its lines carry checksums, so damage is detected.
     pub is_protected: bool,
 }
 
-/// What is done with a log that is damaged.
+/// How a damaged log is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDamage {
-    /// It is read up to the first line that is wrong.
+    /// Up to the first damaged line.
     #[default]
     Stop,
-    /// Every line is used that can be read and is not there twice.
+    /// Every readable line that is not a repetition is used.
     Accept,
 }
 
-/// Topic of the note that says what is wrong with a log.
+/// Topic of the note about damage to a log.
 pub const DAMAGE_TOPIC: &str = "log-damaged";
 
 /// Why a log cannot be read at all.
@@ -211,19 +211,21 @@ pub enum LogError {
         /// What is wrong with the line.
         reason: String,
     },
-    /// The first line was changed, so that nothing is left without `OnDamage::Accept`.
+    /// The first line is damaged, so only `OnDamage::Accept` reads anything.
     #[error(
-        "{path} is damaged from its first line on: {damage}; `lodestone show --accept-damage` with this path shows what stands there all the same"
+        "cannot use {path}: it is damaged from its first line: {damage}; pass this path to `lodestone show \
+         --accept-damage` to see all readable lines"
     )]
     Damaged {
         /// The log.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         damage: Damage,
     },
     /// A later version wrote it.
     #[error(
-        "{path} is in log format {format}, and this version of Lodestone reads formats up to {LOG_FORMAT}: use the version that wrote it, or a newer one"
+        "{path} is in log format {format}, and this version of Lodestone reads formats up to {LOG_FORMAT}: \
+         use the version that wrote it, or a newer one"
     )]
     TooNew {
         /// The log.
@@ -241,7 +243,7 @@ pub fn read_log(path: &Path) -> Result<Log, LogError> {
     read_named_log(path, OnDamage::Stop)
 }
 
-/// Reads the log that the user has named by its path.
+/// Reads a log that the user named by its path.
 pub(crate) fn read_named_log(path: &Path, on_damage: OnDamage) -> Result<Log, LogError> {
     let file = input::open(path, MOST_LOG_BYTES)
         .map_err(|error| LogError::Unreadable { path: path.to_owned(), source: error.into() })?;
@@ -289,7 +291,7 @@ struct Parser {
     /// `None` in a format without checksums.
     checker: Option<ChainChecker>,
     on_damage: OnDamage,
-    /// Lines that are left out because of damage before them.
+    /// Number of lines left out because of earlier damage.
     left_out: usize,
 }
 
@@ -303,13 +305,13 @@ impl Parser {
         }
         let first: Event = serde_json::from_slice(line).map_err(|e| not_a_log(e.to_string()))?;
         let run = Run::from_events([first]).ok_or_else(|| not_a_log("another event comes first".into()))?;
-        // A first line of format 1 with a checksum had its format changed.
+        // Format 1 has no checksums: a first line with one had its format changed.
         let is_protected = format >= FIRST_SEALED || is_sealed(line);
         let log = Log { run, cut_off: false, damage: Vec::new(), is_protected };
         let checker = is_protected.then(ChainChecker::default);
         let mut parser = Self { log, checker, on_damage, left_out: 0 };
         if let Some(Err(kind)) = parser.checker.as_mut().map(|checker| checker.check(line)) {
-            // A log that was killed while its first line was written.
+            // The program was killed while it wrote the first line.
             if line.last() != Some(&b'\n') {
                 return Err(not_a_log("it is cut off".into()));
             }
@@ -322,7 +324,7 @@ impl Parser {
         Ok(parser)
     }
 
-    /// True if a break was found and nothing behind it is used.
+    /// True if damage was found and the rest of the log is not used.
     fn has_stopped(&self) -> bool {
         self.left_out > 0
     }
@@ -336,12 +338,12 @@ impl Parser {
         let event = serde_json::from_slice::<Event>(line);
         let checked = match &mut self.checker {
             Some(checker) => checker.check(line),
-            // The first line was changed to one of the old format.
+            // The first line was changed to format 1.
             None if is_sealed(line) => Err(DamageKind::Changed),
             None => Ok(()),
         };
         match (event, checked) {
-            // The run was killed while it wrote this line, or is writing it now.
+            // The run was killed while it wrote this line, or it is still writing it.
             (Err(_), _) | (_, Err(DamageKind::Unreadable)) if is_last => self.log.cut_off = true,
             (Ok(event), Ok(())) => self.log.run.record(event),
             (Err(_), Ok(())) => {
@@ -366,7 +368,8 @@ impl Parser {
         if let Some(first) = self.log.damage.first() {
             let message = if self.left_out > 0 {
                 format!(
-                    "the log is damaged: {first}; the {} line(s) from there on are left out, and the figures are only of what stands before; --accept-damage uses all that can be read",
+                    "the log is damaged: {first}; {} line(s) from there on are left out, and the figures \
+                     cover only the lines before; pass --accept-damage to use all readable lines",
                     self.left_out
                 )
             } else {
@@ -375,7 +378,7 @@ impl Parser {
                     others => format!(", and {others} more"),
                 };
                 format!(
-                    "the log is damaged: {first}{others}; what can be read was used all the same, and the figures may be wrong"
+                    "the log is damaged: {first}{others}; all readable lines are used, so the figures may be wrong"
                 )
             };
             let (severity, topic) = (Severity::Error, DAMAGE_TOPIC.to_owned());

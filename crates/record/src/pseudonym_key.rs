@@ -1,4 +1,4 @@
-//! The key of a store's pseudonyms: random bytes that are made once and never leave the store.
+//! The key of a store's pseudonyms: random bytes that are generated once and never leave the store.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,10 +10,10 @@ const FILE: &str = "pseudonyms.key";
 const BYTES: usize = 16;
 
 impl Store {
-    /// The key of this store's pseudonyms, which is made the first time. Only the store's owner can read it.
+    /// The key of this store's pseudonyms, generated on first use. Only the store's owner can read it.
     ///
     /// # Errors
-    /// [`StoreError::Directory`] if it cannot be made or read, or is not a regular file of the right length.
+    /// [`StoreError::Directory`] if it cannot be created or read, or is not a regular file of the right length.
     pub fn pseudonym_key(&self) -> Result<[u8; BYTES], StoreError> {
         let path = self.directory().join(FILE);
         self.writable()?.secret(FILE, random).map_err(|source| StoreError::Directory { path, source })
@@ -33,7 +33,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     #[test]
-    fn a_store_keeps_its_key_for_itself() {
+    fn each_store_has_its_own_private_key() {
         let root = tempfile::tempdir().unwrap();
         let store = Store::open(&root.path().join("store")).unwrap();
         let key = store.pseudonym_key().unwrap();

@@ -21,7 +21,7 @@ pub(crate) const SUFFIX: &str = ".jsonl";
 #[derive(Clone, Debug)]
 pub struct Store {
     path: PathBuf,
-    /// Empty until there is such a directory.
+    /// Empty until the directory exists.
     held: Arc<OnceLock<Directory>>,
     on_damage: OnDamage,
 }
@@ -31,7 +31,7 @@ pub struct Store {
 pub struct Listing {
     /// The runs, the oldest first.
     pub runs: Vec<RunSummary>,
-    /// What is wrong with the store, in sentences: logs that could not be read, an index that could not be used or written.
+    /// Problems with the store, as sentences: unreadable logs, an index that could not be used or written.
     pub warnings: Vec<String>,
 }
 
@@ -122,19 +122,21 @@ pub enum StoreError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// It holds something else.
+    /// The directory has other content.
     #[error(
-        "{path} is not a store of Lodestone's: it holds `{holds}`; nothing was written there. Name an empty or a new directory with --store DIR"
+        "{path} is not a store: it contains `{holds}`, which is not from Lodestone; nothing was written \
+         there; pass --store DIR with an empty or new directory"
     )]
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// Something in it that no store has.
+        /// A name in it that no store contains.
         holds: String,
     },
-    /// A later version made it.
+    /// A later version created it.
     #[error(
-        "{path} is a store of format {format}, and this version of Lodestone knows format 1: use a newer one"
+        "cannot use the store {path}: its format is {format}, and this version of Lodestone supports only \
+         format 1; use a newer version"
     )]
     TooNew {
         /// The directory.
@@ -143,7 +145,9 @@ pub enum StoreError {
         format: u64,
     },
     /// The index cannot be written.
-    #[error("cannot write the index {path}: {source}; the logs are whole, and everything works without it")]
+    #[error(
+        "cannot write the index {path}: {source}; the logs are intact, and every command works without the index"
+    )]
     Index {
         /// The database.
         path: PathBuf,
@@ -174,8 +178,8 @@ pub enum FindError {
         /// The runs that it could be.
         ids: Vec<String>,
     },
-    /// Several logs are of one run.
-    #[error("{} logs are of run `{id}`; name one of them: {}", .logs.len(), shown(.logs))]
+    /// Several logs belong to one run.
+    #[error("{} logs belong to run `{id}`; name one of them by its path: {}", .logs.len(), shown(.logs))]
     SeveralLogs {
         /// The run.
         id: String,
@@ -195,21 +199,21 @@ fn shown(paths: &[PathBuf]) -> String {
 }
 
 impl Store {
-    /// The store in this directory, which is made when something is first kept in it.
+    /// The store in this directory. The directory is created on the first write.
     ///
     /// # Errors
-    /// [`StoreError`]; among them that the directory holds something else.
+    /// [`StoreError`], for example if the directory has other content.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let held = Directory::open(path)?.map_or_else(OnceLock::new, OnceLock::from);
         Ok(Self { path: path.to_owned(), held: Arc::new(held), on_damage: OnDamage::Stop })
     }
 
-    /// The same store, with what is done with a damaged log.
+    /// The same store with a different treatment of damaged logs.
     pub fn with_damage(self, on_damage: OnDamage) -> Self {
         Self { on_damage, ..self }
     }
 
-    /// Where it is, whether or not there is such a directory yet.
+    /// The store's path, whether or not the directory exists yet.
     pub fn directory(&self) -> &Path {
         &self.path
     }
@@ -219,7 +223,7 @@ impl Store {
         self.path.join(directory::RUNS)
     }
 
-    /// The directory, which is made if need be.
+    /// The directory, created if it does not exist.
     pub(crate) fn writable(&self) -> Result<&Directory, StoreError> {
         let directory = match self.held.get() {
             Some(directory) => directory,
@@ -250,7 +254,7 @@ impl Store {
         })
     }
 
-    /// Removes the log that this writer began, because it is kept elsewhere or not at all.
+    /// Removes the log that this writer began, because it is stored elsewhere or not at all.
     ///
     /// # Errors
     /// The kernel's.
@@ -262,7 +266,7 @@ impl Store {
         }
     }
 
-    /// Writes a page of that name, in the place of an older one, and returns its path.
+    /// Writes a report of that name, replaces an older one and returns its path.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -274,7 +278,7 @@ impl Store {
         Ok(path)
     }
 
-    /// All runs, the oldest first. Brings the index up to date with the logs, if it can be written.
+    /// All runs, the oldest first. Brings the index up to date with the logs, if it is writable.
     ///
     /// # Errors
     /// [`StoreError`] if the logs cannot be listed.
@@ -282,8 +286,8 @@ impl Store {
         self.list().map(|listing| listing.runs)
     }
 
-    /// All runs, the oldest first, and what is wrong with the store. Brings the index up to date with the logs; one that is
-    /// damaged is made anew, and what is not an index is left alone.
+    /// All runs, the oldest first, and the problems of the store. Brings the index up to date with the logs. A damaged
+    /// index is rebuilt; a file that is not an index stays unchanged.
     ///
     /// # Errors
     /// [`StoreError`] if the logs cannot be listed.
@@ -297,7 +301,8 @@ impl Store {
             Ok(None | Some(Content::Unusable)) => (Vec::new(), true),
             Ok(Some(Content::Foreign)) => {
                 warnings.push(format!(
-                    "{} is not an index of Lodestone's and is left alone; the logs were read instead. `lodestone reindex` gives it another name",
+                    "{} is not an index of Lodestone, so the logs were read instead and the file is \
+                     unchanged; run `lodestone reindex` to rename it and write a new index",
                     index.display()
                 ));
                 (Vec::new(), false)
@@ -320,7 +325,7 @@ impl Store {
         Ok(Listing { runs, warnings })
     }
 
-    /// Makes the index anew from the logs. What is called as the index is and is not one gets another name.
+    /// Rebuilds the index from the logs. A file with the index's name that is not an index is renamed.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -332,7 +337,7 @@ impl Store {
             let refused = |source| StoreError::Index { path: self.index_path(), source };
             let name = directory.move_index_aside().map_err(refused)?;
             warnings.push(format!(
-                "{} was not an index of Lodestone's; it is called {name} now",
+                "{} was not an index of Lodestone; it was renamed to {name}",
                 self.index_path().display()
             ));
         }
@@ -351,7 +356,7 @@ impl Store {
         written.map_err(|source| StoreError::Index { path: self.index_path(), source })
     }
 
-    /// All files that kept runs were imported from, with the ids of these runs.
+    /// The source files of all imported runs in the store, with the ids of these runs.
     pub fn imported(&self) -> Vec<(Source, String)> {
         let mut known = Vec::new();
         let Some(runs) = self.held.get().and_then(|directory| directory.runs().ok()) else { return known };
@@ -365,7 +370,7 @@ impl Store {
         known
     }
 
-    /// What the logs say: by the index as far as they have not changed since, else by themselves.
+    /// Summaries of all logs: from the index for unchanged logs, otherwise from the logs themselves.
     fn up_to_date(
         &self,
         directory: &Directory,
@@ -383,14 +388,14 @@ impl Store {
         for name in log_names(&logs).map_err(refused)? {
             match self.summary(&logs, &name, known.get(name.as_str()).copied()) {
                 Ok(run) => runs.extend(run),
-                Err(error) => warnings.push(format!("left out: {error}")),
+                Err(error) => warnings.push(format!("a log is left out: {error}")),
             }
         }
         runs.sort_by(|a, b| (a.started_unix_ns, &a.id, &a.file).cmp(&(b.started_unix_ns, &b.id, &b.file)));
         Ok(runs)
     }
 
-    /// What one log says; `None` of one whose run was killed before it was begun.
+    /// The summary of one log; `None` for an empty log, whose run was killed before its first line.
     fn summary(
         &self,
         logs: &OwnedFd,
@@ -440,7 +445,7 @@ impl Store {
     /// [`FindError`].
     pub fn find(&self, name: impl AsRef<OsStr>) -> Result<Log, FindError> {
         let path = Path::new(name.as_ref());
-        // Ids are text, so that what is not text can only be a path.
+        // Ids are UTF-8: any other name is a path.
         let Some(name) = name.as_ref().to_str().filter(|name| !name.contains(['/', '.'])) else {
             if !path.exists() {
                 return Err(FindError::NoFile(path.to_owned()));
@@ -466,7 +471,7 @@ impl Store {
         parse_log_with(BufReader::new(file), &path, self.on_damage)
     }
 
-    /// The one of the runs that a name stands for.
+    /// The run that a name identifies.
     fn named<'a>(&self, runs: &'a [RunSummary], name: &str) -> Result<&'a RunSummary, FindError> {
         let none = || FindError::None { name: name.to_owned(), store: self.path.clone() };
         if let Some(back) = name.strip_prefix("last") {
@@ -500,7 +505,7 @@ impl Store {
     }
 }
 
-/// Names of the logs in a directory, in order.
+/// Sorted names of the logs in a directory.
 fn log_names(logs: &OwnedFd) -> io::Result<Vec<String>> {
     let mut names = directory::names_in(logs)?;
     names.retain(|name| name.ends_with(SUFFIX));

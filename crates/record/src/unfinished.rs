@@ -1,9 +1,9 @@
-//! New files beside those that they are to replace.
+//! Temporary files that replace a file when they are complete.
 //!
 //! # Invariants
-//! * Nobody sees half of a file: it gets its name when it is whole.
-//! * While it is written it is locked. By that it differs from what a killed program left, which [`sweep`] removes,
-//!   whatever machine or namespace the program was in. Where there are no locks such files stay.
+//! * No reader sees a partial file: it gets its final name when it is complete.
+//! * The file is locked while it is being written. An unlocked one is a leftover of a killed program, and [`sweep`]
+//!   removes it, whatever machine or namespace that program ran in. On a filesystem without locks such leftovers stay.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,12 +16,12 @@ use rustix::process::geteuid;
 
 use crate::directory::{create_new, names_in, open_regular, random, remove};
 
-/// How the names of such files begin.
+/// Prefix of a temporary file's name.
 pub(crate) const PREFIX: &str = ".lodestone-";
-/// Digits behind it.
+/// Number of digits after the prefix.
 const DIGITS: usize = 16;
 
-/// The name of such a file, which is removed with the value unless the file has got its own name.
+/// A temporary file's name. Dropping the value removes the file unless it has its final name.
 #[derive(Debug)]
 pub struct Unfinished<'a> {
     directory: &'a OwnedFd,
@@ -29,7 +29,7 @@ pub struct Unfinished<'a> {
 }
 
 impl<'a> Unfinished<'a> {
-    /// Makes an empty file, for reading and appending. It stays locked as long as it is open.
+    /// Creates an empty file for reading and appending. It stays locked while it is open.
     ///
     /// # Errors
     /// The kernel's.
@@ -41,14 +41,14 @@ impl<'a> Unfinished<'a> {
                 Ok(())
             })?;
             let Some(file) = made else { continue };
-            // Somebody who sweeps may have come first.
+            // A concurrent sweep may have removed the file before the lock.
             if lock(&file) && fs::fstat(&file)?.st_nlink > 0 {
                 return Ok((unfinished, file));
             }
         }
     }
 
-    /// Locks a file that has no name, and gives it one.
+    /// Locks an unnamed file and gives it a temporary name.
     ///
     /// # Errors
     /// Those of `link`.
@@ -61,7 +61,7 @@ impl<'a> Unfinished<'a> {
         Self::named(directory, link)
     }
 
-    /// Takes the first free name that `make` can have.
+    /// Tries random names until `make` succeeds with one.
     fn named(directory: &'a OwnedFd, mut make: impl FnMut(&str) -> io::Result<()>) -> io::Result<Self> {
         loop {
             let name = format!("{PREFIX}{:0DIGITS$x}", random());
@@ -73,22 +73,22 @@ impl<'a> Unfinished<'a> {
         }
     }
 
-    /// Gives the file this name; what has it loses it.
+    /// Gives the file its final name and replaces an existing file.
     ///
     /// # Errors
-    /// The kernel's.
+    /// An I/O error.
     pub fn replace(self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(fs::renameat(self.directory, &self.name, self.directory, name.as_ref())?)
     }
 
-    /// Gives the file this name.
+    /// Gives the file its final name.
     ///
     /// # Errors
-    /// `EXIST` if something has it, or the kernel's.
+    /// `EEXIST` if the name exists, or another I/O error.
     pub fn take(self, name: impl AsRef<OsStr>) -> io::Result<()> {
         let (directory, name) = (self.directory, name.as_ref());
         match fs::renameat_with(directory, &self.name, directory, name, RenameFlags::NOREPLACE) {
-            // NFS cannot rename so; a second name fails just as well where there is one already.
+            // NFS does not support this flag; a hard link fails in the same way if the name exists.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 Ok(fs::linkat(directory, &self.name, directory, name, AtFlags::empty())?)
             }
@@ -103,14 +103,14 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-/// False if somebody else has the lock.
+/// False if another open file holds the lock.
 fn lock(file: impl AsFd) -> bool {
     fs::flock(file, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
 }
 
-/// Removes this user's files that were being written in the directory when their program was killed.
+/// Removes this user's leftovers of killed programs from the directory.
 pub fn sweep(directory: &OwnedFd) {
-    // It may be open only as a place to start from.
+    // The descriptor may be `O_PATH`, which cannot list entries.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(directory) = fs::openat(directory, ".", flags, Mode::empty()) else { return };
     for name in names_in(&directory).unwrap_or_default() {

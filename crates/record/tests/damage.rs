@@ -14,7 +14,7 @@ fn read(lines: &[String], on_damage: OnDamage) -> Result<Log, LogError> {
     parse_log_with(format!("{}\n", lines.join("\n")).as_bytes(), Path::new("log"), on_damage)
 }
 
-/// Reads what is left before the damage, which must be told in the run itself too.
+/// Reads the log up to the damage and checks that the run has a note about it.
 #[track_caller]
 fn damaged(lines: &[String]) -> (Log, Damage) {
     let log = read(lines, OnDamage::Stop).unwrap();
@@ -39,24 +39,24 @@ fn every_released_format_is_read() {
     }
 }
 
-/// A digit that was altered in a log gave another figure without a word, and so did swapped, doubled and removed lines: 20 of 1,000
-/// random changes.
+/// An altered digit in a log changed a figure without a message, and so did swapped, repeated and removed lines: 20 of
+/// 1,000 random changes.
 #[test]
-fn an_altered_digit_does_not_become_a_figure() {
+fn an_altered_digit_is_damage() {
     let whole = fixture();
     let at = whole.iter().position(|line| line.contains("\"event\":\"interval\"")).unwrap();
     let mut lines = whole.clone();
     lines[at] = lines[at].replace("\"count\":", "\"count\":1");
     let (log, damage) = damaged(&lines);
     assert_eq!(damage, Damage { line: at + 1, kind: DamageKind::Changed });
-    assert!(log.run.finished.is_none(), "nothing behind the damage is used");
+    assert!(log.run.finished.is_none(), "nothing after the damage is used");
     let accepted = read(&lines, OnDamage::Accept).unwrap();
     assert!(accepted.run.finished.is_some() && accepted.damage == [damage]);
     assert_ne!(accepted.run.repeats, read(&whole, OnDamage::Stop).unwrap().run.repeats);
 }
 
 #[test]
-fn swapped_doubled_and_removed_lines_are_found() {
+fn swapped_repeated_and_removed_lines_are_damage() {
     let whole = fixture();
     let mut lines = whole.clone();
     lines.swap(2, 4);
@@ -67,7 +67,7 @@ fn swapped_doubled_and_removed_lines_are_found() {
     assert_eq!(damaged(&lines).1, Damage { line: 5, kind: DamageKind::Doubled { of: 2 } });
     let accepted = read(&lines, OnDamage::Accept).unwrap();
     assert_eq!(accepted.run.repeats, read(&whole, OnDamage::Stop).unwrap().run.repeats, "it counts once");
-    assert_eq!(accepted.damage.len(), 1, "the lines behind the copy are in their place");
+    assert_eq!(accepted.damage.len(), 1, "the lines after the copy are in order");
 
     // A copy that was altered does not count either.
     let at = whole.iter().position(|line| line.contains("\"event\":\"interval\"")).unwrap();
@@ -83,7 +83,7 @@ fn swapped_doubled_and_removed_lines_are_found() {
 }
 
 #[test]
-fn a_changed_first_line_leaves_nothing_without_the_users_consent() {
+fn a_changed_first_line_is_an_error_without_consent() {
     let mut lines = fixture();
     lines[0] = lines[0].replace("\"started_unix_ns\":1", "\"started_unix_ns\":2");
     let error = read(&lines, OnDamage::Stop).unwrap_err();
@@ -92,20 +92,20 @@ fn a_changed_first_line_leaves_nothing_without_the_users_consent() {
     assert!(read(&lines, OnDamage::Accept).unwrap().run.finished.is_some());
 }
 
-/// A log whose format is changed to the old one would have no checksums to check.
+/// A change of the format to 1 must not switch off the checksums.
 #[test]
-fn a_log_that_calls_itself_format_1_is_not_believed() {
+fn a_log_changed_to_format_1_is_damaged() {
     let mut lines = fixture();
     lines[0] = lines[0].replace("\"format\":2", "\"format\":1");
     assert!(matches!(read(&lines, OnDamage::Stop), Err(LogError::Damaged { .. })));
-    // Nor is one without the checksum of that line.
+    // The same holds if the checksum of that line is removed.
     let cut = lines[0].rfind(",\"seq\":").unwrap();
     lines[0].replace_range(cut.., "}");
     assert!(!damaged(&lines).0.damage.is_empty());
 }
 
 #[test]
-fn a_log_that_lost_its_end_reads_as_that_of_a_killed_run() {
+fn a_log_without_its_last_line_is_of_a_killed_run() {
     let mut lines = fixture();
     lines.truncate(lines.len() - 1);
     let log = read(&lines, OnDamage::Stop).unwrap();

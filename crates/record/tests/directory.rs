@@ -1,4 +1,4 @@
-//! What a store takes for its own, what it leaves alone, and what it does with what stands in its way.
+//! Which directories a store accepts, which files it leaves unchanged, and how it treats foreign files in its way.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use record::{FindError, Store, StoreError, read_log};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-/// A store with the fixture as its only run, begun and ended as runs are.
+/// A store whose only run is the fixture, begun and finished like a real run.
 fn store() -> (TempDir, Store) {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).unwrap();
@@ -26,10 +26,10 @@ fn keep(store: &Store, id: &str) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// A SQLite database of somebody else's.
+/// A SQLite database of another program.
 fn foreign_database(path: &Path) -> Vec<u8> {
     let connection = rusqlite::Connection::open(path).unwrap();
-    connection.execute_batch("CREATE TABLE runs (what TEXT); INSERT INTO runs VALUES ('theirs');").unwrap();
+    connection.execute_batch("CREATE TABLE runs (what TEXT); INSERT INTO runs VALUES ('foreign');").unwrap();
     drop(connection);
     fs::read(path).unwrap()
 }
@@ -38,9 +38,9 @@ fn ids(store: &Store) -> Vec<String> {
     store.list().unwrap().runs.into_iter().map(|run| run.id).collect()
 }
 
-/// A pipe among the logs made `list` wait for a writer that never came.
+/// A pipe among the logs blocked `list` until a writer opened it.
 #[test]
-fn what_is_not_a_regular_file_among_the_logs_is_left_out_and_said() {
+fn other_file_types_among_the_logs_are_left_out_with_a_warning() {
     let (_directory, store) = store();
     let secret = tempfile::tempdir().unwrap();
     let outside = secret.path().join("20261122T000000Z-outside1.jsonl");
@@ -56,9 +56,9 @@ fn what_is_not_a_regular_file_among_the_logs_is_left_out_and_said() {
     }
 }
 
-/// The index of the second of two logs of one run replaced that of the first, and which of them `show` took was luck.
+/// In the index, the second of two logs of one run replaced the first, and `show` picked either of them.
 #[test]
-fn two_logs_of_one_run_are_both_listed_and_told_apart_by_file() {
+fn two_logs_of_one_run_are_both_listed() {
     let (_directory, store) = store();
     let original = store.logs().join(&store.list().unwrap().runs[0].file);
     let copy = store.logs().join("copy.jsonl");
@@ -72,9 +72,9 @@ fn two_logs_of_one_run_are_both_listed_and_told_apart_by_file() {
     assert!(store.find(copy.to_str().unwrap()).is_ok());
 }
 
-/// `--store DIR` deleted an unrelated `DIR/index.db`, and made a store of any directory.
+/// `--store DIR` deleted an unrelated `DIR/index.db` and turned any directory into a store.
 #[test]
-fn a_directory_that_holds_something_else_is_refused_and_nothing_in_it_changes() {
+fn a_directory_with_other_content_is_refused_unchanged() {
     for name in ["notes.txt", "index.db", "runs", "reports", "store.json"] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(name);
@@ -103,19 +103,19 @@ fn a_store_of_a_later_version_is_refused() {
 }
 
 #[test]
-fn a_store_without_a_marker_is_known_by_its_runs_and_gets_one() {
+fn a_store_without_a_marker_is_recognised_by_its_runs() {
     let (directory, store) = store();
     assert_eq!(ids(&store).len(), 1);
     fs::remove_file(directory.path().join("store.json")).unwrap();
     let again = Store::open(directory.path()).unwrap();
     assert_eq!(ids(&again).len(), 1);
-    assert!(!directory.path().join("store.json").exists(), "looking changes nothing");
+    assert!(!directory.path().join("store.json").exists(), "listing changes nothing");
     keep(&again, "ijkmnpqr");
     assert!(directory.path().join("store.json").exists());
 }
 
 #[test]
-fn a_store_that_is_not_there_holds_nothing_and_is_not_made() {
+fn a_missing_store_is_empty_and_is_not_created() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let store = Store::open(&path).unwrap();
@@ -124,9 +124,9 @@ fn a_store_that_is_not_there_holds_nothing_and_is_not_made() {
 }
 
 #[test]
-fn a_foreign_database_in_the_place_of_the_index_is_never_lost() {
+fn a_foreign_database_named_index_db_is_kept() {
     let (directory, store) = store();
-    // A store without a marker would no longer be one with what was put aside in it.
+    // Without a marker, the renamed file must not make the directory foreign.
     fs::remove_file(directory.path().join("store.json")).unwrap();
     let index = directory.path().join("index.db");
     fs::remove_file(&index).unwrap_or_default();
@@ -142,9 +142,9 @@ fn a_foreign_database_in_the_place_of_the_index_is_never_lost() {
     assert_eq!(ids(&Store::open(directory.path()).unwrap()).len(), 1);
 }
 
-/// A linked index and a linked page were filled through the link.
+/// The index and a report were written through symbolic links.
 #[test]
-fn nothing_is_written_through_a_link() {
+fn nothing_is_written_through_a_symbolic_link() {
     let (directory, store) = store();
     let victim = tempfile::NamedTempFile::new().unwrap();
     fs::write(victim.path(), "precious").unwrap();
@@ -163,21 +163,21 @@ fn nothing_is_written_through_a_link() {
 }
 
 #[test]
-fn directories_of_a_store_that_are_links_are_refused() {
+fn symbolic_links_to_directories_in_a_store_are_refused() {
     let (directory, store) = store();
     let elsewhere = tempfile::tempdir().unwrap();
     fs::rename(directory.path().join("runs"), elsewhere.path().join("runs")).unwrap();
     symlink(elsewhere.path().join("runs"), directory.path().join("runs")).unwrap();
     let error = store.list().unwrap_err().to_string();
-    assert!(error.contains("a link"), "{error}");
+    assert!(error.contains("a symbolic link"), "{error}");
     symlink(elsewhere.path(), directory.path().join("reports")).unwrap();
     assert!(store.write_report("abc.html", b"page").is_err());
     assert!(!elsewhere.path().join("abc.html").exists());
 }
 
-/// A program that was killed while it wrote the index or a page left the file that it was writing.
+/// A program that was killed while it wrote the index or a report left its temporary file.
 #[test]
-fn what_a_killed_program_was_writing_is_removed_and_what_is_being_written_stays() {
+fn only_leftovers_of_killed_programs_are_removed() {
     let (directory, store) = store();
     let reports = directory.path().join("reports");
     fs::create_dir(&reports).unwrap();

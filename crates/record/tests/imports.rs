@@ -95,10 +95,10 @@ fn one_job_in_three_formats_is_one_result_and_two_jobs_at_once_are_two_steps() {
     assert_ne!(titles[0], titles[1]);
 }
 
-/// A direction of terse version 5 was taken to be one field longer than it is, so that writes got their IOPS as bandwidth, their
-/// run time as IOPS and a mean as the largest latency.
+/// The importer took a direction of terse version 5 to be one field longer than it is: writes got their IOPS as
+/// bandwidth, their run time as IOPS and a mean as the maximum latency.
 #[test]
-fn writes_of_terse_version_5_begin_behind_47_fields() {
+fn writes_of_terse_version_5_begin_after_47_fields() {
     let parsed = fixture("fio/3.33-terse5.txt");
     let value = |metric| figure(&parsed, Operation::Write, metric).printed.clone().unwrap().text;
     assert_eq!(value(Metric::Bandwidth), "8307 KiB/s");
@@ -156,8 +156,8 @@ fn several_tools_and_notes_in_one_file_are_all_found() {
     assert_eq!(tools, ["dd", "hdparm", "ioping"]);
 }
 
-/// The published outputs are not part of the repository; only who says where they are has them tested, and then they must be
-/// there. All of them import as their index says.
+/// The published outputs are not part of the repository; only who says where they are has them tested, and then they
+/// must be there. All of them import as their index says.
 #[test]
 fn published_outputs_import_where_they_are_said_to_be() {
     let Some(root) = std::env::var_os("LODESTONE_SHARED").map(PathBuf::from) else {

@@ -128,7 +128,7 @@ fn a_log_cut_off_at_any_byte_reads_up_to_its_last_whole_line() {
 }
 
 #[test]
-fn damage_in_the_middle_of_a_log_of_format_1_costs_that_line_and_is_told() {
+fn a_damaged_line_in_format_1_is_left_out_with_a_note() {
     let (_directory, store) = store();
     let path = write_run(&store, "abc", 5, &[note(1), note(2), end()]);
     let text = fs::read_to_string(&path).unwrap().replace("\"format\":2", "\"format\":1");
@@ -204,25 +204,24 @@ fn a_run_under_way_shows_as_running_and_then_as_what_it_became() {
 }
 
 #[test]
-fn room_for_a_log_is_taken_before_it_is_needed_and_the_rest_is_given_back() {
+fn space_for_a_log_is_reserved_and_the_rest_is_released() {
     const ROOM: u64 = 1 << 20;
     let (_directory, store) = store();
     let mut writer = store.begin(started("one", 1)).unwrap();
     let path = writer.path().to_owned();
     let taken = || fs::metadata(&path).unwrap().blocks() * 512;
     let length = fs::metadata(&path).unwrap().len();
-    assert!(writer.reserve(u64::MAX).is_err(), "no filesystem has so much room");
+    assert!(writer.reserve(u64::MAX).is_err(), "no filesystem has this much space");
     writer.reserve(ROOM).unwrap();
-    assert_eq!(fs::metadata(&path).unwrap().len(), length, "readers see only what is written");
+    assert_eq!(fs::metadata(&path).unwrap().len(), length, "readers see only what was written");
     if taken() < ROOM {
-        let why =
-            "SKIPPED: room reserved for a log: the filesystem of the temporary directory cannot reserve";
+        let why = "SKIPPED: space reserved for a log: the filesystem of the temporary directory cannot reserve space";
         writeln!(std::io::stderr(), "{why}").unwrap();
         return;
     }
     writer.append(&end()).unwrap();
     writer.release();
-    assert!(taken() < ROOM, "{} bytes are still taken", taken());
+    assert!(taken() < ROOM, "{} bytes are still allocated", taken());
     assert!(read_log(&path).unwrap().run.finished.is_some());
 }
 

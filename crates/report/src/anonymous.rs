@@ -1,16 +1,15 @@
-//! A run without what names its machine, its user or its storage, so that figures can be published.
+//! Anonymises a run for publication: removes the names of its machine, its user and its storage.
 //!
 //! # Invariants
-//! * Every structure of a run that holds text is taken apart without `..`: a new field does not compile until it is
-//!   decided here whether it is replaced, left out, or kept, which `_` stands for.
-//! * A text that is not of a list known here is replaced by a pseudonym or left out. Sentences are left out, because any
-//!   of them can quote a name.
-//! * The same name gets the same pseudonym under the same key, so that runs of one store can still be compared, and
-//!   nobody without the key can try names until one fits (SipHash-2-4 is a keyed pseudorandom function: Aumasson and
-//!   Bernstein, 2012).
-//! * Kept are: time, figures, seeds, the run's and plan's id, suite, step ids and titles (freed of replaced names),
-//!   versions, kernel release, operating system, board, processor, models and firmware of disks, kernel names of
-//!   devices such as `sda1`, and names of sensors.
+//! * Every structure with text is destructured without `..`: a new field does not compile until this module replaces
+//!   it, leaves it out or keeps it (`_`).
+//! * A text that is in no list of this module is replaced by a pseudonym or left out. Sentences are left out, because
+//!   any sentence can quote a name.
+//! * Under one key, the same name always gets the same pseudonym, so runs of one store stay comparable. Without the
+//!   key, nobody can find a name by trial (SipHash-2-4 is a keyed pseudorandom function: Aumasson and Bernstein, 2012).
+//! * Kept are: time, figures, seeds, the ids of the run and the plan, suite, step ids and titles (with replaced names
+//!   removed), versions, kernel release, operating system, board, processor, models and firmware of disks, kernel names
+//!   of devices such as `sda1`, and names of sensors.
 
 mod words;
 
@@ -25,12 +24,12 @@ use model::{
 };
 use siphasher::sip::SipHasher24;
 
-/// What stands for a text that is left out.
+/// The placeholder for a text that is left out.
 const LEFT_OUT: &str = "(left out)";
-/// Shorter texts are not searched for in other texts: they would be found in half of all words.
+/// Minimum length of a name that is searched for in other texts; shorter names occur in too many words.
 const SHORTEST: usize = 3;
 
-/// The key of a store's pseudonyms. Who has it can find out which name a guessed pseudonym stands for.
+/// The key of a store's pseudonyms. Anyone who has it can test which name a pseudonym stands for.
 #[derive(Clone)]
 pub struct PseudonymKey([u8; Self::BYTES]);
 
@@ -38,31 +37,31 @@ impl PseudonymKey {
     /// Length in bytes.
     pub const BYTES: usize = 16;
 
-    /// A key of these bytes, which should be random.
+    /// A key from these bytes, which should be random.
     pub fn new(bytes: [u8; Self::BYTES]) -> Self {
         Self(bytes)
     }
 }
 
-/// Replaces names in runs, and keeps account of what it replaced and left out.
+/// Replaces names in runs, and counts what it replaced and left out.
 pub struct Anonymiser {
     key: PseudonymKey,
-    /// What a pseudonym stands for, so that no two names share one.
+    /// The name behind each pseudonym, so that no two names share one.
     taken: BTreeMap<String, String>,
-    /// Names with their pseudonyms, which are searched for in texts that are kept.
+    /// Names to search for in kept texts, with their pseudonyms.
     secrets: BTreeMap<String, String>,
     replaced: BTreeMap<&'static str, BTreeSet<String>>,
     left_out: BTreeMap<&'static str, usize>,
 }
 
 impl Anonymiser {
-    /// One that has replaced nothing yet.
+    /// An anonymiser without any replacements yet.
     pub fn new(key: PseudonymKey) -> Self {
         let (taken, secrets) = (BTreeMap::new(), BTreeMap::new());
         Self { key, taken, secrets, replaced: BTreeMap::new(), left_out: BTreeMap::new() }
     }
 
-    /// What was replaced and left out so far, with counts of different names, as part of a sentence.
+    /// Counts of what was replaced and left out so far, as part of a sentence.
     pub fn account(&self) -> String {
         let replaced: Vec<String> =
             self.replaced.iter().map(|(kind, names)| format!("{} {kind}(s)", names.len())).collect();
@@ -73,7 +72,7 @@ impl Anonymiser {
         format!("replaced by pseudonyms: {}; left out: {}", list(replaced), list(left_out))
     }
 
-    /// The run without names.
+    /// An anonymous copy of the run.
     pub fn run(&mut self, run: &Run) -> Run {
         let mut anonymous = run.clone();
         let Run { started, layouts, repeats, readings, notes, finished: _ } = &mut anonymous;
@@ -105,14 +104,14 @@ impl Anonymiser {
         targets.iter_mut().for_each(|target| self.target(target));
         sources.iter_mut().for_each(|source| self.source(source));
         *baseline = self.target_name(baseline);
-        // The plan comes last: its titles are freed of all names that stand elsewhere.
+        // The plan comes last, so that its titles can be searched for every name found elsewhere.
         self.plan(plan);
     }
 
     fn host(&mut self, host: &mut Host) {
         let Host { id, name, kernel: _, architecture: _, cpu: _, cpus: _, memory_bytes: _, board, os, facts } =
             host;
-        // A host is known by its id; an imported run has only a name.
+        // A host is identified by its id; an imported run has only a host name.
         let pseudonym = self.pseudonym("host", if id.is_empty() { &*name } else { &*id });
         for own in [id, name] {
             self.secret(own, &pseudonym);
@@ -124,7 +123,7 @@ impl Anonymiser {
         }
     }
 
-    /// Leaves out all facts but those that name nothing.
+    /// Leaves out all facts except those in the list, which contain no names.
     fn keep_known(&mut self, facts: &mut BTreeMap<String, String>, known: &[&str]) {
         let before = facts.len();
         facts.retain(|name, _| known.contains(&name.as_str()));
@@ -176,7 +175,7 @@ impl Anonymiser {
         }
     }
 
-    /// Mount options without those that name something.
+    /// Mount options without those that may contain a name.
     fn options(&mut self, options: &str) -> String {
         let (kept, others): (Vec<&str>, Vec<&str>) =
             options.split(',').filter(|o| !o.is_empty()).partition(|option| words::is_public_option(option));
@@ -202,7 +201,7 @@ impl Anonymiser {
     }
 
     fn step(&self, step: &mut Step) {
-        // A workload is numbers and closed sets only, and so is what is expected of another program.
+        // A workload has only numbers and enumerations, and so has the expectation for another program.
         let Step {
             id: _,
             title,
@@ -234,7 +233,7 @@ impl Anonymiser {
     }
 
     fn repeat(&mut self, repeat: &mut Repeat) {
-        // Intervals are numbers only.
+        // Intervals have only numbers.
         let Repeat { started, intervals: _, imported, finished } = repeat;
         let RepeatStarted {
             repeat: _,
@@ -354,14 +353,14 @@ impl Anonymiser {
         if words::PUBLIC_PROBES.contains(&probe.as_str()) {
             return;
         }
-        // What is read is a device's, an interface's, a mount's or a process', before the last point.
+        // The part before the last full stop names a device, an interface, a mount or a process.
         *key = match key.rsplit_once('.') {
             Some((name, what)) => format!("{}.{what}", self.device(name)),
             None => self.device(key),
         };
     }
 
-    /// Names of targets are replaced, whether the user chose them or they come from paths: a run does not say which.
+    /// Replaces every target name: a run does not record whether the user chose it or it comes from a path.
     fn target_name(&mut self, name: &str) -> String {
         if [OWN_TARGET, TOOLS_TARGET].contains(&name) {
             return name.to_owned();
@@ -369,7 +368,7 @@ impl Anonymiser {
         self.pseudonym("target", name)
     }
 
-    /// A name that the kernel gives to devices tells nothing; any other does.
+    /// Keeps a kernel name of a device and replaces any other.
     fn device(&mut self, name: &str) -> String {
         if words::is_kernel_name(name) { name.to_owned() } else { self.pseudonym("name", name) }
     }
@@ -379,7 +378,7 @@ impl Anonymiser {
         if is_known { name.to_owned() } else { self.pseudonym("filesystem", name) }
     }
 
-    /// A path or what is mounted in place of one. Its parts are searched for in other texts too.
+    /// Replaces a path or a mount source. Its components are searched for in other texts too.
     fn path(&mut self, path: &str) -> String {
         let is_device = path.strip_prefix("/dev/").is_some_and(words::is_kernel_name);
         if path == "/" || is_device || words::FILESYSTEMS.contains(&path) {
@@ -394,7 +393,7 @@ impl Anonymiser {
         pseudonym
     }
 
-    /// The name's pseudonym: the kind and six digits of its keyed hash, more if another name has the same.
+    /// The name's pseudonym: the kind and six digits of its keyed hash, or more digits if two names collide.
     fn pseudonym(&mut self, kind: &'static str, name: &str) -> String {
         if name.is_empty() {
             return String::new();
@@ -423,7 +422,7 @@ impl Anonymiser {
         }
     }
 
-    /// A text that is kept, freed of names that were replaced.
+    /// Replaces known names in a kept text by their pseudonyms.
     fn freed(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -443,7 +442,7 @@ impl Anonymiser {
         out
     }
 
-    /// Leaves out a sentence, in which any name may be quoted.
+    /// Leaves out a sentence, because it may quote a name.
     fn leave_out(&mut self, message: &mut String) {
         self.count("message", 1);
         LEFT_OUT.clone_into(message);
@@ -463,6 +462,6 @@ fn figure(figure: &mut Figure) {
     {
         *text = value.to_string();
     }
-    // Where a recomputed value comes from is said in this program's own words.
+    // `from` is one of this program's own phrases.
     let (Some(Recomputed { value: _, error: _, from: _ }) | None) = recomputed;
 }

@@ -133,7 +133,7 @@ mod tests {
     fn wide_characters_and_control_characters_are_measured_as_shown() {
         assert_eq!(width("µs"), 2);
         assert_eq!(width("磁盘"), 4);
-        assert_eq!(width("\u{1b}[31m"), 8, "the escape is written out");
+        assert_eq!(width("\u{1b}[31m"), 8, "the escape is shown as text");
         assert_eq!(padding("µs", 4, Align::Right), ("  ".into(), String::new()));
     }
 }

@@ -223,7 +223,8 @@ pub struct MeasurementFacts {
     pub target: String,
     /// The step's id.
     pub step: String,
-    /// `read`, `write`, `durable_write`, `sync`, `trim`, `create`, `open`, `stat` or `unlink`; `mixed` where another program counts several as one.
+    /// `read`, `write`, `durable_write`, `sync`, `trim`, `create`, `open`, `stat` or `unlink`; `mixed` where another
+    /// program counts several as one.
     pub operation: String,
     /// Such as `bandwidth`, `iops`, `lat_p50`, `lat_p99`, `lat_p99.9`, `lat_mean`, `lat_max`.
     pub metric: String,
@@ -729,7 +730,7 @@ pub fn comparison_schema() -> String {
     pretty(&schemars::schema_for!(ComparisonExport))
 }
 
-/// Any export as pretty JSON with a line end. What a terminal would obey or hide is written as `\u202e`.
+/// Any export as pretty JSON with a final line feed. Control and invisible characters are escaped, such as `\u202e`.
 pub fn pretty(value: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     let mut text = crate::terminal::escape_json(&text).into_owned();

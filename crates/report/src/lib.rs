@@ -3,7 +3,7 @@
 //! # Invariants
 //! * Pure: events and figures in, bytes out. Nothing is printed here, no file is opened, no clock read.
 //! * Every cell that shows a figure can say where it comes from ([`Provenance`]).
-//! * Whatever a target or a step is called stays harmless: control characters never reach a terminal (`terminal.rs`),
+//! * Names of targets and steps are harmless: their control characters never reach a terminal (`terminal.rs`),
 //!   and what has a meaning in Markdown or CSV is escaped.
 
 mod anonymous;

@@ -1,10 +1,10 @@
-//! What may reach a terminal. Names of files, hosts, steps and targets come from others, and a terminal obeys control
-//! characters, reorders text by bidirectional controls and hides what has no width. All such characters are written
-//! out here as visible escapes, such as `\x1b` and `\u{202e}`.
+//! Escapes text for a terminal. Names of files, hosts, steps and targets are untrusted: a terminal executes control
+//! characters, reorders text at bidirectional controls and hides zero-width characters. This module replaces all such
+//! characters by visible escapes, such as `\x1b` and `\u{202e}`.
 //!
 //! # Invariants
-//! * [`TerminalText`] is made of text that is escaped when it is taken in; only the renderers of this crate add the
-//!   sequences of colours. The binary prints nothing else, so that a forgotten string is escaped, not obeyed.
+//! * [`TerminalText`] escapes every text added to it; only the renderers of this crate add colour sequences. The binary
+//!   prints nothing else, so a string that nobody escaped explicitly is still escaped.
 //! * Widths are those of the escaped text.
 
 use std::borrow::Cow;
@@ -13,8 +13,8 @@ use std::ops::Deref;
 
 use anstyle::Style;
 
-/// Text that a terminal shows as it is read: nothing in it is obeyed, reordered or hidden, but the colours that the
-/// renderers of this crate have set.
+/// Text that is safe to print: a terminal executes, reorders and hides nothing in it, except for the colour sequences
+/// of this crate's renderers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TerminalText(String);
 
@@ -24,7 +24,7 @@ impl TerminalText {
         self.0.push_str(&text.into().0);
     }
 
-    /// Adds text in a style, if there are colours. Its control characters, line ends and tabs too, are escaped.
+    /// Adds text, styled if `color` is set. Control characters, including line ends and tabs, are escaped.
     pub(crate) fn paint(&mut self, text: &str, style: Style, color: bool) {
         let text = escape_line(text);
         if color && style != Style::new() && !text.trim().is_empty() {
@@ -34,14 +34,14 @@ impl TerminalText {
         }
     }
 
-    /// Takes away the blanks at the end and ends the line.
+    /// Removes trailing spaces and ends the line.
     pub(crate) fn end_line(&mut self) {
         let kept = self.0.trim_end_matches(' ').len();
         self.0.truncate(kept);
         self.0.push('\n');
     }
 
-    /// The same without line ends before it.
+    /// The text without leading line feeds.
     pub(crate) fn without_leading_lines(self) -> Self {
         Self(self.0.trim_start_matches('\n').to_owned())
     }
@@ -79,13 +79,13 @@ impl From<String> for TerminalText {
     }
 }
 
-/// Text for one line or cell: every character that a terminal obeys or hides is escaped, line ends and tabs too.
+/// Escapes text for one line or cell: every control or invisible character, including line ends and tabs.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     escape(text, misleads)
 }
 
-/// Text of several lines: as [`escape_line`], but line ends and tabs are layout and stay. A carriage return before a
-/// line end is dropped.
+/// Escapes text of several lines: as [`escape_line`], but keeps line feeds and tabs. A carriage return before a line
+/// feed is dropped.
 pub fn escape_text(text: &str) -> Cow<'_, str> {
     let layout = |c: char| misleads(c) && !matches!(c, '\n' | '\t');
     match text.contains("\r\n") {
@@ -94,7 +94,7 @@ pub fn escape_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Bytes of a file that are shown on a terminal: as [`escape_text`]; bytes that are not UTF-8 become `\xff`.
+/// Escapes bytes of a file for a terminal: as [`escape_text`], and a byte that is not UTF-8 becomes `\xff`.
 pub fn escape_bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -106,7 +106,7 @@ pub fn escape_bytes(bytes: &[u8]) -> String {
     out
 }
 
-/// JSON with the same characters written as `\u202e`, which JSON itself allows. They can only stand within strings.
+/// Escapes the same characters in JSON in its own notation, such as `\u202e`. They can only occur in strings.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     let wanted = |c: char| misleads(c) && !matches!(c, '\n' | '\t');
     replace(json, wanted, |out, c| {
@@ -116,9 +116,9 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     })
 }
 
-/// True for a character that a terminal or a reader's eye could be misled by: controls (C0, DEL, C1), what Unicode
-/// lets programs ignore when they draw (`Default_Ignorable_Code_Point` of version 16: zero widths, bidirectional
-/// controls, fillers, variation selectors, tags), separators of lines and paragraphs, and annotations between lines.
+/// True for a character that can mislead a terminal or a reader: control characters (C0, DEL, C1), characters that
+/// renderers may ignore (`Default_Ignorable_Code_Point` of Unicode 16: zero-width characters, bidirectional controls,
+/// fillers, variation selectors, tags), line and paragraph separators, and interlinear annotations.
 fn misleads(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -160,8 +160,8 @@ mod tests {
     use crate::grid::width;
     use crate::text::{TextStyle, text};
 
-    /// Every character that the terminal must not get: the lists of the ECMA-48 control sets, of Unicode's bidirectional
-    /// controls and of its characters without width, written here on their own.
+    /// Every character that must not reach the terminal: the control sets of ECMA-48 and Unicode's bidirectional
+    /// controls and zero-width characters, listed independently of the implementation.
     fn hostile() -> Vec<char> {
         let mut all: Vec<char> = ('\0'..='\u{1f}').chain('\u{7f}'..='\u{9f}').collect();
         all.extend("\u{200e}\u{200f}\u{61c}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}".chars());
@@ -172,12 +172,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_or_hides_is_written_out() {
+    fn control_and_invisible_characters_are_escaped() {
         for c in hostile() {
             let line = escape_line(&format!("a{c}b")).into_owned();
             assert!(!line.contains(c) && line.starts_with("a\\") && line.ends_with('b'), "{c:?}: {line}");
             assert_eq!(escape_line(&line), line, "escaping again changes nothing");
-            assert_eq!(width(&format!("a{c}b")), line.len(), "the width is that of what is shown");
+            assert_eq!(width(&format!("a{c}b")), line.len(), "the width is that of the escaped text");
             let kept = matches!(c, '\n' | '\t');
             assert_eq!(escape_text(&format!("a{c}b")).contains(c), kept, "{c:?}");
             assert!(kept || !escape_json(&format!("\"{c}\"")).contains(c), "{c:?}");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn json_stays_the_same_value() {
+    fn escaped_json_has_the_same_value() {
         let value = serde_json::json!({ "a\u{202e}": "\u{9b}\u{7f}\u{e0041}\u{2028}\n" });
         let text = serde_json::to_string_pretty(&value).unwrap();
         let escaped = escape_json(&text);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_document_lets_a_hostile_character_through() {
+    fn every_part_of_a_document_is_escaped() {
         let bad: String = hostile().into_iter().collect();
         let table = Table {
             title: bad.clone(),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_string_is_escaped_where_it_joins_coloured_text() {
+    fn a_plain_string_is_escaped_in_coloured_text() {
         let mut out = TerminalText::default();
         out.paint("\u{1b}[8mx", Style::new().bold(), true);
         out.push("\u{1b}]0;title\u{7}\n");

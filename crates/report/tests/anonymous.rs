@@ -1,5 +1,5 @@
-//! An anonymous run holds no name. Each text of a whole log is replaced by one that stands nowhere else, and all that is
-//! made of the anonymous run is searched for each of them: what may be found is listed here.
+//! An anonymous run contains no names. Each text of a complete log is replaced by a unique marker, and all output from
+//! the anonymous run is searched for the markers; this file lists the texts that may be kept.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use report::chart::charts_at;
 use report::{Anonymiser, Looked, PseudonymKey, RunView, TextStyle, Units};
 use serde_json::{Value, json};
 
-/// Places of texts that an anonymous run keeps: the event, then the way to the text, without numbers of lists.
+/// Texts that an anonymous run keeps: the event, then the path to the text, without list indices.
 const KEPT: [&str; 31] = [
     "run_started.id",
     "run_started.version",
@@ -45,7 +45,7 @@ const KEPT: [&str; 31] = [
     "imported.remarks.topic",
 ];
 
-/// The fixture of the log's first format, with everything in it that a log can hold besides.
+/// The fixture of log format 1, extended by everything else that a log can contain.
 fn log() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
@@ -105,8 +105,8 @@ fn log() -> Vec<Value> {
     lines
 }
 
-/// Puts a text of its own into every place that takes any text, and notes which place that is. What is one name in
-/// several places stays one name.
+/// Replaces every free text by a unique marker and records its path. A name that occurs at several paths keeps one
+/// marker.
 struct Marker {
     places: BTreeMap<String, String>,
     names: BTreeMap<String, String>,
@@ -138,7 +138,7 @@ impl Marker {
             let marker = self.names.entry(name).or_insert_with(|| format!("zq{number:04}secret")).clone();
             *event.pointer_mut(&pointer).unwrap() = marker.clone().into();
             if serde_json::from_value::<Event>(event.clone()).is_err() {
-                // A word of a closed set, which holds nobody's name.
+                // A value of an enumeration, which contains no name.
                 *event.pointer_mut(&pointer).unwrap() = before;
             } else {
                 self.places.entry(marker).or_insert(place);
@@ -168,7 +168,7 @@ fn view(run: &Run) -> RunView {
     RunView { units: Units::Decimal, baseline, time_zone: TimeZone::UTC, all_findings: true }
 }
 
-/// Everything that is made of a run, by name.
+/// All output formats of a run, by name.
 fn forms(run: &Run) -> Vec<(String, String)> {
     let view = view(run);
     let analysis: Analysis = analyse(run, &view.baseline, Estimator::Mean);
@@ -198,14 +198,14 @@ fn events(lines: &[Value]) -> Vec<Event> {
     lines.iter().map(|line| serde_json::from_value(line.clone()).unwrap()).collect()
 }
 
-/// Host name, paths, the command line and the end of serial numbers stood in every export.
+/// Every export contained the host name, paths, the command line and the end of serial numbers.
 #[test]
-fn no_text_of_a_run_stands_in_any_form_of_it_unless_it_is_listed() {
+fn anonymous_output_contains_only_listed_texts() {
     let mut lines = log();
     let mut marker = Marker { places: BTreeMap::new(), names: BTreeMap::new() };
     lines.iter_mut().for_each(|line| marker.mark(line));
     assert!(marker.places.len() > 80, "{} places", marker.places.len());
-    // A kept text must be freed of names that are replaced elsewhere.
+    // Names that are replaced elsewhere must also be replaced in kept texts.
     let quoted: Vec<String> = ["host.name", "targets.path", "targets.name", "stack.facts.serial"]
         .iter()
         .map(|end| marker.places.iter().find(|(_, place)| place.ends_with(end)).unwrap().0.clone())
@@ -228,7 +228,7 @@ fn no_text_of_a_run_stands_in_any_form_of_it_unless_it_is_listed() {
         })
         .collect();
     assert_eq!(found, Vec::<String>::new());
-    // The test sees what it looks for: the run as it is holds them.
+    // Cross-check of the test: the original run contains the markers.
     let (_, whole) = &forms(&run)[0];
     assert_eq!(
         marker.places.keys().filter(|secret| !whole.contains(*secret)).count(),
@@ -238,7 +238,7 @@ fn no_text_of_a_run_stands_in_any_form_of_it_unless_it_is_listed() {
 }
 
 #[test]
-fn an_anonymous_run_has_the_same_figures_and_stable_names() {
+fn anonymous_runs_keep_figures_and_have_stable_names() {
     let run = Run::from_events(events(&log())).unwrap();
     let anonymous = |key: u8| Anonymiser::new(PseudonymKey::new([key; PseudonymKey::BYTES])).run(&run);
     let (first, again, other) = (anonymous(1), anonymous(1), anonymous(2));
@@ -246,7 +246,7 @@ fn an_anonymous_run_has_the_same_figures_and_stable_names() {
     assert_ne!(first.started.host.name, other.started.host.name);
     assert_eq!(first.started.targets[0].name.len(), "target-7f3a2c".len());
     assert_eq!(first.started.baseline, first.started.targets[0].name);
-    assert_eq!(first.started.targets[0].stack[1].name, "vda", "the kernel's own names stay");
+    assert_eq!(first.started.targets[0].stack[1].name, "vda", "kernel names stay");
     let values = |run: &Run| -> Vec<Vec<(u32, f64)>> {
         let analysis = analyse(run, &run.started.baseline, Estimator::Mean);
         analysis.measurements.into_iter().map(|m| m.values).collect()

@@ -1,5 +1,5 @@
-//! What no storage does: a figure beyond it, or far from what the same output says elsewhere, is a mistake of the file and
-//! is left out. What is a little apart stays, and becomes a finding.
+//! Plausibility limits. A figure beyond what any storage can do, or far from other figures of the same output, is an
+//! error in the file and is left out. A figure that deviates a little is kept and becomes a finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +7,15 @@ use model::{Figure, Metric, Operation};
 
 use super::report::{Problem, ProblemKind, Report};
 
-/// A printed figure that is apart from its own raw numbers by more than this factor is left out. Less is kept and becomes a
-/// finding: decimal and binary units differ by up to 1.13, bits and bytes by 8, and a figure of one of several jobs by a few.
+/// A printed figure that differs from its own raw numbers by more than this factor is left out. A smaller deviation is
+/// kept and becomes a finding: decimal and binary units differ by up to 1.13, bits and bytes by 8, and the figure of
+/// one job from that of several jobs by a small factor.
 pub const GROSS: f64 = 10.0;
 /// The longest measured time in nanoseconds: a year.
 pub const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
-/// The most bytes of a file or device: offsets are signed (`off_t`).
+/// The largest size of a file or device in bytes: offsets are signed (`off_t`).
 pub const LARGEST_SIZE: u64 = i64::MAX as u64;
-/// The most bytes of one read or write; the kernel moves at most 2 GiB in one call.
+/// A limit for the bytes of one read or write; the kernel moves at most 2 GiB in one call.
 const MOST_BYTES_AT_ONCE: f64 = 64.0 * 1_073_741_824.0;
 
 /// The largest value of a metric, in its unit.
@@ -22,9 +23,9 @@ const MOST_BYTES_AT_ONCE: f64 = 64.0 * 1_073_741_824.0;
 pub struct Ceiling {
     /// The value.
     pub most: f64,
-    /// The value as people write it.
+    /// The value as text for a message.
     pub words: &'static str,
-    /// Why there is nothing beyond it.
+    /// Why no figure exceeds it.
     pub reason: &'static str,
 }
 
@@ -33,9 +34,9 @@ pub fn ceiling(metric: Metric) -> Ceiling {
     let ceiling = |most, words, reason| Ceiling { most, words, reason };
     match metric {
         Metric::Bandwidth => {
-            ceiling(1e14, "100 TB/s", "the largest parallel filesystems move 10 TB/s in all")
+            ceiling(1e14, "100 TB/s", "the largest parallel filesystems reach 10 TB/s in total")
         }
-        Metric::Iops => ceiling(1e10, "10 billion per second", "one processor completes some ten million"),
+        Metric::Iops => ceiling(1e10, "10 billion per second", "one processor completes about ten million"),
         Metric::LatMean
         | Metric::LatP50
         | Metric::LatP95
@@ -49,13 +50,13 @@ pub fn ceiling(metric: Metric) -> Ceiling {
         }
         Metric::SyncShare => ceiling(1e5, "100000", "it is above 1 only where syncs are in flight at once"),
         Metric::Cpu => ceiling(1.01, "101 %", "it is a share of all processors"),
-        Metric::QueueDepth => ceiling(1e7, "10 million", "a queue of NVMe has at most 65536 entries"),
-        Metric::DeviceRatio => ceiling(1e6, "1 million", "one byte moves at most some blocks"),
-        Metric::Score => ceiling(1e9, "1 billion", "scores are made of the figures above"),
+        Metric::QueueDepth => ceiling(1e7, "10 million", "an NVMe queue has at most 65536 entries"),
+        Metric::DeviceRatio => ceiling(1e6, "1 million", "one byte moves at most a few blocks"),
+        Metric::Score => ceiling(1e9, "1 billion", "scores are computed from the other figures"),
     }
 }
 
-/// Takes out of a report what cannot be, and says for each what and where.
+/// Removes impossible figures from a report and returns a problem for each.
 pub(super) fn refuse(report: &mut Report) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut refused: BTreeSet<usize> = BTreeSet::new();
@@ -66,7 +67,7 @@ pub(super) fn refuse(report: &mut Report) -> Vec<Problem> {
         }
     }
     for (a, b, why) in at_odds(&report.figures) {
-        // One that is left out anyway says nothing of the other.
+        // A figure that is already left out is no evidence against the other.
         if refused.contains(&a) || refused.contains(&b) {
             continue;
         }
@@ -82,22 +83,22 @@ pub(super) fn refuse(report: &mut Report) -> Vec<Problem> {
     problems
 }
 
-/// Time, size, counts and places.
+/// Removes an impossible time, size, count or offset.
 fn refuse_extent(report: &mut Report, problems: &mut Vec<Problem>) {
     let first = report.line;
     let mut problem = |what: &str| {
-        let message = format!("{what}; that is left out");
+        let message = format!("{what}; it is left out");
         problems.push(Problem::new(first, ProblemKind::Impossible, message));
     };
     if report.window_ns > LONGEST_NS {
         report.window_ns = 0;
         report.unsaid(&["window_ns"]);
-        problem("a measured time of more than a year");
+        problem("the measured time is longer than a year");
     }
     if report.size_bytes > LARGEST_SIZE {
         report.size_bytes = 0;
         report.unsaid(&["size_bytes"]);
-        problem("a size of more than 8 EiB");
+        problem("the size exceeds 8 EiB");
     }
     let most_ios = ceiling(Metric::Iops).most * (LONGEST_NS / 1_000_000_000) as f64;
     let longest = ceiling(Metric::LatMax).most;
@@ -112,7 +113,7 @@ fn refuse_extent(report: &mut Report, problems: &mut Vec<Problem>) {
             && histograms.into_iter().flatten().all(is_possible)
     });
     if report.stats.len() < stats {
-        problem("a histogram with counts or latencies beyond any storage");
+        problem("a histogram has counts or latencies beyond those of any storage");
     }
     let places = report.places.len();
     report.places.retain(|_, places| {
@@ -121,11 +122,11 @@ fn refuse_extent(report: &mut Report, problems: &mut Vec<Problem>) {
         places.kept.iter().all(|p| is_possible(p.offset, p.bytes) && p.ns as f64 <= longest)
     });
     if report.places.len() < places {
-        problem("places or times of single operations beyond any storage");
+        problem("the log of single operations has offsets or latencies beyond those of any storage");
     }
 }
 
-/// Why a figure by itself cannot be.
+/// Why a figure is impossible on its own.
 fn wrong(figure: &Figure) -> Option<(ProblemKind, String)> {
     let printed = figure.printed.as_ref().map(|p| (p.value, p.error));
     let recomputed = figure.recomputed.as_ref().map(|r| (r.value, r.error));
@@ -139,13 +140,14 @@ fn wrong(figure: &Figure) -> Option<(ProblemKind, String)> {
     } else if values.clone().any(|(value, _)| value < 0.0) {
         impossible(format!("{said} is negative; it is left out"))
     } else if values.any(|(value, _)| value > most) {
-        impossible(format!("{said} is beyond any storage (at most {words}); it is left out"))
+        impossible(format!("{said} exceeds what any storage reaches ({words}); it is left out"))
     } else {
         let ((printed, _), raw) = (printed?, figure.recomputed.as_ref()?);
         let is_gross = printed.max(raw.value) > GROSS * printed.min(raw.value);
         (is_gross && figure.contradiction().is_some()).then(|| {
             let message = format!(
-                "{said} is more than {GROSS} times apart from what the file's own numbers make ({}: {:.6e} {}); it is left out",
+                "{said} differs by a factor of more than {GROSS} from the value recomputed from the same \
+                 file ({}: {:.6e} {}); it is left out",
                 raw.from,
                 raw.value,
                 figure.metric.unit()
@@ -155,7 +157,7 @@ fn wrong(figure: &Figure) -> Option<(ProblemKind, String)> {
     }
 }
 
-/// Pairs of figures of one operation that cannot both be, with the reason.
+/// Pairs of figures of one operation that cannot both be right, with the reason.
 fn at_odds(figures: &[Figure]) -> Vec<(usize, usize, &'static str)> {
     // Looked up, because a malformed report may have any number of figures.
     let first = |metric: Metric| {
@@ -178,16 +180,16 @@ fn at_odds(figures: &[Figure]) -> Vec<(usize, usize, &'static str)> {
             | Metric::SlatMean => {
                 let Some(&max) = largest.get(&figure.operation) else { continue };
                 let error = figures[max].printed.as_ref().map_or(0.0, |p| p.error);
-                // A percentile is the edge of a bin, which may lie above the largest.
+                // A percentile is the edge of a bin, which may lie above the maximum.
                 if figure.value > GROSS * (figures[max].value + error) {
-                    found.push((at, max, "nothing exceeds the largest"));
+                    found.push((at, max, "no latency exceeds the maximum"));
                 }
             }
             Metric::Bandwidth if matches!(figure.operation, Operation::Read | Operation::Write) => {
                 let Some(&iops) = rates.get(&figure.operation) else { continue };
                 let (rate, ios) = (figure.value, figures[iops].value);
                 if ios > 1.0 && (rate > ios * MOST_BYTES_AT_ONCE || rate * GROSS < ios) {
-                    found.push((at, iops, "their quotient is the size of no operation"));
+                    found.push((at, iops, "their quotient is not a possible block size"));
                 }
             }
             _ => {}
@@ -200,7 +202,7 @@ fn line(report: &Report, figure: &Figure) -> u32 {
     figure.printed.as_ref().map_or(report.line, |printed| printed.line)
 }
 
-/// The figure with its operation and what was printed of it.
+/// The figure as text: its metric, operation and printed value.
 fn said(figure: &Figure) -> String {
     let metric = figure.metric.name().replace('_', " ");
     let operation = figure.operation.name().replace('_', " ");
@@ -230,9 +232,9 @@ mod tests {
         (report.figures.len(), problems)
     }
 
-    /// `iops` of 1e308, a bandwidth of 1e15 and latencies of 1e26 were imported.
+    /// Imports accepted 1e308 IOPS, a bandwidth of 1e15 and latencies of 1e26.
     #[test]
-    fn each_metric_ends_at_its_ceiling() {
+    fn a_figure_above_its_ceiling_is_left_out() {
         for metric in Metric::ALL {
             let most = ceiling(metric).most;
             assert_eq!(refused(&[(metric, most, None)]), (1, vec![]), "{metric}");
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_far_above_the_largest_leaves_both_out() {
+    fn a_mean_far_above_the_maximum_leaves_both_out() {
         let figures = [(Metric::LatMean, 1e9, None), (Metric::LatMax, 1e6, None), (Metric::Iops, 5.0, None)];
         let (left, problems) = refused(&figures);
         assert_eq!((left, problems.len()), (1, 1));

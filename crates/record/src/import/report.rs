@@ -80,7 +80,7 @@ pub enum ProblemKind {
     Failed,
     /// It says two things that cannot both be true.
     Contradictory,
-    /// A figure is beyond any storage, negative or not a number.
+    /// A figure exceeds what any storage reaches, is negative or is not a number.
     Impossible,
     /// It is a whole output that has no figures, such as of a preparation: nothing is missing.
     NoFigures,
@@ -116,7 +116,7 @@ impl Parsed {
         self.problems.extend(other.problems);
     }
 
-    /// Puts everything into the order of the text, and leaves out figures that cannot be.
+    /// Puts everything into the order of the text, and leaves out impossible figures.
     pub(crate) fn finish(&mut self) {
         self.reports.sort_by_key(|report| report.line);
         for report in &mut self.reports {
@@ -137,7 +137,7 @@ impl Parsed {
             std::mem::take(&mut self.reports).into_iter().partition(|r| !r.headlines.is_empty());
         self.reports = good;
         for report in bare {
-            let message = format!("a report of {} without a figure that can be kept", report.tool);
+            let message = format!("a report of {} without a usable figure", report.tool);
             self.problem(report.line, ProblemKind::CutOff, message);
         }
         self.problems.sort_by_key(|problem| problem.line);
@@ -168,7 +168,7 @@ impl Report {
         }
     }
 
-    /// Where an operation's headline was left out, another of its figures takes its place.
+    /// Replaces an operation's headline by another of its figures if the headline was left out.
     fn judge_by_what_is_left(&mut self) {
         const OTHERS: [Metric; 3] = [Metric::Bandwidth, Metric::Iops, Metric::LatMean];
         for (operation, metric) in &mut self.headlines {
@@ -186,7 +186,7 @@ impl Report {
     /// Sets the measured time, in seconds.
     pub(crate) fn lasted(&mut self, seconds: f64) {
         let ns = seconds * 1e9;
-        // What is too long for the field is at its end, and refused later.
+        // The cast saturates; a time beyond the limit is refused later.
         self.window_ns = if ns > 0.0 { ns as u64 } else { 0 };
     }
 

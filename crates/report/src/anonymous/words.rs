@@ -1,5 +1,5 @@
-//! What tells nothing of whose machine it is: names that the kernel, makers of hardware and this program give. Whatever
-//! stands in none of these lists is taken for a name.
+//! Words that identify nobody: names from the kernel, from hardware vendors and from this program. A word that is in
+//! none of these lists is treated as a name.
 
 use model::fact;
 
@@ -21,7 +21,7 @@ pub(super) const HOST_FACTS: [&str; 14] = [
     fact::MITIGATIONS,
 ];
 
-/// Facts about layers whose values are numbers, words of the kernel, or what makers call their products.
+/// Facts about layers whose values are numbers, kernel words or product names.
 pub(super) const LAYER_FACTS: [&str; 65] = [
     fact::LINK,
     fact::LINK_SPEED,
@@ -90,7 +90,7 @@ pub(super) const LAYER_FACTS: [&str; 65] = [
     "paths lost",
 ];
 
-/// Facts about imported results that programs' own words make up.
+/// Facts about imported results whose values come from the programs themselves.
 pub(super) const IMPORTED_FACTS: [&str; 9] = [
     fact::SYNCS_OUTSIDE_LATENCY,
     "block size",
@@ -103,15 +103,15 @@ pub(super) const IMPORTED_FACTS: [&str; 9] = [
     "syncs",
 ];
 
-/// Labels of imported results that the program itself gives; their values may still be names.
+/// Labels that Lodestone itself gives to imported results; their values may still be names.
 pub(super) const LABELS: [&str; 9] =
     ["bs", "device", "filesystem", "host", "level2", "level3", "level4", "machine", "tool"];
 
-/// Probes whose series are called after processors, sensors and kinds of memory, never after what somebody named.
+/// Probes whose series are named after processors, sensors and kinds of memory, never after names chosen by a user.
 pub(super) const PUBLIC_PROBES: [&str; 8] =
     ["cpu", "frequency", "kernel_threads", "load", "memory", "pressure", "temperature", "throttling"];
 
-/// Types of filesystems, and what stands in the mount table for those without a device.
+/// Filesystem types, and the mount sources of filesystems without a device.
 pub(super) const FILESYSTEMS: [&str; 46] = [
     "9p",
     "apfs",
@@ -161,13 +161,13 @@ pub(super) const FILESYSTEMS: [&str; 46] = [
     "zfs",
 ];
 
-/// Directories that every machine has.
+/// Directory names that are common to most machines.
 pub(super) const COMMON_DIRECTORIES: [&str; 22] = [
     "/", "bin", "boot", "data", "dev", "disk", "etc", "home", "lib", "media", "mnt", "opt", "proc", "root",
     "run", "srv", "store", "sys", "target", "tmp", "usr", "var",
 ];
 
-/// Mount options that name nothing. What follows `=` is a number or a word of the filesystem's own.
+/// Mount options that contain no names. A value after `=` is a number or a keyword of the filesystem.
 const OPTIONS: [&str; 74] = [
     "acdirmax",
     "acdirmin",
@@ -251,8 +251,8 @@ pub(super) fn is_public_option(option: &str) -> bool {
     OPTIONS.contains(&name) && value.len() <= 16 && value.chars().all(is_word)
 }
 
-/// True for a name that the kernel itself gives to a device: a known start, then letters or numbers of units, parts and
-/// namespaces, such as `sda1`, `nvme0n1p2`, `dm-3`, `md127`, `mmcblk0boot0`.
+/// True for a kernel name of a device: a known prefix, then letters or numbers of units, partitions and namespaces,
+/// such as `sda1`, `nvme0n1p2`, `dm-3`, `md127`, `mmcblk0boot0`.
 pub(super) fn is_kernel_name(name: &str) -> bool {
     const LETTERED: [&str; 4] = ["sd", "hd", "vd", "xvd"];
     const NUMBERED: [&str; 18] = [
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_by_the_kernel_are_kept() {
+    fn only_kernel_names_and_listed_words_are_kept() {
         for name in
             ["sda", "sdab12", "nvme0n1p2", "nvme0c1n1", "dm-3", "md127", "mmcblk0boot0", "loop0", "vda", "lo"]
         {

@@ -7,8 +7,7 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::terminal::escape_line;
 
-/// Text in which nothing is markup, in elements and in attributes, and nothing turns the direction of writing beyond
-/// the name that holds it.
+/// Escapes text for elements and attributes: it contains no markup and no bidirectional controls.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in escape_line(text).chars() {
