@@ -30,7 +30,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_needs_command" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_needs_command" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_needs_command" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s V -l version -d 'Print version'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
@@ -50,8 +50,8 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "completions" -d
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "man" -d 'Write the manual page to the standard output'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "schema" -d 'Write the JSON Schema of an export to the standard output'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of one that comes with the program, a TOML file, or - for the standard input [default: quick; with --rw: the one workload that the options describe]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fio -d 'Do what a fio job file says, with Lodestone\'s own engines; where no target is named, the file says where. - stands for the standard input' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of a built-in suite, a TOML file, or - for standard input [default: quick; with --rw: the one workload that the options describe]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fio -d 'Run the jobs of a fio job file with Lodestone\'s own engines; without TARGET, the file names the targets. FILE may be - for standard input' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l via -d 'Have another program do the work of the steps, as far as it can; rounds, order and data stay Lodestone\'s' -r -f -a "fio\t'The fio that is installed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'How often each step is repeated: a number, or auto, which goes on until every comparison is decided or precise enough, and no longer than the budget allows [default: the suite\'s, else auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precision -d 'With rounds auto: half the width of an interval that is precise enough [default: 2%]' -r
@@ -62,7 +62,7 @@ trimmed\t'Their mean without the best and the worst'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, layout of the test files included [default: the suite\'s, else 90s, for each target]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l scale -d 'Make the times of all steps longer or shorter by this factor, such as 0.05, for who has not got a day' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l baseline -d 'Target that the others are compared with [default: the first]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l overwrite -d 'Allow a file or block device to be overwritten: name its path here once more, and with it, separated by commas, everything on it that would be destroyed; may be given several times. `\\,` is a comma in a name; a value that is the path of something needs none' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l overwrite -d 'Allow a file or block device to be overwritten: repeat its path here, followed, separated by commas, by everything on it that would be destroyed. May be given several times. Write `\\,` for a comma in a name, unless the whole value is an existing path' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l seed -d 'Seed of everything random, to repeat a run exactly' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l telemetry -d 'How often to read what the machine does meanwhile (processors, devices, temperatures, other processes): a time from 100ms, or off [default: 1s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rw -d 'What is done, and in which order over the data [suite default: randread]' -r
@@ -130,13 +130,13 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l allow-unsafe-directory -d 'As root, measure also in a directory that other users may write to, and that has no sticky bit'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Write the result as JSON to the standard output, and nothing else'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l all-findings -d 'Show all findings, not only those of most weight'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l no-report -d 'Write no page with pictures'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s q -l quiet -d 'No progress'
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -146,7 +146,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l units -d
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l all -d 'Also show what hardly anybody would measure: empty devices, images, what programs mounted for themselves'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l json -d 'As JSON'
-complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -154,7 +154,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "show" -d 'The text of a suite, as a start for one of your own'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "options" -d 'Every option that a suite may set, with its meaning, default and allowed values'
@@ -165,7 +165,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -173,7 +173,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "show" -d 'The text of a suite, as a start for one of your own'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "options" -d 'Every option that a suite may set, with its meaning, default and allowed values'
@@ -185,7 +185,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l json -d 'As JSON'
-complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
 median\t'Their median, with a bootstrap interval'
@@ -205,7 +205,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l units -d 'P
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l telemetry -d 'Show what the machine did meanwhile instead of the result, step by step'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l all-findings -d 'Show all findings, not only those of most weight'
-complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l margin -d 'Targets that are less apart than this count as the same [default: as in the first run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l baseline -d 'What the others are compared with, as RUN:TARGET [default: the first target of the first run]' -r
@@ -217,9 +217,9 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l units -d
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l by-hour -d 'Only whether speed depends on the hour of the day, for three runs or more of one plan'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l json -d 'As JSON'
-complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s o -l output -d 'HTML file to write to, - for the standard output [default: in the store, under the names of the runs]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s o -l output -d 'HTML file to write, or - for standard output [default: a file in the store, named after the runs]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l summary -d 'How repeats are put into one figure' -r -f -a "mean\t'Their mean, with Student\'s interval'
 median\t'Their median, with a bootstrap interval'
 trimmed\t'Their mean without the best and the worst'"
@@ -230,9 +230,9 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l force -d 'Overwrite FILE if it exists; a page of Lodestone is overwritten without'
-complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l anonymous -d 'Replace names of the host, targets, paths, servers and volumes by pseudonyms that stay the same within one store, leave out the command line and all messages, and say what was replaced. Suite, step ids and titles stay'
-complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l force -d 'Overwrite FILE if it exists; a report written by Lodestone is overwritten without this flag'
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l anonymous -d 'Replace the names of the host, targets, paths, servers and volumes by pseudonyms (constant within a store), omit the command line and all messages, and report what was replaced. The suite, step ids and titles are kept'
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'The form' -r -f -a "json\t'Everything, by the published schema'
 csv\t'One row per repeat and metric'
@@ -264,9 +264,9 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l dark -d 'With --format png: light on black. An svg follows its reader\'s light'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l telemetry -d 'What the machine did meanwhile instead of the result, step by step'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l places -d 'The places of single operations instead of the result, for runs that keep them, as CSV'
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l anonymous -d 'Replace names of the host, targets, paths, servers and volumes by pseudonyms that stay the same within one store, leave out the command line and all messages, and say what was replaced. Suite, step ids and titles stay'
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l anonymous -d 'Replace the names of the host, targets, paths, servers and volumes by pseudonyms (constant within a store), omit the command line and all messages, and report what was replaced. The suite, step ids and titles are kept'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l force -d 'Overwrite FILE if it exists'
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l label -d 'Something true of all of them, such as host=node1' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l path-labels -d 'What the directories below PATH stand for, from the top down, such as device/machine; `-` for nothing [default: device, level2, level3, …]' -r
@@ -285,9 +285,9 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 'Import even files that an earlier run was made of: those of the same path and content'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 'Import files again that an earlier import already contains: those with the same path and content'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l dry-run -d 'Show what would be imported, and keep nothing'
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l with -d 'The tools: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l only -d 'Only these checks, such as fio-randread-d16 or dd-write-fsync; a part of one stands for the whole' -r
@@ -305,9 +305,9 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l allow-unsafe-directory -d 'As root, measure also in a directory that other users may write to, and that has no sticky bit'
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s q -l quiet -d 'No progress'
-complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -316,7 +316,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l dry-run -d 'Only show what is there'
-complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -324,7 +324,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -332,7 +332,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -340,7 +340,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -348,7 +348,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l store -d 'Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l color -d 'Colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -356,7 +356,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l units -d 'Powers for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l accept-damage -d 'Use what stands in a damaged log behind the first line that is wrong (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l accept-damage -d 'Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "run" -d 'Measure one or more places, interleaved, and compare them'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "targets" -d 'Show the storage that is here, down to the disks: everything that could be measured'

@@ -17,17 +17,17 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Passes over a tree that somebody keeps filling.
+/// Most passes over a tree that another process keeps filling.
 const MOST_PASSES: u32 = 1000;
-/// Names of directories that are remembered for one level; what is beyond is left to the next pass.
+/// Most directory names that are kept for one level; the next pass takes the others.
 const MOST_NAMES: usize = 100_000;
-/// Entries that are looked at to count bytes.
+/// Most entries that are visited to count bytes.
 const MOST_COUNTED: u64 = 1_000_000;
 
 /// Opens a directory only to work relative to it.
 pub(crate) const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
-/// What a descriptor stands for.
+/// The file or directory behind a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     device: (u32, u32),
@@ -82,7 +82,7 @@ impl Identity {
         })
     }
 
-    /// What stands under a name, itself if it is a link.
+    /// The entry with this name; a symbolic link itself, not its target.
     ///
     /// # Errors
     /// The kernel's.
@@ -102,7 +102,7 @@ impl Identity {
     }
 }
 
-/// Opens what stands under a name in a directory. The descriptor is closed when another program is started.
+/// Opens an entry of a directory. The descriptor is closed when another program is started.
 ///
 /// # Errors
 /// The kernel's: `ELOOP` or `ENOTDIR` for a symbolic link, `EXDEV` for a mount; `InvalidInput` for what is not a single
@@ -114,7 +114,7 @@ pub(crate) fn open_below(
     mode: Mode,
 ) -> io::Result<OwnedFd> {
     if matches!(name.to_bytes(), b"" | b"." | b"..") || name.to_bytes().contains(&b'/') {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a file name"));
     }
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
@@ -166,7 +166,7 @@ pub(crate) fn remove_below(directory: &OwnedFd, keep: &CStr, removed: &mut u64) 
             _ => {}
         }
     }
-    Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "somebody keeps making files in it"))
+    Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "another process keeps creating files in it"))
 }
 
 /// What one pass over a tree has come to.
@@ -193,28 +193,28 @@ impl Pass {
 }
 
 fn crossing() -> io::Error {
-    io::Error::new(io::ErrorKind::CrossesDevices, "another filesystem is mounted in it, which is left alone")
+    io::Error::new(io::ErrorKind::CrossesDevices, "another filesystem is mounted in it; unmount it first")
 }
 
 fn remove_once(directory: &OwnedFd, keep: &CStr, pass: &mut Pass) -> io::Result<()> {
-    let mut place = Place::at(directory)?;
-    remove_files(&mut place, Some(keep), pass);
+    let mut cursor = Cursor::at(directory)?;
+    remove_files(&mut cursor, Some(keep), pass);
     loop {
-        if let Some(name) = place.next_name() {
-            match place.enter(name) {
-                Ok(()) => remove_files(&mut place, None, pass),
+        if let Some(name) = cursor.next_name() {
+            match cursor.enter(name) {
+                Ok(()) => remove_files(&mut cursor, None, pass),
                 Err(error) => pass.refused(error),
             }
             continue;
         }
-        let Some(emptied) = place.leave()? else { return Ok(()) };
-        pass.count(rustix::fs::unlinkat(&place.here, &emptied, AtFlags::REMOVEDIR));
+        let Some(emptied) = cursor.leave()? else { return Ok(()) };
+        pass.count(rustix::fs::unlinkat(&cursor.here, &emptied, AtFlags::REMOVEDIR));
     }
 }
 
 /// Removes all names of a directory that are not those of directories with content, which it remembers.
-fn remove_files(place: &mut Place, keep: Option<&CStr>, pass: &mut Pass) {
-    let listed = place.each(|here, name, kind, deeper| {
+fn remove_files(cursor: &mut Cursor, keep: Option<&CStr>, pass: &mut Pass) {
+    let listed = cursor.each(|here, name, kind, deeper| {
         if Some(name) == keep {
             return true;
         }
@@ -241,8 +241,8 @@ fn remove_files(place: &mut Place, keep: Option<&CStr>, pass: &mut Pass) {
 /// Bytes of the files below a directory, of a million at the most; what cannot be entered counts nothing.
 pub(crate) fn bytes_below(directory: &OwnedFd) -> u64 {
     let (mut bytes, mut looked_at) = (0, 0);
-    let mut count = |place: &mut Place| {
-        let _ = place.each(|here, name, _, deeper| {
+    let mut count = |cursor: &mut Cursor| {
+        let _ = cursor.each(|here, name, _, deeper| {
             looked_at += 1;
             match rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
@@ -254,21 +254,21 @@ pub(crate) fn bytes_below(directory: &OwnedFd) -> u64 {
             deeper.len() < MOST_NAMES && looked_at < MOST_COUNTED
         });
     };
-    let Ok(mut place) = Place::at(directory) else { return 0 };
-    count(&mut place);
+    let Ok(mut cursor) = Cursor::at(directory) else { return 0 };
+    count(&mut cursor);
     loop {
-        if let Some(name) = place.next_name() {
-            if place.enter(name).is_ok() {
-                count(&mut place);
+        if let Some(name) = cursor.next_name() {
+            if cursor.enter(name).is_ok() {
+                count(&mut cursor);
             }
-        } else if !matches!(place.leave(), Ok(Some(_))) {
+        } else if !matches!(cursor.leave(), Ok(Some(_))) {
             return bytes;
         }
     }
 }
 
-/// Where work on a tree stands: a directory, and the way back to the topmost.
-struct Place {
+/// The position of a walk: a directory, and the way back to the topmost one.
+struct Cursor {
     here: OwnedFd,
     levels: Vec<Level>,
 }
@@ -282,7 +282,7 @@ struct Level {
     deeper: Vec<CString>,
 }
 
-impl Place {
+impl Cursor {
     fn at(directory: &OwnedFd) -> io::Result<Self> {
         let top = Level { identity: Identity::of(directory)?, name: CString::default(), deeper: Vec::new() };
         Ok(Self { here: directory.try_clone()?, levels: vec![top] })
@@ -305,7 +305,7 @@ impl Place {
             return Err(crossing());
         }
         if identity.owner != top.owner {
-            let why = "a directory of another user lies in it, which is left alone";
+            let why = "it contains a directory of another user, which is not removed";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         self.here = below;
@@ -327,7 +327,7 @@ impl Place {
         if !known.is_some_and(|known| known.is(&found) && known.lies_with(&found)) {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
-                "a directory in it is being moved elsewhere",
+                "another process is moving a directory in it",
             ));
         }
         self.here = above;
@@ -356,7 +356,7 @@ impl Place {
     }
 }
 
-/// The steps between which somebody else may change what is worked on. Outside this crate's tests they are nothing.
+/// The points between which another process may change the tree. Outside this crate's tests they do nothing.
 pub(crate) mod hooks {
     #[cfg(not(test))]
     pub(crate) fn step(_: &'static str) {}

@@ -67,7 +67,7 @@ impl From<Consent> for Hold {
 /// What is held is not what was looked at before.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "{path} has changed while it was being looked at: first it was a {first_kind} of {first_bytes} bytes, then a {then_kind} of {then_bytes} bytes; try again once nobody changes it"
+    "{path} changed during the check: first it was a {first_kind} of {first_bytes} bytes, then a {then_kind} of {then_bytes} bytes; try again when nothing else changes it"
 )]
 pub struct Changed {
     path: String,
@@ -143,7 +143,7 @@ pub enum Refusal {
     NotNamed(PathBuf),
     /// It holds things that were not named.
     #[error(
-        "{} is not empty, it carries {}. To destroy all of that, name it too: --overwrite {}",
+        "{} is not empty: it holds {}. To destroy all of it, name it as well: --overwrite {}",
         .path.display(),
         .occupants.join(", "),
         typed(.named.iter().chain(.missing).map(String::as_str))
@@ -159,7 +159,7 @@ pub enum Refusal {
         missing: Vec<String>,
     },
     /// A device over the same bytes is in use by something that cannot be named.
-    #[error("{} cannot be overwritten: {device} is in use, or may be: {why}; end that first", .path.display())]
+    #[error("cannot overwrite {}: {device} is or may be in use: {why}; stop that use first", .path.display())]
     InUse {
         /// The target.
         path: PathBuf,
@@ -169,7 +169,7 @@ pub enum Refusal {
         why: String,
     },
     /// The user may not write to it.
-    #[error("cannot write to {}: {error}; run Lodestone as a user who may, or leave out --overwrite to read only", .path.display())]
+    #[error("cannot write to {}: {error}; run Lodestone as a user with write permission, or leave out --overwrite to read only", .path.display())]
     NotWritable {
         /// The target.
         path: PathBuf,
@@ -177,7 +177,7 @@ pub enum Refusal {
         error: String,
     },
     /// It cannot be looked at.
-    #[error("cannot look at {} to see what it holds: {error}", .path.display())]
+    #[error("cannot determine what {} holds: {error}", .path.display())]
     Unreadable {
         /// The target.
         path: PathBuf,
@@ -232,7 +232,7 @@ pub fn ask(roots: &Roots, target: &Path, names: &[String]) -> Result<Consent, Re
 }
 
 #[cfg(test)]
-mod use_out_of_sight;
+mod hidden_use;
 
 #[cfg(test)]
 mod tests {

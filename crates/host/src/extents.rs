@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_onto_a_file_overlap_only_where_they_show_the_same_bytes() {
+    fn only_shared_bytes_of_a_file_overlap() {
         let tree = Tree::new();
         tree.file("image", "");
         let image = tree.path("image").display().to_string();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_by_two_paths_is_one_and_so_are_its_partitions() {
+    fn a_disk_with_two_paths_is_one_disk() {
         let tree = Tree::new();
         for (disk, minor) in [("sda", 0), ("sdb", 16), ("sdc", 32)] {
             let identity = if disk == "sdc" { "naa.6002" } else { "naa.6001" };
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_that_is_not_given_out_once_makes_no_two_disks_one() {
+    fn equal_serial_numbers_do_not_merge_two_disks() {
         let tree = Tree::new();
         for (disk, number) in [("sda", "8:0"), ("sdb", "8:16")] {
             tree.device(disk, number, &[("size", "4096"), ("device/wwid", "t10.USB     0123456789")]);

@@ -1,4 +1,4 @@
-//! Tests in which somebody else changes what a private directory is made of, at each step of its life.
+//! Tests in which another user exchanges a private directory and its parts at each step of its life.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -121,7 +121,7 @@ fn leftover(parent: &Path) -> Leftover {
 /// As root in a directory of another user, the owner of which put a link to VICTIM in the place of the private directory,
 /// `run` emptied VICTIM at its end: everything was done by the directory's path.
 #[test]
-fn what_is_put_in_the_place_of_a_private_directory_is_never_emptied() {
+fn a_replaced_private_directory_is_never_emptied() {
     for exchange in [by_link as Exchange, by_rename] {
         exchanged_at_each_step(exchange, |_| (), use_and_drop);
         without_openat2(|| exchanged_at_each_step(exchange, |_| (), use_and_drop));
@@ -130,7 +130,7 @@ fn what_is_put_in_the_place_of_a_private_directory_is_never_emptied() {
 
 /// `clean` removed through the descriptor and finished by path: a victim's `manifest.json` was deleted in 24 of 25 tries.
 #[test]
-fn the_manifest_of_what_is_put_in_the_place_of_a_leftover_is_never_deleted() {
+fn the_manifest_in_a_replaced_leftover_is_kept() {
     let prepare = |parent: &Path| drop(abandoned(parent, &dead()));
     for exchange in [by_link as Exchange, by_rename] {
         exchanged_at_each_step(exchange, prepare, clean);
@@ -140,7 +140,7 @@ fn the_manifest_of_what_is_put_in_the_place_of_a_leftover_is_never_deleted() {
 
 /// The same without choosing the moment, by a thread that exchanges all the time.
 #[test]
-fn a_victim_survives_whoever_exchanges_without_pause() {
+fn a_continuous_exchange_destroys_nothing() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let root = tempfile::tempdir().unwrap();
     let parent = root.path().to_owned();
@@ -168,7 +168,7 @@ fn a_victim_survives_whoever_exchanges_without_pause() {
 
 /// `job.fio` as a link: any file of root's was overwritten.
 #[test]
-fn a_file_is_not_written_through_a_link_that_stands_in_its_place() {
+fn a_file_is_not_written_through_a_symbolic_link() {
     let (parent, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let victim = victim(other.path());
     let private = PrivateDirectory::create(parent.path(), "t").unwrap();
@@ -183,7 +183,7 @@ fn a_file_is_not_written_through_a_link_that_stands_in_its_place() {
 }
 
 #[test]
-fn what_programs_are_given_lies_only_where_nobody_else_may_exchange_it() {
+fn files_for_other_programs_lie_in_a_safe_directory() {
     use std::os::unix::fs::PermissionsExt;
     let root = tempfile::tempdir().unwrap();
     let (open, own) = (root.path().join("open"), root.path().join("own"));
@@ -196,12 +196,12 @@ fn what_programs_are_given_lies_only_where_nobody_else_may_exchange_it() {
     assert_eq!((private_in(&open), private_in(&own).is_some()), (None, true));
     drop(made);
     let refused = crate::scratch::create(std::slice::from_ref(&open), "t").unwrap_err().to_string();
-    assert!(refused.contains("everybody may write to it"), "{refused}");
+    assert!(refused.contains("everyone can write to it"), "{refused}");
 }
 
 /// `clean` went down into a mount inside a leftover and emptied it.
 #[test]
-fn a_mount_inside_a_leftover_is_not_emptied_and_the_rest_is_removed() {
+fn a_mount_inside_a_leftover_is_not_emptied() {
     for is_bind in [false, true] {
         let (parent, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let victim = victim(other.path());
@@ -252,7 +252,7 @@ fn what_cannot_be_a_manifest_is_not_read_as_one() {
 }
 
 #[test]
-fn root_removes_for_another_user_only_what_lies_in_directories_of_that_user() {
+fn root_removes_only_from_directories_of_the_leftovers_owner() {
     let parent = tempfile::tempdir().unwrap();
     let path = abandoned(parent.path(), &dead());
     for name in ["", "manifest.json", "data0", "job0", "job0/small"] {
@@ -271,7 +271,7 @@ fn root_removes_for_another_user_only_what_lies_in_directories_of_that_user() {
 
 /// A lazily unmounted target kept the private directory.
 #[test]
-fn a_private_directory_is_removed_though_its_filesystem_was_unmounted_lazily() {
+fn a_lazily_unmounted_private_directory_is_removed() {
     let place = tempfile::tempdir().unwrap();
     let Some(memory) = Mounted::on(place.path(), &["-t", "tmpfs", "tmpfs"]) else { return };
     let private = PrivateDirectory::create(&memory.point, "t").unwrap();

@@ -120,12 +120,12 @@ pub(crate) fn lock_directory(directory: &OwnedFd) -> Lock {
     }
 }
 
-/// What is to be thought of a private directory.
+/// The state of a private directory.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     InUse,
     LeftOver,
-    /// It cannot be told from here.
+    /// Only its own host can decide.
     Elsewhere,
 }
 
@@ -186,7 +186,7 @@ impl std::fmt::Display for Elsewhere {
         let (path, run, host) = (self.path.display(), &self.run, &self.host);
         write!(
             f,
-            "{path}, left by run {run} of host {host}; if that run has ended, remove it there, or by hand"
+            "{path}, left by run {run} of host {host}; if that run has ended, remove it on that host, or by hand"
         )
     }
 }
@@ -292,7 +292,7 @@ fn read_manifest(directory: &OwnedFd) -> io::Result<(File, Manifest)> {
     let mut text = Vec::new();
     (&file).take(LONGEST_MANIFEST + 1).read_to_end(&mut text)?;
     if text.len() as u64 > LONGEST_MANIFEST {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too long for a manifest"));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is too long for a manifest"));
     }
     let manifest = serde_json::from_slice(&text)?;
     Ok((file, manifest))
@@ -313,12 +313,18 @@ fn open_manifest(directory: &OwnedFd) -> io::Result<File> {
     let is_manifest = |found: Identity| found.kind == FileType::RegularFile && found.owner == owner;
     // Looked at before it is opened: opening a device or a pipe may already do something.
     if !is_ours || !is_manifest(Identity::below(directory, MANIFEST)?) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is not a manifest of this user"));
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "the manifest belongs to another user or is not a regular file",
+        ));
     }
     // NFS gives an exclusive lock only on what is open for writing.
     let file = open_below(directory, MANIFEST, OFlags::RDWR | OFlags::NONBLOCK, Mode::empty())?;
     if !is_manifest(Identity::of(&file)?) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is not a manifest of this user"));
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "the manifest belongs to another user or is not a regular file",
+        ));
     }
     Ok(file.into())
 }
@@ -495,7 +501,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_leftover_that_was_moved_out_of_its_parent_is_emptied_and_its_name_told() {
+    fn a_leftover_moved_out_of_its_parent_is_emptied_and_reported() {
         let (parent, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = abandoned(parent.path(), &dead());
         let leftover = find(parent.path()).leftovers.pop().unwrap();
@@ -509,7 +515,7 @@ pub(crate) mod tests {
 
     /// A run that was killed between making its directory and having written the manifest left an empty directory for ever.
     #[test]
-    fn what_was_begun_and_not_finished_is_a_leftover_once_its_lock_is_free() {
+    fn an_unlocked_directory_without_a_manifest_is_a_leftover() {
         let parent = tempfile::tempdir().unwrap();
         for (name, manifest) in [("abc-1-0", None), ("abc-1-1", Some("")), ("abc-1-2", Some("{\"run\": \"a"))]
         {

@@ -74,7 +74,7 @@ mod tests {
 
     /// `--overwrite` was split at every comma, so that a file with one in its name could not be named.
     #[test]
-    fn a_name_with_a_comma_is_a_path_as_it_stands_or_is_escaped() {
+    fn a_name_with_a_comma_is_an_existing_path_or_escaped() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a,b");
         fs::write(&path, "").unwrap();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_says_is_given_back_by_the_shell_and_read_as_it_was() {
+    fn a_quoted_value_survives_the_shell() {
         let names = [r"/no/a,b", r"/no/it's", r"/no/back\slash", r"/no/end\", "/no/sp ace$HOME", "swap"];
         let shell = std::process::Command::new("sh")
             .args(["-c", &format!("printf %s {}", typed(names))])

@@ -65,7 +65,7 @@ impl Idle {
     /// Keeps everybody else from mounting or claiming the device while the returned file is open.
     ///
     /// # Errors
-    /// `EBUSY` if somebody has claimed it; `NotFound` if it has no node in `/dev`.
+    /// `EBUSY` if another holder has claimed it; `NotFound` if it has no node in `/dev`.
     pub fn claim(&self) -> io::Result<File> {
         let node = self.node.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let file = OpenOptions::new().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(node)?;
@@ -81,14 +81,14 @@ impl Idle {
             io::ErrorKind::ResourceBusy if self.is_journal => {
                 "it is the external journal of a mounted filesystem".to_owned()
             }
-            io::ErrorKind::ResourceBusy => "something has claimed it that does not show here: a mount in another \
+            io::ErrorKind::ResourceBusy => "something that is not visible from here has claimed it: a mount in another \
                  namespace, the external log or journal of a mounted filesystem, a ZFS pool, a disk exported over the \
                  network, another target or another run of Lodestone"
                 .to_owned(),
             io::ErrorKind::NotFound => {
-                "it has no node in /dev by which to make sure that nothing uses it".to_owned()
+                "it has no node in /dev through which to check that nothing uses it".to_owned()
             }
-            _ => format!("whether something uses it cannot be found out: {error}"),
+            _ => format!("cannot check whether something uses it: {error}"),
         }
     }
 }

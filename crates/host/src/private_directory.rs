@@ -50,9 +50,9 @@ impl PrivateDirectory {
     /// Makes the directory for the run with id `run` below `parent`.
     ///
     /// # Errors
-    /// [`TestFileError`]: the kernel's refusal, or somebody else has put something in its place.
+    /// [`TestFileError`]: the kernel's refusal, or another user has replaced the directory.
     pub fn create(parent: &Path, run: &str) -> Result<Self, TestFileError> {
-        let refused = failed("a private directory was refused");
+        let refused = failed("the private directory was refused");
         let parent = rustix::fs::openat(CWD, parent, DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         Self::create_in(parent.map_err(|error| refused(error.into()))?, run).map_err(refused)
     }
@@ -163,7 +163,7 @@ fn make(parent: &OwnedFd, run: &str) -> io::Result<(CString, OwnedFd)> {
         hooks::step("the directory is made");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let directory = match open_below(parent, &name, flags, Mode::empty()) {
-            // Somebody who cleans took it for one that was begun and left.
+            // A `clean` took it for an abandoned one.
             Err(error) if error.kind() == io::ErrorKind::NotFound && attempt < MOST_NAMES => continue,
             opened => opened.map_err(not_as_made)?,
         };
@@ -182,7 +182,7 @@ fn make(parent: &OwnedFd, run: &str) -> io::Result<(CString, OwnedFd)> {
 fn exchanged() -> io::Error {
     io::Error::new(
         io::ErrorKind::PermissionDenied,
-        "another user has put something in the place of the directory that was just made; name a directory that only you may write to",
+        "another user has replaced the directory that was just created; choose a directory that only you can write to",
     )
 }
 
@@ -291,7 +291,7 @@ impl Held {
             Ok(found) => {
                 let locked = manifest.as_ref().map(Identity::of).transpose()?;
                 if locked.is_some_and(|locked| !locked.is(&found)) {
-                    let why = "its manifest was exchanged for another file; remove it by hand";
+                    let why = "its manifest was replaced by another file; remove the directory by hand";
                     return Err(io::Error::new(io::ErrorKind::NotFound, why));
                 }
                 hooks::step("the manifest is compared");
@@ -305,12 +305,12 @@ impl Held {
         self.remove_name()
     }
 
-    /// True if it has no name any more.
+    /// True if it no longer has a name.
     fn is_gone(&self) -> bool {
         Identity::of(&self.directory).is_ok_and(|own| own.names == 0)
     }
 
-    /// Removes the name of the empty directory, also if that is another by now.
+    /// Removes the name of the empty directory, even if it has been renamed.
     fn remove_name(&self) -> io::Result<()> {
         let own = Identity::of(&self.directory)?;
         if own.names == 0 {
@@ -329,7 +329,7 @@ impl Held {
             });
             directories.find(|e| stands_for_it(e.file_name())).map(|e| e.file_name().to_owned())
         };
-        let why = "it was moved elsewhere; it is empty now, and its new name is left alone";
+        let why = "another process moved it; it is now empty, and remains under its new name";
         let name = name.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, why))?;
         hooks::step("the name is found");
         Ok(rustix::fs::unlinkat(&self.parent, &name, AtFlags::REMOVEDIR)?)
@@ -376,7 +376,7 @@ mod tests {
 
     /// A second Ctrl-C hung where something in a private directory could not be removed.
     #[test]
-    fn what_cannot_be_removed_is_given_up_and_the_rest_is_removed() {
+    fn removal_gives_up_on_one_directory_and_finishes_the_others() {
         let parent = tempfile::tempdir().unwrap();
         let [resists, gone] = ["a", "b"].map(|run| PrivateDirectory::create(parent.path(), run).unwrap());
         for private in [&resists, &gone] {

@@ -36,9 +36,11 @@ pub fn create(parents: &[PathBuf], run: &str) -> Result<PrivateDirectory, TestFi
             Err(error) => why = error,
         }
     }
-    Err(failed("no directory that only this user may write to was found for what other programs are given")(
-        why,
-    ))
+    Err(
+        failed("found no directory that only this user can write to, for the files that other programs read")(
+            why,
+        ),
+    )
 }
 
 /// Opens a directory in which no other user may rename what is this user's.

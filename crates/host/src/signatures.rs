@@ -337,7 +337,7 @@ mod tests {
 
     /// Only the first uberblock of the first label was looked at, which a young pool has not written yet.
     #[test]
-    fn a_member_of_a_zfs_pool_is_known_by_any_uberblock_of_any_label_and_by_its_configuration() {
+    fn any_uberblock_or_label_shows_a_zfs_member() {
         const SIZE: u64 = (4 << 20) + 12_345;
         let uberblock = 0x00ba_b10c_u64;
         for label in [0, 256 << 10, (4 << 20) - (512 << 10), (4 << 20) - (256 << 10)] {
@@ -353,7 +353,7 @@ mod tests {
 
     /// A device that keeps only the log or journal of another carried nothing, or an "ext2/3/4".
     #[test]
-    fn external_logs_and_journals_are_known_by_what_the_real_tools_write() {
+    fn external_logs_and_journals_of_the_real_tools_are_recognised() {
         const SIZE: u64 = 640 << 20;
         let made = |size: u64| {
             let file = tempfile::NamedTempFile::new().unwrap();

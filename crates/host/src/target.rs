@@ -64,7 +64,7 @@ pub fn hint(kind: TargetKind, error: &io::Error) -> &'static str {
             "; reading a device usually needs root or membership in the group disk"
         }
         (io::ErrorKind::PermissionDenied, TargetKind::File | TargetKind::Directory) => {
-            "; run Lodestone as a user who may read it, or have its owner permit that (chmod)"
+            "; run Lodestone as a user with read permission, or have the owner grant it (chmod)"
         }
         _ => "",
     }

@@ -67,7 +67,8 @@ impl TestFiles {
             Some(private) => private,
             None => {
                 let parent = directory.try_clone().map_err(&refused)?;
-                PrivateDirectory::create_in(parent, run).map_err(failed("a private directory was refused"))?
+                PrivateDirectory::create_in(parent, run)
+                    .map_err(failed("the private directory was refused"))?
             }
         };
         let private = self.private.insert(private);

@@ -30,9 +30,8 @@ const MAX_STEPS: usize = 2_000;
 const MAX_SUITE_STEPS: usize = 10_000;
 
 fn too_many_steps() -> Problem {
-    let message =
-        format!("the suite has more than {MAX_SUITE_STEPS} steps, which is the most that one run can have");
-    Problem::error(Place::Nowhere, message).help("use several suites")
+    let message = format!("the suite has more than {MAX_SUITE_STEPS} steps, the limit of one run");
+    Problem::error(Place::Nowhere, message).help("split it into several suites")
 }
 
 /// What the user wants of a run beyond its suite.

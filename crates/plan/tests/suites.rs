@@ -421,7 +421,7 @@ fn what_is_read_first_needs_an_engine_and_a_direction_that_do_it() {
 /// 100,000 steps took over 30 s, 20,000 took 1.8 s: each step was looked for among all before it. Now a step is found by its
 /// id, and there is a most that a run can have.
 #[test]
-fn a_suite_with_too_many_steps_is_refused_and_one_with_as_many_as_allowed_resolved() {
+fn the_step_limit_is_the_last_number_accepted() {
     let of = |steps: usize| -> String {
         (0..steps).map(|i| format!("[[step]]\nid = \"s{i}\"\nrw = \"randread\"\n")).collect()
     };

@@ -115,7 +115,7 @@ pub struct RunSummary {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Its directory cannot be made or written to.
-    #[error("cannot keep runs in {path}: {source}; choose another place with --store DIR")]
+    #[error("cannot keep runs in {path}: {source}; choose another store with --store DIR")]
     Directory {
         /// The directory.
         path: PathBuf,

@@ -366,7 +366,7 @@ mod tests {
     /// some time after its last descriptor is closed, and the ring held the registered files until then. Here a copy of
     /// the descriptor keeps the ring for good; the files must have been let go of all the same.
     #[test]
-    fn a_dropped_engine_holds_no_file_though_its_ring_still_lives() {
+    fn a_dropped_engine_releases_its_files_before_its_ring() {
         let named = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let (own, registered) = (named.reopen().unwrap(), named.reopen().unwrap());
         drop(named);

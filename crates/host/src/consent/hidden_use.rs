@@ -58,7 +58,7 @@ fn missing(result: Result<Consent, Refusal>) -> Vec<String> {
 }
 
 #[test]
-fn an_external_log_of_a_mounted_xfs_is_not_overwritten_below_its_loop_device() {
+fn an_external_xfs_log_in_use_is_refused_through_its_loop_file() {
     let scratch = Scratch::new();
     let (data, log, point) = (scratch.image("data"), scratch.image("log"), scratch.directory("point"));
     let Some(log_loop) = LoopDevice::over(&log) else { return };
@@ -99,7 +99,7 @@ fn an_external_journal_of_a_mounted_ext4_is_not_overwritten_below_its_loop_devic
 }
 
 #[test]
-fn what_is_mounted_in_another_namespace_is_found_there_and_has_to_be_named() {
+fn a_mount_in_another_namespace_must_be_named() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("image"), scratch.directory("point"));
     if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
@@ -121,7 +121,7 @@ fn what_is_mounted_in_another_namespace_is_found_there_and_has_to_be_named() {
 }
 
 #[test]
-fn a_use_that_no_file_of_the_kernel_shows_is_found_by_the_claim() {
+fn a_use_that_proc_and_sys_hide_makes_the_claim_fail() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("image"), scratch.directory("point"));
     if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
@@ -140,7 +140,7 @@ fn a_use_that_no_file_of_the_kernel_shows_is_found_by_the_claim() {
 }
 
 #[test]
-fn a_loop_device_over_a_file_is_held_while_the_file_may_be_overwritten() {
+fn consent_for_a_file_claims_its_loop_device() {
     let scratch = Scratch::new();
     let image = scratch.image("image");
     let Some(device) = LoopDevice::over(&image) else { return };
@@ -151,7 +151,7 @@ fn a_loop_device_over_a_file_is_held_while_the_file_may_be_overwritten() {
 }
 
 #[test]
-fn another_loop_device_over_the_same_bytes_and_what_is_mounted_from_it_have_to_be_named() {
+fn a_second_loop_device_and_its_mount_must_be_named() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("image"), scratch.directory("point"));
     let half = (SIZE / 2).to_string();
@@ -174,7 +174,7 @@ fn another_loop_device_over_the_same_bytes_and_what_is_mounted_from_it_have_to_b
 }
 
 #[test]
-fn a_mounted_device_is_not_overwritten_through_a_loop_device_on_it() {
+fn a_loop_device_over_a_mounted_device_is_refused() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("image"), scratch.directory("point"));
     if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
@@ -204,12 +204,12 @@ fn swap_that_is_in_use_is_said_once() {
     fs::write(proc.join("swaps"), format!("Filename Type\n{} partition 100 0 -2\n", device.path)).unwrap();
     let roots = Roots { proc, ..Roots::default() };
     let said = consent_by(&roots, Path::new(&device.path), &[]).unwrap_err().to_string();
-    assert!(said.contains("it carries swap (in use). To destroy"), "{said}");
+    assert!(said.contains("it holds swap (in use). To destroy"), "{said}");
     assert!(said.ends_with(&format!("--overwrite {},swap", device.path)), "{said}");
 }
 
 #[test]
-fn what_the_user_has_named_already_stays_in_the_advice() {
+fn the_advice_keeps_the_names_already_given() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("an, image"), scratch.directory("point"));
     if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
