@@ -21,11 +21,14 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     ),
     (
         FAILED,
-        "failure: a repeat or target failed, nothing was measured on a target, the findings of `run` contain an error \
-         (such as corrupted data), `crosscheck` could not compare anything, `import` found no results, `clean` could \
+        "failure: a repeat or target failed, nothing was measured on a target, the findings of `run` or `crosscheck` \
+         contain an error (such as corrupted data), `crosscheck` could not compare anything, `import` found no results, `clean` could \
          not remove a leftover, or a store or output could not be read or written",
     ),
-    (INTERRUPTED, "stopped by the user (Ctrl-C, SIGTERM, SIGHUP)"),
+    (
+        INTERRUPTED,
+        "`run` or `crosscheck` was stopped (Ctrl-C, SIGTERM, SIGHUP); another command ends by the signal itself",
+    ),
 ];
 
 /// The table of exit codes as lines for the end of a help text.

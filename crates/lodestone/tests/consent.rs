@@ -132,7 +132,7 @@ fn the_group_disk_is_not_advised_for_regular_files() {
     assert!(!unreadable.contains("group disk") && unreadable.contains("chmod"), "{unreadable}");
     let unwritable = said("0644", true);
     assert!(
-        unwritable.contains("cannot write to") && unwritable.contains("as a user who may"),
+        unwritable.contains("cannot write to") && unwritable.contains("as a user with write permission"),
         "{unwritable}"
     );
 }

@@ -87,7 +87,7 @@ fn a_block_device_is_read_freely_and_written_only_with_consent_for_all_that_is_o
 
     let said = bench.fails(2, &["run", dev, "--overwrite", dev]);
     assert!(
-        said.contains("carries ext2/3/4") && said.contains(&format!("--overwrite {dev},ext2/3/4")),
+        said.contains("holds ext2/3/4") && said.contains(&format!("--overwrite {dev},ext2/3/4")),
         "{said}"
     );
     {

@@ -512,7 +512,7 @@ fn a_store_that_cannot_be_written_is_told_before_measuring() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).contains("choose another place with --store"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("choose another store with --store"), "{}", stderr(&output));
 }
 
 #[test]
