@@ -294,7 +294,7 @@ def named(lab, machine, what, target, names):
     before = content(machine, target)
     refused = machine.run(RUN.format(target=target, named=target))
     lab.equal(f"{what}: without consent for it the run is refused", refused.code, 2, refused.out + refused.err)
-    advice = re.search(r"it carries (.*)\. To destroy all of that, name it too: --overwrite (.*)$", refused.err, re.M)
+    advice = re.search(r"it holds (.*); to destroy all of this, pass --overwrite (.*)$", refused.err, re.M)
     carried = re.sub(r" \([^)]*\)", "", advice[1]).split(", ") if advice else []
     missing = [name for name in names if not any(re.fullmatch(name, known) for known in carried)]
     lab.check(f"{what}: what would perish is named, each once", not missing and len(carried) == len(set(carried)), f"{missing} of {refused.err}")

@@ -65,7 +65,7 @@ fn a_device_that_was_claimed_before_is_not_said_to_have_been_taken_since() {
     let image = bench.path("image");
     let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
     let _claim = OpenOptions::new().read(true).custom_flags(O_EXCL).open(&device.path).unwrap();
-    refused(&bench, &device.path, &[&device.path], &image, &["is in use, or may be", "end that first"]);
+    refused(&bench, &device.path, &[&device.path], &image, &["cannot claim", "stop that use first"]);
 }
 
 /// `--overwrite` was split at every comma.
@@ -133,7 +133,7 @@ fn a_file_without_permission_is_no_matter_of_the_group_disk() {
     assert!(!unreadable.contains("group disk") && unreadable.contains("chmod"), "{unreadable}");
     let unwritable = said("0644", true);
     assert!(
-        unwritable.contains("cannot write to") && unwritable.contains("as a user who may"),
+        unwritable.contains("cannot write to") && unwritable.contains("as a user with write permission"),
         "{unwritable}"
     );
 }
