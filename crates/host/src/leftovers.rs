@@ -322,7 +322,7 @@ fn open_manifest(directory: &OwnedFd) -> io::Result<File> {
     if !is_ours || !is_manifest(Identity::below(directory, MANIFEST)?) {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "the manifest is not a regular file of the directory's owner",
+            "the manifest belongs to another user, or is not a regular file",
         ));
     }
     // NFS grants an exclusive lock only on a file that is open for writing.
@@ -330,7 +330,7 @@ fn open_manifest(directory: &OwnedFd) -> io::Result<File> {
     if !is_manifest(Identity::of(&file)?) {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "the manifest is not a regular file of the directory's owner",
+            "the manifest belongs to another user, or is not a regular file",
         ));
     }
     Ok(file.into())

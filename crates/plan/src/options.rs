@@ -202,7 +202,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "SIZE",
         default: "none",
         help: "Bytes after which a repeat ends, all jobs together",
-        allowed: "a size from 1 byte, or none",
+        allowed: "a size of at least 1 byte, or none",
         set: |d, v| put(&mut d.io_size, or_word("none", v, some_bytes)),
     },
     OptionSpec {
@@ -669,7 +669,7 @@ fn block_sizes(text: &str) -> Result<[u32; 3], String> {
 }
 
 fn some_bytes(text: &str) -> Result<u64, String> {
-    within(text, parse_size(text).map_err(|e| e.to_string())?, 1, u64::MAX, "a size from 1 byte")
+    within(text, parse_size(text).map_err(|e| e.to_string())?, 1, u64::MAX, "a size of at least 1 byte")
 }
 
 fn call_size(text: &str) -> Result<u64, String> {
