@@ -182,7 +182,7 @@ fn make(parent: &OwnedFd, run: &str) -> io::Result<(CString, OwnedFd)> {
 fn replaced() -> io::Error {
     io::Error::new(
         io::ErrorKind::PermissionDenied,
-        "another user has replaced the directory that Lodestone just created; use a target that only you can write to",
+        "another user has replaced the directory that Lodestone just created; use a directory writable only by you",
     )
 }
 
