@@ -294,8 +294,8 @@ def named(lab, machine, what, target, names):
     """Checks that a run that names only the target is refused and changes nothing; returns the refusal's advice."""
     before = content(machine, target)
     refused = machine.run(RUN.format(target=target, named=target))
-    lab.equal(f"{what}: without full consent the run is refused", refused.code, 2, refused.out + refused.err)
-    advice = re.search(r"it holds (.*)\. To destroy all of it, name it as well: --overwrite (.*)$", refused.err, re.M)
+    lab.equal(f"{what}: without consent for it the run is refused", refused.code, 2, refused.out + refused.err)
+    advice = re.search(r"it holds (.*); to destroy all of this, pass --overwrite (.*)$", refused.err, re.M)
     carried = re.sub(r" \([^)]*\)", "", advice[1]).split(", ") if advice else []
     missing = [name for name in names if not any(re.fullmatch(name, known) for known in carried)]
     is_complete = not missing and len(carried) == len(set(carried))

@@ -25,7 +25,7 @@ use crate::clock::{StopClock, monotonic_ns};
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
 use crate::worker::{Limits, Signals, WorkerFailure, WorkerReport};
 
-/// How directories are opened: never through a link.
+/// Flags to open directories: symbolic links are not followed.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What one metadata worker needs to know.

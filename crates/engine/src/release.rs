@@ -1,8 +1,8 @@
-//! Whether the kernel has let go of a file.
+//! Detects whether the kernel has released a file.
 //!
-//! What a process opened can stay open after the process itself has closed it: an io_uring is taken down by a kernel
-//! thread, and what a request held is put back by another. Until then the filesystem cannot be unmounted. The kernel tells
-//! by a lease: it grants one for writing only to the single open of a file.
+//! A file can stay open after its process has closed it: a kernel thread tears an io_uring down, and another releases
+//! what a request held. Until then, the filesystem cannot be unmounted. A lease shows this: the kernel grants a write
+//! lease only if the file has no other open file description.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// From linux/fcntl.h; the signal that tells a holder of a lease that somebody else opens the file.
+/// From linux/fcntl.h; sets the signal that notifies the holder of a lease when another process opens the file.
 const F_SETSIG: libc::c_int = 10;
-/// Rings with registered files that are open.
+/// Number of open rings with registered files.
 static RINGS: AtomicUsize = AtomicUsize::new(0);
-/// How long to wait between two looks.
-const LOOK: Duration = Duration::from_millis(1);
+/// Time between two checks.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Counts a ring with registered files for as long as it lives.
+/// Counts a ring with registered files while it is open.
 pub(crate) struct CountedRing;
 
 impl CountedRing {
@@ -33,26 +33,26 @@ impl Drop for CountedRing {
     }
 }
 
-/// Waits until no ring of this process holds files, but no longer than `limit`; for a process that ends without its workers
-/// having been joined. False if one still does.
+/// Waits until no ring of this process holds files, at most for `limit`; for a process that ends without joining its
+/// workers. False if a ring still holds files.
 pub fn await_rings(limit: Duration) -> bool {
     let until = Instant::now() + limit;
     while RINGS.load(Ordering::Relaxed) > 0 {
         if Instant::now() >= until {
             return false;
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
     true
 }
 
-/// True if the file is open by another open file description than this one, in whatever process or in the kernel;
-/// descriptors that were duplicated or inherited belong to the same one. `None` where that cannot be seen: the file is
-/// not a regular one or another user's, or its filesystem has no leases. NFS and SMB grant one only if their server has
-/// delegated the file, and otherwise answer as if it were open elsewhere: there, true says nothing.
+/// True if the file has another open file description, in any process or in the kernel; duplicated and inherited
+/// descriptors share one. `None` if that cannot be determined: the file is not a regular file, it belongs to another
+/// user, or its filesystem does not support leases. NFS and SMB grant a lease only if the server has delegated the
+/// file, and otherwise report the file as open elsewhere: there, true has no meaning.
 pub fn is_open_elsewhere(file: &File) -> Option<bool> {
     let fd = file.as_raw_fd();
-    // The signal by default ends the process; this one is ignored by default.
+    // The default signal, SIGIO, terminates the process; SIGURG is ignored by default.
     // SAFETY: plain integers.
     if unsafe { libc::fcntl(fd, F_SETSIG, libc::SIGURG) } != 0 {
         return None;
@@ -67,8 +67,8 @@ pub fn is_open_elsewhere(file: &File) -> Option<bool> {
     (std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)).then_some(true)
 }
 
-/// Waits until none of the files is open elsewhere, but no longer than `limit`. False if one still is then; a file of which
-/// that cannot be seen counts as released.
+/// Waits until none of the files is open elsewhere, at most for `limit`. False if one still is; a file for which this
+/// cannot be determined counts as released.
 pub fn await_release(files: &[File], limit: Duration) -> bool {
     let until = Instant::now() + limit;
     for file in files {
@@ -76,7 +76,7 @@ pub fn await_release(files: &[File], limit: Duration) -> bool {
             if Instant::now() >= until {
                 return false;
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
     true
@@ -93,13 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn only_another_open_counts_not_another_descriptor() {
+    fn only_another_open_file_description_counts() {
         let (named, file) = opened();
         assert_eq!(is_open_elsewhere(&file), Some(true));
         assert!(!await_release(std::slice::from_ref(&file), Duration::ZERO));
         let path = named.into_temp_path();
         let copy = file.try_clone().unwrap();
-        // Workers of other tests have copies of what was open when they began.
+        // Workers of other tests hold copies of the descriptors that were open at their start.
         assert!(await_release(std::slice::from_ref(&copy), Duration::from_secs(60)));
         drop(path);
         assert_eq!(is_open_elsewhere(&File::open("/dev/null").unwrap()), None);

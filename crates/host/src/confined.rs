@@ -1,12 +1,12 @@
-//! Files below a held directory: opened, counted and removed relative to its descriptor, never by a path.
+//! Files below a directory that is held open: opened, counted and removed relative to its descriptor, never by path.
 //!
 //! # Invariants
-//! * A name is a single component. No symbolic link is followed, and no mount is entered: openat2(2) refuses both; where it is
-//!   missing, `O_NOFOLLOW` and a comparison of device and mount do.
-//! * Work on a tree has three descriptors open at most, however deep the tree is: it goes down by a name and up by `..`, and
-//!   both ways it compares what it has come to with what it knows.
-//! * Only directories of the user who owns the topmost one are entered. Whoever owns a directory may remove every name in it
-//!   himself, so that removing on behalf of another user destroys nothing that this user could not.
+//! * A name is a single path component. No symbolic link is followed and no mount point is crossed: openat2(2) refuses
+//!   both. Without openat2(2), `O_NOFOLLOW` and a comparison of device and mount have the same effect.
+//! * Walking a tree keeps at most three descriptors open, however deep the tree is. The walk descends by name and
+//!   ascends by `..`, and checks the identity of each directory that it reaches.
+//! * Only directories that belong to the owner of the topmost one are entered. The owner of a directory may remove
+//!   every name in it, so removal on behalf of another user destroys nothing that this user could not remove.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -19,28 +19,28 @@ use rustix::io::Errno;
 
 /// Most passes over a tree that another process keeps filling.
 const MOST_PASSES: u32 = 1000;
-/// Most directory names that are kept for one level; the next pass takes the others.
+/// Most directory names that are remembered for one level; the next pass handles the rest.
 const MOST_NAMES: usize = 100_000;
-/// Most entries that are visited to count bytes.
+/// Most entries that are examined to count bytes.
 const MOST_COUNTED: u64 = 1_000_000;
 
-/// Opens a directory only to work relative to it.
+/// Opens a directory only as the base of relative operations.
 pub(crate) const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
-/// The file or directory behind a descriptor.
+/// Identity and attributes of the file behind a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     device: (u32, u32),
     inode: u64,
-    /// Number of the mount; `None` before Linux 5.8.
+    /// Mount ID; `None` before Linux 5.8.
     mount: Option<u64>,
     pub owner: u32,
     pub group: u32,
-    /// Permission bits, with set-id and sticky.
+    /// Permission bits, including set-user-ID, set-group-ID and sticky.
     pub permissions: u32,
     pub kind: FileType,
-    /// Names that it has.
-    pub names: u64,
+    /// Number of hard links.
+    pub links: u64,
 }
 
 impl Identity {
@@ -50,7 +50,7 @@ impl Identity {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
         let found = match statx(&file, c"", AtFlags::EMPTY_PATH, wanted) {
             Ok(found) => found,
-            // An old kernel, or a sandbox that does not know the call.
+            // An old kernel, or a sandbox that blocks the call.
             Err(Errno::NOSYS | Errno::PERM) => return Self::without_statx(file),
             Err(error) => return Err(error.into()),
         };
@@ -64,7 +64,7 @@ impl Identity {
             group: found.stx_gid,
             permissions: mode & 0o7777,
             kind: FileType::from_raw_mode(mode),
-            names: u64::from(found.stx_nlink),
+            links: u64::from(found.stx_nlink),
         })
     }
 
@@ -78,11 +78,11 @@ impl Identity {
             group: found.st_gid,
             permissions: found.st_mode & 0o7777,
             kind: FileType::from_raw_mode(found.st_mode),
-            names: found.st_nlink as u64,
+            links: found.st_nlink as u64,
         })
     }
 
-    /// The entry with this name; a symbolic link itself, not its target.
+    /// Identity of the entry with this name; a symbolic link is not followed.
     ///
     /// # Errors
     /// The kernel's.
@@ -95,18 +95,18 @@ impl Identity {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// True if both lie on one filesystem under one mount, as far as that can be known.
-    pub fn lies_with(&self, other: &Self) -> bool {
+    /// True if both are on the same filesystem and mount, as far as the kernel reports it.
+    pub fn shares_mount_with(&self, other: &Self) -> bool {
         let mounts = self.mount.zip(other.mount);
         self.device == other.device && mounts.is_none_or(|(own, other)| own == other)
     }
 }
 
-/// Opens an entry of a directory. The descriptor is closed when another program is started.
+/// Opens the entry with this name in a directory. The descriptor is closed on exec.
 ///
 /// # Errors
-/// The kernel's: `ELOOP` or `ENOTDIR` for a symbolic link, `EXDEV` for a mount; `InvalidInput` for what is not a single
-/// component.
+/// The kernel's: `ELOOP` or `ENOTDIR` for a symbolic link, `EXDEV` for a mount point; `InvalidInput` if the name is not
+/// a single path component.
 pub(crate) fn open_below(
     directory: impl AsFd,
     name: &CStr,
@@ -114,7 +114,7 @@ pub(crate) fn open_below(
     mode: Mode,
 ) -> io::Result<OwnedFd> {
     if matches!(name.to_bytes(), b"" | b"." | b"..") || name.to_bytes().contains(&b'/') {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a file name"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name is not a single path component"));
     }
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
@@ -124,7 +124,7 @@ pub(crate) fn open_below(
         Err(Errno::NOSYS)
     };
     match opened {
-        // A kernel before 5.6, or a sandbox that does not know the call.
+        // A kernel before 5.6, or a sandbox that blocks the call.
         Err(Errno::NOSYS | Errno::PERM) => open_without_openat2(directory, name, flags, mode),
         opened => Ok(opened?),
     }
@@ -133,15 +133,15 @@ pub(crate) fn open_below(
 fn open_without_openat2(directory: impl AsFd, name: &CStr, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let file = openat(&directory, name, flags, mode)?;
     let (file_is, directory_is) = (Identity::of(&file)?, Identity::of(&directory)?);
-    // Some filesystems give files another device number than directories.
+    // Some filesystems give files a device number that differs from that of their directories.
     let is_one = match file_is.kind {
-        FileType::Directory => file_is.lies_with(&directory_is),
+        FileType::Directory => file_is.shares_mount_with(&directory_is),
         _ => file_is.mount == directory_is.mount,
     };
     if is_one { Ok(file) } else { Err(Errno::XDEV.into()) }
 }
 
-/// The entries of a directory, also of one that was opened only to work relative to it.
+/// The entries of a directory, even if it was opened with `O_PATH`.
 ///
 /// # Errors
 /// The kernel's.
@@ -150,10 +150,11 @@ pub(crate) fn entries(directory: impl AsFd) -> io::Result<Dir> {
     Ok(Dir::new(openat(directory, c".", flags, Mode::empty())?)?)
 }
 
-/// Removes everything in a directory but the name `keep`, as far as it can be removed, and adds to `removed` for each name.
+/// Removes everything that can be removed from a directory except the name `keep`, and adds 1 to `removed` for each
+/// name.
 ///
 /// # Errors
-/// The first thing that could not be removed: a mount, a directory of another user, what the kernel refuses.
+/// The error of the first entry that could not be removed: a mount point, a directory of another user, or the kernel's.
 pub(crate) fn remove_below(directory: &OwnedFd, keep: &CStr, removed: &mut u64) -> io::Result<()> {
     for _ in 0..MOST_PASSES {
         let mut pass = Pass::default();
@@ -166,10 +167,13 @@ pub(crate) fn remove_below(directory: &OwnedFd, keep: &CStr, removed: &mut u64) 
             _ => {}
         }
     }
-    Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "another process keeps creating files in it"))
+    Err(io::Error::new(
+        io::ErrorKind::DirectoryNotEmpty,
+        "another process keeps creating files in it; stop that process first",
+    ))
 }
 
-/// What one pass over a tree has come to.
+/// The result of one pass over a tree.
 #[derive(Default)]
 struct Pass {
     removed: u64,
@@ -193,7 +197,10 @@ impl Pass {
 }
 
 fn crossing() -> io::Error {
-    io::Error::new(io::ErrorKind::CrossesDevices, "another filesystem is mounted in it; unmount it first")
+    io::Error::new(
+        io::ErrorKind::CrossesDevices,
+        "another filesystem is mounted in it; unmount that one first",
+    )
 }
 
 fn remove_once(directory: &OwnedFd, keep: &CStr, pass: &mut Pass) -> io::Result<()> {
@@ -212,7 +219,7 @@ fn remove_once(directory: &OwnedFd, keep: &CStr, pass: &mut Pass) -> io::Result<
     }
 }
 
-/// Removes all names of a directory that are not those of directories with content, which it remembers.
+/// Removes all names of a directory except those of non-empty directories, which it remembers.
 fn remove_files(cursor: &mut Cursor, keep: Option<&CStr>, pass: &mut Pass) {
     let listed = cursor.each(|here, name, kind, deeper| {
         if Some(name) == keep {
@@ -221,7 +228,7 @@ fn remove_files(cursor: &mut Cursor, keep: Option<&CStr>, pass: &mut Pass) {
         hooks::step("an entry");
         if kind != FileType::Directory {
             match rustix::fs::unlinkat(here, name, AtFlags::empty()) {
-                // It has become a directory, or its filesystem does not say what is one.
+                // It has become a directory, or the filesystem does not report file types.
                 Err(Errno::ISDIR | Errno::PERM) => {}
                 removed => {
                     pass.count(removed);
@@ -238,12 +245,12 @@ fn remove_files(cursor: &mut Cursor, keep: Option<&CStr>, pass: &mut Pass) {
     listed.unwrap_or_else(|error| pass.refused(error));
 }
 
-/// Bytes of the files below a directory, of a million at the most; what cannot be entered counts nothing.
+/// Total size in bytes of at most a million files below a directory; a directory that cannot be entered counts as 0.
 pub(crate) fn bytes_below(directory: &OwnedFd) -> u64 {
-    let (mut bytes, mut looked_at) = (0, 0);
+    let (mut bytes, mut examined) = (0, 0);
     let mut count = |cursor: &mut Cursor| {
         let _ = cursor.each(|here, name, _, deeper| {
-            looked_at += 1;
+            examined += 1;
             match rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
                     deeper.push(name.to_owned());
@@ -251,7 +258,7 @@ pub(crate) fn bytes_below(directory: &OwnedFd) -> u64 {
                 Ok(found) => bytes += u64::try_from(found.st_size).unwrap_or(0),
                 Err(_) => {}
             }
-            deeper.len() < MOST_NAMES && looked_at < MOST_COUNTED
+            deeper.len() < MOST_NAMES && examined < MOST_COUNTED
         });
     };
     let Ok(mut cursor) = Cursor::at(directory) else { return 0 };
@@ -267,18 +274,18 @@ pub(crate) fn bytes_below(directory: &OwnedFd) -> u64 {
     }
 }
 
-/// The position of a walk: a directory, and the way back to the topmost one.
+/// Position in a tree: a directory, and the way back to the topmost one.
 struct Cursor {
     here: OwnedFd,
     levels: Vec<Level>,
 }
 
-/// A directory that has been entered and not yet left.
+/// A directory that the walk has entered and not yet left.
 struct Level {
     identity: Identity,
-    /// In the directory above.
+    /// Its name in the parent directory.
     name: CString,
-    /// Directories in it that are still to be entered.
+    /// Its subdirectories that are not entered yet.
     deeper: Vec<CString>,
 }
 
@@ -293,7 +300,7 @@ impl Cursor {
         self.levels.last_mut()?.deeper.pop()
     }
 
-    /// Goes down.
+    /// Descends into a subdirectory.
     fn enter(&mut self, name: CString) -> io::Result<()> {
         hooks::step("a directory is entered");
         let below = match open_below(&self.here, &name, DIRECTORY, Mode::empty()) {
@@ -301,11 +308,11 @@ impl Cursor {
             below => below?,
         };
         let (identity, top) = (Identity::of(&below)?, &self.levels[0].identity);
-        if !identity.lies_with(top) {
+        if !identity.shares_mount_with(top) {
             return Err(crossing());
         }
         if identity.owner != top.owner {
-            let why = "it contains a directory of another user, which is not removed";
+            let why = "it contains a directory of another user; remove that directory first";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         self.here = below;
@@ -313,7 +320,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Goes up, and says by which name it came down; `None` at the top, where it stays.
+    /// Ascends, and returns the name of the directory it left; `None` at the top, where it stays.
     fn leave(&mut self) -> io::Result<Option<CString>> {
         if self.levels.len() == 1 {
             return Ok(None);
@@ -324,18 +331,18 @@ impl Cursor {
         let left = self.levels.pop().map(|level| level.name);
         let known = self.levels.last().map(|level| level.identity);
         let found = Identity::of(&above)?;
-        if !known.is_some_and(|known| known.is(&found) && known.lies_with(&found)) {
+        if !known.is_some_and(|known| known.is(&found) && known.shares_mount_with(&found)) {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
-                "another process is moving a directory in it",
+                "a directory in it was moved during the removal; try again",
             ));
         }
         self.here = above;
         Ok(left)
     }
 
-    /// Hands out the entries of this directory, each with its kind as far as the filesystem says it, until `take` has enough.
-    /// `take` puts into its last argument which directories are to be entered.
+    /// Passes the entries of this directory to `take` until it returns false, each with its file type as far as the
+    /// filesystem reports it. `take` adds to its last argument the directories to enter.
     fn each(
         &mut self,
         mut take: impl FnMut(BorrowedFd<'_>, &CStr, FileType, &mut Vec<CString>) -> bool,
@@ -356,7 +363,7 @@ impl Cursor {
     }
 }
 
-/// The points between which another process may change the tree. Outside this crate's tests they do nothing.
+/// The points at which a test can change the tree like another process. They do nothing outside this crate's tests.
 pub(crate) mod hooks {
     #[cfg(not(test))]
     pub(crate) fn step(_: &'static str) {}
@@ -381,12 +388,12 @@ pub(crate) mod hooks {
         }
 
         pub(crate) fn step(name: &'static str) {
-            // Taken out meanwhile, so that what the hook does itself does not call it.
+            // Taken out during the call, so that the hook does not call itself.
             let hook = HOOK.with(|hook| hook.borrow_mut().take());
             if let Some(mut hook) = hook {
                 hook(name);
-                HOOK.with(|place| {
-                    place.borrow_mut().get_or_insert(hook);
+                HOOK.with(|slot| {
+                    slot.borrow_mut().get_or_insert(hook);
                 });
             }
         }
@@ -395,15 +402,15 @@ pub(crate) mod hooks {
             !WITHOUT_OPENAT2.get()
         }
 
-        /// Does `work`, during which `hook` is called at each step of this thread.
+        /// Runs `work`, and calls `hook` at each step of this thread.
         pub(crate) fn with_hook<T>(hook: impl FnMut(&'static str) + 'static, work: impl FnOnce() -> T) -> T {
-            HOOK.with(|place| place.replace(Some(Box::new(hook))));
+            HOOK.with(|slot| slot.replace(Some(Box::new(hook))));
             let result = work();
-            HOOK.with(|place| place.replace(None));
+            HOOK.with(|slot| slot.replace(None));
             result
         }
 
-        /// Does `work` in this thread as on a kernel before 5.6.
+        /// Runs `work` in this thread as on a kernel before 5.6, without openat2(2).
         pub(crate) fn without_openat2<T>(work: impl FnOnce() -> T) -> T {
             WITHOUT_OPENAT2.set(true);
             let result = work();

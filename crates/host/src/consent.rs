@@ -9,10 +9,10 @@
 //!   that is found out is found out about what is held, and every later open is of the same object. What
 //!   somebody puts in its place in the meantime is neither written nor read.
 //! * A [`Hold`] opens for writing only if it came of a [`Consent`], which only [`ask`] makes.
-//! * With permission every block device over the same bytes is claimed for as long as the [`Hold`] lives, or the user
-//!   has named what uses it. What cannot be claimed and is not explained by something that was named is in use unseen.
+//! * With permission, every block device over the same bytes is claimed for the lifetime of the [`Hold`], unless the
+//!   user has named what uses it. A device that cannot be claimed, and that nothing named uses, has a hidden user.
 //!
-//! What no claim can keep away: a loop device set up later over a file, and a process that has the file open.
+//! A claim does not exclude a loop device set up over the file later, or a process that has the file open.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -48,7 +48,7 @@ pub struct Hold {
 enum Rights {
     Read,
     Write {
-        /// While these are open, nobody else mounts or claims what lies over the same bytes.
+        /// While these are open, no other process can mount or claim a device over the same bytes.
         _claims: Vec<File>,
     },
 }
@@ -143,7 +143,7 @@ pub enum Refusal {
     NotNamed(PathBuf),
     /// It holds things that were not named.
     #[error(
-        "{} is not empty: it holds {}. To destroy all of it, name it as well: --overwrite {}",
+        "{} is not empty: it holds {}; to destroy all of this, pass --overwrite {}",
         .path.display(),
         .occupants.join(", "),
         typed(.named.iter().chain(.missing).map(String::as_str))
@@ -158,26 +158,29 @@ pub enum Refusal {
         /// What the user did not name.
         missing: Vec<String>,
     },
-    /// A device over the same bytes is in use by something that cannot be named.
-    #[error("cannot overwrite {}: {device} is or may be in use: {why}; stop that use first", .path.display())]
+    /// A device over the same bytes cannot be claimed, because of something that `--overwrite` cannot name.
+    #[error("cannot overwrite {}: cannot claim {device}: {why}", .path.display())]
     InUse {
         /// The target.
         path: PathBuf,
         /// The device that could not be claimed.
         device: String,
-        /// What may use it.
+        /// What may use it, and what to do.
         why: String,
     },
     /// The user may not write to it.
-    #[error("cannot write to {}: {error}; run Lodestone as a user with write permission, or leave out --overwrite to read only", .path.display())]
+    #[error(
+        "cannot write to {}: {error}; run Lodestone as a user with write permission, or omit --overwrite to read only",
+        .path.display()
+    )]
     NotWritable {
         /// The target.
         path: PathBuf,
         /// The kernel's answer.
         error: String,
     },
-    /// It cannot be looked at.
-    #[error("cannot determine what {} holds: {error}", .path.display())]
+    /// It cannot be read.
+    #[error("cannot read {} to check what it holds: {error}", .path.display())]
     Unreadable {
         /// The target.
         path: PathBuf,
@@ -186,11 +189,11 @@ pub enum Refusal {
     },
 }
 
-/// Asks for permission to overwrite what stands at `target`. `names` is what the user gave with
-/// `--overwrite`: paths or names, in any order ([`named`]).
+/// Asks for permission to overwrite `target`. `names` is what the user gave with `--overwrite`: paths or names, in any
+/// order ([`named`]).
 ///
 /// # Errors
-/// [`Refusal`], with what would have to be named or ended.
+/// [`Refusal`], with what the user must name or stop.
 pub fn ask(roots: &Roots, target: &Path, names: &[String]) -> Result<Consent, Refusal> {
     let path = || target.to_owned();
     let unreadable = |error: io::Error| Refusal::Unreadable { path: path(), error: error.to_string() };
@@ -204,7 +207,7 @@ pub fn ask(roots: &Roots, target: &Path, names: &[String]) -> Result<Consent, Re
     if hold.kind == TargetKind::BlockDevice {
         let marks = signatures(&hold.file, hold.size_bytes).map_err(unreadable)?;
         for mark in marks {
-            // What is in use leaves its mark too, and is named once.
+            // Something in use may also leave a signature; list it once.
             if !occupants.iter().any(|o| o.name == mark) {
                 occupants.push(Occupant::new(mark));
             }
@@ -219,7 +222,7 @@ pub fn ask(roots: &Roots, target: &Path, names: &[String]) -> Result<Consent, Re
     reopen(&hold.file, true, 0)
         .map_err(|error| Refusal::NotWritable { path: path(), error: error.to_string() })?;
     let claim = |idle: &Idle| {
-        // A device of the user's is claimed by what is held, whatever node it has by now.
+        // The target itself is claimed through the held descriptor, whatever its node is by now.
         let claimed = match hold.object {
             Object::Device(own) if own == idle.number => reopen(&hold.file, true, OFlags::EXCL.bits() as i32),
             _ => idle.claim(),

@@ -1,9 +1,8 @@
-//! Which bytes each block device stands for: a partition is a window onto a disk, a loop device one onto a file or a
-//! device, and a disk that is reached by two paths is one disk. Two devices whose extents overlap write to the same
-//! bytes.
+//! The bytes that each block device maps to. A partition is a window onto a disk, a loop device is a window onto a file
+//! or another device, and a disk with two paths is one disk. Two devices whose extents overlap write to the same bytes.
 //!
-//! A device that the device mapper or md has made stands for bytes of its own here: sysfs names what it lies on, but not
-//! where on that.
+//! A device of the device mapper or md counts as separate bytes here: sysfs names the devices below it, but not the
+//! offsets on them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,11 +13,11 @@ use crate::object::Object;
 use crate::stack::entries;
 use crate::{Roots, programs, read_line};
 
-/// losetup asks the kernel about each loop device.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Deeper than any real stack; a loop device on itself must not recurse for ever.
+/// Timeout of losetup, which queries the kernel for each loop device.
+const LOSETUP_TIMEOUT: Duration = Duration::from_secs(5);
+/// Deeper than any real stack; a loop device on itself must not recurse forever.
 const DEEPEST: usize = 16;
-/// The unit of sizes and starts in sysfs, whatever the device's own block is.
+/// Unit of sizes and start offsets in sysfs, independent of the device's block size.
 const SECTOR_BYTES: u64 = 512;
 
 /// A range of bytes of a file or of a disk.
@@ -44,22 +43,22 @@ impl Extent {
 pub(crate) struct Device {
     /// Its directory in sysfs.
     pub directory: PathBuf,
-    /// As in sysfs and below `/dev`.
+    /// Its name in sysfs and below `/dev`.
     pub name: String,
     pub number: (u32, u32),
-    /// The disk that it is a partition of.
+    /// The disk of a partition.
     pub parent: Option<(u32, u32)>,
-    /// The devices through which its bytes are reached, from the top down.
+    /// The devices below it that lead to its bytes, from the top down.
     pub below: Vec<(u32, u32)>,
-    /// The bytes that it stands for.
+    /// The bytes that it maps to.
     pub extent: Extent,
     window: Option<Window>,
     size_bytes: u64,
-    /// What tells the disk from all others in the world.
+    /// Globally unique identifier of the disk.
     identity: Option<String>,
 }
 
-/// What a device shows a part of, and from which byte on.
+/// What a device maps a part of, and from which byte offset.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     onto: Object,
@@ -101,7 +100,7 @@ impl Devices {
         device.map_or(Extent::whole(object), |device| device.extent.clone())
     }
 
-    /// What the kernel has made of a device: RAID, mappings.
+    /// Devices that the kernel has built on a device, such as RAID arrays and device-mapper devices.
     pub fn holders(&self, device: &Device) -> Vec<Device> {
         let holder = |path: PathBuf| {
             let directory = fs::canonicalize(path).ok()?;
@@ -145,7 +144,7 @@ impl Device {
         path == node || fs::canonicalize(path).is_ok_and(|p| p == node) || by_number()
     }
 
-    /// A node by which it can be opened.
+    /// A device node that opens it.
     pub fn node(&self, roots: &Roots) -> Option<PathBuf> {
         let mapped =
             read_line(self.directory.join("dm/name")).map(|name| roots.dev.join("mapper").join(name));
@@ -155,7 +154,7 @@ impl Device {
     }
 }
 
-/// The bytes that a device stands for, and the devices through which they are reached.
+/// The bytes that a device maps to; adds the devices below it to `below`.
 fn reach(devices: &[Device], device: &Device, below: &mut Vec<(u32, u32)>) -> Extent {
     let size = device.size_bytes;
     let lower = match device.window {
@@ -174,7 +173,7 @@ fn reach(devices: &[Device], device: &Device, below: &mut Vec<(u32, u32)>) -> Ex
     Extent { object: lower.object, start, end: start.saturating_add(size).min(lower.end) }
 }
 
-/// One number for a disk that is reached by several paths.
+/// One device number for a disk with several paths.
 fn first_path(devices: &[Device], device: &Device) -> (u32, u32) {
     let is_same = |d: &&Device| {
         d.window.is_none() && d.identity == device.identity && d.size_bytes == device.size_bytes
@@ -185,25 +184,26 @@ fn first_path(devices: &[Device], device: &Device) -> (u32, u32) {
     }
 }
 
-/// The disk's identity, if it is one that is given out once in the world. What is made up of a vendor's
-/// name and a serial number is often the same for two disks behind USB bridges.
+/// The disk's identifier, if it is globally unique. An identifier made of a vendor name and a serial number is often
+/// the same for two disks behind USB bridges.
 fn identity(directory: &Path) -> Option<String> {
     let known = ["device/wwid", "wwid"].iter().find_map(|file| read_line(directory.join(file)))?;
     ["naa.", "eui.", "uuid."].iter().any(|kind| known.starts_with(kind)).then_some(known)
 }
 
-/// The loop devices in use, by their directory in sysfs, and what each lies on where that can be found out.
+/// The loop devices in use, by their directory in sysfs, with the backing file or device of each if it is known.
 fn loops(roots: &Roots) -> Vec<(PathBuf, Object)> {
     let bound: Vec<(PathBuf, String)> = entries(&roots.sys.join("dev/block"))
         .into_iter()
         .filter_map(|place| fs::canonicalize(place).ok())
         .filter_map(|directory| Some((directory.clone(), read_line(directory.join("loop/backing_file"))?)))
         .collect();
-    let told = if bound.is_empty() { Vec::new() } else { told_by_losetup(roots) };
+    let reported = if bound.is_empty() { Vec::new() } else { losetup_report(roots) };
     let backing = |directory: &Path, path: &str| {
-        let known = told.iter().find(|(name, _)| directory.file_name().is_some_and(|n| n == name.as_str()));
+        let known =
+            reported.iter().find(|(name, _)| directory.file_name().is_some_and(|n| n == name.as_str()));
         match (known, Object::at(path)) {
-            // The node's own number is of no use: there may be another node.
+            // The node's inode is useless here: the device may have another node.
             (_, Some(device @ Object::Device(_))) => Some(device),
             (Some((_, object)), _) => Some(*object),
             (None, by_path) => by_path,
@@ -215,16 +215,16 @@ fn loops(roots: &Roots) -> Vec<(PathBuf, Object)> {
         .collect()
 }
 
-/// Names of loop devices with the files that they lie on, as the kernel itself identifies them
-/// (`LOOP_GET_STATUS64`, loop(4)). Only a call that the language cannot check asks the kernel for that, so
-/// util-linux's losetup is asked. Empty without it; devices that this user may not open are left out.
-fn told_by_losetup(roots: &Roots) -> Vec<(String, Object)> {
+/// Names of loop devices with their backing files, as the kernel identifies them (`LOOP_GET_STATUS64`, loop(4)). The
+/// ioctl needs unsafe code, so losetup from util-linux makes it. Empty without losetup; devices that this user may not
+/// open are left out.
+fn losetup_report(roots: &Roots) -> Vec<(String, Object)> {
     const COLUMNS: [&str; 4] = ["--list", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"];
-    let said = programs::ask(roots, "losetup", &COLUMNS, PATIENCE);
-    said.iter().flat_map(|said| said.text.lines()).filter_map(losetup_line).collect()
+    let answer = programs::ask(roots, "losetup", &COLUMNS, LOSETUP_TIMEOUT);
+    answer.iter().flat_map(|answer| answer.text.lines()).filter_map(losetup_line).collect()
 }
 
-/// `/dev/loop0  1234  8:1`; a line that lacks a column says nothing.
+/// Parses `/dev/loop0  1234  8:1`; `None` for a line without all three columns.
 fn losetup_line(line: &str) -> Option<(String, Object)> {
     let mut words = line.split_whitespace();
     let name = words.next()?.strip_prefix("/dev/")?.replace('/', "!");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn only_shared_bytes_of_a_file_overlap() {
+    fn loop_devices_overlap_only_where_they_share_bytes() {
         let tree = Tree::new();
         tree.file("image", "");
         let image = tree.path("image").display().to_string();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_with_two_paths_is_one_disk() {
+    fn two_paths_to_a_disk_are_one_disk() {
         let tree = Tree::new();
         for (disk, minor) in [("sda", 0), ("sdb", 16), ("sdc", 32)] {
             let identity = if disk == "sdc" { "naa.6002" } else { "naa.6001" };
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_serial_numbers_do_not_merge_two_disks() {
+    fn an_ambiguous_identity_does_not_merge_disks() {
         let tree = Tree::new();
         for (disk, number) in [("sda", "8:0"), ("sdb", "8:16")] {
             tree.device(disk, number, &[("size", "4096"), ("device/wwid", "t10.USB     0123456789")]);
@@ -288,9 +288,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_losetup_that_lack_a_column_say_nothing() {
-        let told = losetup_line("/dev/loop3 9978032      254:0  ").unwrap();
-        assert_eq!(told, ("loop3".to_owned(), Object::Inode((254, 0), 9_978_032)));
+    fn incomplete_losetup_lines_are_ignored() {
+        let parsed = losetup_line("/dev/loop3 9978032      254:0  ").unwrap();
+        assert_eq!(parsed, ("loop3".to_owned(), Object::Inode((254, 0), 9_978_032)));
         for line in ["", "/dev/loop3", "/dev/loop3 254:0", "losetup: unknown column 1 2:3"] {
             assert_eq!(losetup_line(line), None, "{line}");
         }

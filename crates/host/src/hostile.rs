@@ -1,4 +1,4 @@
-//! Tests in which another user exchanges a private directory and its parts at each step of its life.
+//! Tests in which another user replaces parts of a private directory, at each step of its life.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -16,10 +16,10 @@ use crate::leftovers::{Leftover, remove};
 use crate::private_directory::{PRIVATE_PREFIX, PrivateDirectory};
 use crate::testing::{Mounted, skipped, tool};
 
-/// A user that no system has.
+/// A user ID that no system uses.
 const ANOTHER: u32 = 54_321;
 
-/// Files that must stay as they are, among them one that is called like a manifest.
+/// A directory of files that must stay unchanged; one has the name of a manifest.
 fn victim(parent: &Path) -> PathBuf {
     let victim = parent.join("victim");
     fs::create_dir_all(victim.join("below")).unwrap();
@@ -45,7 +45,7 @@ fn private_in(parent: &Path) -> Option<PathBuf> {
         .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PRIVATE_PREFIX)))
 }
 
-/// How the owner of the parent puts the victim in the place of the private directory.
+/// How the owner of the parent directory replaces the private directory with the victim.
 type Exchange = fn(&Path, &Path);
 
 fn by_link(private: &Path, victim: &Path) {
@@ -57,8 +57,8 @@ fn by_rename(private: &Path, victim: &Path) {
     renameat_with(CWD, private, CWD, victim, RenameFlags::EXCHANGE).unwrap();
 }
 
-/// Does `work` again and again on a new parent with a victim in it; each time the exchange comes one step later, until there
-/// is no step left.
+/// Repeats `work` on a new parent directory with a victim in it. Each time the exchange comes one step later, until no
+/// step is left.
 #[track_caller]
 fn exchanged_at_each_step(exchange: Exchange, prepare: fn(&Path), work: fn(&Path)) {
     for at in 0.. {
@@ -81,7 +81,7 @@ fn exchanged_at_each_step(exchange: Exchange, prepare: fn(&Path), work: fn(&Path
         };
         with_hook(hook, || work(&parent));
         let (steps, when) = step.get();
-        // Exchanged by renaming, the victim bears the name of the private directory.
+        // After an exchange by rename, the victim has the name of the private directory.
         let now =
             if victim.exists() && victim.join("data0").exists() { Some(victim) } else { private_in(&parent) };
         assert_whole(&now.expect("the victim is there"), &format!("at step {at}: {when}"));
@@ -104,8 +104,8 @@ fn clean(parent: &Path) {
     find(parent).leftovers.into_iter().for_each(|leftover| drop(remove(leftover)));
 }
 
-/// The one leftover of a directory. A program that another test is just starting may hold a copy of an earlier attempt's lock
-/// for a moment.
+/// The only leftover in a directory. A program that another test is just starting may briefly hold a copy of the lock
+/// of an earlier attempt.
 #[track_caller]
 fn leftover(parent: &Path) -> Leftover {
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -118,19 +118,20 @@ fn leftover(parent: &Path) -> Leftover {
     }
 }
 
-/// As root in a directory of another user, the owner of which put a link to VICTIM in the place of the private directory,
-/// `run` emptied VICTIM at its end: everything was done by the directory's path.
+/// As root, `run` used to empty VICTIM when the owner of the target directory replaced the private directory with a
+/// symbolic link to VICTIM: every step used the directory's path.
 #[test]
-fn a_replaced_private_directory_is_never_emptied() {
+fn replacement_of_a_private_directory_is_never_emptied() {
     for exchange in [by_link as Exchange, by_rename] {
         exchanged_at_each_step(exchange, |_| (), use_and_drop);
         without_openat2(|| exchanged_at_each_step(exchange, |_| (), use_and_drop));
     }
 }
 
-/// `clean` removed through the descriptor and finished by path: a victim's `manifest.json` was deleted in 24 of 25 tries.
+/// `clean` used to remove files through the descriptor but the manifest by path, which deleted a victim's
+/// `manifest.json` in 24 of 25 tries.
 #[test]
-fn the_manifest_in_a_replaced_leftover_is_kept() {
+fn replacement_of_a_leftover_keeps_its_manifest() {
     let prepare = |parent: &Path| drop(abandoned(parent, &dead()));
     for exchange in [by_link as Exchange, by_rename] {
         exchanged_at_each_step(exchange, prepare, clean);
@@ -138,9 +139,9 @@ fn the_manifest_in_a_replaced_leftover_is_kept() {
     }
 }
 
-/// The same without choosing the moment, by a thread that exchanges all the time.
+/// The same with a thread that exchanges the two all the time, without choosing the moment.
 #[test]
-fn a_continuous_exchange_destroys_nothing() {
+fn a_victim_survives_continuous_exchanges() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let root = tempfile::tempdir().unwrap();
     let parent = root.path().to_owned();
@@ -151,7 +152,7 @@ fn a_continuous_exchange_destroys_nothing() {
             while !over.load(Ordering::Relaxed) {
                 let Some(private) = private_in(&parent) else { continue };
                 let exchange = || renameat_with(CWD, &private, CWD, &victim, RenameFlags::EXCHANGE);
-                // And back, so that there is a victim the next time.
+                // Exchange them back, so that the victim is there the next time.
                 if exchange().is_ok() && !victim.join("job.fio").exists() {
                     let _ = exchange();
                 }
@@ -160,15 +161,15 @@ fn a_continuous_exchange_destroys_nothing() {
         (0..50).for_each(|_| use_and_drop(&parent));
         over.store(true, Ordering::Relaxed);
     });
-    // A directory whose removal was disturbed stays, so that there may be several.
+    // A directory whose removal was disturbed remains, so there may be several.
     let mut places = fs::read_dir(&parent).unwrap().map(|entry| entry.unwrap().path());
     let now = places.find(|path| path.join("below/deep").exists());
     assert_whole(&now.expect("the victim is there"), "without pause");
 }
 
-/// `job.fio` as a link: any file of root's was overwritten.
+/// With `job.fio` as a symbolic link, any file of root could be overwritten.
 #[test]
-fn a_file_is_not_written_through_a_symbolic_link() {
+fn no_file_is_written_through_a_symbolic_link() {
     let (parent, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let victim = victim(other.path());
     let private = PrivateDirectory::create(parent.path(), "t").unwrap();
@@ -183,7 +184,7 @@ fn a_file_is_not_written_through_a_symbolic_link() {
 }
 
 #[test]
-fn files_for_other_programs_lie_in_a_safe_directory() {
+fn scratch_needs_a_parent_that_others_cannot_write_to() {
     use std::os::unix::fs::PermissionsExt;
     let root = tempfile::tempdir().unwrap();
     let (open, own) = (root.path().join("open"), root.path().join("own"));
@@ -196,12 +197,12 @@ fn files_for_other_programs_lie_in_a_safe_directory() {
     assert_eq!((private_in(&open), private_in(&own).is_some()), (None, true));
     drop(made);
     let refused = crate::scratch::create(std::slice::from_ref(&open), "t").unwrap_err().to_string();
-    assert!(refused.contains("everyone can write to it"), "{refused}");
+    assert!(refused.contains("world-writable"), "{refused}");
 }
 
-/// `clean` went down into a mount inside a leftover and emptied it.
+/// `clean` used to descend into a mount inside a leftover and empty it.
 #[test]
-fn a_mount_inside_a_leftover_is_not_emptied() {
+fn a_mount_in_a_leftover_is_kept_and_the_rest_is_removed() {
     for is_bind in [false, true] {
         let (parent, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let victim = victim(other.path());
@@ -223,20 +224,20 @@ fn a_mount_inside_a_leftover_is_not_emptied() {
         assert_whole(&victim, "for a mount");
         drop(mounted);
         remove(leftover(parent.path())).unwrap();
-        assert!(!path.exists(), "its manifest was kept, by which it is found again");
+        assert!(!path.exists(), "the kept manifest makes it found again");
     }
 }
 
-/// A sparse manifest of 3 GiB was read whole.
+/// A sparse manifest of 3 GiB used to be read in full.
 #[test]
-fn what_cannot_be_a_manifest_is_not_read_as_one() {
+fn an_invalid_manifest_is_not_read() {
     let parent = tempfile::tempdir().unwrap();
     let path = abandoned(parent.path(), &dead());
     let manifest = path.join("manifest.json");
     let text = fs::read(&manifest).unwrap();
     File::options().write(true).open(&manifest).unwrap().set_len(3 << 30).unwrap();
     assert!(find(parent.path()).leftovers.is_empty());
-    // As JSON it would still be one.
+    // The padded text is still valid JSON.
     let padded = |length: usize| [text.clone(), vec![b' '; length - text.len()]].concat();
     fs::write(&manifest, padded((64 << 10) + 1)).unwrap();
     assert!(find(parent.path()).leftovers.is_empty(), "longer than the documented limit");
@@ -252,7 +253,7 @@ fn what_cannot_be_a_manifest_is_not_read_as_one() {
 }
 
 #[test]
-fn root_removes_only_from_directories_of_the_leftovers_owner() {
+fn root_cleans_only_directories_of_the_leftovers_owner() {
     let parent = tempfile::tempdir().unwrap();
     let path = abandoned(parent.path(), &dead());
     for name in ["", "manifest.json", "data0", "job0", "job0/small"] {
@@ -269,9 +270,9 @@ fn root_removes_only_from_directories_of_the_leftovers_owner() {
     assert!(find(parent.path()).leftovers.is_empty(), "the manifest of one user in a directory of another");
 }
 
-/// A lazily unmounted target kept the private directory.
+/// The private directory used to remain on a lazily unmounted target.
 #[test]
-fn a_lazily_unmounted_private_directory_is_removed() {
+fn private_directory_is_removed_after_a_lazy_unmount() {
     let place = tempfile::tempdir().unwrap();
     let Some(memory) = Mounted::on(place.path(), &["-t", "tmpfs", "tmpfs"]) else { return };
     let private = PrivateDirectory::create(&memory.point, "t").unwrap();

@@ -4,18 +4,18 @@
 //! * A run keeps the manifest of its private directory open and locked (flock(2)) for as long as it uses
 //!   the directory. The lock ends with the process, however that ends, and it is seen where the process
 //!   is not: from other containers, and on NFS from other machines.
-//! * The directory itself is locked from its making to its removal, so that it is seen to be in use while it has no manifest.
-//!   One without a whole manifest is left over only if that lock can be had, it is this user's, it has the name that this
-//!   program gives, and there is nothing else in it. Network filesystems know the locks of directories only within a machine:
-//!   there, such a one is only told.
-//! * Any other is left over only if its manifest's lock can be had, it is of this host, and its process is not
-//!   seen. Where a filesystem has no locks, the process alone decides.
+//! * The directory itself is locked from its creation to its removal, so it counts as in use even before it has a
+//!   manifest. A directory without a complete manifest is a leftover only if that lock is free, it belongs to this
+//!   user, its name has the form that Lodestone gives, and it holds nothing else. Network filesystems keep directory
+//!   locks local to one machine: there, Lodestone only reports such a directory.
+//! * Any other directory is a leftover only if the lock of its manifest is free, it comes from this host, and its
+//!   process no longer runs. On a filesystem without locks, the process alone decides.
 //! * What another host has made is never removed from here: it is only told.
-//! * A directory and its manifest must belong to one user: this one, or, where root cleans, any (one without a manifest, only
-//!   this one). What root removes for another
-//!   user are names in directories of that user and nothing else, which that user could remove himself.
-//! * Everything is opened and removed relative to descriptors that are held from the finding to the removal
-//!   (`crate::confined`); no path is resolved a second time.
+//! * A directory and its manifest must belong to the same user: this user or, for root, any user. A directory without a
+//!   manifest must belong to this user. On behalf of another user, root removes only names in directories of that user,
+//!   which that user could remove too.
+//! * Everything is opened and removed relative to descriptors that stay open from the search to the removal
+//!   (`crate::confined`); no path is resolved twice.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File};
@@ -30,12 +30,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::confined::{DIRECTORY, Identity, bytes_below, entries, hooks, open_below};
 use crate::identity::id_and_name;
-use crate::private_directory::{Held, PRIVATE_PREFIX, is_of_several_machines, is_without_owners, new_file};
+use crate::private_directory::{Held, PRIVATE_PREFIX, is_on_shared_filesystem, is_without_owners, new_file};
 use crate::read_line;
 
 /// Name of the manifest in its private directory.
 pub(crate) const MANIFEST: &CStr = c"manifest.json";
-/// Bytes of the longest manifest that is read; one has some hundred.
+/// Bytes of the longest manifest that is read; a usual one has a few hundred.
 const LONGEST_MANIFEST: u64 = 64 << 10;
 
 /// Whose a private directory is.
@@ -111,7 +111,7 @@ fn lock(file: &File) -> io::Result<Lock> {
     }
 }
 
-/// Locks a private directory itself, which ends with the last copy of its descriptor.
+/// Locks a private directory itself; the lock ends with the last copy of its descriptor.
 pub(crate) fn lock_directory(directory: &OwnedFd) -> Lock {
     match flock(directory, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Lock::Taken,
@@ -163,7 +163,7 @@ pub struct Leftover {
 }
 
 impl Leftover {
-    /// Bytes of the files in it, of a million at the most.
+    /// Total size in bytes of at most a million files in it.
     pub fn bytes(&self) -> u64 {
         bytes_below(&self.held.directory)
     }
@@ -191,19 +191,20 @@ impl std::fmt::Display for Elsewhere {
     }
 }
 
-/// The private directories directly below `directory` that are not in use. A directory that only looks
-/// like one is not touched. Each is opened when it is asked for, so that no more descriptors are open than the caller keeps.
+/// The private directories directly below `directory` that are not in use. A directory that only looks like one is not
+/// touched. Each is opened only when the iterator reaches it, so that only the items that the caller keeps hold
+/// descriptors.
 pub fn find(directory: &Path) -> impl Iterator<Item = Found> {
     let parent = openat(CWD, directory, DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
     let names = parent.as_ref().and_then(|parent| names(parent).ok()).unwrap_or_default();
     let here = Manifest::of_this_process("");
     names.into_iter().filter_map(move |name| {
         let path = directory.join(OsStr::from_bytes(name.to_bytes()));
-        look(parent.as_ref()?, name, path, &here).ok().flatten()
+        examine(parent.as_ref()?, name, path, &here).ok().flatten()
     })
 }
 
-/// Names that private directories have, in order.
+/// Names of the entries that look like private directories, sorted.
 fn names(parent: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for entry in entries(parent)? {
@@ -216,13 +217,14 @@ fn names(parent: &OwnedFd) -> io::Result<Vec<CString>> {
     Ok(names)
 }
 
-/// Opens a private directory and its manifest, tries to lock it, and judges it; `None` if it is in use, or is not one.
-fn look(parent: &OwnedFd, name: CString, path: PathBuf, here: &Manifest) -> io::Result<Option<Found>> {
+/// Opens a private directory and its manifest, tries to lock it, and judges it; `None` if it is in use or is not a
+/// private directory.
+fn examine(parent: &OwnedFd, name: CString, path: PathBuf, here: &Manifest) -> io::Result<Option<Found>> {
     let directory = open_below(parent, &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
     hooks::step("the directory is opened");
     let (file, manifest) = match read_manifest(&directory) {
         Ok(read) => read,
-        Err(error) if is_unwritten(&error) => return begun(parent, name, directory, path),
+        Err(error) if is_unwritten(&error) => return unfinished(parent, name, directory, path),
         Err(error) => return Err(error),
     };
     let lock = lock(&file)?;
@@ -243,10 +245,15 @@ fn look(parent: &OwnedFd, name: CString, path: PathBuf, here: &Manifest) -> io::
     })
 }
 
-/// A private directory whose process was killed before its manifest was whole: it has the name that this program gives, holds
-/// at most a part of a manifest, belongs to this user, and nobody holds its lock. Where another machine may hold a lock that is
-/// not seen from here, it is only told.
-fn begun(parent: &OwnedFd, name: CString, directory: OwnedFd, path: PathBuf) -> io::Result<Option<Found>> {
+/// A private directory whose process was killed before the manifest was complete: its name has the form that Lodestone
+/// gives, it holds at most part of a manifest, it belongs to this user, and its lock is free. If another machine may
+/// hold a lock that is not visible here, the directory is only reported.
+fn unfinished(
+    parent: &OwnedFd,
+    name: CString,
+    directory: OwnedFd,
+    path: PathBuf,
+) -> io::Result<Option<Found>> {
     let Some(run) = name.to_str().ok().and_then(run_of).map(str::to_owned) else { return Ok(None) };
     let found = Identity::of(&directory)?;
     let is_own = found.owner == rustix::process::geteuid().as_raw() && found.permissions & 0o077 == 0;
@@ -254,19 +261,19 @@ fn begun(parent: &OwnedFd, name: CString, directory: OwnedFd, path: PathBuf) -> 
         return Ok(None);
     }
     let lock = lock_directory(&directory);
-    // Looked at only now: whoever made it may have gone on until the lock was taken.
+    // Check the content only under the lock: until then, its process may have written the manifest.
     let is_unwritten = read_manifest(&directory).is_err_and(|error| is_unwritten(&error));
     if lock == Lock::HeldByAnother || !is_unwritten || !holds_at_most_a_manifest(&directory)? {
         return Ok(None);
     }
-    if lock == Lock::None || is_of_several_machines(&directory) {
+    if lock == Lock::None || is_on_shared_filesystem(&directory) {
         return Ok(Some(Found::Elsewhere(Elsewhere { path, run, host: "unknown".to_owned() })));
     }
     let held = Held::leftover(parent.try_clone()?, name, directory, None);
     Ok(Some(Found::LeftOver(Leftover { path, run, held })))
 }
 
-/// RUN of `.lodestone-RUN-PID-NUMBER`.
+/// The RUN part of `.lodestone-RUN-PID-NUMBER`.
 fn run_of(name: &str) -> Option<&str> {
     let mut parts = name.strip_prefix(PRIVATE_PREFIX)?.split('-');
     let (run, pid, number) = (parts.next()?, parts.next()?, parts.next()?);
@@ -292,14 +299,14 @@ fn read_manifest(directory: &OwnedFd) -> io::Result<(File, Manifest)> {
     let mut text = Vec::new();
     (&file).take(LONGEST_MANIFEST + 1).read_to_end(&mut text)?;
     if text.len() as u64 > LONGEST_MANIFEST {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is too long for a manifest"));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the manifest is too long"));
     }
     let manifest = serde_json::from_slice(&text)?;
     Ok((file, manifest))
 }
 
-/// True if [`read_manifest`] found none, or one that is not whole. Anything else that keeps it from being read says nothing of
-/// who uses the directory.
+/// True if [`read_manifest`] found no manifest or an incomplete one. Any other error leaves open who uses the
+/// directory.
 fn is_unwritten(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
     matches!(error.kind(), NotFound | InvalidData | UnexpectedEof)
@@ -311,30 +318,30 @@ fn open_manifest(directory: &OwnedFd) -> io::Result<File> {
     let owner = Identity::of(directory)?.owner;
     let is_ours = user.is_root() || owner == user.as_raw() || is_without_owners(directory);
     let is_manifest = |found: Identity| found.kind == FileType::RegularFile && found.owner == owner;
-    // Looked at before it is opened: opening a device or a pipe may already do something.
+    // Check it before the open: opening a device or a pipe may have side effects.
     if !is_ours || !is_manifest(Identity::below(directory, MANIFEST)?) {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "the manifest belongs to another user or is not a regular file",
+            "the manifest belongs to another user, or is not a regular file",
         ));
     }
-    // NFS gives an exclusive lock only on what is open for writing.
+    // NFS grants an exclusive lock only on a file that is open for writing.
     let file = open_below(directory, MANIFEST, OFlags::RDWR | OFlags::NONBLOCK, Mode::empty())?;
     if !is_manifest(Identity::of(&file)?) {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "the manifest belongs to another user or is not a regular file",
+            "the manifest belongs to another user, or is not a regular file",
         ));
     }
     Ok(file.into())
 }
 
-/// Removes a leftover with everything in it, wherever it has been renamed to in its parent directory. It stays locked until
-/// nothing but its empty directory remains.
+/// Removes a leftover with everything in it, even if it was renamed within its parent directory. It stays locked until
+/// only the empty directory remains.
 ///
 /// # Errors
-/// The kernel's; `CrossesDevices` for a mount in it and `PermissionDenied` for a directory of another user, which stay as they
-/// are; `NotFound` if its manifest now is another file, or its directory was moved elsewhere.
+/// The kernel's; `CrossesDevices` for a mount in it and `PermissionDenied` for a directory of another user, both of
+/// which stay unchanged; `NotFound` if its manifest was replaced or its directory was moved elsewhere.
 pub fn remove(leftover: Leftover) -> io::Result<()> {
     leftover.held.remove()
 }
@@ -350,7 +357,7 @@ pub(crate) mod tests {
 
     const FILE: &str = "manifest.json";
 
-    /// All that [`super::find`] finds, held at once.
+    /// Everything that [`super::find`] finds, held at once.
     #[derive(Debug, Default)]
     pub(crate) struct All {
         pub leftovers: Vec<Leftover>,
@@ -497,11 +504,11 @@ pub(crate) mod tests {
         abandoned(parent.path(), &dead());
         remove(leftover).unwrap();
         assert!(path.join("data0").exists() && path.join(FILE).exists());
-        assert!(!parent.path().join("elsewhere").exists(), "the leftover itself is found under its new name");
+        assert!(!parent.path().join("elsewhere").exists(), "the leftover is removed under its new name");
     }
 
     #[test]
-    fn a_leftover_moved_out_of_its_parent_is_emptied_and_reported() {
+    fn a_leftover_moved_elsewhere_is_emptied_and_reported() {
         let (parent, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = abandoned(parent.path(), &dead());
         let leftover = find(parent.path()).leftovers.pop().unwrap();
@@ -513,9 +520,10 @@ pub(crate) mod tests {
         assert_eq!(fs::read_dir(moved).unwrap().count(), 0);
     }
 
-    /// A run that was killed between making its directory and having written the manifest left an empty directory for ever.
+    /// A run that was killed after it created its directory and before it wrote the manifest used to leave an empty
+    /// directory forever.
     #[test]
-    fn an_unlocked_directory_without_a_manifest_is_a_leftover() {
+    fn an_unfinished_directory_is_a_leftover_once_unlocked() {
         let parent = tempfile::tempdir().unwrap();
         for (name, manifest) in [("abc-1-0", None), ("abc-1-1", Some("")), ("abc-1-2", Some("{\"run\": \"a"))]
         {
@@ -539,13 +547,16 @@ pub(crate) mod tests {
         let unread = parent.path().join(format!("{PRIVATE_PREFIX}abc-1-4"));
         fs::DirBuilder::new().mode(0o700).create(&unread).unwrap();
         File::create(unread.join(FILE)).unwrap().set_len(LONGEST_MANIFEST + 1).unwrap();
-        assert!(find(parent.path()).leftovers.is_empty(), "what cannot be read is not one that was begun");
+        assert!(
+            find(parent.path()).leftovers.is_empty(),
+            "an unreadable manifest does not count as unfinished"
+        );
     }
 
-    /// All leftovers of a directory were opened at once; what was beyond the number of files that a process may have open was
-    /// not found, without a word.
+    /// All leftovers of a directory used to be opened at once; those beyond the limit of open files were silently
+    /// missed.
     #[test]
-    fn a_leftover_is_opened_only_when_it_is_asked_for() {
+    fn leftovers_are_opened_one_at_a_time() {
         let parent = tempfile::tempdir().unwrap();
         for run in ["abc", "abd"] {
             abandoned(parent.path(), &Manifest { run: run.to_owned(), ..dead() });

@@ -87,7 +87,7 @@ impl Default for Roots {
 
 /// A small kernel file as text without its line end; `None` if there is no such file or it is empty.
 fn read_line(path: impl AsRef<std::path::Path>) -> Option<String> {
-    // Names in it, such as that of a loop device's image, need not be UTF-8.
+    // Names in it, such as the path of a loop device's image, need not be UTF-8.
     let bytes = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let line = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');

@@ -25,8 +25,8 @@ pub(crate) fn mounts(roots: &Roots) -> Vec<Mount> {
     mounts_of(roots, "self")
 }
 
-/// Mounts that only processes in other mount namespaces see, each once with the first process that does. Those of
-/// namespaces that no process is in, and of processes that /proc does not show, are not found.
+/// Mounts that only processes in other mount namespaces see, each once, with the first such process. Mounts in
+/// namespaces without a process, or only with processes that /proc hides, are not found.
 pub(crate) fn mounts_elsewhere(roots: &Roots, own: &[Mount]) -> Vec<(u32, Mount)> {
     let namespace = |process: &str| std::fs::read_link(roots.proc.join(process).join("ns/mnt")).ok();
     let mut processes: Vec<u32> = std::fs::read_dir(&roots.proc)
@@ -38,7 +38,7 @@ pub(crate) fn mounts_elsewhere(roots: &Roots, own: &[Mount]) -> Vec<(u32, Mount)
     let mut seen: Vec<PathBuf> = namespace("self").into_iter().collect();
     let mut found: Vec<(u32, Mount)> = Vec::new();
     for process in processes {
-        // Whose namespace may not be asked for may still show its mounts.
+        // A process may hide its namespace from this user and still show its mounts.
         if let Some(other) = namespace(&process.to_string()) {
             if seen.contains(&other) {
                 continue;

@@ -1,4 +1,4 @@
-//! How the user names what may be overwritten, and how a message says it so that the shell gives it back.
+//! How the user names what may be overwritten, and how a message quotes these names for the shell.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::object::Object;
 use crate::occupants::Occupant;
 
-/// What the values of `--overwrite` name. A value that is a path to something is taken as a whole; any other is
-/// separated by commas, and `\,` stands for a comma within a name, `\\` for a backslash.
+/// The names in the values of `--overwrite`. A value that is an existing path is one name; any other is a list
+/// separated by commas, in which `\,` stands for a comma within a name and `\\` for a backslash.
 pub fn named(values: &[String]) -> Vec<String> {
     values
         .iter()
@@ -30,7 +30,7 @@ fn split(value: &str) -> Vec<String> {
     names
 }
 
-/// A value of `--overwrite` that names all this, as it has to be typed in a shell.
+/// A value of `--overwrite` with all these names, quoted for a shell.
 pub fn typed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let escaped: Vec<String> =
         names.into_iter().map(|name| name.replace('\\', r"\\").replace(',', r"\,")).collect();
@@ -42,7 +42,7 @@ pub fn typed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 /// Something that the user gave with `--overwrite`.
 pub(crate) struct Named<'a> {
     text: &'a str,
-    /// If it is a path: free of links, and what stands there.
+    /// The canonical path, if the name is a path.
     path: Option<PathBuf>,
     pub object: Option<Object>,
 }
@@ -50,13 +50,12 @@ pub(crate) struct Named<'a> {
 impl<'a> Named<'a> {
     pub fn new(text: &'a str) -> Self {
         let object = Object::at(text);
-        // Where it leads through another namespace, the path without links is one of ours.
+        // If the path leads through another mount namespace, its canonical form names something in this one.
         let path = fs::canonicalize(text).ok().filter(|path| Object::at(path) == object);
         Self { text, path, object }
     }
 
-    /// True if this names the occupant: by its name, by any node of a device, by any path to a mount
-    /// point.
+    /// True if this names the occupant: by its name, by any node of its device, or by any path to its mount point.
     pub fn means(&self, occupant: &Occupant) -> bool {
         self.text == occupant.name
             || occupant.device.is_some_and(|number| self.object == Some(Object::Device(number)))
@@ -72,9 +71,9 @@ mod tests {
         named(&values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>())
     }
 
-    /// `--overwrite` was split at every comma, so that a file with one in its name could not be named.
+    /// `--overwrite` used to be split at every comma, so a file with a comma in its name could not be named.
     #[test]
-    fn a_name_with_a_comma_is_an_existing_path_or_escaped() {
+    fn a_name_with_a_comma_is_a_whole_path_or_is_escaped() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a,b");
         fs::write(&path, "").unwrap();
@@ -86,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quoted_value_survives_the_shell() {
+    fn a_typed_value_survives_the_shell() {
         let names = [r"/no/a,b", r"/no/it's", r"/no/back\slash", r"/no/end\", "/no/sp ace$HOME", "swap"];
         let shell = std::process::Command::new("sh")
             .args(["-c", &format!("printf %s {}", typed(names))])

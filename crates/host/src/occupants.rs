@@ -4,9 +4,9 @@
 //! ([`Object`]): the names that the kernel keeps may be outdated, those of another mount namespace, or
 //! one of several.
 //!
-//! What uses a device without a word in /proc or /sys (an external journal, a target exported over the network, a
-//! mount in a namespace that no process shows) still claims it. So every device here that nothing known uses has to
-//! be claimed, and held, before anything is written ([`Idle`]).
+//! Some users of a device do not appear in /proc or /sys: an external journal, a target exported over the network, a
+//! mount in a namespace that no process shows. They still claim the device. Every device without a known user is
+//! therefore claimed, and held, before anything is written ([`Idle`]).
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ use crate::stack::entries;
 pub(crate) struct Occupant {
     /// How the user names it.
     pub name: String,
-    /// What else has to be known of it.
+    /// A remark for the user.
     pub remark: Option<&'static str>,
     /// Its number, if it is a block device.
     pub device: Option<(u32, u32)>,
@@ -51,7 +51,7 @@ impl fmt::Display for Occupant {
     }
 }
 
-/// A block device over the same bytes that nothing known uses.
+/// A block device over the same bytes without a known user.
 #[derive(Debug)]
 pub(crate) struct Idle {
     /// As below `/dev`.
@@ -62,10 +62,10 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// Keeps everybody else from mounting or claiming the device while the returned file is open.
+    /// Keeps other processes from mounting or claiming the device while the returned file is open.
     ///
     /// # Errors
-    /// `EBUSY` if another holder has claimed it; `NotFound` if it has no node in `/dev`.
+    /// `EBUSY` if another process or the kernel has claimed it; `NotFound` if it has no device node in `/dev`.
     pub fn claim(&self) -> io::Result<File> {
         let node = self.node.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let file = OpenOptions::new().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(node)?;
@@ -75,57 +75,57 @@ impl Idle {
         }
     }
 
-    /// Why it may be that it cannot be claimed.
+    /// The likely reason why it cannot be claimed, and what to do.
     pub fn why(&self, error: &io::Error) -> String {
         match error.kind() {
             io::ErrorKind::ResourceBusy if self.is_journal => {
-                "it is the external journal of a mounted filesystem".to_owned()
+                "it is the external journal of a mounted filesystem; unmount that filesystem first".to_owned()
             }
-            io::ErrorKind::ResourceBusy => "something that is not visible from here has claimed it: a mount in another \
-                 namespace, the external log or journal of a mounted filesystem, a ZFS pool, a disk exported over the \
-                 network, another target or another run of Lodestone"
+            io::ErrorKind::ResourceBusy => "something that Lodestone cannot see has claimed it, such as a mount in \
+                 another mount namespace, the external log or journal of a mounted filesystem, a ZFS pool, a disk \
+                 exported over the network, another target or another run of Lodestone; stop that use first"
                 .to_owned(),
             io::ErrorKind::NotFound => {
-                "it has no node in /dev through which to check that nothing uses it".to_owned()
+                "it has no device node in /dev, so its use cannot be checked; create the node first".to_owned()
             }
-            _ => format!("cannot check whether something uses it: {error}"),
+            _ => format!("its use cannot be checked: {error}"),
         }
     }
 }
 
-/// What lies over the bytes of a file or device.
+/// Everything over the bytes of a file or device.
 #[derive(Debug, Default)]
 pub(crate) struct Over {
-    /// What the user has to name: partitions, holders, loop devices, mounts and swap.
+    /// What the user must name: partitions, holders, loop devices, mounts and swap.
     pub occupants: Vec<Occupant>,
-    /// What has to be claimed; the device itself is among them.
+    /// The devices to claim, including the target itself.
     pub idle: Vec<Idle>,
 }
 
-/// Partitions, holders, loop devices, mounts and swap on a device or file, on everything above it, and on
-/// everything that stands for the same bytes by another path.
+/// Partitions, holders, loop devices, mounts and swap on a device or file, on everything stacked on it, and on every
+/// other device over the same bytes.
 pub(crate) fn over(roots: &Roots, object: Object) -> Over {
     let own = mounts(roots);
     let elsewhere = mounts_elsewhere(roots, &own).into_iter().map(|(process, mount)| (Some(process), mount));
-    let look = Look {
+    let snapshot = Snapshot {
         devices: Devices::read(roots),
         mounts: own.iter().cloned().map(|mount| (None, mount)).chain(elsewhere).collect(),
         swaps: swaps(roots),
         roots,
     };
-    look.over(object)
+    snapshot.over(object)
 }
 
-/// The machine at one moment.
-struct Look<'a> {
+/// Devices, mounts and swap of the machine at one moment.
+struct Snapshot<'a> {
     roots: &'a Roots,
     devices: Devices,
-    /// With a process in whose namespace it is mounted, if that is not ours.
+    /// Each with a process in whose mount namespace it is, unless that is the namespace of this process.
     mounts: Vec<(Option<u32>, Mount)>,
     swaps: Vec<PathBuf>,
 }
 
-impl Look<'_> {
+impl Snapshot<'_> {
     fn over(&self, object: Object) -> Over {
         let found = self.same_bytes(object);
         let (own, below) = match object {
@@ -159,12 +159,12 @@ impl Look<'_> {
         Over { occupants, idle }
     }
 
-    /// Every device that stands for bytes of the object, and what has been made of these, at any height.
+    /// Every device over bytes of the object, and every device built on those, at any level.
     fn same_bytes(&self, object: Object) -> Vec<Device> {
         let over = |extent: &Extent| -> Vec<Device> {
             let mut over: Vec<Device> =
                 self.devices.iter().filter(|d| d.extent.overlaps(extent)).cloned().collect();
-            // From the bottom up, whatever their numbers.
+            // From the bottom up, whatever their device numbers.
             over.sort_by_key(|device| device.below.len());
             over
         };
@@ -176,7 +176,7 @@ impl Look<'_> {
             }
             for holder in self.devices.holders(&device) {
                 let above = over(&holder.extent);
-                // An array that does not run has no bytes yet.
+                // An array that is not running has no bytes yet.
                 next.push_back(holder);
                 next.extend(above);
             }
@@ -185,13 +185,13 @@ impl Look<'_> {
         found
     }
 
-    /// Those of the devices that nothing known uses. `own` is what the target is and what it is reached through.
+    /// The devices without a known user. `own` is the target and the devices below it.
     fn idle(&self, found: &[Device], own: &[(u32, u32)]) -> Vec<Idle> {
         let is_partition_of = |p: &Device, disk: &Device| p.parent == Some(disk.number);
         let is_used = |d: &Device| {
             self.is_used(d) || self.devices.iter().any(|p| is_partition_of(p, d) && self.is_used(p))
         };
-        // A claim of a partition keeps others from claiming the disk, and the reverse.
+        // A claim on a partition excludes claims on the whole disk, and the reverse.
         let own: Vec<&Device> = own.iter().filter_map(|number| self.devices.find(*number)).collect();
         let yields = |d: &Device| own.iter().any(|p| is_partition_of(p, d));
         let free: Vec<&Device> = found.iter().filter(|d| !is_used(d) && !yields(d)).collect();
@@ -205,7 +205,7 @@ impl Look<'_> {
         free.iter().filter(|d| !is_claimed_with_disk(d)).map(idle).collect()
     }
 
-    /// True if the kernel says who has claimed the device.
+    /// True if the kernel reports a user of the device.
     fn is_used(&self, device: &Device) -> bool {
         !entries(&device.directory.join("holders")).is_empty()
             || self.mounts.iter().any(|(_, mount)| self.holds(mount, device))
@@ -213,15 +213,15 @@ impl Look<'_> {
     }
 
     fn holds(&self, mount: &Mount, device: &Device) -> bool {
-        // An external log and a device for real-time data of xfs.
-        let beside = mount
+        // External log and real-time device of xfs.
+        let external = mount
             .options
             .iter()
             .filter_map(|o| o.strip_prefix("logdev=").or_else(|| o.strip_prefix("rtdev=")));
         mount.device == device.number
             || [mount.source.as_str()]
                 .into_iter()
-                .chain(beside)
+                .chain(external)
                 .any(|p| p.starts_with('/') && device.is_called(p))
             || btrfs_holds(self.roots, &mount.source, device)
     }
@@ -232,13 +232,13 @@ fn mount_point(process: Option<u32>, mount: &Mount) -> Occupant {
     match process {
         None => Occupant::new(point.to_string()),
         Some(process) => Occupant {
-            remark: Some("mounted in another namespace"),
+            remark: Some("mounted in another mount namespace"),
             ..Occupant::new(format!("/proc/{process}/root{point}"))
         },
     }
 }
 
-/// True if the mounted btrfs with this source has the device among its members.
+/// True if the device is a member of the mounted btrfs with this source.
 fn btrfs_holds(roots: &Roots, source: &str, device: &Device) -> bool {
     let source = fs::canonicalize(source).unwrap_or_else(|_| PathBuf::from(source));
     let Ok(source) = source.strip_prefix("/dev/") else { return false };
@@ -249,8 +249,8 @@ fn btrfs_holds(roots: &Roots, source: &str, device: &Device) -> bool {
     })
 }
 
-/// True if the device is the external journal of a mounted filesystem: an internal one shows there with its inode
-/// behind the name of the device (jbd2_stats_proc_init in the kernel's fs/jbd2/journal.c).
+/// True if the device is the external journal of a mounted filesystem. An internal journal is listed with its inode
+/// after the name of the device (jbd2_stats_proc_init in the kernel's fs/jbd2/journal.c).
 fn is_journal(roots: &Roots, device: &Device) -> bool {
     roots.proc.join("fs/jbd2").join(device.name.replace('/', "!")).exists()
 }

@@ -1,12 +1,12 @@
-//! A run's own directory on a target or elsewhere, held by its descriptor from its making to its removal.
+//! A run's own directory on a target or elsewhere, held open from its creation to its removal.
 //!
 //! # Invariants
-//! * Both the directory and its parent are held. Everything in it is made, opened, listed and removed relative to its
-//!   descriptor, so that whoever may rename it cannot lead that elsewhere; and it can be removed even where its filesystem was
-//!   unmounted lazily in the meantime.
-//! * Between making and opening it, another may have put something in its place: what was opened is used only if it belongs to
-//!   this user, is closed to others, lies with its parent and is empty.
-//! * Its name is removed only if it stands for the directory that is held.
+//! * Both the directory and its parent are held open. Everything in it is created, opened, listed and removed relative
+//!   to its descriptor, so a user who can rename it cannot redirect these operations. It can be removed even after a
+//!   lazy unmount of its filesystem.
+//! * Between its creation and its opening, another user may replace it: the opened directory is used only if it belongs
+//!   to this user, denies access to others, is on the same mount as its parent and is empty.
+//! * Its name is removed only if that name still refers to the directory that is held.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -24,42 +24,42 @@ use crate::confined::{DIRECTORY, Identity, entries, hooks, open_below, remove_be
 use crate::leftovers::{Lock, MANIFEST, Manifest, lock_directory};
 use crate::testfiles::{TestFileError, failed};
 
-/// Private directories are called this and the run's id.
+/// Prefix of the name of a private directory; the run's id follows.
 pub(crate) const PRIVATE_PREFIX: &str = ".lodestone-";
-/// Tries to find a name that is free.
+/// Most attempts to find a free name.
 const MOST_NAMES: u32 = 1000;
 
-/// A directory of a run's own, with a manifest that says whose it is and stays locked while it is in use. Removed with all its
-/// content when dropped; if the process is killed, the next run or `lodestone clean` removes it.
+/// A run's own directory, with a manifest that names its owner and stays locked while the directory is in use. It is
+/// removed with all its content when dropped; if the process is killed, the next run or `lodestone clean` removes it.
 #[derive(Debug)]
 pub struct PrivateDirectory {
     held: Arc<Held>,
 }
 
-/// A private directory with all that removing it takes.
+/// A private directory with everything that its removal needs.
 #[derive(Debug)]
 pub(crate) struct Held {
     parent: OwnedFd,
     name: CString,
     pub directory: OwnedFd,
-    /// Open and locked for as long as the directory is in use, by which others tell that it is.
+    /// Open and locked while the directory is in use; the lock shows other processes that it is.
     manifest: Mutex<Option<File>>,
 }
 
 impl PrivateDirectory {
-    /// Makes the directory for the run with id `run` below `parent`.
+    /// Creates the directory for the run with id `run` below `parent`.
     ///
     /// # Errors
-    /// [`TestFileError`]: the kernel's refusal, or another user has replaced the directory.
+    /// [`TestFileError`]: the kernel's error, or another user has replaced the directory.
     pub fn create(parent: &Path, run: &str) -> Result<Self, TestFileError> {
-        let refused = failed("the private directory was refused");
+        let refused = failed("cannot create a private directory");
         let parent = rustix::fs::openat(CWD, parent, DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         Self::create_in(parent.map_err(|error| refused(error.into()))?, run).map_err(refused)
     }
 
-    /// Makes the directory below one that is open already.
+    /// Creates the directory below an open one.
     pub(crate) fn create_in(parent: OwnedFd, run: &str) -> io::Result<Self> {
-        // What is not in the list yet would not be removed if the process had to end now.
+        // Lock the list first: if the process ended now, a directory that is not in the list would remain.
         let mut living = living();
         let (name, directory) = make(&parent, run)?;
         let held = Arc::new(Held { parent, name, directory, manifest: Mutex::new(None) });
@@ -76,18 +76,18 @@ impl PrivateDirectory {
     /// Another descriptor of the directory.
     ///
     /// # Errors
-    /// The kernel's, if this process has too many.
+    /// The kernel's, if this process has too many open descriptors.
     pub fn descriptor(&self) -> io::Result<OwnedFd> {
         self.held.directory.try_clone()
     }
 
-    /// A path that leads other programs of this user into the directory, wherever it has been moved, for as long as this value
-    /// lives.
+    /// A path by which other programs of this user reach the directory, even after it was moved. It is valid for the
+    /// lifetime of this value.
     pub fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.held.directory.as_raw_fd()).into()
     }
 
-    /// A directory within, opened; for one job's small files.
+    /// Creates and opens a subdirectory; for the small files of one job.
     ///
     /// # Errors
     /// The kernel's.
@@ -100,15 +100,15 @@ impl PrivateDirectory {
         open_below(&self.held.directory, &c_name(name)?, flags, Mode::empty())
     }
 
-    /// A new file within, open for reading and writing.
+    /// Creates a file in it, open for reading and writing.
     ///
     /// # Errors
-    /// The kernel's, `AlreadyExists` if there is something of that name.
+    /// The kernel's; `AlreadyExists` if the name exists.
     pub fn file(&self, name: &str) -> io::Result<File> {
         new_file(&self.held.directory, &c_name(name)?)
     }
 
-    /// Takes the name of a file within away.
+    /// Removes the name of a file in it.
     ///
     /// # Errors
     /// The kernel's.
@@ -116,24 +116,24 @@ impl PrivateDirectory {
         Ok(rustix::fs::unlinkat(&self.held.directory, name, AtFlags::empty())?)
     }
 
-    /// Makes a new file with this content.
+    /// Creates a file with this content.
     ///
     /// # Errors
-    /// The kernel's, `AlreadyExists` if there is something of that name.
+    /// The kernel's; `AlreadyExists` if the name exists.
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         self.file(name)?.write_all(content)
     }
 
-    /// Makes a symbolic link to `to`, unless there is that very one.
+    /// Creates a symbolic link to `to`, unless the same link exists already.
     ///
     /// # Errors
-    /// The kernel's, `AlreadyExists` if there is something else of that name.
+    /// The kernel's; `AlreadyExists` if the name exists and is not the same link.
     pub fn link(&self, name: &str, to: &Path) -> io::Result<()> {
         match rustix::fs::symlinkat(to, &self.held.directory, name) {
             Err(Errno::EXIST) => {
-                let there = rustix::fs::readlinkat(&self.held.directory, name, Vec::new());
-                let is_it = there.is_ok_and(|there| there.as_bytes() == to.as_os_str().as_bytes());
-                if is_it { Ok(()) } else { Err(Errno::EXIST.into()) }
+                let found = rustix::fs::readlinkat(&self.held.directory, name, Vec::new());
+                let is_same = found.is_ok_and(|found| found.as_bytes() == to.as_os_str().as_bytes());
+                if is_same { Ok(()) } else { Err(Errno::EXIST.into()) }
             }
             made => Ok(made?),
         }
@@ -142,14 +142,14 @@ impl PrivateDirectory {
 
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
-        // What resists, such as a device that has gone, is found again through the manifest.
+        // If the removal fails, for example because the device has gone, the manifest makes the directory found again.
         let _ = self.held.remove();
         living().retain(|other| !Arc::ptr_eq(other, &self.held));
     }
 }
 
-/// Makes a directory under a name that is free, and opens and locks it. The lock says that it is in use before there is a
-/// manifest to say so.
+/// Creates a directory with a free name, and opens and locks it. The lock shows that it is in use before there is a
+/// manifest.
 fn make(parent: &OwnedFd, run: &str) -> io::Result<(CString, OwnedFd)> {
     let mut attempt = 0;
     loop {
@@ -163,14 +163,14 @@ fn make(parent: &OwnedFd, run: &str) -> io::Result<(CString, OwnedFd)> {
         hooks::step("the directory is made");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let directory = match open_below(parent, &name, flags, Mode::empty()) {
-            // A `clean` took it for an abandoned one.
+            // A concurrent clean has removed it as unfinished.
             Err(error) if error.kind() == io::ErrorKind::NotFound && attempt < MOST_NAMES => continue,
-            opened => opened.map_err(not_as_made)?,
+            opened => opened.map_err(why_not_opened)?,
         };
-        is_as_made(parent, &directory)?;
-        let is_taken =
-            lock_directory(&directory) == Lock::HeldByAnother || Identity::of(&directory)?.names == 0;
-        if !is_taken {
+        check_created(parent, &directory)?;
+        let is_lost =
+            lock_directory(&directory) == Lock::HeldByAnother || Identity::of(&directory)?.links == 0;
+        if !is_lost {
             return Ok((name, directory));
         }
         if attempt >= MOST_NAMES {
@@ -179,24 +179,24 @@ fn make(parent: &OwnedFd, run: &str) -> io::Result<(CString, OwnedFd)> {
     }
 }
 
-fn exchanged() -> io::Error {
+fn replaced() -> io::Error {
     io::Error::new(
         io::ErrorKind::PermissionDenied,
-        "another user has replaced the directory that was just created; choose a directory that only you can write to",
+        "another user has replaced the directory that Lodestone just created; use a directory writable only by you",
     )
 }
 
-/// Why the directory that was just made could not be opened.
-fn not_as_made(error: io::Error) -> io::Error {
+/// Why the directory that was just created could not be opened.
+fn why_not_opened(error: io::Error) -> io::Error {
     match Errno::from_io_error(&error) {
-        Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => exchanged(),
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => replaced(),
         _ => error,
     }
 }
 
 /// # Errors
-/// It is not the directory that was just made, or others may get into it.
-fn is_as_made(parent: &OwnedFd, directory: &OwnedFd) -> io::Result<()> {
+/// It is not the directory that was just created, or other users have access to it.
+fn check_created(parent: &OwnedFd, directory: &OwnedFd) -> io::Result<()> {
     let (own, above) = (Identity::of(directory)?, Identity::of(parent)?);
     let is_closed = own.owner == rustix::process::geteuid().as_raw() && own.permissions & 0o077 == 0;
     let mut entries = entries(directory)?;
@@ -209,11 +209,11 @@ fn is_as_made(parent: &OwnedFd, directory: &OwnedFd) -> io::Result<()> {
         }
     };
     let is_ours = is_closed || is_without_owners(directory);
-    if is_ours && is_empty && own.lies_with(&above) { Ok(()) } else { Err(exchanged()) }
+    if is_ours && is_empty && own.shares_mount_with(&above) { Ok(()) } else { Err(replaced()) }
 }
 
-/// Filesystems of which another machine, or another program, decides what a file's owner is and who holds a lock.
-const OF_SEVERAL_MACHINES: [u32; 6] = [
+/// Filesystems on which another machine or program decides who owns a file and who holds a lock.
+const SHARED_FILESYSTEMS: [u32; 6] = [
     0x6573_5546, // fuse
     0x6969,      // nfs
     0xff53_4d42, // cifs
@@ -222,7 +222,7 @@ const OF_SEVERAL_MACHINES: [u32; 6] = [
     0x786f_4256, // vboxsf
 ];
 
-/// Filesystems that do not keep what a file's owner and permissions are.
+/// Filesystems that do not store owners and permissions of files.
 const WITHOUT_OWNERS: [u32; 5] = [
     0x4d44,      // msdos, vfat
     0x2011_bab0, // exfat
@@ -236,30 +236,30 @@ fn is_kind(directory: impl AsFd, kinds: &[u32]) -> bool {
     kind.is_ok_and(|kind| kinds.contains(&kind))
 }
 
-/// True where the owner of a file is whoever mounted the filesystem, or a stand-in for root. On these, who may exchange a
-/// directory may also remove what is in it.
+/// True if files belong to the user who mounted the filesystem, or to a substitute for root. On such a filesystem, a
+/// user who can replace a directory can also remove its content.
 pub(crate) fn is_without_owners(directory: impl AsFd) -> bool {
-    is_kind(&directory, &WITHOUT_OWNERS) || is_of_several_machines(directory)
+    is_kind(&directory, &WITHOUT_OWNERS) || is_on_shared_filesystem(directory)
 }
 
-/// True where several machines may see a directory, and none the locks that another holds on it: these filesystems pass on only
-/// the locks of files.
-pub(crate) fn is_of_several_machines(directory: impl AsFd) -> bool {
-    is_kind(directory, &OF_SEVERAL_MACHINES)
+/// True if several machines may see a directory, but not each other's locks on it: these filesystems pass on only locks
+/// of files.
+pub(crate) fn is_on_shared_filesystem(directory: impl AsFd) -> bool {
+    is_kind(directory, &SHARED_FILESYSTEMS)
 }
 
 pub(crate) fn c_name(name: &str) -> io::Result<CString> {
     CString::new(name).map_err(io::Error::from)
 }
 
-/// A file that was not there before.
+/// Creates a file; fails if the name exists.
 pub(crate) fn new_file(directory: &OwnedFd, name: &CStr) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
     open_below(directory, name, flags, Mode::RUSR | Mode::WUSR).map(File::from)
 }
 
 impl Held {
-    /// A directory that was left over, with its manifest open and locked, or without one but locked itself.
+    /// A leftover directory, with its manifest open and locked; or without a manifest, but locked itself.
     pub fn leftover(parent: OwnedFd, name: CString, directory: OwnedFd, manifest: Option<File>) -> Self {
         Self { parent, name, directory, manifest: Mutex::new(manifest) }
     }
@@ -268,17 +268,17 @@ impl Held {
         self.manifest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the directory with everything in it. It stays locked until nothing but its empty self remains. The manifest
-    /// goes last, by which the rest is found again if this does not come to its end, and is closed before the directory goes:
-    /// NFS keeps a removed file under another name for as long as it is open.
+    /// Removes the directory with everything in it. It stays locked until only the empty directory remains. The
+    /// manifest goes last, so that an interrupted removal is found again. It is closed before the directory is removed:
+    /// NFS keeps a removed file under another name while it is open.
     ///
     /// # Errors
-    /// The kernel's; `NotFound` if its manifest or its name now stands for something else, which is left alone.
+    /// The kernel's; `NotFound` if its manifest or its name now refers to something else, which stays unchanged.
     pub fn remove(&self) -> io::Result<()> {
         self.remove_counting(&mut 0)
     }
 
-    /// The same, which adds to `removed` for each name that is removed.
+    /// The same; adds 1 to `removed` for each name that it removes.
     fn remove_counting(&self, removed: &mut u64) -> io::Result<()> {
         let mut manifest = self.manifest();
         hooks::step("removal begins");
@@ -305,46 +305,46 @@ impl Held {
         self.remove_name()
     }
 
-    /// True if it no longer has a name.
+    /// True if it has no name left.
     fn is_gone(&self) -> bool {
-        Identity::of(&self.directory).is_ok_and(|own| own.names == 0)
+        Identity::of(&self.directory).is_ok_and(|own| own.links == 0)
     }
 
-    /// Removes the name of the empty directory, even if it has been renamed.
+    /// Removes the name of the empty directory, even if it was renamed.
     fn remove_name(&self) -> io::Result<()> {
         let own = Identity::of(&self.directory)?;
-        if own.names == 0 {
+        if own.links == 0 {
             return Ok(());
         }
-        let stands_for_it = |name: &CStr| Identity::below(&self.parent, name).is_ok_and(|at| at.is(&own));
-        let name = if stands_for_it(&self.name) {
+        let is_this = |name: &CStr| Identity::below(&self.parent, name).is_ok_and(|at| at.is(&own));
+        let name = if is_this(&self.name) {
             Some(self.name.clone())
         } else {
-            // Only root could have moved it to another directory: that takes permission to write to it.
+            // Search only the parent: only root can move it elsewhere, because that takes write permission to it.
             let mut entries = entries(&self.parent)?;
             let names = std::iter::from_fn(|| entries.read()).flatten();
             let mut directories = names.filter(|e| {
                 matches!(e.file_type(), FileType::Directory | FileType::Unknown)
                     && !matches!(e.file_name().to_bytes(), b"." | b"..")
             });
-            directories.find(|e| stands_for_it(e.file_name())).map(|e| e.file_name().to_owned())
+            directories.find(|e| is_this(e.file_name())).map(|e| e.file_name().to_owned())
         };
-        let why = "another process moved it; it is now empty, and remains under its new name";
+        let why = "it was moved elsewhere; it is now empty, and you can remove it there";
         let name = name.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, why))?;
         hooks::step("the name is found");
         Ok(rustix::fs::unlinkat(&self.parent, &name, AtFlags::REMOVEDIR)?)
     }
 }
 
-/// The private directories that this process has made and not yet removed.
+/// The private directories that this process has created and not yet removed.
 fn living() -> MutexGuard<'static, Vec<Arc<Held>>> {
     static LIVING: Mutex<Vec<Arc<Held>>> = Mutex::new(Vec::new());
     LIVING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all private directories of this process, for when it must end without unwinding. Workers may still be
-/// making files in them or have some open, so each is tried until it is gone, or until nothing could be removed for as long as
-/// workers are given to end (`patience`): what then resists, such as a mount or a filesystem that has become read-only, is left
+/// Removes all private directories of this process when it must end without unwinding. Workers may still create files
+/// in them or have files open, so the removal is retried until all directories are gone, or until no name was removed
+/// for `patience`. What then remains, for example because of a mount or a filesystem that has become read-only, is left
 /// to `clean`.
 pub fn remove_private_directories(patience: Duration) {
     remove_all(&mut living(), patience);
@@ -374,9 +374,9 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, chown};
 
-    /// A second Ctrl-C hung where something in a private directory could not be removed.
+    /// A second Ctrl-C used to hang if something in a private directory could not be removed.
     #[test]
-    fn removal_gives_up_on_one_directory_and_finishes_the_others() {
+    fn a_failed_removal_does_not_stop_the_rest() {
         let parent = tempfile::tempdir().unwrap();
         let [resists, gone] = ["a", "b"].map(|run| PrivateDirectory::create(parent.path(), run).unwrap());
         for private in [&resists, &gone] {
@@ -385,7 +385,7 @@ mod tests {
             fs::write(private.path().join("below/kept"), "x").unwrap();
         }
         let below = resists.path().join("below");
-        // Root leaves a directory of another user alone; anybody else may not write to this one.
+        // Root does not enter a directory of another user; any other user has no write permission to this one.
         let is_root = chown(&below, Some(54_321), None).is_ok();
         if !is_root && crate::is_root() {
             return crate::testing::skipped("root without other users");

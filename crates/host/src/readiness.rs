@@ -77,7 +77,7 @@ pub fn background_work(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
     found.into_iter().map(|message| Concern { topic: BACKGROUND_WORK, message }).collect()
 }
 
-/// Arrays, pools and filesystems of a stack that lack some of their members.
+/// Arrays, pools and filesystems of a stack with missing members.
 pub fn degraded_layers(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
     let count = |path: PathBuf| read_line(path)?.parse::<u64>().ok();
     let lacks = |name: &str, missing: u64, members: u64| {
@@ -102,7 +102,7 @@ pub fn degraded_layers(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
     };
     let concern = |message| Concern {
         topic: "array-degraded",
-        message: format!("{message}; the figures since then are those of a degraded array"),
+        message: format!("{message}; figures measured in this state describe a degraded array"),
     };
     stack.iter().filter_map(message).map(concern).collect()
 }
@@ -154,7 +154,7 @@ fn btrfs_work(roots: &Roots, stack: &[Layer]) -> Option<String> {
     operation.filter(|operation| !matches!(operation.as_str(), "none" | "balance paused"))
 }
 
-/// Where the kernel tells of the btrfs filesystem that the devices of a stack belong to.
+/// The sysfs directory of the btrfs filesystem that the devices of a stack belong to.
 fn btrfs_set(roots: &Roots, stack: &[Layer]) -> Option<PathBuf> {
     let holds = |set: &PathBuf| stack.iter().any(|layer| set.join("devices").join(&layer.name).exists());
     entries(&roots.sys.join("fs/btrfs")).into_iter().find(holds)
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_that_lacks_members_is_told() {
+    fn a_stack_with_missing_members_is_reported() {
         let tree = Tree::new();
         let mut pool = layer(LayerKind::Filesystem, "zfs");
         pool.facts.insert(fact::POOL.to_owned(), "tank".to_owned());
@@ -299,8 +299,8 @@ mod tests {
             tree.file("sys/fs/btrfs/aaaa/devinfo/1/missing", "0\n");
             tree.file("sys/fs/btrfs/aaaa/devinfo/2/missing", &format!("{missing}\n"));
             tree.file("proc/spl/kstat/zfs/tank/state", &format!("{pool}\n"));
-            let told = messages(degraded_layers(&tree.roots(), &stack));
-            told.iter().map(|told| told.split(';').next().unwrap().to_owned()).collect::<Vec<_>>()
+            let reported = messages(degraded_layers(&tree.roots(), &stack));
+            reported.iter().map(|message| message.split(';').next().unwrap().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(state(0, 0, "ONLINE"), Vec::<String>::new());
         let all =

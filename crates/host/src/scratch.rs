@@ -1,6 +1,6 @@
-//! Where a run keeps what it gives to other programs: job files, and names for test files that have none. That must lie where
-//! only this user can write, never in a target's directory: what another user could put in its place would be executed or
-//! overwritten.
+//! Scratch directory for what a run passes to other programs: job files, and names for unnamed test files. It must be
+//! in a directory that only this user can write to, never in a target's directory: a file that another user put there
+//! would be executed or overwritten.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,21 +13,21 @@ use crate::private_directory::PrivateDirectory;
 use crate::testfiles::{TestFileError, failed};
 use crate::writers::writers_of;
 
-/// The user's runtime directory, which only the user can write to, where there is one.
+/// The user's runtime directory, which only the user can write to; `None` without one.
 pub fn runtime_directory() -> Option<PathBuf> {
     std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// Directories in which [`create`] tries to make one, the best first: the user's runtime directory, the store, and where
-/// temporary files are. Killed runs may have left theirs in any of them.
+/// Parent directories that [`create`] tries, the best first: the user's runtime directory, the store, and the directory
+/// for temporary files. Any of them may hold leftovers of killed runs.
 pub fn parents(store: &Path) -> Vec<PathBuf> {
     runtime_directory().into_iter().chain([store.to_owned(), std::env::temp_dir()]).collect()
 }
 
-/// Makes a private directory in the first of `parents` in which nobody else can exchange it.
+/// Creates a private directory in the first of `parents` in which no other user can replace it.
 ///
 /// # Errors
-/// [`TestFileError`] of the last of them.
+/// [`TestFileError`] of the last one.
 pub fn create(parents: &[PathBuf], run: &str) -> Result<PrivateDirectory, TestFileError> {
     let mut why = io::Error::from(io::ErrorKind::NotFound);
     for parent in parents {
@@ -36,14 +36,12 @@ pub fn create(parents: &[PathBuf], run: &str) -> Result<PrivateDirectory, TestFi
             Err(error) => why = error,
         }
     }
-    Err(
-        failed("found no directory that only this user can write to, for the files that other programs read")(
-            why,
-        ),
-    )
+    Err(failed("cannot create a scratch directory: no candidate directory is writable only by this user")(
+        why,
+    ))
 }
 
-/// Opens a directory in which no other user may rename what is this user's.
+/// Opens a directory in which no other user may rename this user's files.
 fn trusted(path: &Path) -> io::Result<OwnedFd> {
     let directory = openat(CWD, path, DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     match writers_of(&Identity::of(&directory)?) {

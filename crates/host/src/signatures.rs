@@ -62,7 +62,7 @@ const INTEL_RAID: &[Place] = &[sector_before_end(1), End { back: 8192, unit: 409
 /// The anchor is the last sector; some controllers leave 256 more behind it.
 const DDF: &[Place] = &[sector_before_end(0), sector_before_end(256)];
 
-/// Behind the first header, whose size is one of these (LUKS2 On-Disk Format Specification, 2.1).
+/// After the first header, whose size is one of these (LUKS2 On-Disk Format Specification, 2.1).
 const SECOND_LUKS2: &[Place] = &[
     Start(0x4000),
     Start(0x8000),
@@ -74,8 +74,8 @@ const SECOND_LUKS2: &[Place] = &[
     Start(0x20_0000),
     Start(0x40_0000),
 ];
-/// The block behind the superblock of ext4, for each of its block sizes; journals that are older than that stand at the
-/// start (jbd2's journal_superblock_s).
+/// The block after the superblock of ext4, for each of its block sizes; older journals begin at offset 0 (jbd2's
+/// journal_superblock_s).
 const JOURNAL: &[Place] =
     &[Start(0), Start(0x800), Start(0x1000), Start(0x2000), Start(0x4000), Start(0x8000), Start(0x1_0000)];
 
@@ -111,7 +111,7 @@ const MARKS: &[Mark] = &[
     mark("dm-verity", &[Start(0)], b"verity\0\0"),
     mark("lvm", LVM, b"LABELONE"),
     mark("md raid", MD, &[0xfc, 0x4e, 0x2b, 0xa9]),
-    // Format 0.90 is in the byte order of the machine that made it.
+    // Format 0.90 has the byte order of the machine that created it.
     mark("md raid", MD, &[0xa9, 0x2b, 0x4e, 0xfc]),
     mark("intel raid", INTEL_RAID, b"Intel Raid ISM Cfg Sig. "),
     mark("ddf raid", DDF, &[0xde, 0x11, 0xde, 0x11]),
@@ -119,7 +119,7 @@ const MARKS: &[Mark] = &[
     mark("vdo", &[Start(0)], b"dmvdo001"),
     mark("swap", SWAP, b"SWAPSPACE2"),
     mark("swap", SWAP, b"SWAP-SPACE"),
-    // A machine that sleeps keeps its memory there.
+    // A hibernated machine keeps its memory there.
     mark("swap", SWAP, b"S1SUSPEND"),
     mark("swap", SWAP, b"S2SUSPEND"),
     mark("swap", SWAP, b"ULSUSPEND"),
@@ -156,26 +156,26 @@ pub(crate) fn signatures(device: &File, size: u64) -> io::Result<Vec<&'static st
     Ok(found)
 }
 
-/// The bytes from `offset` on, as many as there are up to `len`.
+/// At most `len` bytes from `offset`, fewer at the end of the device.
 fn bytes_at(device: &File, size: u64, offset: u64, len: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; len.min(size.saturating_sub(offset)) as usize];
     device.read_exact_at(&mut bytes, offset)?;
     Ok(bytes)
 }
 
-/// True if the ext4 superblock says that this is the journal of another device (EXT3_FEATURE_INCOMPAT_JOURNAL_DEV).
+/// True if the ext4 superblock marks this as the journal of another device (EXT3_FEATURE_INCOMPAT_JOURNAL_DEV).
 fn is_journal_device(device: &File, size: u64) -> io::Result<bool> {
     let superblock = bytes_at(device, size, 0x400, 0x64)?;
-    let says = |at: usize, mask: u8, value: u8| superblock.get(at).is_some_and(|byte| byte & mask == value);
-    Ok(says(0x38, 0xff, 0x53) && says(0x39, 0xff, 0xef) && says(0x60, 8, 8))
+    let has = |at: usize, mask: u8, value: u8| superblock.get(at).is_some_and(|byte| byte & mask == value);
+    Ok(has(0x38, 0xff, 0x53) && has(0x39, 0xff, 0xef) && has(0x60, 8, 8))
 }
 
-/// More than the longest record of a log and its headers, in bytes: in so many, one begins.
+/// Bytes to search for the start of a record: more than the longest record of a log with its headers.
 const XFS_LOG_BYTES: u64 = 512 << 10;
 
-/// An external log of xfs is a ring of records that begin anywhere (xlog_rec_header in the kernel's
-/// fs/xfs/libxfs/xfs_log_format.h): the number of the format, its version and the byte order of the records tell
-/// one from other data.
+/// An external log of xfs is a ring of records that begin at any block (xlog_rec_header in the kernel's
+/// fs/xfs/libxfs/xfs_log_format.h). The magic number, the version and the byte order distinguish a record from other
+/// data.
 fn has_xfs_log(device: &File, size: u64) -> io::Result<bool> {
     let begins = |block: &[u8]| {
         let word = |at: usize| block.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
@@ -186,11 +186,11 @@ fn has_xfs_log(device: &File, size: u64) -> io::Result<bool> {
     Ok(bytes_at(device, size, 0, XFS_LOG_BYTES)?.chunks(512).any(begins))
 }
 
-/// A member of a ZFS pool has four labels of this many bytes, two at either end.
+/// Bytes of a ZFS label; a member of a pool has four labels, two at each end.
 const ZFS_LABEL_BYTES: u64 = 256 << 10;
 
-/// A label has its configuration at 16 KiB and from 128 KiB on a ring of uberblocks, which are written in turn, so that any
-/// of them may be the only one; spares and caches have a configuration alone (ZFS On-Disk Specification, 1.2).
+/// A label has its configuration at 16 KiB and a ring of uberblocks from 128 KiB. Uberblocks are written in turn, so
+/// any slot may hold the only one. Spares and caches have only a configuration (ZFS On-Disk Specification, 1.2).
 fn has_zfs(device: &File, size: u64) -> io::Result<bool> {
     const UBERBLOCK: u64 = 0x00ba_b10c;
     let end = size / ZFS_LABEL_BYTES * ZFS_LABEL_BYTES;
@@ -199,7 +199,7 @@ fn has_zfs(device: &File, size: u64) -> io::Result<bool> {
         for offset in [Some((2 - back) * ZFS_LABEL_BYTES), ends].into_iter().flatten() {
             let label = bytes_at(device, size, offset, ZFS_LABEL_BYTES)?;
             let configuration = label.get(16 << 10..(16 << 10) + 128).unwrap_or_default();
-            // XDR or the machine's own encoding, byte order, then the list, whose first name comes soon.
+            // Encoding (native or XDR), byte order, then the list; its first name is near the start.
             let is_list = matches!(configuration, [0 | 1, 0 | 1, 0, 0, ..]);
             let has_name = |name: &[u8]| configuration.windows(name.len()).any(|w| w == name);
             if is_list && (has_name(b"version") || has_name(b"pool_guid")) {
@@ -335,9 +335,9 @@ mod tests {
         assert!(signatures(&device(1 << 20, &[(0, &noise)]), 1 << 20).unwrap().is_empty());
     }
 
-    /// Only the first uberblock of the first label was looked at, which a young pool has not written yet.
+    /// Only the first uberblock of the first label used to be checked, which a new pool has not written yet.
     #[test]
-    fn any_uberblock_or_label_shows_a_zfs_member() {
+    fn a_zfs_member_is_known_by_any_uberblock_or_configuration() {
         const SIZE: u64 = (4 << 20) + 12_345;
         let uberblock = 0x00ba_b10c_u64;
         for label in [0, 256 << 10, (4 << 20) - (512 << 10), (4 << 20) - (256 << 10)] {
@@ -351,9 +351,9 @@ mod tests {
         assert!(signatures(&device(SIZE, &[(64 << 10, &uberblock.to_le_bytes())]), SIZE).unwrap().is_empty());
     }
 
-    /// A device that keeps only the log or journal of another carried nothing, or an "ext2/3/4".
+    /// A device with only the log or journal of another used to be reported as empty or as "ext2/3/4".
     #[test]
-    fn external_logs_and_journals_of_the_real_tools_are_recognised() {
+    fn external_logs_and_journals_of_real_tools_are_found() {
         const SIZE: u64 = 640 << 20;
         let made = |size: u64| {
             let file = tempfile::NamedTempFile::new().unwrap();
@@ -366,7 +366,7 @@ mod tests {
             let args = ["-q", "-F", "-O", "journal_dev", "-b", block, &path(&journal)];
             if testing::tool("mke2fs", &args).is_some() {
                 assert_eq!(signatures(journal.as_file(), SIZE).unwrap(), ["external journal"], "{block}");
-                // The journal's own superblock is enough.
+                // The superblock of the journal suffices.
                 journal.as_file().write_all_at(&[0; 1024], 0x400).unwrap();
                 assert_eq!(signatures(journal.as_file(), SIZE).unwrap(), ["external journal"], "{block}");
             }
@@ -376,7 +376,7 @@ mod tests {
         if testing::tool("mkfs.xfs", &["-q", "-f", "-l", &option, &path(&data)]).is_some() {
             assert_eq!(signatures(data.as_file(), SIZE).unwrap(), ["xfs"]);
             assert_eq!(signatures(log.as_file(), SIZE).unwrap(), ["xfs log"]);
-            // A ring that has come round begins with the rest of a record.
+            // After a wrap-around, the ring begins with the rest of a record.
             let mut header = [0; 512];
             log.as_file().read_exact_at(&mut header, 0).unwrap();
             log.as_file().write_all_at(&[1; 256 << 10], 0).unwrap();

@@ -57,14 +57,14 @@ pub enum TargetError {
     SameName(String),
 }
 
-/// What to do where a target cannot be opened.
+/// What to do if a target cannot be opened.
 pub fn hint(kind: TargetKind, error: &io::Error) -> &'static str {
     match (error.kind(), kind) {
         (io::ErrorKind::PermissionDenied, TargetKind::BlockDevice) => {
             "; reading a device usually needs root or membership in the group disk"
         }
         (io::ErrorKind::PermissionDenied, TargetKind::File | TargetKind::Directory) => {
-            "; run Lodestone as a user with read permission, or have the owner grant it (chmod)"
+            "; run Lodestone as a user with read permission, or ask its owner to grant it with chmod"
         }
         _ => "",
     }

@@ -47,12 +47,12 @@ impl TestFiles {
     pub fn create(directory: &Path, run: &str, count: u32) -> Result<Self, TestFileError> {
         let mut made = Self { files: Vec::with_capacity(count as usize), private: None };
         let directory = openat(CWD, directory, DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| failed("the directory was refused")(error.into()))?;
+            .map_err(|error| failed("cannot open the directory")(error.into()))?;
         for number in 0..count {
             let file = match without_name(&directory) {
                 Ok(file) => file,
                 Err(error) if is_unsupported(&error) => made.named(&directory, run, number)?,
-                Err(error) => return Err(failed("a file without a name was refused")(error)),
+                Err(error) => return Err(failed("cannot create an unnamed file")(error)),
             };
             made.files.push(file);
         }
@@ -62,13 +62,13 @@ impl TestFiles {
     /// A file with a name, which is taken away again at once if the filesystem lets an open file live
     /// on without.
     fn named(&mut self, directory: &OwnedFd, run: &str, number: u32) -> Result<File, TestFileError> {
-        let refused = failed("a test file was refused");
+        let refused = failed("cannot create a test file");
         let private = match self.private.take() {
             Some(private) => private,
             None => {
                 let parent = directory.try_clone().map_err(&refused)?;
                 PrivateDirectory::create_in(parent, run)
-                    .map_err(failed("the private directory was refused"))?
+                    .map_err(failed("cannot create a private directory"))?
             }
         };
         let private = self.private.insert(private);
@@ -93,8 +93,8 @@ impl TestFiles {
         &self.files
     }
 
-    /// Paths by which other programs of the same user can open the files, which have no names of their own, for as long as
-    /// this process has them open.
+    /// Paths by which other programs of the same user can open the files, which have no names of their own, for as long
+    /// as this process has them open.
     pub fn paths(&self) -> Vec<PathBuf> {
         let own = std::process::id();
         self.files.iter().map(|file| PathBuf::from(format!("/proc/{own}/fd/{}", file.as_raw_fd()))).collect()

@@ -79,11 +79,11 @@ impl Drop for Mounted {
     }
 }
 
-/// A shell in a mount namespace of its own, which lives until its input ends.
+/// A shell in its own mount namespace, which runs until its standard input ends.
 pub struct Namespace(Child);
 
 impl Namespace {
-    /// Has run the script when this returns.
+    /// Starts the shell and waits until it has run the script.
     pub fn with(script: &str) -> Option<Self> {
         let script = format!("{script} && echo ready && read -r end");
         let shell = Command::new("unshare")
@@ -101,7 +101,7 @@ impl Namespace {
         None
     }
 
-    /// The number of its shell.
+    /// The process ID of its shell.
     pub fn process(&self) -> u32 {
         self.0.id()
     }
@@ -114,15 +114,16 @@ impl Drop for Namespace {
     }
 }
 
-/// Opens a device as one who claims it.
+/// Opens a device with an exclusive claim.
 ///
 /// # Errors
-/// `EBUSY` if somebody else has.
+/// `EBUSY` if something else has claimed it.
 pub fn exclusively(device: &str) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(device)
 }
 
-/// Waits until a device can be claimed: a program that another test is just starting may hold a copy of a claim for a moment.
+/// Waits until a device can be claimed: a program that another test is just starting may briefly hold a copy of a
+/// claim.
 #[track_caller]
 pub fn assert_can_be_claimed(device: &str) {
     let deadline = Instant::now() + Duration::from_secs(60);

@@ -1,7 +1,7 @@
-//! Which other users may rename or remove the entries of a directory.
+//! Other users who may rename or remove the content of a directory.
 //!
-//! Only the directory itself is checked. The owner of a directory above it may exchange it as a whole; that leads a run to
-//! another directory, but not into anything that it already holds open.
+//! Only the directory itself is checked. The owner of a directory above it may replace it as a whole, which leads a run
+//! to another directory but does not affect what the run already holds open.
 
 use std::io;
 use std::path::Path;
@@ -10,11 +10,11 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::confined::{DIRECTORY, Identity};
 
-/// The other users who may rename and remove what this user creates in a directory, as a clause for a message; `None` if only
+/// The reason why other users may rename and remove what this user creates in a directory, as a clause; `None` if only
 /// root may.
 ///
 /// # Errors
-/// The kernel's, if the directory cannot be opened.
+/// The kernel's, if the directory cannot be examined.
 pub fn other_writers(directory: &Path) -> io::Result<Option<String>> {
     let directory = openat(CWD, directory, DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     Ok(writers_of(&Identity::of(directory)?))
@@ -26,7 +26,7 @@ pub(crate) fn writers_of(directory: &Identity) -> Option<String> {
 
 fn writers(directory: &Identity, user: u32) -> Option<String> {
     const STICKY: u32 = 0o1000;
-    // The owner of a directory may remove every name in it, sticky or not.
+    // The owner of a directory may remove every name in it, even with the sticky bit.
     if directory.owner != user && directory.owner != 0 {
         return Some(format!("it belongs to user ID {}", directory.owner));
     }
@@ -36,9 +36,9 @@ fn writers(directory: &Identity, user: u32) -> Option<String> {
     // A user private group has the user's ID and no other members.
     let is_own_group = user != 0 && directory.group == user;
     match directory.permissions {
-        mode if mode & 0o002 != 0 => Some("everyone can write to it, and it has no sticky bit".to_owned()),
+        mode if mode & 0o002 != 0 => Some("it is world-writable and has no sticky bit".to_owned()),
         mode if mode & 0o020 != 0 && !is_own_group => {
-            Some(format!("group ID {} can write to it, and it has no sticky bit", directory.group))
+            Some(format!("it is writable by group ID {} and has no sticky bit", directory.group))
         }
         _ => None,
     }
@@ -50,8 +50,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    /// The message for `user` about a directory with this owner, group and mode.
-    fn told(user: u32, (owner, group): (u32, u32), permissions: u32) -> Option<String> {
+    /// The message to `user` about a directory with this owner, group and mode.
+    fn message(user: u32, (owner, group): (u32, u32), permissions: u32) -> Option<String> {
         let any = tempfile::tempdir().unwrap();
         let mut found = Identity::of(fs::File::open(any.path()).unwrap()).unwrap();
         (found.owner, found.group, found.permissions) = (owner, group, permissions);
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_user_and_root_may_write_to_a_safe_directory() {
+    fn only_its_user_and_root_may_write_to_a_safe_directory() {
         for (user, owner, mode) in [
             (0, (0, 0), 0o755),
             (0, (0, 0), 0o1777),
@@ -69,27 +69,27 @@ mod tests {
             (1000, (1000, 1000), 0o700),
             (1000, (1000, 1000), 0o775),
         ] {
-            assert_eq!(told(user, owner, mode), None, "{user} {owner:?} {mode:o}");
+            assert_eq!(message(user, owner, mode), None, "{user} {owner:?} {mode:o}");
         }
         for (user, owner, mode, words) in [
             (0, (1000, 1000), 0o700, "user ID 1000"),
             (0, (1000, 0), 0o1777, "user ID 1000"),
-            (0, (0, 0), 0o777, "everyone"),
+            (0, (0, 0), 0o777, "world-writable"),
             (0, (0, 0), 0o775, "group ID 0"),
             (1000, (1001, 1000), 0o777, "user ID 1001"),
             (1000, (1000, 100), 0o775, "group ID 100"),
         ] {
-            let told = told(user, owner, mode).unwrap_or_default();
-            assert!(told.contains(words), "{user} {owner:?} {mode:o}: {told}");
+            let message = message(user, owner, mode).unwrap_or_default();
+            assert!(message.contains(words), "{user} {owner:?} {mode:o}: {message}");
         }
     }
 
     #[test]
-    fn permissions_are_read_from_the_directory_itself() {
+    fn writers_are_read_from_the_directory_itself() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(other_writers(directory.path()).unwrap(), None);
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(other_writers(directory.path()).unwrap().unwrap().contains("everyone"));
+        assert!(other_writers(directory.path()).unwrap().unwrap().contains("world-writable"));
         assert!(other_writers(&directory.path().join("none")).is_err());
     }
 }

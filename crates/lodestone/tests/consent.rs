@@ -65,7 +65,7 @@ fn an_already_claimed_device_is_reported_as_in_use() {
     let image = bench.path("image");
     let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
     let _claim = OpenOptions::new().read(true).custom_flags(O_EXCL).open(&device.path).unwrap();
-    refused(&bench, &device.path, &[&device.path], &image, &["is or may be in use", "stop that use first"]);
+    refused(&bench, &device.path, &[&device.path], &image, &["cannot claim", "stop that use first"]);
 }
 
 /// `--overwrite` was split at every comma.

@@ -46,7 +46,7 @@ pub struct RunStarted {
     pub started_unix_ns: i64,
     /// Version of Lodestone.
     pub version: String,
-    /// The command line, each argument as [`crate::path_text()`] has it.
+    /// The command line; each argument in the form of [`crate::path_text()`].
     pub command: Vec<String>,
     /// The machine.
     pub host: Host,
@@ -471,10 +471,10 @@ pub enum RunOutcome {
 mod tests {
     use super::*;
 
-    /// An interval with failed operations was written, and could not be read again: the failures of a dying disk were missing
-    /// from what `show` and `export` said of its run.
+    /// An interval with failed operations used to be written in a form that could not be read back: `show` and `export`
+    /// omitted the failures of a failing disk.
     #[test]
-    fn an_interval_with_errors_is_read_as_it_was_written() {
+    fn an_interval_with_errors_survives_a_round_trip() {
         let stats = OperationStats { errors: BTreeMap::from([(5, 2), (61, 1)]), ..OperationStats::default() };
         let event = Event::Interval(Interval {
             repeat: 0,

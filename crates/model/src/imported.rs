@@ -9,19 +9,19 @@ use crate::{Metric, Operation};
 /// A file that a run was imported from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The file as it was named, as [`crate::path_text()`] has it.
+    /// The file as the user named it, in the form of [`crate::path_text()`].
     pub file: String,
-    /// Its absolute path without links; `None` for the standard input, and in logs of before it was kept.
+    /// Its absolute path with symbolic links resolved; `None` for standard input, and in logs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Digest of its content: what was imported once is known by it and its path.
+    /// Digest of its content; the digest and the path identify a file that was imported before.
     pub digest: String,
     /// Its length in bytes.
     pub bytes: u64,
 }
 
 impl Source {
-    /// True if both stand for one file with one content. Without an absolute path the file's name decides.
+    /// True if both are the same file with the same content. Without an absolute path, the name of the file decides.
     pub fn is_same_file(&self, other: &Self) -> bool {
         let is_same_path = match (&self.path, &other.path) {
             (Some(own), Some(other)) => own == other,

@@ -24,8 +24,8 @@ pub enum Operation {
     Allocate,
     /// A file's length set (`ftruncate`); its bytes are a block for each.
     Truncate,
-    /// A write until the sync that covers it has ended, in a workload that syncs every few writes. Its bytes are those of the write,
-    /// so it is a view on the same data, not additional traffic.
+    /// A write until the sync that covers it has ended, in a workload that syncs every few writes. Its bytes are those
+    /// of the write, so it is a view on the same data, not additional traffic.
     DurableWrite,
     /// A file created in a directory, with its initial content and the close.
     Create,
@@ -88,8 +88,8 @@ impl Operation {
     }
 }
 
-/// Reads counts by errno. Within an event, which is recognised by one of its fields, serde does not read numbers from the texts
-/// that the keys of a JSON object are.
+/// Reads counts by errno. The keys of a JSON object are strings, and serde does not parse numbers from them within an
+/// internally tagged enum such as an event.
 fn by_errno<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<i32, u64>, D::Error> {
     let texts = BTreeMap::<String, u64>::deserialize(deserializer)?;
     let number = |(text, count): (String, u64)| Ok((text.parse().map_err(D::Error::custom)?, count));

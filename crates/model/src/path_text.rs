@@ -1,15 +1,15 @@
-//! Paths as text, without loss.
+//! Lossless text form of paths.
 //!
-//! A path is bytes; JSON and the log hold text. A path that is valid UTF-8 stands there as it is. Any other is written as
-//! `bytes:` and the path, in which `%` and each byte that is not part of valid UTF-8 are percent-encoded: the directory
-//! named by the bytes FF FE in `/mnt` is `bytes:/mnt/%FF%FE`. A path that itself begins with `bytes:` is written in that
-//! form too, so that no two paths have the same text.
+//! A path is a sequence of bytes; JSON and the log hold text. A path in valid UTF-8 is written unchanged. Any other
+//! path is written as `bytes:` and the path, in which `%` and each byte that is not part of valid UTF-8 are
+//! percent-encoded: the directory named by the bytes FF FE in `/mnt` is `bytes:/mnt/%FF%FE`. A path that itself begins
+//! with `bytes:` is written in this form too, so different paths have different texts.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// What the text of a path begins with that cannot stand as it is.
+/// Prefix of the text of a percent-encoded path.
 const PREFIX: &str = "bytes:";
 
 /// The text of a path or another string of the operating system. Different strings have different texts.
@@ -20,7 +20,7 @@ pub fn path_text(path: impl AsRef<OsStr>) -> String {
     }
 }
 
-/// The string that a text of [`path_text`] stands for.
+/// The string for a text that [`path_text`] made.
 pub fn path_from_text(text: &str) -> OsString {
     let Some(escaped) = text.strip_prefix(PREFIX) else { return text.into() };
     let mut bytes = Vec::with_capacity(escaped.len());
@@ -43,8 +43,8 @@ pub fn path_from_text(text: &str) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// A name to be shown: as it is where it is valid UTF-8, else with the other bytes percent-encoded. Names that differ may be shown
-/// alike, such as the byte FF and the text `%FF`.
+/// A name for display: valid UTF-8 unchanged, other bytes percent-encoded. Different names may have the same text, such
+/// as the byte FF and the text `%FF`.
 pub fn name_text(name: &OsStr) -> String {
     escaped(name, false)
 }
@@ -63,7 +63,7 @@ fn escaped(text: &OsStr, percent_too: bool) -> String {
     escaped
 }
 
-/// Writes and reads a path as [`path_text`] has it: `#[serde(with = "crate::path_text::as_text")]`.
+/// Writes and reads a path in the form of [`path_text`]: `#[serde(with = "crate::path_text::as_text")]`.
 pub mod as_text {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -76,7 +76,7 @@ pub mod as_text {
     }
 
     /// # Errors
-    /// What is there is not a text.
+    /// The value is not a string.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
         String::deserialize(deserializer).map(|text| path_from_text(&text).into())
     }
@@ -88,12 +88,12 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_utf8_stands_as_it_is_and_the_rest_percent_encoded() {
+    fn utf8_is_kept_and_other_bytes_are_percent_encoded() {
         assert_eq!(path_text("/mnt/50%41 ü"), "/mnt/50%41 ü");
         assert_eq!(path_text(OsStr::from_bytes(b"/mnt/\xff\xfe/5%")), "bytes:/mnt/%FF%FE/5%25");
         assert_eq!(path_text("bytes:x"), "bytes:bytes:x");
-        assert_eq!(path_from_text("bytes:/5%+F%zz%"), "/5%+F%zz%", "what is not encoded stands for itself");
-        assert_eq!(path_from_text("/mnt/50%41"), "/mnt/50%41", "logs of earlier versions hold such paths");
+        assert_eq!(path_from_text("bytes:/5%+F%zz%"), "/5%+F%zz%", "text that is not an escape is kept");
+        assert_eq!(path_from_text("/mnt/50%41"), "/mnt/50%41", "logs of older versions hold such paths");
         assert_eq!(name_text(OsStr::from_bytes(b"\xff\xfe")), "%FF%FE");
     }
 

@@ -31,8 +31,8 @@ pub struct Plan {
     /// Longest time, in nanoseconds, that laying out one target's test files may take where their
     /// size is left open.
     pub layout_limit_ns: u64,
-    /// Nanoseconds for the whole run, where the user has set both a number of rounds and a budget: whichever is reached
-    /// first ends it.
+    /// Nanoseconds for the whole run, if the user has set both a number of rounds and a budget: the run ends at
+    /// whichever is reached first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_ns: Option<u64>,
 }

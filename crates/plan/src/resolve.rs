@@ -26,11 +26,11 @@ const PRECISION_PPM: u32 = 20_000;
 const MARGIN_PPM: u32 = 30_000;
 /// Steps that a suite may have after its sweeps are multiplied out.
 const MAX_STEPS: usize = 2_000;
-/// Steps that a whole suite may have, those that run beside others included.
+/// Most steps of a whole suite, including concurrent steps.
 const MAX_SUITE_STEPS: usize = 10_000;
 
 fn too_many_steps() -> Problem {
-    let message = format!("the suite has more than {MAX_SUITE_STEPS} steps, the limit of one run");
+    let message = format!("the suite has more than {MAX_SUITE_STEPS} steps, the limit for one run");
     Problem::error(Place::Nowhere, message).help("split it into several suites")
 }
 
@@ -95,7 +95,7 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
     let mut steps: Vec<Step> = Vec::new();
     let mut settings = Vec::new();
     let mut misfits = Misfits::default();
-    // The steps by their ids: a suite may have thousands.
+    // Index of the steps by id: a suite may have thousands.
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut count = 0;
     for spec in &suite.steps {
@@ -293,7 +293,7 @@ fn step(
     Some(step)
 }
 
-/// All that does not fit together, found by what is the same in several steps.
+/// Settings that do not fit together, indexed so that the same problem in several steps is reported once.
 #[derive(Default)]
 struct Misfits {
     found: Vec<Misfit>,
@@ -301,7 +301,7 @@ struct Misfits {
 }
 
 impl Misfits {
-    /// Adds one to what was found before, where it may be the same.
+    /// Adds a misfit, or its steps to the same misfit found before.
     fn add(&mut self, misfit: Misfit) {
         let key = (misfit.place.clone(), misfit.what.message.to_string(), misfit.what.help.to_string());
         match self.index.get(&key) {

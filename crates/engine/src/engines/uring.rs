@@ -121,9 +121,9 @@ impl Uring {
     }
 }
 
-/// The kernel takes a ring down some time after its last descriptor is closed, in a thread of its own that outlives
-/// this process, and holds registered files until then: whoever unmounts at once would be told that the target is busy.
-/// Unregistering lets go of them before the call returns.
+/// The kernel tears a ring down some time after its last descriptor is closed, in a kernel thread that may outlive this
+/// process, and holds registered files until then: an immediate umount(8) would fail with "target is busy".
+/// Unregistering releases the files before the call returns.
 impl Drop for Uring {
     fn drop(&mut self) {
         let submitter = self.ring.submitter();
@@ -362,11 +362,11 @@ mod tests {
         panic!("seen only after so many ns: {medians:?}");
     }
 
-    /// `lodestone run /mnt/x && umount /mnt/x` failed with "target is busy" in 9 of 36 tries: the kernel takes a ring down
-    /// some time after its last descriptor is closed, and the ring held the registered files until then. Here a copy of
-    /// the descriptor keeps the ring for good; the files must have been let go of all the same.
+    /// `lodestone run /mnt/x && umount /mnt/x` failed with "target is busy" in 9 of 36 tries: the kernel tears a ring
+    /// down some time after its last descriptor is closed, and the ring held the registered files until then. In this
+    /// test, a copy of the descriptor keeps the ring alive; the files must be released nevertheless.
     #[test]
-    fn a_dropped_engine_releases_its_files_before_its_ring() {
+    fn a_dropped_engine_releases_its_registered_files() {
         let named = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let (own, registered) = (named.reopen().unwrap(), named.reopen().unwrap());
         drop(named);
@@ -376,7 +376,7 @@ mod tests {
         let ring = unsafe { BorrowedFd::borrow_raw(engine.ring.as_raw_fd()) }.try_clone_to_owned().unwrap();
         drop(engine);
         drop((buffers, registered));
-        // Workers of other tests have copies of what was open when they began, until they end.
+        // Workers of other tests hold copies of the descriptors that were open at their start, until they end.
         assert!(await_release(std::slice::from_ref(&own), Duration::from_secs(60)));
         drop(ring);
     }

@@ -1,6 +1,6 @@
-//! An image under a loop device was overwritten while it was the external log of a mounted xfs, the external journal of
-//! a mounted ext4, or mounted in another mount namespace: the loop device above the file was named, but not claimed.
-//! Here is every way to the same bytes that can be had with loop devices.
+//! Lodestone used to overwrite an image under a loop device while it was the external log of a mounted xfs, the
+//! external journal of a mounted ext4, or mounted in another mount namespace: the user had named the loop device over
+//! the file, but Lodestone did not claim it. These tests cover every way to the same bytes that loop devices allow.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,7 +10,7 @@ use super::{Consent, Refusal, ask};
 use crate::Roots;
 use crate::testing::{LoopDevice, Mounted, Namespace, assert_can_be_claimed, exclusively, tool};
 
-/// Images of this size are enough for xfs, in bytes.
+/// Size of an image in bytes, enough for xfs.
 const SIZE: u64 = 320 << 20;
 
 struct Scratch(tempfile::TempDir);
@@ -58,7 +58,7 @@ fn missing(result: Result<Consent, Refusal>) -> Vec<String> {
 }
 
 #[test]
-fn an_external_xfs_log_in_use_is_refused_through_its_loop_file() {
+fn external_log_of_a_mounted_xfs_is_refused() {
     let scratch = Scratch::new();
     let (data, log, point) = (scratch.image("data"), scratch.image("log"), scratch.directory("point"));
     let Some(log_loop) = LoopDevice::over(&log) else { return };
@@ -71,12 +71,12 @@ fn an_external_xfs_log_in_use_is_refused_through_its_loop_file() {
         let Some(_mounted) = Mounted::on(&point, &["-o", &option, &data_loop.path]) else { return };
         assert_eq!(missing(consent(&log, &[&log_loop.path])), [text(&point)]);
     }
-    assert!(consent(&log, &[&log_loop.path]).is_ok(), "a file's content is the user's once nobody uses it");
+    assert!(consent(&log, &[&log_loop.path]).is_ok(), "a file that nothing uses needs no further name");
     assert_eq!(missing(consent(Path::new(&log_loop.path), &[])), ["xfs log"]);
 }
 
 #[test]
-fn an_external_journal_of_a_mounted_ext4_is_not_overwritten_below_its_loop_device() {
+fn external_journal_of_a_mounted_ext4_is_refused() {
     let scratch = Scratch::new();
     let (data, journal, point) =
         (scratch.image("data"), scratch.image("journal"), scratch.directory("point"));
@@ -90,16 +90,19 @@ fn an_external_journal_of_a_mounted_ext4_is_not_overwritten_below_its_loop_devic
     }
     {
         let Some(_mounted) = Mounted::on(&point, &[&data_loop.path]) else { return };
-        let said = consent(&journal, &[&journal_loop.path]).unwrap_err();
-        assert!(matches!(&said, Refusal::InUse { device, .. } if *device == journal_loop.path), "{said}");
-        assert!(said.to_string().contains("the external journal of a mounted filesystem"), "{said}");
+        let message = consent(&journal, &[&journal_loop.path]).unwrap_err();
+        assert!(
+            matches!(&message, Refusal::InUse { device, .. } if *device == journal_loop.path),
+            "{message}"
+        );
+        assert!(message.to_string().contains("the external journal of a mounted filesystem"), "{message}");
     }
     assert!(consent(&journal, &[&journal_loop.path]).is_ok());
     assert_eq!(missing(consent(Path::new(&journal_loop.path), &[])), ["external journal"]);
 }
 
 #[test]
-fn a_mount_in_another_namespace_must_be_named() {
+fn mount_in_another_namespace_must_be_named() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("image"), scratch.directory("point"));
     if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
@@ -110,9 +113,9 @@ fn a_mount_in_another_namespace_must_be_named() {
     let mounted = format!("/proc/{}/root{}", other.process(), text(&point));
     for (target, named) in [(image.as_path(), device.path.as_str()), (Path::new(&device.path), "ext2/3/4")] {
         let refusal = consent(target, &[named]).unwrap_err();
-        assert!(refusal.to_string().contains("mounted in another namespace"), "{refusal}");
+        assert!(refusal.to_string().contains("mounted in another mount namespace"), "{refusal}");
         assert_eq!(missing(Err(refusal)), [mounted.as_str()]);
-        // The path in this namespace is another directory.
+        // In this namespace, the path is another directory.
         assert_eq!(missing(consent(target, &[named, text(&point)])), [mounted.as_str()]);
         assert!(consent(target, &[named, &mounted]).is_ok());
     }
@@ -121,7 +124,7 @@ fn a_mount_in_another_namespace_must_be_named() {
 }
 
 #[test]
-fn a_use_that_proc_and_sys_hide_makes_the_claim_fail() {
+fn use_hidden_from_proc_is_found_by_the_claim() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("image"), scratch.directory("point"));
     if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
@@ -133,14 +136,14 @@ fn a_use_that_proc_and_sys_hide_makes_the_claim_fail() {
     for (target, named) in [(image.as_path(), device.path.as_str()), (Path::new(&device.path), "ext2/3/4")] {
         let refusal = consent_by(&blind, target, &[named]).unwrap_err();
         assert!(matches!(&refusal, Refusal::InUse { device: d, .. } if *d == device.path), "{refusal}");
-        assert!(refusal.to_string().contains("a mount in another namespace"), "{refusal}");
+        assert!(refusal.to_string().contains("a mount in another mount namespace"), "{refusal}");
     }
     drop(mounted);
     assert!(consent_by(&blind, &image, &[&device.path]).is_ok());
 }
 
 #[test]
-fn consent_for_a_file_claims_its_loop_device() {
+fn loop_device_over_the_file_is_claimed_with_it() {
     let scratch = Scratch::new();
     let image = scratch.image("image");
     let Some(device) = LoopDevice::over(&image) else { return };
@@ -151,7 +154,7 @@ fn consent_for_a_file_claims_its_loop_device() {
 }
 
 #[test]
-fn a_second_loop_device_and_its_mount_must_be_named() {
+fn second_loop_device_and_its_mount_must_be_named() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("image"), scratch.directory("point"));
     let half = (SIZE / 2).to_string();
@@ -170,11 +173,11 @@ fn a_second_loop_device_and_its_mount_must_be_named() {
     let Some(_mounted) = Mounted::on(&point, &[&same.path]) else { return };
     assert_eq!(missing(consent(target, &["ext2/3/4"])), [same.path.as_str(), text(&point)]);
     assert!(consent(target, &["ext2/3/4", &same.path, text(&point)]).is_ok());
-    assert!(consent(Path::new(&behind.path), &[]).is_ok(), "the other half is another matter");
+    assert!(consent(Path::new(&behind.path), &[]).is_ok(), "nothing uses the other half");
 }
 
 #[test]
-fn a_loop_device_over_a_mounted_device_is_refused() {
+fn mounted_device_below_a_loop_device_is_refused() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("image"), scratch.directory("point"));
     if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
@@ -191,9 +194,9 @@ fn a_loop_device_over_a_mounted_device_is_refused() {
     assert_eq!(exclusively(&below.path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
 }
 
-/// The refusal said "swap, swap … name it too: …,swap,swap".
+/// The refusal used to list swap twice: once as in use and once as a signature.
 #[test]
-fn swap_that_is_in_use_is_said_once() {
+fn swap_in_use_is_listed_once() {
     let scratch = Scratch::new();
     let image = scratch.image("image");
     if tool("mkswap", &[text(&image)]).is_none() {
@@ -203,13 +206,13 @@ fn swap_that_is_in_use_is_said_once() {
     let proc = scratch.directory("proc");
     fs::write(proc.join("swaps"), format!("Filename Type\n{} partition 100 0 -2\n", device.path)).unwrap();
     let roots = Roots { proc, ..Roots::default() };
-    let said = consent_by(&roots, Path::new(&device.path), &[]).unwrap_err().to_string();
-    assert!(said.contains("it holds swap (in use). To destroy"), "{said}");
-    assert!(said.ends_with(&format!("--overwrite {},swap", device.path)), "{said}");
+    let message = consent_by(&roots, Path::new(&device.path), &[]).unwrap_err().to_string();
+    assert!(message.contains("it holds swap (in use); to destroy"), "{message}");
+    assert!(message.ends_with(&format!("--overwrite {},swap", device.path)), "{message}");
 }
 
 #[test]
-fn the_advice_keeps_the_names_already_given() {
+fn names_already_given_stay_in_the_advice() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("an, image"), scratch.directory("point"));
     if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
@@ -217,8 +220,8 @@ fn the_advice_keeps_the_names_already_given() {
     }
     let Some(device) = LoopDevice::over(&image) else { return };
     let Some(_mounted) = Mounted::on(&point, &[&device.path]) else { return };
-    let said = consent(&image, &[&device.path]).unwrap_err().to_string();
+    let message = consent(&image, &[&device.path]).unwrap_err().to_string();
     let advice =
         format!(r"--overwrite '{}\, image,{},{}'", text(&scratch.path("an")), device.path, text(&point));
-    assert!(said.ends_with(&advice), "{said}");
+    assert!(message.ends_with(&advice), "{message}");
 }

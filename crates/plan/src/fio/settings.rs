@@ -413,7 +413,7 @@ fn end(writer: &mut Writer<'_>, around: &Surroundings) {
     let size = job.value("size").and_then(|text| job.base.number(text).ok());
     let file = job.value("filesize").and_then(|text| job.base.number(text).ok());
     let beyond = size.filter(|size| file.is_some_and(|file| *size > file));
-    // As in fio, 0 stands for the size of the data.
+    // As in fio, 0 means the size of the data.
     match all.filter(|bytes| *bytes > 0).or(beyond) {
         Some(bytes) => writer.set("io_size", (bytes * jobs * loops).to_string(), "io_size"),
         None => writer.set("loops", loops.to_string(), "loops"),
