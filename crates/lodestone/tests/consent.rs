@@ -14,7 +14,9 @@ use common::*;
 /// MIPS.
 const O_EXCL: i32 = 0o200;
 
-const WRITES: [&str; 8] = ["--rw", "randwrite", "--runtime", "50ms", "--rounds", "1", "--quiet", "--json"];
+/// One repeat that ends with its operations, however slow these are.
+const WRITES: [&str; 10] =
+    ["--rw", "randwrite", "--runtime", "none", "--ops", "16", "--rounds", "1", "--quiet", "--json"];
 
 /// Checks that the run is refused, prints each of `expected`, and leaves the file unchanged.
 #[track_caller]

@@ -41,7 +41,7 @@ fn data_have_the_size_that_was_asked_for_however_odd() {
         (&["--size", "100M", "--files", "3"], 104_853_504, true),
     ] {
         for rw in ["randread", "write"] {
-            let common = [disk, "--rw", rw, "--runtime", "50ms", "--rounds", "1"];
+            let common = [disk, "--rw", rw, "--runtime", "none", "--ops", "16", "--rounds", "1"];
             let run = run(&bench, 0, &[&common[..], options].concat());
             assert_eq!(run.repeats[0].started.size_bytes, expected, "{options:?}");
             assert_eq!(topics(&run).contains(&"data-size"), is_said, "{options:?}");
@@ -135,7 +135,19 @@ fn of_a_large_file_only_what_was_laid_out_in_time_is_used() {
     // Sparse, so that it costs nothing to make, and larger than can be written in 30 ms.
     std::fs::File::create(&file).unwrap().set_len(8 << 30).unwrap();
     let file = file.to_str().unwrap();
-    let args = [file, "--overwrite", file, "--rw", "randread", "--budget", "200ms", "--runtime", "50ms"];
+    let args = [
+        file,
+        "--overwrite",
+        file,
+        "--rw",
+        "randread",
+        "--budget",
+        "200ms",
+        "--runtime",
+        "none",
+        "--ops",
+        "16",
+    ];
     let writing = run(&bench, 0, &[&args[..], &["--verify", "true"]].concat());
     let laid_out = writing.layouts[0].bytes;
     assert!((64 << 20..1 << 30).contains(&laid_out), "{laid_out}");

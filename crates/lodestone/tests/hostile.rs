@@ -195,8 +195,19 @@ fn root_must_consent_where_another_user_can_write() {
         assert!(said.contains("user ID 54321") && said.contains(ALLOWED), "{said}");
         assert!(bench.visible().is_empty());
     }
-    let run =
-        bench.json(&[ALLOWED, "--rw", "randread", "--size", "8M", "--runtime", "100ms", "--rounds", "1"]);
+    let run = bench.json(&[
+        ALLOWED,
+        "--rw",
+        "randread",
+        "--size",
+        "8M",
+        "--runtime",
+        "none",
+        "--ops",
+        "16",
+        "--rounds",
+        "1",
+    ]);
     let notes = run["notes"].as_array().unwrap();
     let note = notes.iter().find(|note: &&Value| note["topic"] == "unsafe-directory").unwrap();
     assert!(note["message"].as_str().unwrap().contains("user ID 54321"), "{note}");

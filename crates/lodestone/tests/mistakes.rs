@@ -7,7 +7,8 @@ use common::Bench;
 #[test]
 fn each_mistake_is_told_with_what_was_written_and_what_may_be() {
     let bench = Bench::new();
-    bench.json(&["--rw", "randread", "--size", "16M", "--runtime", "50ms", "--ramp", "0s", "--rounds", "2"]);
+    let options = "--rw randread --size 16M --runtime none --ops 64 --ramp 0s --rounds 2";
+    bench.json(&options.split(' ').collect::<Vec<_>>());
     std::fs::create_dir(bench.path("empty")).unwrap();
     for (code, args, words) in [
         (2, &["run", "disk", "--budget", "0"][..], &["nothing can be measured in no time", "90s"][..]),

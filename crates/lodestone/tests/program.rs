@@ -547,7 +547,9 @@ fn several_jobs_files_and_laws_of_every_kind_work_together() {
         &["--rw", "randrw", "--bs", "4k,16k"],
         &["--rw", "metadata", "--jobs", "2", "--metadata-files", "50", "--file-size", "4k", "--fsync", "5"],
     ] {
-        let json = bench.json(&[&["--size", "16M", "--runtime", "60ms", "--rounds", "1"], options].concat());
+        let json = bench.json(
+            &[&["--size", "16M", "--runtime", "none", "--ops", "32", "--rounds", "1"], options].concat(),
+        );
         assert_eq!(json["run"]["outcome"], "completed", "{options:?}");
         assert!(
             json["measurements"].as_array().unwrap().iter().any(|m| m["metric"] == "iops"),

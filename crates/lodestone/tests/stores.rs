@@ -109,7 +109,8 @@ fn a_store_that_fills_up_has_the_log_written_elsewhere() {
 #[test]
 fn a_read_only_store_can_be_read_and_a_run_gives_advice() {
     let bench = Bench::new();
-    bench.ok(&[&SHORT[..], &["--rounds", "1", "--no-report"]].concat());
+    let one = ["--size", "1M", "--runtime", "none", "--ops", "16", "--rounds", "1", "--quiet", "--no-report"];
+    bench.ok(&[&["run", "disk", "--rw", "randread"], &one[..]].concat());
     std::fs::remove_file(bench.store().join("index.db")).unwrap();
     if !is_root() {
         return;

@@ -137,7 +137,7 @@ fn a_btrfs_names_both_its_members_and_how_data_are_spread() {
 #[test]
 fn a_run_keeps_what_targets_shows_and_compare_says_what_differs() {
     let bench = Bench::new();
-    let options = ["--rw", "randread", "--size", "4M", "--runtime", "50ms", "--rounds", "2"];
+    let options = ["--rw", "randread", "--size", "4M", "--runtime", "none", "--ops", "64", "--rounds", "2"];
     let run = bench.json(&options);
     let disk = bench.disk();
     let shown = targets(&bench, &[disk.to_str().unwrap()]);
