@@ -385,7 +385,7 @@ mod tests {
             missing: vec!["/dev/sda1".into(), "ext2/3/4".into()],
         };
         let message = refusal.to_string();
-        assert!(message.contains("carries /dev/sda1, ext2/3/4"), "{message}");
+        assert!(message.contains("holds /dev/sda1, ext2/3/4"), "{message}");
         assert!(message.contains("--overwrite /dev/sda,/dev/sda1,ext2/3/4"), "{message}");
     }
 }
