@@ -61,13 +61,15 @@ def luks(version):
         name,
         f"disk {name}; cryptsetup -q luksFormat --type {name} $luks ${name} /tmp/key\n"
         f"cryptsetup open --key-file /tmp/key ${name} {name}; mkfs.ext4 -q /dev/mapper/{name}\n"
-        f"point {name}; mount /dev/mapper/{name} /mnt/{name}",
+        f"point {name}; mount -o ro /dev/mapper/{name} /mnt/{name}",
         [DM, f"/mnt/{name}", "luks"],
         f"umount /mnt/{name}; cryptsetup close {name}",
         ["luks"],
         live=True,
     )
 
+
+# Filesystems are mounted read-only: on a writable mount the kernel itself writes between two checks of the content.
 
 # Layers that the kernel builds on devices.
 LAYERS = [
@@ -84,7 +86,7 @@ LAYERS = [
         "thin",
         "disk thin; pvcreate -q $thin; vgcreate -q slim $thin; lvcreate -q -y -Zn -L 100M -T slim/pool\n"
         "lvcreate -q -y -V 200M -T slim/pool -n data; mkfs.ext4 -q /dev/mapper/slim-data\n"
-        "point thin; mount /dev/mapper/slim-data /mnt/thin",
+        "point thin; mount -o ro /dev/mapper/slim-data /mnt/thin",
         [DM, "/mnt/thin", "lvm"],
         "umount /mnt/thin; vgchange -q -an slim",
         ["lvm"],
@@ -159,7 +161,7 @@ USES = [
         "a member of a mounted btrfs",
         "second",
         "disk first; disk second; mkfs.btrfs -q -f -d raid1 -m raid1 $first $second; btrfs device scan >/dev/null\n"
-        "point btrfs; mount $first /mnt/btrfs",
+        "point btrfs; mount -o ro $first /mnt/btrfs",
         ["/mnt/btrfs", "btrfs"],
         "umount /mnt/btrfs; btrfs device scan --forget",
         ["btrfs"],
@@ -178,7 +180,7 @@ USES = [
             label,
             f"disk {label} --partscan; printf 'label: {kind}\\n,100M\\n,100M\\n' | sfdisk -q ${label}\n"
             f"partx -u ${label}; until [ -b ${{{label}}}p2 ]; do sleep 0.1; done\n"
-            f"mkfs.ext4 -q ${{{label}}}p2; point {label}; mount ${{{label}}}p2 /mnt/{label}",
+            f"mkfs.ext4 -q ${{{label}}}p2; point {label}; mount -o ro ${{{label}}}p2 /mnt/{label}",
             [rf"/dev/loop\d+p1", rf"/dev/loop\d+p2", f"/mnt/{label}", label],
             f"umount /mnt/{label}",
             [rf"/dev/loop\d+p1", rf"/dev/loop\d+p2", label],
@@ -191,7 +193,7 @@ USES = [
         "part",
         "disk parts --partscan; printf 'label: gpt\\n,100M\\n,100M\\n' | sfdisk -q $parts; partx -u $parts\n"
         "until [ -b ${parts}p2 ]; do sleep 0.1; done; echo part=${parts}p1 >>/tmp/disks; . /tmp/disks\n"
-        "mkfs.ext4 -q ${parts}p1; point part; mount ${parts}p1 /mnt/part",
+        "mkfs.ext4 -q ${parts}p1; point part; mount -o ro ${parts}p1 /mnt/part",
         ["/mnt/part", "ext2/3/4"],
         "umount /mnt/part",
         ["ext2/3/4"],
@@ -212,7 +214,7 @@ USES = [
         "path",
         "modprobe scsi_debug dev_size_mb=64 add_host=2 vpd_use_hostno=0\n"
         "until [ -b /dev/sda ] && [ -b /dev/sdb ]; do sleep 0.1; done; echo path=/dev/sdb >>/tmp/disks\n"
-        "mkfs.ext4 -q /dev/sda; point path; mount /dev/sda /mnt/path",
+        "mkfs.ext4 -q /dev/sda; point path; mount -o ro /dev/sda /mnt/path",
         ["/dev/sda", "/mnt/path", "ext2/3/4"],
         "umount /mnt/path",
         ["/dev/sda", "ext2/3/4"],
@@ -241,7 +243,7 @@ USES = [
         "a disk that is mounted in another namespace",
         "apart",
         "disk apart; mkfs.ext4 -q $apart; point apart; mkfifo /tmp/end\n"
-        "unshare -m bash -c \"mount $apart /mnt/apart && touch /tmp/apart && read end </tmp/end\" >/dev/null 2>&1 </dev/null &\n"
+        "unshare -m bash -c \"mount -o ro $apart /mnt/apart && touch /tmp/apart && read end </tmp/end\" >/dev/null 2>&1 </dev/null &\n"
         "until [ -e /tmp/apart ]; do sleep 0.1; done",
         [r"/proc/\d+/root/mnt/apart", "ext2/3/4"],
         "echo end >/tmp/end; until ! grep -qs /mnt/apart /proc/[0-9]*/mountinfo; do sleep 0.1; done",
@@ -270,7 +272,7 @@ def of_all(lab, kinds):
 
 
 def one_kind(lab, machine, kind):
-    machine.sh(f"{FUNCTIONS}{kind.use}")
+    machine.sh(f"{FUNCTIONS}{kind.use}\nsync")
     target = machine.sh(f"{FUNCTIONS}echo ${kind.target}")
     if kind.unseen:
         for what in kind.names:
