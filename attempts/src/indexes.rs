@@ -64,7 +64,7 @@ fn filled(directory: &Path) -> io::Result<Store> {
 fn list_and_rebuild(store: &Store, runs: &[RunSummary]) -> Result<&'static str, String> {
     let listing = store.list().map_err(|error| format!("list: {error}"))?;
     if listing.runs != runs {
-        return Err("list does not show the runs of the store".to_owned());
+        return Err("`list` does not show the runs that the store holds".to_owned());
     }
     let anew = store.reindex().map_err(|error| format!("reindex: {error}"))?;
     if anew.runs != runs {

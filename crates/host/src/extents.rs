@@ -273,7 +273,7 @@ mod tests {
             }
         }
         assert!(overlap(&tree, (8, 0), (8, 16)) && overlap(&tree, (8, 1), (8, 17)));
-        assert!(overlap(&tree, (8, 0), (8, 18)), "a disk and the other path's partition");
+        assert!(overlap(&tree, (8, 0), (8, 18)), "a disk overlaps its partition on another path");
         assert!(!overlap(&tree, (8, 1), (8, 2)) && !overlap(&tree, (8, 1), (8, 18)));
         assert!(!overlap(&tree, (8, 0), (8, 32)), "another disk");
     }

@@ -41,6 +41,19 @@ pub fn task(workload: Workload, engine: EngineKind, stop: Stop, place: Place) ->
     }
 }
 
+/// Tries until `shown` gives no objection. Noise can only hide what such a test looks for, in any one attempt; what
+/// an engine cannot do shows in none of a hundred.
+pub fn in_some_attempt(mut shown: impl FnMut() -> Result<(), String>) {
+    let mut objection = String::new();
+    for _ in 0..100 {
+        match shown() {
+            Ok(()) => return,
+            Err(why) => objection = why,
+        }
+    }
+    panic!("in none of 100 attempts; in the last one: {objection}");
+}
+
 pub fn operations(n: u64) -> Stop {
     Stop { operations: Some(n), ..Stop::default() }
 }
@@ -90,6 +103,11 @@ impl Done {
     pub fn queue_depth(&self) -> f64 {
         let in_flight: u64 = self.intervals.iter().map(|i| i.in_flight_ns).sum();
         in_flight as f64 / self.outcome.whole_ns as f64
+    }
+
+    /// The largest mean queue depth of an interval.
+    pub fn deepest(&self) -> f64 {
+        self.intervals.iter().map(|i| i.in_flight_ns as f64 / i.len_ns as f64).fold(0.0, f64::max)
     }
 
     pub fn failure(&self) -> &RepeatFailure {
