@@ -134,21 +134,41 @@ mod tests {
     /// evicted.
     #[test]
     fn written_pages_are_seen_and_evicted_ones_are_gone() {
+        undisturbed(written_and_evicted);
+    }
+
+    /// Tries again where the figures differ, up to 20 times: the kernel may drop a page or hold on to one at any moment.
+    fn undisturbed(figures: impl Fn() -> Vec<(u64, u64)>) {
+        let differ = |figures: &Vec<(u64, u64)>| figures.iter().any(|(cached, expected)| cached != expected);
+        let mut last = figures();
+        for _ in 1..20 {
+            if !differ(&last) {
+                return;
+            }
+            last = figures();
+        }
+        assert!(!differ(&last), "cached and expected bytes: {last:?}");
+    }
+
+    fn written_and_evicted() -> Vec<(u64, u64)> {
         // A directory on a real disk: tmpfs cannot evict.
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let mut file = File::create_new(directory.path().join("data")).unwrap();
         let len = 1 << 20;
         file.write_all(&vec![7; len as usize]).unwrap();
-        assert_eq!(by_mincore_of(&directory, len), len);
-        assert_eq!(cached_bytes(&file, len).unwrap(), len);
+        let written = [by_mincore_of(&directory, len), cached_bytes(&file, len).unwrap()];
         file.sync_all().unwrap();
         evict(&file).unwrap();
-        assert_eq!(cached_bytes(&file, len).unwrap(), 0);
-        assert_eq!(by_mincore_of(&directory, len), 0);
+        let evicted = [cached_bytes(&file, len).unwrap(), by_mincore_of(&directory, len)];
+        written.map(|cached| (cached, len)).into_iter().chain(evicted.map(|cached| (cached, 0))).collect()
     }
 
     #[test]
     fn a_range_is_evicted_and_the_rest_stays() {
+        undisturbed(evicted_in_part);
+    }
+
+    fn evicted_in_part() -> Vec<(u64, u64)> {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let mut file = File::create_new(directory.path().join("data")).unwrap();
         file.write_all(&vec![7; 1 << 20]).unwrap();
@@ -158,27 +178,29 @@ mod tests {
         let file = File::open(directory.path().join("data")).unwrap();
         advise(&file, true);
         (0..1 << 8).for_each(|page| file.read_exact_at(&mut [0; 4096], page << 12).unwrap());
-        assert_eq!(cached_bytes(&file, 1 << 20).unwrap(), 1 << 20);
+        let read = cached_bytes(&file, 1 << 20).unwrap();
         evict_range(&file, 1 << 18, 1 << 16).unwrap();
-        assert_eq!(cached_bytes(&file, 1 << 20).unwrap(), (1 << 20) - (1 << 16));
+        vec![(read, 1 << 20), (cached_bytes(&file, 1 << 20).unwrap(), (1 << 20) - (1 << 16))]
     }
 
     #[test]
     fn what_was_loaded_is_in_the_cache_and_is_what_it_was() {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = directory.path().join("data");
-        let content: Vec<u8> = (0..2_500_000u32).map(|i| (i % 251) as u8).collect();
+        let content: Vec<u8> = (0..20_000_000u32).map(|i| (i % 251) as u8).collect();
         let (len, half) = (content.len() as u64, 1 << 20);
         for written_in in [None, Some(8192), Some(5000)] {
             std::fs::write(&path, &content).unwrap();
             let file = File::options().read(true).write(true).open(&path).unwrap();
             file.sync_all().unwrap();
-            evict(&file).unwrap();
-            load(&file, half, written_in).unwrap();
-            let cached = cached_bytes(&file, len).unwrap();
-            assert!((half..len).contains(&cached), "no more than was asked for: {cached}");
-            load(&file, 2 * len, written_in).unwrap();
-            assert_eq!(cached_bytes(&file, len).unwrap(), len);
+            undisturbed(|| {
+                evict(&file).unwrap();
+                load(&file, half, written_in).unwrap();
+                // The kernel reads ahead, but not as far as to the end.
+                let part = cached_bytes(&file, len).unwrap();
+                load(&file, 2 * len, written_in).unwrap();
+                vec![(part.clamp(half, len - 1), part), (cached_bytes(&file, len).unwrap(), len)]
+            });
             assert_eq!(std::fs::read(&path).unwrap(), content, "{written_in:?}");
         }
         let unwritable = File::open(&path).unwrap();

