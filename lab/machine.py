@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).parent
 
 # Seconds after which something counts as hung. The machine may share its processors with compilers, so this is
 # many times what anything takes.
-WATCHDOG = 600
+WATCHDOG = 1800
 
 MODULES = {
     "virtio": "virtio_blk",
@@ -270,7 +270,7 @@ class Machine:
                 for request in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
                     self._ask(stream, request)
         except (ConnectionError, EOFError) as error:
-            code = self.qemu.wait(10)
+            code = self.qemu.wait(WATCHDOG)
             raise Broke(f"QEMU ended with {code} at {command}: {error!r}\n{self.last_words()}") from error
 
     @staticmethod

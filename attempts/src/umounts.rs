@@ -89,14 +89,15 @@ impl Filesystem {
 
     /// Runs the program; an unexpected end is an error.
     fn measure(&self, program: &Path, engine: &str, interrupt_ms: Option<u64>) -> Result<(), String> {
-        let runtime = if interrupt_ms.is_some() { "60s" } else { "50ms" };
+        let end = if interrupt_ms.is_some() { ["--runtime", "60s"] } else { ["--ops", "256"] };
         let options = ["--rw", "randrw", "--size", "8MiB", "--iodepth", "32", "--jobs", "2", "--rounds", "1"];
         let mut child = Command::new(program)
             .arg("run")
             .arg(&self.point)
             .arg("--store")
             .arg(&self.store)
-            .args(["--quiet", "--no-report", "--telemetry", "off", "--engine", engine, "--runtime", runtime])
+            .args(["--quiet", "--no-report", "--telemetry", "off", "--engine", engine])
+            .args(end)
             .args(options)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

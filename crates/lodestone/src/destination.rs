@@ -236,6 +236,7 @@ impl Drop for Signals {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
 
     use super::*;
 
@@ -254,9 +255,17 @@ mod tests {
         names
     }
 
+    /// A test that raises a signal interrupts whatever writes in this process.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    fn alone() -> MutexGuard<'static, ()> {
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Another process may create a file of that name between the check and the write.
     #[test]
     fn a_concurrently_created_file_is_kept() {
+        let _alone = alone();
         for way in WAYS {
             let scratch = tempfile::tempdir().unwrap();
             fs::write(scratch.path().join("x"), "another's").unwrap();
@@ -269,6 +278,7 @@ mod tests {
 
     #[test]
     fn replacing_keeps_permissions_and_leaves_no_temporary_file() {
+        let _alone = alone();
         use std::os::unix::fs::PermissionsExt;
         for way in WAYS {
             let scratch = tempfile::tempdir().unwrap();
@@ -288,6 +298,7 @@ mod tests {
     /// `kill -9` between linking and replacing left a temporary file beside the report for ever.
     #[test]
     fn the_next_write_removes_temporary_files_of_killed_processes() {
+        let _alone = alone();
         let scratch = tempfile::tempdir().unwrap();
         let directory = opened(scratch.path());
         let (_written_now, file) = Unfinished::create(&directory).unwrap();
@@ -308,6 +319,7 @@ mod tests {
     /// Ctrl-C while a named temporary file is written.
     #[test]
     fn a_signal_leaves_no_temporary_file() {
+        let _alone = alone();
         let scratch = tempfile::tempdir().unwrap();
         let directory = opened(scratch.path());
         let signals = Signals::hold();

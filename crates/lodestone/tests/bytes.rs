@@ -34,8 +34,7 @@ fn words(text: &str) -> impl Iterator<Item = &OsStr> {
     text.split_whitespace().map(OsStr::new)
 }
 
-const SHORT: &str =
-    "--quiet --no-report --telemetry off --rw randread --size 4M --runtime 0.1s --rounds 1 --json";
+const SHORT: &str = "--quiet --no-report --telemetry off --rw randread --size 4M --runtime none --ops 64 --ramp 0s --rounds 1 --json";
 
 /// Any non-UTF-8 argument caused a panic, and such a target or current directory caused a wrong message.
 #[test]
@@ -77,7 +76,7 @@ fn current_directory_suite_and_imports_may_be_non_utf8() {
     let suite = odd.join(OsStr::from_bytes(b"\xff.toml"));
     std::fs::write(
         &suite,
-        "[[step]]\nid = \"reads\"\nrw = \"randread\"\nsize = \"4M\"\nruntime = \"100ms\"\n",
+        "[[step]]\nid = \"reads\"\nrw = \"randread\"\nsize = \"4M\"\nruntime = \"none\"\nramp = \"0s\"\nops = 64\n",
     )
     .unwrap();
     let options = "--quiet --no-report --telemetry off --rounds 1";

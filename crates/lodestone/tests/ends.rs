@@ -12,11 +12,11 @@ use common::{Bench, LoopDevice, Mount, Running, is_root, skipped, stderr, stdout
 use lodestone::failure::EXIT_CODES;
 
 const SHORT: [&str; 10] =
-    ["--quiet", "--no-report", "--telemetry", "off", "--rw", "randread", "--size", "4M", "--runtime", "0.2s"];
+    ["--quiet", "--no-report", "--telemetry", "off", "--rw", "randread", "--size", "4M", "--ramp", "0s"];
 
-/// `run DIRECTORY` with short reads and the given options.
+/// `run DIRECTORY` with few reads and the given options.
 fn reads<'a>(directory: &'a str, options: &[&'a str]) -> Vec<&'a str> {
-    [&["run", directory], &SHORT[..], options].concat()
+    [&["run", directory, "--runtime", "none", "--ops", "64"], &SHORT[..], options].concat()
 }
 
 /// The text of all logs in the store.
@@ -159,7 +159,8 @@ fn filesystem(bench: &Bench, kind: &str) -> Option<LoopDevice> {
 fn unmounted_at_once(bench: &Bench, device: &LoopDevice, engine: &str, is_interrupted: bool) {
     let Some(mounted) = Mount::new(&[&device.path], &bench.path("mounted")) else { return };
     let _ = std::fs::remove_dir_all(bench.store());
-    let options = ["--engine", engine, "--jobs", "2", "--rounds", if is_interrupted { "1000" } else { "1" }];
+    let options =
+        ["--engine", engine, "--jobs", "2", "--rounds", if is_interrupted { "100000" } else { "1" }];
     let args = reads(mounted.point.to_str().unwrap(), &options);
     let mut running = Running::start(&mut bench.command(&args));
     if is_interrupted {

@@ -17,6 +17,6 @@ fn a_killed_command_leaves_intact_files_and_clean_targets() {
     let outcome = attempts::kills::kills(program, &root, 28, 12).unwrap();
     assert_eq!(outcome.failed, 0, "{outcome}");
     assert_eq!(outcome.attempts, 28);
-    let ended = outcome.counts.get("ended before").copied().unwrap_or_default();
+    let ended = outcome.counts.get("ended before the kill").copied().unwrap_or_default();
     assert!(ended < 28, "no command was killed before it ended: {outcome}");
 }
