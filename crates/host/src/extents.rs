@@ -14,7 +14,7 @@ use crate::stack::entries;
 use crate::{Roots, programs, read_line};
 
 /// Timeout of losetup, which queries the kernel for each loop device.
-const LOSETUP_TIMEOUT: Duration = Duration::from_secs(5);
+const LOSETUP_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 5 });
 /// Deeper than any real stack; a loop device on itself must not recurse forever.
 const DEEPEST: usize = 16;
 /// Unit of sizes and start offsets in sysfs, independent of the device's block size.

@@ -14,7 +14,7 @@ use crate::confined::hooks::{with_hook, without_openat2};
 use crate::leftovers::tests::{abandoned, dead, find};
 use crate::leftovers::{Leftover, remove};
 use crate::private_directory::{PRIVATE_PREFIX, PrivateDirectory};
-use crate::testing::{Mounted, skipped, tool};
+use crate::testing::{Mounted, skipped};
 
 /// A user ID that no system uses.
 const ANOTHER: u32 = 54_321;
@@ -279,8 +279,7 @@ fn private_directory_is_removed_after_a_lazy_unmount() {
     private.write("data0", b"x").unwrap();
     let root = File::open(&memory.point).unwrap();
     let inside = PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&root)));
-    tool("umount", &["-l", memory.point.to_str().unwrap()]).unwrap();
-    std::mem::forget(memory);
+    memory.unmount_lazily().unwrap();
     assert_eq!(fs::read_dir(&inside).unwrap().count(), 1);
     drop(private);
     assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);

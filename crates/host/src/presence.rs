@@ -55,14 +55,16 @@ mod tests {
     #[test]
     fn a_run_sees_others_but_not_itself_and_they_vanish_when_they_end() {
         let roots = Roots::default();
-        let mine = announce("mine").unwrap();
-        let other = announce("other").unwrap();
+        // Another process may run this test at the same time.
+        let [my_id, other_id] = ["mine", "other"].map(|id| format!("{id}-{}", std::process::id()));
+        let mine = announce(&my_id).unwrap();
+        let other = announce(&other_id).unwrap();
         let seen = others(&roots, Some(&mine));
-        assert!(seen.contains(&"other".to_owned()) && !seen.contains(&"mine".to_owned()));
+        assert!(seen.contains(&other_id) && !seen.contains(&my_id));
         drop(other);
         // A program that another test is just starting may hold a copy for a moment.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while others(&roots, Some(&mine)).contains(&"other".to_owned()) {
+        while others(&roots, Some(&mine)).contains(&other_id) {
             assert!(std::time::Instant::now() < deadline, "it is still there");
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

@@ -81,6 +81,9 @@ pub(crate) fn ask(roots: &Roots, program: &str, args: &[&str], patience: Duratio
 const LONGEST_REPORT: u64 = 64 << 20;
 /// So long may a program take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
+/// So long may the kernel take to end a program that is killed, and a reader to hand over what it has read. Tests wait
+/// longer, because they also run on machines that are busy.
+const LAST_GRACE: Duration = if cfg!(test) { Duration::from_secs(60) } else { GRACE };
 
 /// How a program came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +154,7 @@ pub fn run(
     let end = await_end(&mut child, group, began + patience, interrupt);
     living().retain(|other| *other != group);
     let elapsed = began.elapsed();
-    let said = |from: &Receiver<Vec<u8>>| from.recv_timeout(GRACE).unwrap_or_default();
+    let said = |from: &Receiver<Vec<u8>>| from.recv_timeout(LAST_GRACE).unwrap_or_default();
     Ok(Ran { stdout: said(&stdout), stderr: said(&stderr), end, elapsed })
 }
 
@@ -182,10 +185,10 @@ fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBo
             _ => thread::sleep(LOOK),
         }
     };
-    for signal in [Signal::TERM, Signal::KILL] {
+    for (signal, grace) in [(Signal::TERM, GRACE), (Signal::KILL, LAST_GRACE)] {
         let _ = kill_process_group(group, signal);
         let asked = Instant::now();
-        while asked.elapsed() < GRACE {
+        while asked.elapsed() < grace {
             if matches!(child.try_wait(), Ok(Some(_))) {
                 let _ = kill_process_group(group, Signal::KILL);
                 return why;
@@ -222,89 +225,127 @@ mod tests {
     use super::*;
     use crate::testing::Tree;
 
+    const LONG: Duration = Duration::from_secs(600);
+
     #[test]
     fn a_program_is_asked_by_its_place_and_not_through_a_shell() {
         let tree = Tree::new();
         tree.program("teller", "it's $HOME; `id`\n", 4);
-        let said = ask(&tree.roots(), "teller", &["a; b"], Duration::from_secs(30)).unwrap();
+        let said = ask(&tree.roots(), "teller", &["a; b"], LONG).unwrap();
         assert_eq!(said, Said { text: "it's $HOME; `id`\n".into(), code: Some(4) });
-        assert_eq!(ask(&tree.roots(), "sh", &[], Duration::from_secs(30)), None, "PATH plays no part");
+        assert_eq!(ask(&tree.roots(), "sh", &[], LONG), None, "PATH plays no part");
     }
 
-    /// A shell script in a directory of its own.
-    fn script(text: &str) -> (tempfile::TempDir, PathBuf) {
-        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let path = directory.path().join("tool");
-        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        (directory, path)
+    /// A shell script in a directory of its own, and that directory.
+    fn script(text: &str) -> (Tree, PathBuf, PathBuf) {
+        let tree = Tree::new();
+        tree.script("tool", &format!("{text}\n"));
+        let (directory, path) = (tree.path("bin"), tree.path("bin/tool"));
+        (tree, directory, path)
     }
-
-    const LONG: Duration = Duration::from_secs(600);
 
     #[test]
     fn what_a_program_leaves_is_all_that_it_said_where_it_stood_and_how_it_ended() {
-        let (directory, path) = script("pwd; echo \"$1\" >&2; exit 3");
-        let ran = run(&path, &["a; b"], directory.path(), LONG, &AtomicBool::new(false)).unwrap();
-        let here = std::fs::canonicalize(directory.path()).unwrap();
-        assert_eq!(String::from_utf8_lossy(&ran.stdout).trim(), here.to_str().unwrap());
+        let (_tree, directory, path) = script("pwd; echo \"$1\" >&2; exit 3");
+        let ran = run(&path, &["a; b"], &directory, LONG, &AtomicBool::new(false)).unwrap();
+        assert_eq!(String::from_utf8_lossy(&ran.stdout).trim(), directory.to_str().unwrap());
         assert_eq!(ran.stderr, b"a; b\n");
         assert_eq!(ran.end, End::Exited(3));
     }
 
     #[test]
     fn one_that_says_more_than_is_kept_does_not_hang() {
-        let (directory, path) = script("head -c 70000000 /dev/zero");
+        let (_tree, directory, path) = script("head -c 70000000 /dev/zero");
         let none: [&str; 0] = [];
-        let ran = run(&path, &none, directory.path(), LONG, &AtomicBool::new(false)).unwrap();
+        let ran = run(&path, &none, &directory, LONG, &AtomicBool::new(false)).unwrap();
         assert_eq!((ran.stdout.len() as u64, ran.end), (LONGEST_REPORT, End::Exited(0)));
     }
 
-    /// Whether a process is there and not only waiting for whoever inherited it to reap it.
-    fn is_alive(pid: &str) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        !stat.is_empty() && !stat.contains(") Z ")
+    /// A process by its number and its start, which tells it from a later one of the same number.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Process {
+        number: u32,
+        start: u64,
     }
 
-    /// A dying process closes its pipe early, so that it may still be on its way.
-    #[track_caller]
-    fn until_dead(pid: &str) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while is_alive(pid) {
-            assert!(Instant::now() < deadline, "{pid} lives on");
-            thread::sleep(LOOK);
+    impl Process {
+        /// From its `/proc/PID/stat` (proc(5)), with its state.
+        fn parse(stat: &str) -> Option<(Self, String)> {
+            let number = stat.split_once(' ')?.0.parse().ok()?;
+            let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+            let state = words.next()?.to_owned();
+            Some((Self { number, start: words.nth(18)?.parse().ok()? }, state))
+        }
+
+        /// Whether it is there and not only waiting for whoever inherited it to reap it.
+        fn is_alive(self) -> bool {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.number)).unwrap_or_default();
+            Self::parse(&stat).is_some_and(|(found, state)| found == self && state != "Z")
+        }
+
+        /// A dying process closes its pipe early, so that it may still be on its way.
+        #[track_caller]
+        fn until_dead(self) {
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while self.is_alive() {
+                assert!(Instant::now() < deadline, "{self:?} lives on");
+                thread::sleep(LOOK);
+            }
         }
     }
+
+    /// The process that a script has told of. A script that was ended before it came to that is tried again with twice
+    /// the time.
+    #[track_caller]
+    fn told_in_time(attempt: impl FnMut(Duration) -> String) -> Process {
+        let patiences = (0..8).map(|doublings| Duration::from_millis(500 << doublings));
+        let told = patiences.map(attempt).find_map(|stat| Process::parse(&stat));
+        told.expect("the script has told of a process").0
+    }
+
+    /// Does not heed being asked to end. Tells of a process that it has started, and then that it is ready.
+    const STUBBORN: &str = "trap '' TERM\nsleep 1000 >/dev/null 2>&1 &\nread -r stat </proc/$!/stat\necho \"$stat\"\n\
+                            : >ready\nwhile :; do sleep 1; done";
 
     /// fio works in processes of its own; killing only the first would leave them writing.
     #[test]
-    fn one_that_does_not_want_to_end_is_killed_with_all_that_it_started() {
-        let (directory, path) = script("trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1; done");
+    fn one_that_takes_too_long_is_killed_with_all_that_it_started() {
+        let (_tree, directory, path) = script(STUBBORN);
         let none: [&str; 0] = [];
-        for (patience, stop, expected) in
-            [(Duration::from_millis(500), false, End::TookTooLong), (LONG, true, End::Interrupted)]
-        {
-            let interrupt = std::sync::Arc::new(AtomicBool::new(false));
-            let later = std::sync::Arc::clone(&interrupt);
-            let ender = thread::spawn(move || {
-                thread::sleep(Duration::from_millis(500));
-                later.store(stop, Ordering::Relaxed);
+        let child = told_in_time(|patience| {
+            let ran = run(&path, &none, &directory, patience, &AtomicBool::new(false)).unwrap();
+            assert_eq!(ran.end, End::TookTooLong);
+            String::from_utf8_lossy(&ran.stdout).into_owned()
+        });
+        child.until_dead();
+    }
+
+    #[test]
+    fn one_that_is_interrupted_is_killed_with_all_that_it_started() {
+        let (_tree, directory, path) = script(STUBBORN);
+        let (ready, interrupt) = (directory.join("ready"), AtomicBool::new(false));
+        let none: [&str; 0] = [];
+        let ran = thread::scope(|scope| {
+            scope.spawn(|| {
+                let deadline = Instant::now() + LONG / 2;
+                while !ready.exists() && Instant::now() < deadline {
+                    thread::sleep(LOOK);
+                }
+                interrupt.store(true, Ordering::Relaxed);
             });
-            let ran = run(&path, &none, directory.path(), patience, &interrupt).unwrap();
-            ender.join().unwrap();
-            assert_eq!(ran.end, expected);
-            let child = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
-            assert!(!child.is_empty());
-            until_dead(&child);
-        }
+            run(&path, &none, &directory, LONG, &interrupt).unwrap()
+        });
+        assert_eq!(ran.end, End::Interrupted);
+        let (child, _) = Process::parse(&String::from_utf8_lossy(&ran.stdout)).unwrap();
+        child.until_dead();
     }
 
     #[test]
     fn what_the_shell_would_not_start_is_not_found() {
         assert!(find_by_path(&Roots::default(), "sh").is_some());
         assert_eq!(find_by_path(&Roots::default(), "no-such-program-anywhere"), None);
-        let (directory, path) = script("");
-        let roots = Roots { programs: vec![directory.path().to_owned()], ..Roots::default() };
+        let (_tree, directory, path) = script("");
+        let roots = Roots { programs: vec![directory], ..Roots::default() };
         assert_eq!(find_by_path(&roots, "tool"), Some(path.clone()));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert_eq!(find_by_path(&roots, "tool"), None);
@@ -313,10 +354,14 @@ mod tests {
     #[test]
     fn one_that_does_not_end_is_given_up() {
         let tree = Tree::new();
-        let told = tree.path("pid");
-        tree.script("sleeper", &format!("echo $$ >'{}'\nexec sleep 1000\n", told.display()));
-        assert_eq!(ask(&tree.roots(), "sleeper", &[], Duration::from_secs(2)), None);
-        let pid = std::fs::read_to_string(told).unwrap();
-        until_dead(pid.trim());
+        let told = tree.path("stat");
+        // By the shell alone: a program that it starts would not be killed with it.
+        let tells = format!("read -r stat </proc/$$/stat\necho \"$stat\" >'{}'\n", told.display());
+        tree.script("sleeper", &format!("{tells}exec sleep 1000\n"));
+        let sleeper = told_in_time(|patience| {
+            assert_eq!(ask(&tree.roots(), "sleeper", &[], patience), None);
+            std::fs::read_to_string(&told).unwrap_or_default()
+        });
+        sleeper.until_dead();
     }
 }

@@ -364,7 +364,9 @@ mod tests {
 
     #[test]
     fn the_wall_clock_is_ahead_by_the_same_all_the_time() {
-        let (first, second) = (wall_clock_ahead_ns(), wall_clock_ahead_ns());
-        assert!((first - second).abs() < CLOCK_STEP_NS, "{first} {second}");
+        // Something may set the clock between two looks.
+        let pairs: Vec<(i64, i64)> =
+            (0..10).map(|_| (wall_clock_ahead_ns(), wall_clock_ahead_ns())).collect();
+        assert!(pairs.iter().any(|(first, second)| (first - second).abs() < CLOCK_STEP_NS), "{pairs:?}");
     }
 }

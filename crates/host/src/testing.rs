@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -49,27 +50,45 @@ impl Drop for LoopDevice {
     }
 }
 
+/// Read by whoever has something mounted, written to make a mount namespace: that copies all mounts of the moment, and
+/// those of another test would live on in it. A test has one [`Mounted`] at a time, and none while it makes a namespace.
+static MOUNTS: RwLock<()> = RwLock::new(());
+
 /// A mounted filesystem.
 pub struct Mounted {
     pub point: PathBuf,
+    is_there: bool,
+    _no_copies: RwLockReadGuard<'static, ()>,
 }
 
 impl Mounted {
     /// Mounts with these arguments on an existing directory or file.
     pub fn on(point: &Path, args: &[&str]) -> Option<Self> {
+        let no_copies = MOUNTS.read().unwrap_or_else(PoisonError::into_inner);
         tool("mount", &[args, &[point.to_str()?]].concat())?;
-        Some(Self { point: point.to_owned() })
+        Some(Self { point: point.to_owned(), is_there: true, _no_copies: no_copies })
+    }
+
+    /// Takes it out of the tree of mounts, whatever still has something open there.
+    pub fn unmount_lazily(mut self) -> Option<()> {
+        tool("umount", &["-l", self.point.to_str()?])?;
+        self.is_there = false;
+        Some(())
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
+        if !self.is_there {
+            return;
+        }
         // A program that another test is just starting may hold what this one had open there.
         let unmount = |options: &[&str]| {
             let ended = Command::new("umount").args(options).arg(&self.point).output();
             ended.is_ok_and(|output| output.status.success())
         };
-        for _ in 0..20 {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < deadline {
             if unmount(&[]) {
                 return;
             }
@@ -85,6 +104,7 @@ pub struct Namespace(Child);
 impl Namespace {
     /// Starts the shell and waits until it has run the script.
     pub fn with(script: &str) -> Option<Self> {
+        let _no_mounts = MOUNTS.write().unwrap_or_else(PoisonError::into_inner);
         let script = format!("{script} && echo ready && read -r end");
         let shell = Command::new("unshare")
             .args(["--mount", "--propagation", "private", "sh", "-c", &script])

@@ -8,7 +8,7 @@ use super::Facts;
 use crate::Roots;
 use crate::programs::ask;
 
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
 
 /// What cryptsetup calls the format, by what it writes before the uuid: `CRYPT-LUKS2-…`.
 pub(super) fn format(uuid: &str) -> Option<String> {

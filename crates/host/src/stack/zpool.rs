@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::Roots;
 use crate::programs::ask;
 
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 3 });
 
 /// What zpool says of a pool.
 #[derive(Debug, Default, PartialEq, Eq)]
