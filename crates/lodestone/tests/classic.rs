@@ -12,7 +12,7 @@ const SUITES: [&str; 10] =
 fn short(bench: &Bench, suite: &str) -> Value {
     // The suite of ioping pauses for a second between operations.
     let ops = if suite == "ioping" { "3" } else { "64" };
-    let short = ["--runtime", "none", "--ops", ops, "--ramp", "0s", "--min-runtime", "0s"];
+    let short = ["--runtime", "none", "--ops", ops, "--ramp", "0s"];
     let small = ["--size", "8MiB", "--metadata-files", "64", "--rounds", "1"];
     bench.json(&[&["--suite", suite], &short[..], &small].concat())
 }
@@ -149,7 +149,7 @@ fn rounds(run: &Value, step: &str, metric: &str) -> Vec<u64> {
 #[test]
 fn of_the_rounds_of_snia_the_last_five_count() {
     let bench = Bench::new();
-    let options = ["--suite", "snia-latency", "--scale", "0.02", "--size", "8MiB", "--bs", "4k"];
+    let options = ["--suite", "snia-latency", "--scale", "0.005", "--size", "8MiB", "--bs", "4k"];
     let run = bench.json(&options);
     let watched = rounds(&run, "r0-4k", "iops");
     assert!(watched.len() == 5 && watched[4] == watched[0] + 4 && watched[4] < 25, "{watched:?}");
