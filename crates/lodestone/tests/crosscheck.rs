@@ -9,7 +9,7 @@ use plan::checks::{CHECKS, TOOLS};
 use serde_json::Value;
 
 const SHORT: [&str; 9] =
-    ["--rounds", "2", "--runtime", "1s", "--size", "16MiB", "--format", "json", "--quiet"];
+    ["--rounds", "2", "--runtime", "3s", "--size", "16MiB", "--format", "json", "--quiet"];
 
 /// What each check's tool really printed, by the command line of the table, stands in fixtures/crosscheck.
 #[test]
@@ -154,7 +154,7 @@ fn a_tool_that_fails_is_left_out_with_what_it_said_and_the_others_go_on() {
 
 #[test]
 fn ctrl_c_ends_a_tool_that_does_not_want_to_end_and_leaves_nothing() {
-    let bench = Bench::new();
+    let bench = Bench::in_memory();
     let disk = bench.disk().display().to_string();
     let pid_file = bench.path("pid");
     let script = format!(
@@ -212,8 +212,9 @@ fn fio_drives_a_plan_with_its_rounds_and_data() {
         return;
     }
     let bench = Bench::new();
-    let run =
-        via_fio(&bench, &["--rw", "randread", "--iodepth", "4", "--engine", "libaio", "--runtime", "1s"]);
+    let operations = ["--runtime", "none", "--ops", "4000", "--ramp", "0s"];
+    let workload = ["--rw", "randread", "--iodepth", "4", "--engine", "libaio"];
+    let run = via_fio(&bench, &[&workload[..], &operations].concat());
     assert_eq!(run["run"]["outcome"], "completed");
     assert!(value(&run, "custom", "read", "iops") > 0.0);
     assert!(value(&run, "custom", "read", "lat_p99.9") > 0.0, "from the histogram");
@@ -245,7 +246,7 @@ fn fio_drives_new_files_several_jobs_syncs_and_what_runs_beside() {
     }
     let bench = Bench::new();
     let suite = bench.path("mine.toml");
-    let text = "[defaults]\nsize = \"16MiB\"\nengine = \"psync\"\nruntime = \"500ms\"\n\
+    let text = "[defaults]\nsize = \"16MiB\"\nengine = \"psync\"\nruntime = \"none\"\nops = 256\n\
         [[step]]\nid = \"new\"\nrw = \"write\"\nbs = \"64k\"\nprepare = \"fresh\"\n\
         [[step]]\nid = \"jobs\"\nrw = \"randread\"\njobs = 4\n\
         [[step]]\nid = \"files\"\nrw = \"read\"\nbs = \"64k\"\nfiles = 4\njobs = 2\n\

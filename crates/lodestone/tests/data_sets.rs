@@ -73,7 +73,7 @@ fn verified_data_of_several_odd_files_are_found_whole() {
 fn new_files_are_written_once_and_no_further() {
     let bench = Bench::new();
     let disk = bench.disk();
-    let args = ["--rw", "write", "--prepare", "fresh", "--size", "8M", "--runtime", "60s", "--ramp", "1s"];
+    let args = ["--rw", "write", "--prepare", "fresh", "--size", "8M", "--runtime", "3600s", "--ramp", "1s"];
     let run = run(&bench, 0, &[&[disk.to_str().unwrap(), "--rounds", "2"], &args[..]].concat());
     let written: Vec<u64> = run.repeats.iter().map(|r| bytes(r, Operation::Write)).collect();
     assert_eq!(written, [8 << 20, 8 << 20]);
@@ -85,7 +85,7 @@ fn every_trim_finds_data_and_ends_when_all_are_gone() {
     let image = bench.path("disk.img");
     let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
     let dev = device.path.as_str();
-    let args = ["--overwrite", dev, "--rw", "trim", "--bs", "1M", "--runtime", "60s", "--rounds", "3"];
+    let args = ["--overwrite", dev, "--rw", "trim", "--bs", "1M", "--runtime", "3600s", "--rounds", "3"];
     let run = run(&bench, 0, &[&[dev], &args[..]].concat());
     assert_eq!(run.repeats.len(), 3);
     for repeat in &run.repeats {
@@ -103,7 +103,9 @@ fn a_file_that_is_overwritten_holds_one_data_set() {
     let suite = bench.path("suite.toml");
     let text = r#"
         [defaults]
-        runtime = "50ms"
+        runtime = "none"
+        ops = 16
+        ramp = "0s"
         [[step]]
         id = "write"
         rw = "write"
@@ -167,7 +169,7 @@ fn a_target_without_room_is_given_up_and_the_others_are_measured() {
         return;
     };
     let (small, disk) = (small.point.to_str().unwrap(), bench.disk());
-    let options = ["--rw", "randread", "--size", "64M", "--runtime", "50ms", "--rounds", "2"];
+    let options = ["--rw", "randread", "--size", "64M", "--runtime", "none", "--ops", "16", "--rounds", "2"];
     for order in [[small, disk.to_str().unwrap()], [disk.to_str().unwrap(), small]] {
         let run = run(&bench, 3, &[&order[..], &options[..]].concat());
         assert_eq!(run.repeats.iter().filter(|r| r.is_complete()).count(), 2);

@@ -3,15 +3,29 @@
 
 mod common;
 
-use std::io::Write;
+use std::fs::File;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::*;
+use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
 use serde_json::Value;
 
-const SHORT: [&str; 8] = ["--size", "16M", "--runtime", "100ms", "--rounds", "2", "--json", "--quiet"];
+const SHORT: [&str; 12] = [
+    "--size",
+    "16M",
+    "--runtime",
+    "none",
+    "--ops",
+    "64",
+    "--ramp",
+    "0s",
+    "--rounds",
+    "2",
+    "--json",
+    "--quiet",
+];
 
 fn run(bench: &Bench, args: &[&str]) -> Value {
     serde_json::from_str(&bench.ok(&[&["run"], args, &SHORT[..]].concat())).unwrap()
@@ -59,8 +73,9 @@ fn what_takes_the_place_of_a_target_during_a_run_is_left_alone() {
     std::fs::write(&other, &precious).unwrap();
     let file = path.to_str().unwrap();
     let args = ["run", file, "--overwrite", file, "--rw", "randwrite", "--rounds", "20", "--quiet"];
-    let mut child =
-        Running::start(&mut bench.command(&[&args[..], &["--runtime", "100ms", "--json"]].concat()));
+    // At this rate, each repeat takes its time.
+    let repeat = ["--runtime", "none", "--ops", "50", "--rate-iops", "500", "--json"];
+    let mut child = Running::start(&mut bench.command(&[&args[..], &repeat].concat()));
     child.until("a write", || std::fs::read(&path).unwrap() != before);
     std::fs::rename(&other, &path).unwrap();
     let output = child.output();
@@ -175,6 +190,23 @@ fn filesystem(bench: &Bench, mkfs: &[&str]) -> Option<(LoopDevice, Mount)> {
     Some((device, mount))
 }
 
+/// Takes the space of a filesystem but for some 512 KiB, with which files can still be made.
+fn take_space(hog: &File, taken: &mut u64) {
+    const LEFT: u64 = 512 << 10;
+    let mut most = u64::MAX;
+    loop {
+        let space = fstatvfs(hog).unwrap();
+        let bytes = (space.f_bavail * space.f_frsize).saturating_sub(LEFT).min(most);
+        if bytes < LEFT {
+            return;
+        }
+        match fallocate(hog, FallocateFlags::empty(), *taken, bytes) {
+            Ok(()) => *taken += bytes,
+            Err(_) => most = bytes / 2,
+        }
+    }
+}
+
 #[test]
 fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
     let bench = Bench::new();
@@ -196,7 +228,9 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
         "--rate-iops",
         "400",
         "--runtime",
-        "150ms",
+        "none",
+        "--ops",
+        "60",
         "--rounds",
         "40",
         "--json",
@@ -205,14 +239,16 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
     let mut child = Running::start(&mut bench.command(&args));
     until_it_works_on("small", &mut child, &bench);
     // Somebody else takes all the space there is, and what becomes free between two repeats too.
+    child.signal("STOP");
+    let (hog, mut taken) = (File::create(format!("{full}/hog")).unwrap(), 0);
+    take_space(&hog, &mut taken);
+    child.signal("CONT");
     let has_ended = AtomicBool::new(false);
     let output = std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut hog = std::fs::File::create(format!("{full}/hog")).unwrap();
             while !has_ended.load(Ordering::Relaxed) {
-                if hog.write_all(&[0; 1 << 20]).is_err() {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
+                take_space(&hog, &mut taken);
+                std::thread::sleep(Duration::from_millis(5));
             }
         });
         // The hog must end whatever becomes of the program, or the scope would wait for it for ever.
@@ -254,17 +290,19 @@ fn a_filesystem_that_dies_under_the_run_is_recorded_and_the_others_go_on() {
             "--iodepth",
             "4",
             "--runtime",
-            "400ms",
+            "200ms",
             "--rounds",
-            "5",
+            "30",
             "--json",
             "--quiet",
         ];
         let mut child = Running::start(&mut bench.command(&args));
         until_it_works_on("small", &mut child, &bench);
+        child.signal("STOP");
         if tool("xfs_io", &["-x", "-c", "shutdown", &dying]).is_none() {
             return;
         }
+        child.signal("CONT");
         let output = child.output();
         assert_eq!(output.status.code(), Some(3), "{rw}: {}", stderr(&output));
         let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -273,7 +311,7 @@ fn a_filesystem_that_dies_under_the_run_is_recorded_and_the_others_go_on() {
             repeats.filter(|r| r["target"] == target && r["outcome"] == outcome).count()
         };
         assert!(of("small", "failed") >= 1, "{rw}: {:#}", json["repeats"]);
-        assert_eq!(of("disk", "completed"), 5, "{rw}");
+        assert_eq!(of("disk", "completed"), 30, "{rw}");
         let rules: Vec<&str> =
             json["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
         assert!(rules.contains(&"storage-failed"), "{rules:?}");
@@ -296,19 +334,27 @@ fn three_filesystems_are_compared_in_one_command() {
     }
     let targets = ["ext4", "xfs", "btrfs"].map(|fs| format!("{place}/{fs}"));
     let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-    let args = [
-        &["run"],
-        &targets[..],
-        &["--size", "128M", "--rounds", "3", "--runtime", "400ms", "--json", "--quiet"],
-    ]
-    .concat();
-    let output = bench.run(&args);
+    // Many operations, beside which the filesystem's own are few.
+    let suite = bench.path("ratios.toml");
+    let text = "[defaults]\nruntime = \"none\"\nops = 2000\nramp = \"0s\"\n\
+        [[step]]\nid = \"rand-read-d32\"\nrw = \"randread\"\niodepth = 32\n\
+        [[step]]\nid = \"durable-write\"\nrw = \"randwrite\"\nfdatasync = 1\n";
+    std::fs::write(&suite, text).unwrap();
+    let run = |options: &[&str]| {
+        let more = ["--size", "128M", "--rounds", "3", "--json", "--quiet"];
+        bench.run(&[&["run"], &targets[..], options, &more].concat())
+    };
+    let ratios = run(&["--suite", suite.to_str().unwrap()]);
+    let quick = run(&["--runtime", "none", "--ops", "64", "--ramp", "0s"]);
     let leftovers: Vec<usize> =
         targets.iter().map(|t| visible(t.as_ref()).iter().filter(|n| *n != "lost+found").count()).collect();
     tool(script, &["down", place]).unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    let [json, quick] = [ratios, quick].map(|output| -> Value {
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_str(&stdout(&output)).unwrap()
+    });
     assert_eq!(leftovers, [0, 0, 0]);
-    let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(steps_measured(&quick).len(), 8);
     let ratio = |target: &str, step: &str, operation: &str| {
         let m = json["measurements"].as_array().unwrap().iter().find(|m| {
             m["target"] == target

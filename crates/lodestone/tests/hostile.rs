@@ -14,11 +14,10 @@ const ANOTHER: u32 = 54_321;
 const ALLOWED: &str = "--allow-unsafe-directory";
 
 /// A disk owned by another user, and files of root beside it that must survive; `None`, with a message, without root.
-fn disk_of_another() -> Option<(Bench, PathBuf)> {
+fn disk_of_another(bench: Bench) -> Option<(Bench, PathBuf)> {
     if !is_root() {
         return None;
     }
-    let bench = Bench::new();
     chown(bench.disk(), Some(ANOTHER), Some(ANOTHER)).unwrap();
     let victim = bench.path("victim");
     std::fs::create_dir_all(victim.join("below")).unwrap();
@@ -62,17 +61,19 @@ fn plant_link(bench: &Bench, victim: &Path) {
 #[test]
 fn a_run_never_empties_the_target_of_a_planted_link() {
     for press in [false, true] {
-        let Some((bench, victim)) = disk_of_another() else { return };
+        let Some((bench, victim)) = disk_of_another(Bench::in_memory()) else { return };
         let disk = bench.disk();
-        // Long enough for the replacement during the run, even on a busy machine.
-        let runtime = if press { "600s" } else { "10s" };
+        // Seconds of work, so that the program is stopped in time for the replacement during the run.
+        let (runtime, ops) = if press { ("3600s", "none") } else { ("none", "3000000") };
         let args = ["run", disk.to_str().unwrap(), "--rw", "metadata", "--metadata-files", "50", ALLOWED];
-        let more = ["--rounds", "1", "--runtime", runtime, "--quiet", "--no-report"];
+        let more = ["--rounds", "1", "--runtime", runtime, "--ops", ops, "--quiet", "--no-report"];
         let mut child = Running::start(&mut bench.command(&[&args[..], &more].concat()));
         child.until("the private directory", || {
             bench.visible().iter().any(|name| disk.join(name).join("job0/job0").exists())
         });
+        child.signal("STOP");
         plant_link(&bench, &victim);
+        child.signal("CONT");
         if press {
             child.press();
         }
@@ -86,7 +87,7 @@ fn a_run_never_empties_the_target_of_a_planted_link() {
 /// The same for an immediate stop, which removes the files of the run from another thread.
 #[test]
 fn an_immediate_stop_never_empties_the_target_of_a_planted_link() {
-    let Some((bench, victim)) = disk_of_another() else { return };
+    let Some((bench, victim)) = disk_of_another(Bench::in_memory()) else { return };
     let disk = bench.disk().display().to_string();
     let pid = bench.path("pid");
     let script = format!(
@@ -181,6 +182,7 @@ fn deep_leftovers_are_removed_with_few_file_descriptors() {
     let clean = bench.command(&["clean", &disk]);
     let mut limited = std::process::Command::new("sh");
     limited.args(["-c", "ulimit -n 64 && exec \"$@\"", "sh"]).arg(clean.get_program()).args(clean.get_args());
+    limited.envs(clean.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let cleaned = limited.output().unwrap();
     assert!(cleaned.status.success(), "{}{}", stdout(&cleaned), stderr(&cleaned));
     assert_eq!(bench.visible(), Vec::<String>::new());
@@ -188,7 +190,7 @@ fn deep_leftovers_are_removed_with_few_file_descriptors() {
 
 #[test]
 fn root_must_consent_where_another_user_can_write() {
-    let Some((bench, _)) = disk_of_another() else { return };
+    let Some((bench, _)) = disk_of_another(Bench::new()) else { return };
     let disk = bench.disk().display().to_string();
     for command in [&["run", &disk][..], &["run", &disk, "--dry-run"], &["crosscheck", &disk]] {
         let said = bench.fails(2, command);

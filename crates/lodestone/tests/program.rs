@@ -5,14 +5,15 @@ mod common;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use common::*;
 use serde_json::Value;
 
 /// Options of a run that takes a second or two.
-const SHORT: [&str; 8] = ["--size", "32M", "--runtime", "100ms", "--ramp", "20ms", "--rounds", "3"];
+const SHORT: [&str; 10] =
+    ["--size", "32M", "--runtime", "none", "--ops", "512", "--ramp", "0s", "--rounds", "3"];
 
 fn short(more: &[&'static str]) -> Vec<&'static str> {
     [&SHORT[..], more].concat()
@@ -45,7 +46,8 @@ fn a_run_measures_tells_and_leaves_nothing_behind() {
 #[test]
 fn the_default_suite_has_all_its_steps() {
     let bench = Bench::new();
-    let text = bench.ok(&[&["run", bench.disk().to_str().unwrap()], &SHORT[..]].concat());
+    let options = ["--size", "32M", "--runtime", "none", "--ops", "64", "--ramp", "0s", "--rounds", "3"];
+    let text = bench.ok(&[&["run", bench.disk().to_str().unwrap()], &options[..]].concat());
     for step in [
         "Sequential read, 1 MiB, depth 8",
         "Sequential write, 1 MiB, depth 8",
@@ -115,14 +117,19 @@ fn json_follows_the_published_schema() {
 fn telemetry_is_read_shown_and_exported_and_can_be_left_out() {
     let bench = Bench::new();
     let disk = bench.disk();
-    let run = |more: &[&'static str]| {
-        let options = short(&[&["--rw", "randread", "--quiet"], more].concat());
-        bench.ok(&[&["run", disk.to_str().unwrap()], &options[..]].concat())
+    // At this rate, each repeat takes 200 ms.
+    let repeat = ["--runtime", "none", "--ops", "50", "--rate-iops", "250", "--rounds", "5"];
+    let run = |more: &[&str]| {
+        let workload = ["--rw", "randread", "--size", "32M", "--quiet"];
+        bench.ok(&[&["run", disk.to_str().unwrap()], &workload[..], &repeat, more].concat())
     };
     run(&["--telemetry", "100ms"]);
+    let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let repeats = record::read_log(&log).unwrap().run.repeats;
+    let measured_ns: u64 = repeats.iter().map(|repeat| repeat.finished.as_ref().unwrap().window_ns).sum();
     let shown = bench.ok(&["show", "--telemetry"]);
     for expected in
-        ["Random read, 4 KiB", "3 repeats", "busiest core", "memory available", "load over a minute"]
+        ["Random read, 4 KiB", "5 repeats", "busiest core", "memory available", "load over a minute"]
     {
         assert!(shown.contains(expected), "{expected} is missing in\n{shown}");
     }
@@ -130,8 +137,9 @@ fn telemetry_is_read_shown_and_exported_and_can_be_left_out() {
     let schema: Value = serde_json::from_str(&bench.ok(&["schema", "telemetry"])).unwrap();
     check(&json, &schema, &schema, "telemetry");
     let busiest = find(&json["figures"], &[("probe", "cpu"), ("key", "busiest")]);
-    // Three repeats of 100 ms with a ramp of 20 ms, covered from the first look to the last.
-    assert!(busiest["seconds"].as_f64().unwrap() > 0.3, "{busiest}");
+    // The repeats are covered from the first look to the last.
+    let measured = measured_ns as f64 / 1e9;
+    assert!(busiest["seconds"].as_f64().unwrap() > measured / 2.0, "{busiest} of {measured} s");
     let csv = bench.ok(&["export", "--telemetry", "--format", "csv"]);
     assert!(csv.contains(",cpu,busiest,1,"), "{csv}");
 
@@ -347,8 +355,8 @@ fn every_suite_can_be_shown_and_every_option_is_explained() {
 fn a_suite_of_the_users_own_runs_from_its_file() {
     let bench = Bench::new();
     let suite = bench.path("mine.toml");
-    let toml =
-        "[defaults]\nsize = \"16M\"\nruntime = 0.1\n[[step]]\nid = \"x\"\nsweep.bs = [\"4k\", \"16k\"]\n";
+    let toml = "[defaults]\nsize = \"16M\"\nruntime = \"none\"\nops = 64\ninterval = 0.1\n\
+        [[step]]\nid = \"x\"\nsweep.bs = [\"4k\", \"16k\"]\n";
     std::fs::write(&suite, toml).unwrap();
     let json = bench.json(&["--suite", suite.to_str().unwrap(), "--rounds", "2"]);
     assert_eq!(json["run"]["suite"], "mine");
@@ -359,8 +367,8 @@ fn a_suite_of_the_users_own_runs_from_its_file() {
 fn a_seed_repeats_the_order_and_the_seeds_of_the_repeats() {
     let bench = Bench::new();
     let repeats = |seed: &str| {
-        let args = ["--seed", seed, "--size", "16M", "--runtime", "20ms", "--ramp", "0", "--rounds", "2"];
-        let json = bench.json(&args);
+        let args = ["--seed", seed, "--size", "16M", "--runtime", "none", "--ops", "16", "--ramp", "0"];
+        let json = bench.json(&[&args[..], &["--rounds", "2"]].concat());
         let order = json["repeats"].as_array().unwrap().iter();
         order.map(|r| (r["step"].to_string(), r["seed"].as_u64())).collect::<Vec<_>>()
     };
@@ -370,11 +378,11 @@ fn a_seed_repeats_the_order_and_the_seeds_of_the_repeats() {
 
 #[test]
 fn ctrl_c_once_ends_with_what_there_is() {
-    let bench = Bench::new();
+    let bench = Bench::in_memory();
     let disk = bench.disk();
     // Work on names needs visible files, the case in which something could stay behind.
     let args = ["run", disk.to_str().unwrap(), "--rw", "metadata", "--metadata-files", "20000"];
-    let mut child = Running::start(&mut bench.command(&[&args[..], &["--runtime", "60s"]].concat()));
+    let mut child = Running::start(&mut bench.command(&[&args[..], &["--runtime", "3600s"]].concat()));
     child.until("a visible file", || !bench.visible().is_empty());
     child.press();
     let output = child.output();
@@ -424,34 +432,39 @@ fn ctrl_c_twice_kills_what_works_removes_the_test_files_and_ends_at_once() {
 
 #[test]
 fn two_runs_at_once_keep_their_records_apart_and_say_that_they_were_not_alone() {
-    let bench = Bench::new();
+    let bench = Bench::in_memory();
     let disk = bench.disk();
-    let args = [
-        "run",
-        disk.to_str().unwrap(),
-        "--rw",
-        "randread",
-        "--size",
-        "16M",
-        "--runtime",
-        "700ms",
-        "--rounds",
-        "3",
-        "--json",
-    ];
-    let children: Vec<_> = (0..2)
-        .map(|_| bench.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
-        .collect();
-    for child in children {
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
+    // Neither ends by itself, and at this rate each repeat takes its time.
+    let args = ["run", disk.to_str().unwrap(), "--rw", "randread", "--size", "16M", "--json"];
+    let repeat = ["--runtime", "none", "--ops", "16", "--rate-iops", "500", "--rounds", "100000"];
+    let args = [&args[..], &repeat].concat();
+    let logs_with = |words: &str| {
+        let logs = std::fs::read_dir(bench.store().join("runs")).into_iter().flatten().flatten();
+        let texts = logs.filter_map(|log| std::fs::read_to_string(log.path()).ok());
+        texts.filter(|text| text.contains(words)).count()
+    };
+    let mut first = Running::start(&mut bench.command(&args));
+    first.until("a repeat", || logs_with("repeat_started") == 1);
+    let mut second = Running::start(&mut bench.command(&args));
+    second.until("the note of both", || logs_with("\"not-alone\"") == 2 && logs_with("repeat_started") == 2);
+    let mut repeats_by_id = Vec::new();
+    for mut child in [first, second] {
+        child.press();
+        let output = child.output();
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
         let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
         let note = find(&json["notes"], &[("topic", "not-alone")]);
         assert!(note["message"].as_str().unwrap().contains("not alone"));
-        assert_eq!(json["repeats"].as_array().unwrap().len(), 3);
+        let repeats = json["repeats"].as_array().unwrap().len();
+        repeats_by_id.push((json["run"]["id"].clone(), repeats));
     }
     let list: Value = serde_json::from_str(&bench.ok(&["list", "--json"])).unwrap();
-    assert!(list.as_array().unwrap().iter().all(|r| r["state"] == "completed" && r["repeats"] == 3));
+    assert_eq!(list.as_array().unwrap().len(), 2);
+    for (id, repeats) in repeats_by_id {
+        let listed = find(&list, &[("id", id.as_str().unwrap())]);
+        assert_eq!(listed["state"], "interrupted");
+        assert_eq!(listed["repeats"].as_u64(), Some(repeats as u64), "{id}");
+    }
 }
 
 #[test]
@@ -461,14 +474,16 @@ fn what_a_killed_run_had_to_leave_is_cleaned_by_command_and_by_the_next_run() {
     let disk = disk.to_str().unwrap();
     let leave = || {
         let args =
-            ["run", disk, "--rw", "metadata", "--metadata-files", "20000", "--runtime", "60s", "--quiet"];
-        let mut child = bench.command(&args).spawn().unwrap();
-        while bench.visible().is_empty() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-        child.kill().unwrap();
-        child.wait().unwrap();
+            ["run", disk, "--rw", "metadata", "--metadata-files", "20000", "--runtime", "3600s", "--quiet"];
+        let mut child = Running::start(&mut bench.command(&args));
+        child.until("a directory with files", || {
+            let is_whole = |path: &Path| {
+                let manifest = std::fs::read_to_string(path.join("manifest.json"));
+                manifest.is_ok_and(|text| text.ends_with('}')) && path.join("job0/job0").exists()
+            };
+            bench.visible().iter().any(|name| is_whole(&bench.disk().join(name)))
+        });
+        drop(child);
         assert_eq!(bench.visible().len(), 1, "files with names cannot vanish by themselves");
     };
     leave();
@@ -582,7 +597,11 @@ fn many_repeats_do_not_use_up_the_descriptors() {
         "--size",
         "4M",
         "--runtime",
-        "10ms",
+        "none",
+        "--ops",
+        "64",
+        "--ramp",
+        "0s",
         "--rounds",
         "40",
         "--jobs",

@@ -57,9 +57,9 @@ fn a_full_store_has_the_log_written_elsewhere() {
 /// Another process fills a filesystem that cannot reserve space (ext2) during a run.
 #[test]
 fn a_store_that_fills_up_has_the_log_written_elsewhere() {
-    let bench = Bench::new();
-    let image = bench.path("image");
-    let Some(device) = LoopDevice::new(&image, 8 << 20) else { return };
+    let bench = Bench::in_memory();
+    let (disk, image) = (bench.disk(), bench.path("image"));
+    let Some(device) = LoopDevice::new(&image, 32 << 20) else { return };
     if tool("mkfs.ext2", &["-q", "-b", "1024", &device.path]).is_none() {
         return;
     }
@@ -68,9 +68,10 @@ fn a_store_that_fills_up_has_the_log_written_elsewhere() {
     std::fs::create_dir(&store).unwrap();
     std::fs::create_dir(&second).unwrap();
     // Far more rounds than can complete before the test sees the first one.
-    let args = [&SHORT[..], &["--interval", "10ms", "--rounds", "60", "--no-report"]].concat();
+    let args = ["run", disk.to_str().unwrap(), "--rw", "randread", "--size", "1M", "--quiet", "--no-report"];
+    let repeats = ["--runtime", "20ms", "--ramp", "0s", "--interval", "10ms", "--rounds", "600"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
-    command.args(args).arg("--store").arg(&store).current_dir(bench.path(""));
+    command.args(args).args(repeats).arg("--store").arg(&store).current_dir(bench.path(""));
     command.env("XDG_RUNTIME_DIR", &second);
     let mut running = Running::start(&mut command);
     let has_begun = || {
@@ -92,7 +93,7 @@ fn a_store_that_fills_up_has_the_log_written_elsewhere() {
     assert!(said.contains(log.to_str().unwrap()), "{said}");
     let whole = record::read_log(&log).unwrap();
     assert!(whole.damage.is_empty() && whole.run.finished.is_some());
-    assert_eq!(whole.run.repeats.len(), 60);
+    assert_eq!(whole.run.repeats.len(), 600);
     // The part in the store reads as a killed run, not as damage.
     let part = record::read_log(&only_log(&store.join("runs"))).unwrap();
     assert!(part.damage.is_empty() && part.run.finished.is_none());

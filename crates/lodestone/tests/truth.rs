@@ -13,12 +13,16 @@ fn moved(repeat: &Repeat, operation: Operation) -> u64 {
     repeat.whole().get(&operation).map_or(0, |s| s.bytes)
 }
 
-/// Within 1 % and 64 KiB: the filesystem's own metadata, and pages of the program itself.
+/// What the log says and the kernel counted in each of several rounds. The kernel never counts less, and in the best round
+/// hardly more: within 1 % and 64 KiB, for the filesystem's own metadata, and pages of the program itself.
 #[track_caller]
-fn agree(said: u64, counted: u64, what: &str) {
-    let tolerance = said / 100 + (64 << 10);
-    assert!(said.abs_diff(counted) <= tolerance, "{what}: the log says {said}, the kernel counted {counted}");
-    assert!(said > 1 << 20, "{what}: {said} bytes are too few to say anything");
+fn agree(rounds: &[(u64, u64)], what: &str) {
+    for (said, counted) in rounds {
+        assert!(*counted >= said - said / 100, "{what}: the log says {said}, the kernel counted {counted}");
+        assert!(*said > 1 << 20, "{what}: {said} bytes are too few to say anything");
+    }
+    let is_close = |(said, counted): &(u64, u64)| said.abs_diff(*counted) <= said / 100 + (64 << 10);
+    assert!(rounds.iter().any(is_close), "{what}: what the log says and the kernel counted: {rounds:?}");
 }
 
 /// The repeats of a short run on `disk`, with the log kept away from disks: writing it counts too.
@@ -27,7 +31,7 @@ fn repeats(bench: &Bench, disk: &Path, options: &[&str]) -> Vec<Repeat> {
     let store = memory.path().to_str().unwrap();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lodestone"));
     command.args(["run", disk.to_str().unwrap(), "--store", store, "--quiet", "--size", "64M"]);
-    command.args(["--rounds", "2"]).args(options);
+    command.args(["--rounds", "3"]).args(options);
     let output = command.current_dir(bench.path("")).output().unwrap();
     assert!(output.status.success(), "{options:?}\n{}", stderr(&output));
     let log = std::fs::read_dir(memory.path().join("runs")).unwrap().next().unwrap().unwrap().path();
@@ -35,7 +39,7 @@ fn repeats(bench: &Bench, disk: &Path, options: &[&str]) -> Vec<Repeat> {
 }
 
 /// A repeat ends after so many bytes, however slow the machine: enough of each operation to compare.
-const ENOUGH: &[&str] = &["--runtime", "60s", "--ramp", "50ms", "--io-size", "8M"];
+const ENOUGH: &[&str] = &["--runtime", "3600s", "--ramp", "1ms", "--io-size", "8M"];
 
 /// Options, and what they must move.
 const WORKLOADS: [(&[&str], &[Operation]); 4] = [
@@ -48,16 +52,20 @@ const WORKLOADS: [(&[&str], &[Operation]); 4] = [
     ),
 ];
 
-/// The log and the kernel, which counted so many bytes read and written, agree on what was to be moved, and the log knows of
-/// nothing else.
+/// The log and the kernel, which counted so many bytes read and written in each repeat, agree on what was to be moved, and
+/// the log knows of nothing else.
 #[track_caller]
-fn agree_on(wanted: &[Operation], repeat: &Repeat, read: u64, written: u64, what: &str) {
-    for (operation, counted) in [(Operation::Read, read), (Operation::Write, written)] {
-        let said = moved(repeat, operation);
+fn agree_on(wanted: &[Operation], repeats: &[Repeat], counted: &[(u64, u64)], what: &str) {
+    for operation in [Operation::Read, Operation::Write] {
+        let of_operation =
+            |(read, written): (u64, u64)| if operation == Operation::Read { read } else { written };
+        let both = repeats.iter().zip(counted);
+        let rounds: Vec<(u64, u64)> =
+            both.map(|(repeat, counted)| (moved(repeat, operation), of_operation(*counted))).collect();
         if wanted.contains(&operation) {
-            agree(said, counted, &format!("{what} {operation:?}"));
+            agree(&rounds, &format!("{what} {operation:?}"));
         } else {
-            assert_eq!(said, 0, "{what} {operation:?}");
+            assert!(rounds.iter().all(|(said, _)| *said == 0), "{what} {operation:?}: {rounds:?}");
         }
     }
 }
@@ -69,13 +77,14 @@ fn every_engines_bytes_are_those_that_the_kernel_counted_for_the_process() {
         for (workload, wanted) in WORKLOADS {
             let options = [workload, ENOUGH, &["--engine", engine]].concat();
             let repeats = repeats(&bench, &bench.disk(), &options);
-            assert_eq!(repeats.len(), 2, "{options:?}");
-            for repeat in repeats {
+            assert_eq!(repeats.len(), 3, "{options:?}");
+            let counted = |repeat: &Repeat| {
                 let finished = repeat.finished.as_ref().unwrap();
                 let counted = finished.process_io.expect("the kernel accounts I/O by process");
-                let (read, written) = (counted.read_bytes, counted.write_bytes);
-                agree_on(wanted, &repeat, read, written, &format!("{options:?}"));
-            }
+                (counted.read_bytes, counted.write_bytes)
+            };
+            let counted: Vec<(u64, u64)> = repeats.iter().map(counted).collect();
+            agree_on(wanted, &repeats, &counted, &format!("{options:?}"));
         }
     }
 }
@@ -84,17 +93,19 @@ fn every_engines_bytes_are_those_that_the_kernel_counted_for_the_process() {
 fn buffered_bytes_reach_the_process_account_too() {
     let bench = Bench::new();
     // Every block once: so nothing is read that the kernel has in the cache already, and nothing is read ahead for nothing.
-    const ONCE: &[&str] = &["--runtime", "60s", "--ramp", "0s", "--io-size", "64M"];
+    const ONCE: &[&str] = &["--runtime", "none", "--ramp", "0s", "--io-size", "64M"];
     for options in
         [&["--rw", "read", "--bs", "64k", "--direct", "false"][..], &["--rw", "randread", "--engine", "mmap"]]
     {
+        let mut rounds = Vec::new();
         for repeat in repeats(&bench, &bench.disk(), &[options, ONCE].concat()) {
             let finished = repeat.finished.as_ref().unwrap();
             let said = moved(&repeat, Operation::Read);
-            agree(said, finished.process_io.unwrap().read_bytes, &format!("{options:?}"));
+            rounds.push((said, finished.process_io.unwrap().read_bytes));
             let cache = finished.cache.expect("a buffered repeat says what was cached");
             assert!(cache.evicted && cache.cached_before_bytes.unwrap() < said / 100, "{cache:?}");
         }
+        agree(&rounds, &format!("{options:?}"));
     }
 }
 
@@ -105,11 +116,13 @@ fn what_is_evicted_before_each_operation_is_read_from_the_device_each_time() {
     const TWICE: &[&str] = &["--rw", "randread", "--direct", "false", "--ops", "2048", "--runtime", "none"];
     const REGION: &[&str] = &["--regions", "0:0:4MiB", "--ramp", "0s", "--engine", "psync"];
     for (cache, passes) in [("cold", 1), ("cold-each", 2)] {
+        let mut rounds = Vec::new();
         for repeat in repeats(&bench, &bench.disk(), &[TWICE, REGION, &["--cache", cache]].concat()) {
             assert_eq!(moved(&repeat, Operation::Read), 8 << 20);
             let read = repeat.finished.as_ref().unwrap().process_io.unwrap().read_bytes;
-            agree(read, passes << 22, cache);
+            rounds.push((passes << 22, read));
         }
+        agree(&rounds, cache);
     }
 }
 
@@ -121,18 +134,21 @@ fn direct_bytes_are_those_that_the_block_device_counted() {
     if tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path]).is_none() {
         return;
     }
-    let Some(mount) = Mount::new(&[&device.path], &bench.path("mnt")) else { return };
+    // With its usual interval of 5 s, the journal would be written during slow repeats.
+    let Some(mount) = Mount::new(&["-o", "commit=600", &device.path], &bench.path("mnt")) else { return };
     for engine in ["io_uring", "libaio", "psync"] {
         for (workload, wanted) in WORKLOADS {
             let options = [workload, ENOUGH, &["--engine", engine]].concat();
             let repeats = repeats(&bench, &mount.point, &options);
-            assert_eq!(repeats.len(), 2, "{options:?}");
-            for repeat in repeats {
+            assert_eq!(repeats.len(), 3, "{options:?}");
+            let counted = |repeat: &Repeat| {
                 let devices = &repeat.finished.as_ref().unwrap().devices;
                 let top: &DeviceActivity = devices.first().expect("the loop device");
                 assert!(device.path.ends_with(&top.name), "{top:?}");
-                agree_on(wanted, &repeat, top.read_bytes, top.written_bytes, &format!("{options:?}"));
-            }
+                (top.read_bytes, top.written_bytes)
+            };
+            let counted: Vec<(u64, u64)> = repeats.iter().map(counted).collect();
+            agree_on(wanted, &repeats, &counted, &format!("{options:?}"));
         }
     }
 }

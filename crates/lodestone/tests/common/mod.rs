@@ -11,26 +11,45 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// What has not come by then never will, however slow the machine is.
-pub const PATIENCE: Duration = Duration::from_secs(300);
+pub const PATIENCE: Duration = Duration::from_secs(1800);
 /// How often it is looked whether it has come.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A place to measure and a store, both gone with the value.
 pub struct Bench {
     root: TempDir,
+    /// Where the directory to measure is, if not in `root`.
+    memory: Option<TempDir>,
 }
 
 impl Bench {
     /// On the disk that holds the build, so that direct I/O is real.
     pub fn new() -> Self {
-        let bench = Self { root: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
+        Self::measuring(None)
+    }
+
+    /// The directory to measure in memory if there is room, else on the disk: a sync there does not wait for what others
+    /// have written.
+    pub fn in_memory() -> Self {
+        Self::measuring(memory())
+    }
+
+    fn measuring(memory: Option<TempDir>) -> Self {
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let bench = Self { root, memory };
         std::fs::create_dir(bench.disk()).unwrap();
+        std::fs::create_dir(bench.scratch()).unwrap();
         bench
     }
 
     /// The directory to measure.
     pub fn disk(&self) -> PathBuf {
-        self.root.path().join("disk")
+        self.memory.as_ref().unwrap_or(&self.root).path().join("disk")
+    }
+
+    /// The program's directory for temporary files, shared with no other session.
+    fn scratch(&self) -> PathBuf {
+        self.root.path().join("tmp")
     }
 
     /// Another place in the same scratch directory.
@@ -49,6 +68,7 @@ impl Bench {
         for name in ["XDG_DATA_HOME", "NO_COLOR", "COLUMNS"] {
             command.env_remove(name);
         }
+        command.env("XDG_RUNTIME_DIR", self.scratch()).env("TMPDIR", self.scratch());
         command
     }
 
@@ -97,6 +117,15 @@ impl Bench {
     }
 }
 
+/// A directory in memory, if there is room for the data of a test.
+fn memory() -> Option<TempDir> {
+    const ROOM: u64 = 512 << 20;
+    let place = Path::new("/dev/shm");
+    let space = rustix::fs::statvfs(place).ok()?;
+    let has_room = space.f_bavail * space.f_frsize >= ROOM;
+    has_room.then(|| tempfile::tempdir_in(place).ok()).flatten()
+}
+
 /// Waits until a process that was killed is gone, or is only waiting for whoever inherited it to reap it.
 #[track_caller]
 pub fn until_dead(pid: u32) {
@@ -140,15 +169,20 @@ impl Running {
         self.child.id()
     }
 
-    /// Presses Ctrl-C.
+    /// Presses Ctrl-C, which does nothing if the program has ended already.
     #[track_caller]
-    pub fn press(&self) {
-        tool("kill", &["-INT", &self.child.id().to_string()]).unwrap();
+    pub fn press(&mut self) {
+        if self.child.try_wait().unwrap().is_none() {
+            tool("kill", &["-s", "INT", &self.child.id().to_string()]).unwrap();
+        }
     }
 
     /// Sends it a signal, such as `STOP`.
     #[track_caller]
-    pub fn signal(&self, name: &str) {
+    pub fn signal(&mut self, name: &str) {
+        // The id of a process that was waited for may belong to another one.
+        let has_ended = self.child.try_wait().unwrap().is_some();
+        assert!(!has_ended, "it ended before {name}\n{}", self.written("stderr"));
         tool("kill", &["-s", name, &self.child.id().to_string()]).unwrap();
     }
 
