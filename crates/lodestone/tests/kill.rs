@@ -60,7 +60,7 @@ fn a_run_killed_at_any_moment_leaves_a_readable_log_and_nothing_else() {
     let disk = bench.disk();
     let small = ["run", disk.to_str().unwrap(), "--quiet", "--size", "8M", "--rounds", "1"];
     let args =
-        [&small[..], &["--runtime", "none", "--ops", "4", "--ramp", "0s", "--interval", "10ms"]].concat();
+        [&small[..], &["--runtime", "none", "--ops", "2", "--ramp", "0s", "--interval", "10ms"]].concat();
     let mut moments = Moments(SEED);
     let (mut killed, mut repeats, mut logs_seen) = (0, 0, 0);
     // The moments miss a run that takes longer or shorter than the one before its batch did.
