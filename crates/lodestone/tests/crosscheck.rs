@@ -9,7 +9,7 @@ use plan::checks::{CHECKS, TOOLS};
 use serde_json::Value;
 
 const SHORT: [&str; 9] =
-    ["--rounds", "2", "--runtime", "3s", "--size", "16MiB", "--format", "json", "--quiet"];
+    ["--rounds", "2", "--runtime", "1s", "--size", "16MiB", "--format", "json", "--quiet"];
 
 /// What each check's tool really printed, by the command line of the table, stands in fixtures/crosscheck.
 #[test]
