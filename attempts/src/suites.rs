@@ -1,7 +1,7 @@
 //! Mutated suites: a suite is resolved, or every problem has a location within the text.
 
 use engine::ENGINES;
-use plan::{Facts, Level, Place, Problem, Suite, Wishes, resolve};
+use plan::{Environment, Level, SourceLocation, Problem, Suite, RunOverrides, resolve};
 
 use crate::outcome::Outcome;
 use crate::trial::{files, repository, trials};
@@ -24,8 +24,8 @@ pub(crate) fn resolved(
     text: &str,
 ) -> Result<&'static str, String> {
     let engines = ENGINES.iter().map(|engine| engine.capabilities).collect();
-    let facts = Facts { memory_bytes: 8 << 30, engines, targets: 1 };
-    problems.extend(resolve(suite, &Wishes::default(), &facts).map_or_else(|p| p, |r| r.warnings));
+    let environment = Environment { memory_bytes: 8 << 30, engines, targets: 1 };
+    problems.extend(resolve(suite, &RunOverrides::default(), &environment).map_or_else(|p| p, |r| r.warnings));
     placed(&problems, text)?;
     Ok(if problems.iter().any(|p| p.level == Level::Error) { "refused" } else { "resolved" })
 }
@@ -33,7 +33,7 @@ pub(crate) fn resolved(
 /// Checks that every problem is located within its text.
 fn placed(problems: &[Problem], text: &str) -> Result<(), String> {
     for problem in problems {
-        if let Place::Suite(range) = &problem.place
+        if let SourceLocation::Suite(range) = &problem.location
             && text.get(range.clone()).is_none()
         {
             return Err(format!("a problem at {range:?}, outside the text: {}", problem.message));

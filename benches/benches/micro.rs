@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput};
-use engine::parts::{Places, check, seal};
+use engine::parts::{OffsetGenerator, check, seal};
 use engine::{Generations, OpenFiles, Place, SimLatency, SimModel, Task};
 use model::{Distribution, EngineKind, Histogram, LatencyRecorder, Pattern, RepeatOutcome, Stop, Workload};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,7 +20,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     histogram(&mut criterion);
-    places(&mut criterion);
+    offsets(&mut criterion);
     verification(&mut criterion);
     driver(&mut criterion);
     criterion.final_summary();
@@ -82,7 +82,7 @@ fn histogram(criterion: &mut Criterion) {
 /// Places that one pass draws.
 const DRAWS: u64 = 4096;
 
-fn places(criterion: &mut Criterion) {
+fn offsets(criterion: &mut Criterion) {
     let random = |distribution, repeats| Pattern::Random { distribution, repeats };
     let mut group = criterion.benchmark_group("places");
     group.throughput(Throughput::Elements(DRAWS));
@@ -94,9 +94,9 @@ fn places(criterion: &mut Criterion) {
     ] {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         // Not a power of two, which is the permutation's easiest case.
-        let mut places = Places::new(&pattern, 0, 1_000_000_000, 4096, &mut rng);
+        let mut offsets = OffsetGenerator::new(&pattern, 0, 1_000_000_000, 4096, &mut rng);
         group.bench_function(name, |bench| {
-            bench.iter(|| (0..DRAWS).fold(0, |sum, _| sum ^ places.next(&mut rng)));
+            bench.iter(|| (0..DRAWS).fold(0, |sum, _| sum ^ offsets.next(&mut rng)));
         });
     }
     group.finish();
@@ -159,6 +159,6 @@ fn simulated(iodepth: u32, operations: u64) -> Task {
         place: Place::Files(files),
         compare_stamps: false,
         sim: Some(SimModel { latency: SimLatency::Fixed(100_000), ..SimModel::default() }),
-        beside: Vec::new(),
+        concurrent: Vec::new(),
     }
 }

@@ -30,8 +30,8 @@ pub struct Programs {
 impl Programs {
     /// Lodestone's path.
     pub fn lodestone(&self) -> String {
-        let beside = || std::env::current_exe().ok().map(|exe| exe.with_file_name("lodestone"));
-        text(&self.lodestone.clone().or_else(beside).unwrap_or_else(|| "lodestone".into()))
+        let concurrent = || std::env::current_exe().ok().map(|exe| exe.with_file_name("lodestone"));
+        text(&self.lodestone.clone().or_else(concurrent).unwrap_or_else(|| "lodestone".into()))
     }
 
     /// fio's path.

@@ -129,7 +129,7 @@ pub fn drive_until(args: &DriveArgs, stop: Stop) -> io::Result<Driven> {
         place: Place::Files(OpenFiles { per_job, file_bytes, writable: false, generations: None }),
         compare_stamps: args.compare_stamps,
         sim: None,
-        beside: Vec::new(),
+        concurrent: Vec::new(),
     };
     let mut ops = 0;
     let mut count = |interval: Interval| ops += interval.operations.values().map(|o| o.count).sum::<u64>();

@@ -61,7 +61,7 @@ fn alone(args: &TelemetryArgs) -> io::Result<String> {
         let mut watch = Watch::begin(&Roots::default(), &layers);
         let (began, mut readings, mut bytes) = (Instant::now(), Vec::new(), 0);
         let now = || began.elapsed().as_nanos() as u64;
-        watch.look(Occasion::Boundary, &now, &mut readings);
+        watch.sample(Occasion::Boundary, &now, &mut readings);
         let first = thread_cpu_seconds()?;
         let (mut count, mut most) = (0, 0f64);
         let from = thread_cpu_seconds()?;
@@ -69,7 +69,7 @@ fn alone(args: &TelemetryArgs) -> io::Result<String> {
             thread::sleep((PERIOD * second).saturating_sub(began.elapsed()));
             readings.clear();
             let before = thread_cpu_seconds()?;
-            watch.look(Occasion::Tick, &now, &mut readings);
+            watch.sample(Occasion::Tick, &now, &mut readings);
             most = most.max(thread_cpu_seconds()? - before);
             count += readings.len();
             bytes += readings.iter().map(line_length).sum::<usize>();

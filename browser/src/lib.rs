@@ -7,7 +7,7 @@ use analyse::{Estimator, analyse};
 use jiff::tz::TimeZone;
 use model::Run;
 use report::chart::{CHARTS, Chart, charts, history};
-use report::{Looked, RunView, Units, gallery_page, run_page};
+use report::{AnalysedRun, RunView, Units, gallery_page, run_page};
 
 /// How made runs are looked at.
 pub fn view(run: &Run) -> RunView {
@@ -28,7 +28,7 @@ pub fn pictures(run: &Run) -> Vec<Chart> {
 /// The page of a run.
 pub fn page(run: &Run) -> String {
     let analysis = analyse(run, &run.started.baseline, Estimator::Mean);
-    run_page(Looked { run, analysis: &analysis, view: &view(run) })
+    run_page(AnalysedRun { run, analysis: &analysis, view: &view(run) })
 }
 
 /// The history of made runs over some days.
@@ -37,10 +37,10 @@ pub fn days() -> Vec<Chart> {
     let analyses: Vec<_> =
         runs.iter().map(|run| analyse(run, &run.started.baseline, Estimator::Mean)).collect();
     let views: Vec<RunView> = runs.iter().map(view).collect();
-    let looked = runs.iter().zip(&analyses).zip(&views);
-    let looked: Vec<Looked<'_>> =
-        looked.map(|((run, analysis), view)| Looked { run, analysis, view }).collect();
-    history(&looked)
+    let analysed = runs.iter().zip(&analyses).zip(&views);
+    let analysed: Vec<AnalysedRun<'_>> =
+        analysed.map(|((run, analysis), view)| AnalysedRun { run, analysis, view }).collect();
+    history(&analysed)
 }
 
 /// One picture of each kind, in the order of the page; of several of a kind the first.

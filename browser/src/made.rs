@@ -341,7 +341,7 @@ fn step(id: &str, title: &str, workload: Workload) -> Step {
         ramp_ns: RAMP,
         interval_ns: SLICE,
         max_errors: 1,
-        beside: Vec::new(),
+        concurrent: Vec::new(),
         foreign: Vec::new(),
     }
 }
@@ -507,7 +507,7 @@ impl Maker {
             devices: Vec::new(),
             cache: None,
             integrity: None,
-            places: BTreeMap::new(),
+            offset_log: BTreeMap::new(),
         };
         Repeat { started, intervals, finished: Some(Box::new(finished)), imported: None }
     }

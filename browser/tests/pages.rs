@@ -148,12 +148,12 @@ fn a_report_has_its_data_inside_and_its_targets_can_be_hidden() {
 fn the_page_of_a_position_graph_carries_its_places() {
     let run = browser::made::positions();
     let page = browser::page(&run);
-    let csv = report::places_csv(&run);
+    let csv = report::offsets_csv(&run);
     for (width, light) in [(SCREEN, Light::Night), (TELEPHONE, Light::Day)] {
         let Some(found) = look(&page, width, light) else { return };
         is_whole(&found, width, light);
         let places = &found["downloads"][2];
-        assert_eq!(places["head"], report::PLACES_COLUMNS);
+        assert_eq!(places["head"], report::OFFSETS_COLUMNS);
         assert_eq!(
             places["lines"].as_u64().unwrap() as usize,
             csv.split('\n').count(),

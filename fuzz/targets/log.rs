@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
     drop(report::text(&document, TextStyle { width: 80, color: true }));
     drop(report::markdown(&document));
     drop(report::csv(&run, &analysis.measurements));
-    drop(report::places_csv(&run));
+    drop(report::offsets_csv(&run));
     drop(report::chart::charts(&run, &analysis, &view));
     drop(report::json::pretty(&report::json::run_export(&run, &analysis)));
 });

@@ -3,7 +3,7 @@
 //! Each figure is a share of simulated measurements or runs. The seed is fixed, so that the tables of
 //! METHODOLOGY.md can be made again.
 
-use analyse::{HoursVerdict, Look, Work, by_hour, common_cliff, look, looks, steady_state, transient};
+use analyse::{HoursVerdict, RepeatDiagnostics, Work, by_hour, common_cliff, diagnose, diagnose_all, steady_state, transient};
 use clap::Args;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -69,8 +69,8 @@ fn percent(count: usize, of: usize) -> String {
 struct Spoken([usize; 3]);
 
 impl Spoken {
-    fn record(&mut self, look: &Look) {
-        let spoke = [look.modes.is_some(), !look.outliers.is_empty(), look.trend.is_some()];
+    fn record(&mut self, diagnose: &RepeatDiagnostics) {
+        let spoke = [diagnose.modes.is_some(), !diagnose.outliers.is_empty(), diagnose.trend.is_some()];
         self.0.iter_mut().zip(spoke).for_each(|(count, spoke)| *count += usize::from(spoke));
     }
 
@@ -94,7 +94,7 @@ fn false_alarms(draws: usize) -> String {
                 let mut unsteady = 0;
                 for _ in 0..draws {
                     let values = draw(noise, n, spread, &mut rng);
-                    spoken.record(&look(&values));
+                    spoken.record(&diagnose(&values));
                     unsteady += usize::from(n >= 5 && !steady_state(&values).steady_at_end);
                 }
                 row.push(format!("{} ({})", spoken.shown(draws), percent(unsteady, draws)));
@@ -121,7 +121,7 @@ fn clean_runs(runs: usize) -> String {
                     let values: Vec<Vec<f64>> =
                         (0..FAMILY).map(|_| draw(noise, n, spread, &mut rng)).collect();
                     let family: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-                    any += usize::from(looks(&family).iter().any(|l| *l != Look::default()));
+                    any += usize::from(diagnose_all(&family).iter().any(|l| *l != RepeatDiagnostics::default()));
                 }
                 row.push(percent(any, runs));
             }
@@ -140,7 +140,7 @@ struct Effect {
     spread: f64,
     /// The factor on the repeat at this place of n.
     factor: fn(usize, usize) -> f64,
-    seen: fn(&Look) -> bool,
+    seen: fn(&RepeatDiagnostics) -> bool,
 }
 
 fn two_in_five_low(i: usize, _: usize) -> f64 {
@@ -215,7 +215,7 @@ fn power(draws: usize) -> String {
                             })
                             .collect();
                         let family: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-                        usize::from((effect.seen)(&looks(&family)[0]))
+                        usize::from((effect.seen)(&diagnose_all(&family)[0]))
                     })
                     .sum();
                 percent(seen, draws)
@@ -241,7 +241,7 @@ fn rivals(draws: usize) -> String {
     for n in COUNTS {
         let hits = |index: usize| {
             let mut rng = generator(n as u64);
-            (0..draws).filter(|_| look(&EFFECTS[index].values(n, &mut rng)).modes.is_some()).count()
+            (0..draws).filter(|_| diagnose(&EFFECTS[index].values(n, &mut rng)).modes.is_some()).count()
         };
         ours.push([1, 2, 3].map(|i| percent(hits(i), draws)).join(" / "));
     }

@@ -48,7 +48,7 @@ pub fn trial(world: World, speeds: &[f64], ending: Ending, seed: u64) -> Trial {
     let mut wanted: Vec<usize> = (0..speeds.len()).collect();
     let (most, pairing) = match ending {
         Ending::Fixed(most) => (most, Pairing::ByRound),
-        Ending::Auto(most) => (most, Pairing::ByRoundLookedAt),
+        Ending::Auto(most) => (most, Pairing::ByRoundInterim),
     };
     for round in 0..most {
         storage.shuffle(&mut wanted);

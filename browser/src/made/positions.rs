@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    BlockSizes, Interval, KeptPlace, KeptPlaces, LatencyRecorder, LayerKind, Mix, Operation, OperationStats,
-    Pattern, Phase, ReadFirst, Run, RunFinished, RunOutcome, Special, Step, Workload,
+    BlockSizes, Interval, LoggedOffset, OffsetLog, LatencyRecorder, LayerKind, Mix, Operation, OperationStats,
+    Pattern, Phase, ReadFirst, Run, RunFinished, RunOutcome, Modifiers, Step, Workload,
 };
 use rand::RngExt;
 
@@ -85,26 +85,26 @@ fn transfers(id: &str, read_percent: u8) -> Step {
         _ => "Write rate: 100 spaced blocks of 10 MiB rewritten",
     };
     let first = if read_percent == 100 { ReadFirst::Page } else { ReadFirst::Block };
-    let special = Special { read_first: Some(first), keep_places: true, ..Special::default() };
+    let modifiers = Modifiers { read_first: Some(first), log_offset: true, ..Modifiers::default() };
     let workload = Workload {
         mix: Mix::Transfer { read_percent },
         pattern: Pattern::Spaced { count: TRANSFERS as u32 },
         block: BlockSizes::uniform(BLOCK as u32),
-        special,
+        modifiers,
         ..transfer(100, false, 4096, 1)
     };
     step(id, title, workload)
 }
 
 fn accesses() -> Step {
-    let special = Special { keep_places: true, ..Special::default() };
+    let modifiers = Modifiers { log_offset: true, ..Modifiers::default() };
     let title = "Access time: 1000 random reads of 4 KiB";
-    step("access", title, Workload { special, ..transfer(100, true, 4096, 1) })
+    step("access", title, Workload { modifiers, ..transfer(100, true, 4096, 1) })
 }
 
 /// What the disk does at each place of a repeat.
-fn places(maker: &mut Maker, step: &Step, disk: &Disk) -> KeptPlaces {
-    let mut places = KeptPlaces::default();
+fn places(maker: &mut Maker, step: &Step, disk: &Disk) -> OffsetLog {
+    let mut places = OffsetLog::default();
     let mut last = 0.5;
     let is_access = matches!(step.workload.pattern, Pattern::Random { .. });
     for i in 0..if is_access { ACCESSES } else { TRANSFERS } {
@@ -119,13 +119,13 @@ fn places(maker: &mut Maker, step: &Step, disk: &Disk) -> KeptPlaces {
             let rate = if step.workload.writes_data() { (disk.write)(at) } else { (disk.read)(at) };
             ((at * (disk.size - BLOCK) as f64) as u64 / 4096 * 4096, BLOCK, BLOCK as f64 / rate * 1e9)
         };
-        places.record(KeptPlace { offset, bytes, ns: (ns * luck) as u64 }, KeptPlaces::MOST);
+        places.record(LoggedOffset { offset, bytes, ns: (ns * luck) as u64 }, OffsetLog::MOST);
     }
     places
 }
 
 /// Adds a repeat in which nothing was done but these operations, one after the other.
-fn add(maker: &mut Maker, run: &mut Run, (step, disk): (&Step, &Disk), round: u32, places: KeptPlaces) {
+fn add(maker: &mut Maker, run: &mut Run, (step, disk): (&Step, &Disk), round: u32, places: OffsetLog) {
     let law = Law { name: disk.name, ..LAWS[0] };
     let mut repeat = maker.repeat(run, step, law, round);
     let mut recorder = LatencyRecorder::new();

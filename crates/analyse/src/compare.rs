@@ -14,7 +14,7 @@ use model::{
     Better, Comparison, Estimate, Measurement, Metric, Mix, Operation, Pace, Plan, Rounds, Run, Step, Verdict,
 };
 
-use crate::sequential::{AnytimeP, LOOKS_SHARE, serial_inflation};
+use crate::sequential::{AnytimeP, INTERIM_SHARE, serial_inflation};
 use crate::stats::{mean_and_deviation, t_above, t_quantile};
 
 /// Chance of a wrong claim that is accepted.
@@ -28,7 +28,7 @@ pub enum Pairing {
     /// Values of the same round were measured under the same circumstances.
     ByRound,
     /// The same, and after every round it was looked whether another is needed.
-    ByRoundLookedAt,
+    ByRoundInterim,
     /// The values come from different runs; drift between them is not cancelled.
     None,
 }
@@ -37,7 +37,7 @@ impl Pairing {
     /// How values within one run belong together.
     pub fn within(plan: &Plan) -> Self {
         match plan.rounds {
-            Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => Self::ByRoundLookedAt,
+            Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => Self::ByRoundInterim,
             _ => Self::ByRound,
         }
     }
@@ -45,7 +45,7 @@ impl Pairing {
     fn method(self) -> &'static str {
         match self {
             Self::ByRound => "paired log ratios by round, 95 % t interval; verdict by Holm and TOST",
-            Self::ByRoundLookedAt => {
+            Self::ByRoundInterim => {
                 "paired log ratios by round, 95 % t interval allowing for the looks; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
             }
             Self::None => "unpaired log ratios (Welch), 95 % t interval; drift between runs is not cancelled",
@@ -122,7 +122,7 @@ pub fn compare(series: &[Series], baseline: &str, pairing: Pairing, margin: f64)
 
 /// Compares while rounds are still being made: only what holds however often one looks decides.
 pub(crate) fn compare_meanwhile(series: &[Series], baseline: &str, margin: f64) -> Vec<Comparison> {
-    let judged = judged(series, baseline, Pairing::ByRoundLookedAt, margin, true);
+    let judged = judged(series, baseline, Pairing::ByRoundInterim, margin, true);
     judged.into_iter().map(|judged| judged.comparison).collect()
 }
 
@@ -204,7 +204,7 @@ struct Test {
     /// Margin of "same", as a logarithm.
     margin: f64,
     /// What holds although it was looked at after every round, if it was.
-    looks: Option<AnytimeP>,
+    interim: Option<AnytimeP>,
     /// No more rounds will be made.
     has_ended: bool,
 }
@@ -215,15 +215,15 @@ impl Test {
         let margin = (1.0 + margin).ln();
         let log = |v: f64| (v > 0.0).then(|| v.ln());
         match pairing {
-            Pairing::ByRound | Pairing::ByRoundLookedAt => {
+            Pairing::ByRound | Pairing::ByRoundInterim => {
                 let mut logs = Vec::new();
                 for (round, value) in theirs {
                     if let Some((_, other)) = base.iter().find(|(r, _)| r == round) {
                         logs.push(log(*value)? - log(*other)?);
                     }
                 }
-                let looks = (pairing == Pairing::ByRoundLookedAt).then(|| AnytimeP::of(&logs, margin));
-                Some(Self { margin, looks, ..Self::of_logs(&logs)? })
+                let interim = (pairing == Pairing::ByRoundInterim).then(|| AnytimeP::of(&logs, margin));
+                Some(Self { margin, interim, ..Self::of_logs(&logs)? })
             }
             Pairing::None => {
                 let logs =
@@ -247,7 +247,7 @@ impl Test {
     }
 
     const NOTHING: Self =
-        Self { mean: 0.0, error: 0.0, freedom: 0.0, rounds: 0.0, margin: 0.0, looks: None, has_ended: true };
+        Self { mean: 0.0, error: 0.0, freedom: 0.0, rounds: 0.0, margin: 0.0, interim: None, has_ended: true };
 
     fn of_logs(logs: &[f64]) -> Option<Self> {
         let (mean, deviation) = mean_and_deviation(logs)?;
@@ -258,13 +258,13 @@ impl Test {
 
     /// Share of the accepted error that is left for the test at the end.
     fn share_at_end(&self) -> f64 {
-        if self.looks.is_some() { 1.0 - LOOKS_SHARE } else { 1.0 }
+        if self.interim.is_some() { 1.0 - INTERIM_SHARE } else { 1.0 }
     }
 
     /// A p value that allows for the looks: a weighted Bonferroni combination of what holds at any time and what
     /// the test at the end says.
     fn combined(&self, anytime: impl Fn(&AnytimeP) -> f64, at_end: f64) -> f64 {
-        let anytime = self.looks.as_ref().map_or(1.0, |looks| anytime(looks) / LOOKS_SHARE);
+        let anytime = self.interim.as_ref().map_or(1.0, |interim| anytime(interim) / INTERIM_SHARE);
         let at_end = if self.has_ended { at_end / self.share_at_end() } else { 1.0 };
         anytime.min(at_end).min(1.0)
     }
@@ -283,7 +283,7 @@ impl Test {
             0.0 => 0.0,
             error => 2.0 * t_above((self.mean / error).abs(), self.freedom),
         };
-        self.combined(|looks| looks.different, at_end)
+        self.combined(|interim| interim.different, at_end)
     }
 
     /// Both one-sided tests say that the ratio lies within the margin.
@@ -294,7 +294,7 @@ impl Test {
             0.0 => 1.0,
             error => t_above(room / error, self.freedom),
         };
-        room > 0.0 && self.combined(|looks| looks.same, at_end) <= ALPHA
+        room > 0.0 && self.combined(|interim| interim.same, at_end) <= ALPHA
     }
 
     /// Rounds that would have to be added for a decision in nine of ten cases, if the ratio is what it
@@ -351,7 +351,7 @@ pub fn summarise(plan: &Plan, series: &[Series], baseline: &str, pairing: Pairin
         let logs: Vec<StepLogs> =
             plan.steps.iter().filter_map(|step| step_logs(series, &step.id, target, baseline)).collect();
         let test = match pairing {
-            Pairing::ByRound | Pairing::ByRoundLookedAt => over_rounds(&logs)?,
+            Pairing::ByRound | Pairing::ByRoundInterim => over_rounds(&logs)?,
             Pairing::None => over_steps(&logs)?,
         };
         let (target, baseline) = (target.to_owned(), baseline.to_owned());
@@ -575,7 +575,7 @@ mod tests {
                     interval_ns: 1,
                     max_errors: 1,
                     foreign: Vec::new(),
-                    beside: Vec::new(),
+                    concurrent: Vec::new(),
                 })
                 .to_vec(),
             rounds: Rounds::Fixed(3),

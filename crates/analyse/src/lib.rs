@@ -30,7 +30,7 @@ pub use compare::{Pairing, Series, Summary, compare, headline, summarise};
 pub use findings::{RULES, Rule};
 pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
 pub use measure::{first_round_that_counts, measurements, repeat_values};
-pub use repeats::{CHANCE, Look, Modes, Trend, look, looks};
+pub use repeats::{CHANCE, Modes, RepeatDiagnostics, Trend, diagnose, diagnose_all};
 pub use score::{PiFigures, pi_score};
 pub use stats::{Estimator, mean_with_t_interval};
 pub use steady::{SteadyState, steady_state};
@@ -38,7 +38,7 @@ pub use stopping::{Aims, settled};
 pub use telemetry::{StepTelemetry, TelemetryFigure, telemetry};
 pub use transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
-use findings::{Seen, findings};
+use findings::{RuleContext, findings};
 use measure::{Counts, measurements_of};
 use model::{Comparison, Finding, Measurement, Run};
 
@@ -48,7 +48,7 @@ pub struct Analysis {
     /// Every metric of every operation of every step on every target.
     pub measurements: Vec<Measurement>,
     /// For each measurement that is a headline what its repeats look like.
-    pub looks: Vec<Option<Look>>,
+    pub diagnostics: Vec<Option<RepeatDiagnostics>>,
     /// Every target against the baseline.
     pub comparisons: Vec<Comparison>,
     /// One figure per target over all steps, the baseline left out.
@@ -64,12 +64,12 @@ pub fn analyse(run: &Run, baseline: &str, rule: Estimator) -> Analysis {
     let series = Series::of_run(run, &measurements);
     let plan = &run.started.plan;
     let pairing = Pairing::within(plan);
-    let seen = Seen::new(run, &measurements, &counts);
+    let context = RuleContext::new(run, &measurements, &counts);
     Analysis {
         comparisons: compare(&series, baseline, pairing, plan.margin()),
         summaries: summarise(plan, &series, baseline, pairing),
-        findings: findings(&seen),
-        looks: seen.looks,
+        findings: findings(&context),
+        diagnostics: context.diagnostics,
         measurements,
     }
 }

@@ -215,7 +215,7 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
         for target in &run.started.targets {
             let mut values: BTreeMap<(Operation, Metric), Vec<(u32, f64)>> = BTreeMap::new();
             for (repeat, counts) in counts.completed(run, step, &target.name) {
-                if repeat.started.round < first && !step.workload.special.once {
+                if repeat.started.round < first && !step.workload.modifiers.once {
                     continue;
                 }
                 for (operation, metric, value) in values_of(step, repeat, counts) {
@@ -289,7 +289,7 @@ pub(crate) mod tests {
             interval_ns: 1_000_000_000,
             max_errors: 1,
             foreign: Vec::new(),
-            beside: Vec::new(),
+            concurrent: Vec::new(),
             workload,
         };
         let operation = step.workload.operations()[0];
@@ -391,7 +391,7 @@ pub(crate) mod tests {
                 devices: vec![device],
                 cache: None,
                 integrity: None,
-                places: BTreeMap::new(),
+                offset_log: BTreeMap::new(),
             })),
         }
     }
@@ -423,7 +423,7 @@ pub(crate) mod tests {
         assert_eq!(rounds(&run), [0, 1, 2, 3]);
         run.repeats.iter_mut().for_each(|r| r.started.step = "other".into());
         let mut prepares = run.started.plan.steps[0].clone();
-        (prepares.id, prepares.workload.special.once) = ("other".into(), true);
+        (prepares.id, prepares.workload.modifiers.once) = ("other".into(), true);
         run.started.plan.steps.push(prepares);
         assert_eq!(rounds(&run), [0, 1, 2, 3]);
     }

@@ -59,7 +59,7 @@ enum Way {
 
 impl Way {
     fn of(workload: &Workload) -> Self {
-        match workload.special.calls {
+        match workload.modifiers.calls {
             None => Self::Whole,
             Some(calls) if calls.buffer_bytes == 0 => Self::Pieces(calls.bytes as usize),
             Some(calls) => {
@@ -130,7 +130,7 @@ impl<'a> CallWorker<'a> {
         loop {
             now = self.pass(now, deadline, &clock, &mut timeline, sink);
             let lasted = |least_ns| now - origin >= least_ns || now >= deadline;
-            let again = self.spec.workload.special.again.filter(|again| !lasted(again.least_ns));
+            let again = self.spec.workload.modifiers.again.filter(|again| !lasted(again.least_ns));
             let Some(again) = again.filter(|_| self.failure.is_none() && !self.signals.stops()) else {
                 break;
             };
@@ -139,7 +139,7 @@ impl<'a> CallWorker<'a> {
                 break;
             }
         }
-        if self.spec.workload.special.ends_all && self.failure.is_none() && !self.signals.ended() {
+        if self.spec.workload.modifiers.ends_all && self.failure.is_none() && !self.signals.ended() {
             self.signals.over.store(true, Ordering::Relaxed);
         }
         timeline.integrate(now, 1);

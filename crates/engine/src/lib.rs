@@ -33,7 +33,7 @@ mod worker;
 /// What the micro-benchmarks measure besides [`run`]: parts of the loop that nobody else may rely on.
 #[doc(hidden)]
 pub mod parts {
-    pub use crate::offsets::Places;
+    pub use crate::offsets::OffsetGenerator;
 
     /// Writes the header of a block to be verified later.
     pub fn seal(generations: &crate::Generations, block: &mut [u8], offset: u64, generation: u32) {
@@ -57,7 +57,7 @@ pub mod parts {
 pub use clock::{monotonic_ns, read_the_counter};
 pub use engines::sim::{SimEnd, SimFault, SimLatency, SimModel, SimStall};
 pub use engines::{ENGINES, EngineEntry, NOOP};
-pub use run::{EngineError, OpenFiles, Outcome, Place, Task, own_descriptors, run};
+pub use run::{EngineError, OpenFiles, Outcome, IoTarget, Task, own_descriptors, run};
 pub use stamps::StampComparison;
 pub use verify::{Generations, HEADER_BYTES};
 pub use worker::open_flags;

@@ -179,7 +179,7 @@ impl<'a> MetadataWorker<'a> {
         }
         // One round is made in any case.
         let lasted = |least_ns| now > origin && now - origin >= least_ns;
-        self.spec.workload.special.again.is_none_or(|again| !lasted(again.least_ns))
+        self.spec.workload.modifiers.again.is_none_or(|again| !lasted(again.least_ns))
     }
 
     fn ended(&self, now: u64, deadline: u64) -> bool {

@@ -40,12 +40,12 @@ enum Order {
     /// Popularity ranks, scattered over the region so that hot blocks are not neighbours.
     Zipf {
         law: Zipf<f64>,
-        place: Permutation,
+        target: Permutation,
     },
     /// Ranks by the self-similar law, scattered likewise.
     Pareto {
         exponent: f64,
-        place: Permutation,
+        target: Permutation,
     },
     Normal(Normal<f64>),
     Zoned(Vec<BlockZone>),
@@ -83,10 +83,10 @@ impl BlockOrder {
                 Distribution::Uniform => Order::Once(Permutation::new(blocks, rng)),
                 Distribution::Zipf { theta } => Order::Zipf {
                     law: Zipf::new(blocks as f64, *theta).expect("theta is above 0"),
-                    place: Permutation::new(blocks, rng),
+                    target: Permutation::new(blocks, rng),
                 },
                 Distribution::Pareto { h } => {
-                    Order::Pareto { exponent: h.ln() / (1.0 - h).ln(), place: Permutation::new(blocks, rng) }
+                    Order::Pareto { exponent: h.ln() / (1.0 - h).ln(), target: Permutation::new(blocks, rng) }
                 }
                 Distribution::Normal { deviation_percent } => Order::Normal(
                     Normal::new(blocks as f64 / 2.0, blocks as f64 * deviation_percent / 100.0)
@@ -158,20 +158,20 @@ impl BlockOrder {
                 permutation.at(self.next - 1)
             }
             Order::Uniform => rng.random_range(0..self.blocks),
-            Order::Zipf { law, place } => {
+            Order::Zipf { law, target } => {
                 let rank = law.sample(rng) as u64;
-                place.at(rank.clamp(1, self.blocks) - 1)
+                target.at(rank.clamp(1, self.blocks) - 1)
             }
-            Order::Pareto { exponent, place } => {
+            Order::Pareto { exponent, target } => {
                 // Gray et al., "Quickly Generating Billion-Record Synthetic Databases", SIGMOD 1994:
                 // n · u^(ln h / ln(1 − h)).
                 let u: f64 = rng.random();
                 let rank = (self.blocks as f64 * u.powf(*exponent)) as u64;
-                place.at(rank.min(self.blocks - 1))
+                target.at(rank.min(self.blocks - 1))
             }
             Order::Normal(bell) => {
-                let place = bell.sample(rng).rem_euclid(self.blocks as f64) as u64;
-                place.min(self.blocks - 1)
+                let target = bell.sample(rng).rem_euclid(self.blocks as f64) as u64;
+                target.min(self.blocks - 1)
             }
             Order::Zoned(zones) => {
                 let u: f64 = rng.random();
@@ -198,7 +198,7 @@ const SPACED_GRAIN: u64 = 4096;
 const AHEAD: usize = 64;
 
 /// The places of one direction, drawn ahead.
-pub struct Places {
+pub struct OffsetGenerator {
     order: BlockOrder,
     /// Bytes of the data set at which the region starts, and bytes of a block.
     start: u64,
@@ -207,7 +207,7 @@ pub struct Places {
     next: usize,
 }
 
-impl Places {
+impl OffsetGenerator {
     /// The places of blocks of `block_bytes` in `len` bytes from `start`.
     ///
     /// # Panics
@@ -236,9 +236,9 @@ impl Places {
         if self.next == AHEAD {
             self.draw(rng);
         }
-        let place = self.ahead[self.next];
+        let target = self.ahead[self.next];
         self.next += 1;
-        place
+        target
     }
 
     #[inline(never)]
@@ -321,8 +321,8 @@ mod tests {
         let pattern = Pattern::Spaced { count: 100 };
         for (len, block) in [(1 << 40, 10 << 20), (1 << 30, 10 << 20), (10 << 20, 10 << 20), (51_200, 512)] {
             let start = 1 << 20;
-            let mut places = Places::new(&pattern, start, len, block, &mut rng);
-            let drawn: Vec<u64> = (0..100).map(|_| places.next(&mut rng)).collect();
+            let mut offsets = OffsetGenerator::new(&pattern, start, len, block, &mut rng);
+            let drawn: Vec<u64> = (0..100).map(|_| offsets.next(&mut rng)).collect();
             assert_eq!(drawn[0], start);
             assert!(drawn.is_sorted() && drawn.iter().all(|at| at + block <= start + len));
             assert!(drawn.iter().all(|at| at.is_multiple_of(block.min(4096))));
@@ -331,7 +331,7 @@ mod tests {
                 (1..100)
                     .all(|i| (drawn[i] as f64 - start as f64 - i as f64 * even).abs() < 4097.0 + even / 50.0)
             );
-            assert_eq!(places.next(&mut rng), start, "and again");
+            assert_eq!(offsets.next(&mut rng), start, "and again");
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use std::{io, mem};
 
 use model::{
-    CpuTime, EngineKind, FailureKind, IntegrityCheck, Interval, KeptPlaces, Operation, Regions,
+    CpuTime, EngineKind, FailureKind, IntegrityCheck, Interval, OffsetLog, Operation, Regions,
     RepeatFailure, RepeatOutcome, Stop, Workload,
 };
 
@@ -34,11 +34,11 @@ const SILENCE_NS: u64 = 1_200_000_000_000;
 /// The same after the user has asked to stop.
 const SILENCE_WHEN_INTERRUPTED_NS: u64 = 6_000_000_000;
 /// How long workers that are still being set up may take to end after the user has asked to stop.
-const SETUP_PATIENCE: Duration = Duration::from_secs(3);
+const SETUP_TIMEOUT: Duration = Duration::from_secs(3);
 /// How often the collector looks up from its channel.
 const LOOK_UP: Duration = Duration::from_millis(100);
 /// An interval that one worker owes is not waited for longer than so many intervals of another.
-const PATIENCE_INTERVALS: u64 = 4;
+const MAX_LAG_INTERVALS: u64 = 4;
 
 /// One repeat, ready to be done.
 pub struct Task {
@@ -59,17 +59,17 @@ pub struct Task {
     /// Seed of offsets and content.
     pub seed: u64,
     /// On what.
-    pub place: Place,
+    pub target: IoTarget,
     /// Stamp each operation besides, which costs time, and tell how that differs.
     pub compare_stamps: bool,
     /// The simulated device, for [`EngineKind::Sim`].
     pub sim: Option<SimModel>,
     /// What runs at the same time; of each only workload, engine, stop, errors, seed and place count.
-    pub beside: Vec<Task>,
+    pub concurrent: Vec<Task>,
 }
 
 /// What a repeat works on.
-pub enum Place {
+pub enum IoTarget {
     /// Open files or a device.
     Files(OpenFiles),
     /// For each job an empty directory of the run's own.
@@ -113,7 +113,7 @@ pub struct Outcome {
     /// The same operations stamped both ways, if that was asked for.
     pub stamps: Option<StampComparison>,
     /// Where the operations were, for workloads that keep that.
-    pub places: BTreeMap<Operation, KeptPlaces>,
+    pub offset_log: BTreeMap<Operation, OffsetLog>,
 }
 
 impl Outcome {
@@ -130,7 +130,7 @@ impl Outcome {
             hung: false,
             integrity: None,
             stamps: None,
-            places: BTreeMap::new(),
+            offset_log: BTreeMap::new(),
         }
     }
 }
@@ -180,20 +180,20 @@ enum Message {
     Done(io::Result<WorkerReport>),
 }
 
-/// A worker's end of the circulation of intervals.
-struct Circulation {
+/// A worker's end of the pool of intervals.
+struct IntervalPool {
     worker: usize,
     to_collector: SyncSender<(usize, Message)>,
     free: Receiver<Box<WorkerInterval>>,
     /// An empty interval that could not be exchanged.
     spare: Option<Box<WorkerInterval>>,
     /// Waits for a free interval instead of doing without: virtual time does not run away meanwhile.
-    patient: bool,
+    blocking: bool,
 }
 
-impl IntervalSink for Circulation {
+impl IntervalSink for IntervalPool {
     fn exchange(&mut self, current: &mut Box<WorkerInterval>) -> bool {
-        let receive = || if self.patient { self.free.recv().ok() } else { self.free.try_recv().ok() };
+        let receive = || if self.blocking { self.free.recv().ok() } else { self.free.try_recv().ok() };
         let Some(empty) = self.spare.take().or_else(receive) else { return false };
         let full = mem::replace(current, empty);
         match self.to_collector.try_send((self.worker, Message::Interval(full))) {
@@ -235,9 +235,9 @@ pub fn run(
         let (start_sender, start) = sync_channel(1);
         let (free_sender, free) = sync_channel(SPARE_INTERVALS + 1);
         let to_collector = sender.clone();
-        let circulation = Circulation { worker, to_collector, free, spare: None, patient: !passes };
+        let pool = IntervalPool { worker, to_collector, free, spare: None, blocking: !passes };
         let signals = Arc::clone(&signals);
-        let body = move || work_with(engine, spec, &signals, circulation, &start);
+        let body = move || work_with(engine, spec, &signals, pool, &start);
         let spawned = thread::Builder::new().name(format!("lodestone-job{worker}")).spawn(body);
         spawned.map_err(|source| collector.start_error(source))?;
         starts.push(start_sender);
@@ -263,7 +263,7 @@ pub fn run(
 }
 
 /// The body of a worker thread, compiled for each engine.
-fn work_with(engine: EngineKind, spec: Spec, signals: &Signals, sink: Circulation, start: &Receiver<u64>) {
+fn work_with(engine: EngineKind, spec: Spec, signals: &Signals, sink: IntervalPool, start: &Receiver<u64>) {
     match engine {
         #[cfg(target_pointer_width = "64")]
         EngineKind::IoUring => work::<engines::uring::Uring>(spec, signals, sink, start),
@@ -283,13 +283,13 @@ fn work_with(engine: EngineKind, spec: Spec, signals: &Signals, sink: Circulatio
 impl Task {
     /// Workers, those beside included.
     fn jobs(&self) -> u32 {
-        self.beside.iter().fold(self.workload.jobs, |sum, task| sum + task.workload.jobs)
+        self.concurrent.iter().fold(self.workload.jobs, |sum, task| sum + task.workload.jobs)
     }
 
     /// Nanoseconds from the common start to the end of the last worker, if all end by the time.
     fn deadline_ns(&self) -> Option<u64> {
-        let own = self.stop.time_ns.map(|ns| ns + self.ramp_ns + self.workload.special.start_delay_ns);
-        let all = std::iter::once(own).chain(self.beside.iter().map(Task::deadline_ns));
+        let own = self.stop.time_ns.map(|ns| ns + self.ramp_ns + self.workload.modifiers.start_delay_ns);
+        let all = std::iter::once(own).chain(self.concurrent.iter().map(Task::deadline_ns));
         all.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 }
@@ -313,7 +313,7 @@ impl Spec {
 
 /// Waits for all workers to end, but not long. False if some did not.
 fn all_end(messages: &Receiver<(usize, Message)>) -> bool {
-    let until = Instant::now() + SETUP_PATIENCE;
+    let until = Instant::now() + SETUP_TIMEOUT;
     loop {
         match messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(_) => {}
@@ -323,20 +323,20 @@ fn all_end(messages: &Receiver<(usize, Message)>) -> bool {
 }
 
 /// Sends a worker's last words; if it panics before it has any, says that.
-struct LastWords {
+struct ReportGuard {
     worker: usize,
     sender: SyncSender<(usize, Message)>,
     said: bool,
 }
 
-impl LastWords {
+impl ReportGuard {
     fn say(mut self, report: io::Result<WorkerReport>) {
         self.said = true;
         let _ = self.sender.send((self.worker, Message::Done(report)));
     }
 }
 
-impl Drop for LastWords {
+impl Drop for ReportGuard {
     fn drop(&mut self) {
         if !self.said && thread::panicking() {
             let error = io::Error::other(format!("job {} panicked", self.worker));
@@ -346,7 +346,7 @@ impl Drop for LastWords {
 }
 
 /// The body of a worker thread.
-fn work<E: Engine>(spec: Spec, signals: &Signals, mut sink: Circulation, start: &Receiver<u64>) {
+fn work<E: Engine>(spec: Spec, signals: &Signals, mut sink: IntervalPool, start: &Receiver<u64>) {
     let recorders = match &spec {
         Spec::Data(spec) => Worker::<E>::recorders(&spec.workload),
         Spec::Calls(spec) => CallWorker::recorders(&spec.workload),
@@ -354,7 +354,7 @@ fn work<E: Engine>(spec: Spec, signals: &Signals, mut sink: Circulation, start: 
     };
     let recorders = &recorders;
     meet_due_times();
-    let last_words = LastWords { worker: sink.worker, sender: sink.to_collector.clone(), said: false };
+    let guard = ReportGuard { worker: sink.worker, sender: sink.to_collector.clone(), said: false };
     let first = Box::new(WorkerInterval::new(recorders));
     if let Spec::Data(_) | Spec::Calls(_) = spec {
         own_descriptors();
@@ -374,7 +374,7 @@ fn work<E: Engine>(spec: Spec, signals: &Signals, mut sink: Circulation, start: 
         },
     };
     if let Some(report) = report {
-        last_words.say(report);
+        guard.say(report);
     }
 }
 
@@ -386,13 +386,13 @@ pub fn own_descriptors() {
     unsafe { libc::unshare(libc::CLONE_FILES) };
 }
 
-fn refuse(sink: &Circulation, error: io::Error) {
+fn refuse(sink: &IntervalPool, error: io::Error) {
     let _ = sink.to_collector.send((sink.worker, Message::Ready(Err(error))));
 }
 
 /// Reports ready and waits for the common start; `None` if there is none, because another worker could
 /// not be set up or the user has stopped the repeat.
-fn begin(sink: &Circulation, start: &Receiver<u64>, recorders: &[(Kind, Latencies)]) -> Option<u64> {
+fn begin(sink: &IntervalPool, start: &Receiver<u64>, recorders: &[(Kind, Latencies)]) -> Option<u64> {
     for _ in 0..SPARE_INTERVALS {
         // These come back through the collector, which owns the other end of the circulation.
         let spare = Box::new(WorkerInterval::new(recorders));
@@ -404,10 +404,10 @@ fn begin(sink: &Circulation, start: &Receiver<u64>, recorders: &[(Kind, Latencie
 
 /// Splits a task and those beside it into their workers, each with its engine.
 fn specs(mut task: Task) -> Result<Vec<(EngineKind, Spec)>, EngineError> {
-    let beside = mem::take(&mut task.beside);
+    let concurrent = mem::take(&mut task.concurrent);
     let (ramp_ns, interval_ns) = (task.ramp_ns, task.interval_ns);
-    let tasks: Vec<Task> = std::iter::once(task).chain(beside).collect();
-    let weight = |task: &Task| u64::from(task.workload.special.flow) * u64::from(task.workload.jobs);
+    let tasks: Vec<Task> = std::iter::once(task).chain(concurrent).collect();
+    let weight = |task: &Task| u64::from(task.workload.modifiers.flow) * u64::from(task.workload.jobs);
     let flow = match tasks.iter().map(weight).sum() {
         0 => None,
         weights => Some(Arc::new(Flow::new(weights))),
@@ -434,8 +434,8 @@ fn own_specs(task: Task, flow: Option<&Arc<Flow>>) -> Result<Vec<Spec>, EngineEr
             bytes: task.stop.bytes.map(share),
         }
     };
-    match task.place {
-        Place::Files(files) => {
+    match task.target {
+        IoTarget::Files(files) => {
             let block = workload.largest_block();
             let usable = files.file_bytes / u64::from(block) * u64::from(block);
             let count = files.per_job.first().map_or(0, Vec::len) as u64;
@@ -465,7 +465,7 @@ fn own_specs(task: Task, flow: Option<&Arc<Flow>>) -> Result<Vec<Spec>, EngineEr
             };
             Ok((0..jobs).zip(files.per_job).map(spec).collect())
         }
-        Place::Directories(directories) => Ok((0..jobs)
+        IoTarget::Directories(directories) => Ok((0..jobs)
             .zip(directories)
             .map(|(index, directory)| {
                 Spec::Metadata(MetadataSpec {
@@ -503,7 +503,7 @@ struct Collector {
     iodepth: u32,
     ramp_ns: u64,
     /// How far one worker may be behind another before its part is no longer waited for.
-    patience_ns: u64,
+    max_lag_ns: u64,
     deadline_ns: Option<u64>,
     steady: Option<Steadiness>,
     first_operation: Operation,
@@ -528,10 +528,10 @@ impl Collector {
             engine: task.engine,
             jobs: task.jobs(),
             iodepth: workload.iodepth,
-            steady: workload.special.steady.map(|rule| Steadiness::new(rule, task.ramp_ns)),
+            steady: workload.modifiers.steady.map(|rule| Steadiness::new(rule, task.ramp_ns)),
             ramp_ns: task.ramp_ns,
             // In virtual time a worker that is behind is only slower to compute.
-            patience_ns: if time_passes { PATIENCE_INTERVALS * task.interval_ns } else { u64::MAX },
+            max_lag_ns: if time_passes { MAX_LAG_INTERVALS * task.interval_ns } else { u64::MAX },
             deadline_ns: task.deadline_ns(),
             first_operation: workload.operations().first().copied().unwrap_or(Operation::Read),
             signals,
@@ -616,9 +616,9 @@ impl Collector {
     fn give_up(&mut self, start_ns: u64, last_heard_ns: u64) -> bool {
         let now = monotonic_ns();
         let interrupted = self.signals.interrupted();
-        let patience = if interrupted { SILENCE_WHEN_INTERRUPTED_NS } else { SILENCE_NS };
+        let timeout = if interrupted { SILENCE_WHEN_INTERRUPTED_NS } else { SILENCE_NS };
         let due = self.deadline_ns.map_or(0, |ns| if interrupted { 0 } else { start_ns + ns });
-        if now.saturating_sub(last_heard_ns.max(due)) < patience {
+        if now.saturating_sub(last_heard_ns.max(due)) < timeout {
             return false;
         }
         self.signals.abort.store(true, Ordering::Relaxed);
@@ -668,7 +668,7 @@ impl Collector {
     fn emit(&mut self, all: bool, on_interval: &mut dyn FnMut(Interval)) {
         let slowest = self.delivered.iter().copied().min().unwrap_or(u64::MAX);
         let newest = self.open.last_key_value().map_or(0, |(start, _)| *start);
-        let stale = newest.saturating_sub(self.patience_ns);
+        let stale = newest.saturating_sub(self.max_lag_ns);
         while let Some(entry) = self.open.first_entry() {
             let end = entry.get().start_ns + entry.get().len_ns;
             if !(all || end <= slowest || end < stale) {
@@ -701,12 +701,12 @@ impl Collector {
                 integrity.get_or_insert_default().merge(check.clone());
             }
         }
-        let mut places: BTreeMap<Operation, KeptPlaces> = BTreeMap::new();
-        for (operation, theirs) in self.reports.iter().flat_map(|r| &r.places) {
-            places.entry(*operation).or_default().merge(theirs.clone());
+        let mut offset_log: BTreeMap<Operation, OffsetLog> = BTreeMap::new();
+        for (operation, theirs) in self.reports.iter().flat_map(|r| &r.offset_log) {
+            offset_log.entry(*operation).or_default().merge(theirs.clone());
         }
         Outcome {
-            places,
+            offset_log,
             window_ns: whole_ns.saturating_sub(self.ramp_ns),
             whole_ns,
             unserved: self.reports.iter().map(|r| r.unserved).sum(),
@@ -764,10 +764,10 @@ mod tests {
             interval_ns: 100_000_000,
             max_errors: 1,
             seed: 1,
-            place: Place::Directories(Vec::new()),
+            target: IoTarget::Directories(Vec::new()),
             compare_stamps: false,
             sim: None,
-            beside: Vec::new(),
+            concurrent: Vec::new(),
         }
     }
 
@@ -784,7 +784,7 @@ mod tests {
         let (give, free) = sync_channel(1);
         give.send(interval(0)).unwrap();
         to_collector.send((0, Message::Ready(Ok(())))).unwrap();
-        let mut sink = Circulation { worker: 0, to_collector, free, spare: None, patient: false };
+        let mut sink = IntervalPool { worker: 0, to_collector, free, spare: None, blocking: false };
         let mut current = interval(42);
         assert!(!sink.exchange(&mut current), "there is no room");
         assert_eq!(current.of(Kind::Read).count, 42);

@@ -9,7 +9,7 @@ use std::thread;
 use model::{EngineKind, RepeatOutcome, Stop, Workload};
 
 use crate::clock::{Clock, MonotonicClock, meet_due_times, settle};
-use crate::run::{EngineError, OpenFiles, Place, Task, run};
+use crate::run::{EngineError, OpenFiles, IoTarget, Task, run};
 
 /// The most that one job can drive on this machine, whatever the storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +84,7 @@ pub fn floor(
         interval_ns: 500_000_000,
         max_errors: 1,
         seed: 1,
-        place: Place::Files(OpenFiles {
+        target: IoTarget::Files(OpenFiles {
             per_job: vec![vec![file]],
             file_bytes,
             writable: false,
@@ -92,7 +92,7 @@ pub fn floor(
         }),
         compare_stamps: false,
         sim: None,
-        beside: Vec::new(),
+        concurrent: Vec::new(),
     };
     let mut operations = 0;
     let outcome = run(task, &Arc::new(AtomicBool::new(false)), &mut |interval| {

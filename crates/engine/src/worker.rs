@@ -4,12 +4,12 @@
 //! allocates nor locks. Time stamps are taken per batch: one before a submission, one after it (for
 //! engines that can tell submission from service), one after a reap.
 
-mod alike;
+mod completion_batch;
 pub(crate) mod draws;
 mod failures;
 mod one_by_one;
 mod pauses;
-mod places;
+mod offset_log;
 mod syncs;
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use model::{
-    CacheState, FailureKind, IntegrityCheck, KeptPlaces, Mix, OpenSync, Operation, Pace, Pattern, Regions,
+    CacheState, FailureKind, IntegrityCheck, OffsetLog, Mix, OpenSync, Operation, Pace, Pattern, Regions,
     Workload,
 };
 use rand::RngExt;
@@ -39,18 +39,18 @@ use crate::sim::SimModel;
 use crate::slots::{Slot, Slots};
 use crate::stamps::{StampComparison, StampRecorder};
 use crate::verify::Generations;
-use alike::Alike;
+use completion_batch::CompletionBatch;
 use draws::Draws;
 pub(crate) use pauses::Flow;
 use pauses::{DepthControl, Pauses};
-use places::{PlaceKeeper, can_read_first};
+use offset_log::{OffsetLogger, can_read_first};
 
 /// How often a waiting worker looks at the stop flag.
 const LOOK_UP_NS: u64 = 100_000_000;
 /// Shorter waits for a due operation are polled: the kernel's timers are not that exact.
 const POLL_NS: u64 = 60_000;
 /// For so many turns of the loop after it had to wait a worker is taken to have time still.
-const LEISURE: u32 = 64;
+const DEVICE_BOUND: u32 = 64;
 /// Tries to draw a block that is not being written, before an operation on a verified set waits.
 const DRAWS: usize = 8;
 
@@ -138,7 +138,7 @@ pub(crate) struct WorkerReport {
     pub integrity: Option<IntegrityCheck>,
     pub stamps: Option<Box<StampComparison>>,
     /// Where its operations were, if that is kept.
-    pub places: BTreeMap<Operation, KeptPlaces>,
+    pub offset_log: BTreeMap<Operation, OffsetLog>,
 }
 
 /// The bytes of the data set that a worker works on.
@@ -247,7 +247,7 @@ pub(crate) struct Worker<'a, E: Engine> {
     /// Arrivals that were drawn and never handed to the engine.
     withdrawn: u64,
     /// Not 0 while the worker has lately had to wait for completions, so that the storage is what limits it.
-    leisure: u32,
+    device_bound: u32,
     pauses: Pauses,
     /// Only if a latency is to be kept.
     depth: Option<DepthControl>,
@@ -259,7 +259,7 @@ pub(crate) struct Worker<'a, E: Engine> {
     /// A transfer that went well is only counted: nothing is verified, kept or read before it either.
     is_plain: bool,
     /// Only if places are kept.
-    places: Option<Box<PlaceKeeper>>,
+    offset_log: Option<Box<OffsetLogger>>,
     /// Something is read before each operation: its rate is over its own time.
     reads_first: bool,
     integrity: IntegrityCheck,
@@ -294,9 +294,9 @@ impl<'a, E: Engine> Worker<'a, E> {
         let Stock { buffers, content, mut rng } = Stock::of(&spec, depth, workload.writes_data())?;
         let region = Region::of(&spec);
         let only_transfers = workload.sync.every == 0 && matches!(workload.mix, Mix::Transfer { .. });
-        let mut pauses = Pauses::new(workload.special.think, spec.flow.clone());
-        pauses.weigh(workload.special.flow);
-        let control = workload.special.latency_target.map(|target| DepthControl::new(target, depth));
+        let mut pauses = Pauses::new(workload.modifiers.think, spec.flow.clone());
+        pauses.weigh(workload.modifiers.flow);
+        let control = workload.modifiers.latency_target.map(|target| DepthControl::new(target, depth));
         let is_unhindered = pauses.are_none() && control.is_none() && workload.cache != CacheState::ColdEach;
         can_read_first::<E>(&workload, only_transfers && is_unhindered)?;
         let (engine, clock) = E::open(&Setup {
@@ -316,7 +316,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             in_flight: 0,
             alive_ns: 0,
             interrupted_ns: None,
-            leisure: 0,
+            device_bound: 0,
             only_transfers,
             is_unhindered,
             pauses,
@@ -331,10 +331,10 @@ impl<'a, E: Engine> Worker<'a, E> {
             withdrawn: 0,
             is_plain: only_transfers
                 && spec.generations.is_none()
-                && !workload.special.keep_places
-                && workload.special.read_first.is_none(),
-            places: PlaceKeeper::new(&workload, spec.workers),
-            reads_first: workload.special.read_first.is_some(),
+                && !workload.modifiers.log_offset
+                && workload.modifiers.read_first.is_none(),
+            offset_log: OffsetLogger::new(&workload, spec.workers),
+            reads_first: workload.modifiers.read_first.is_some(),
             integrity: IntegrityCheck::default(),
             stamps: spec.compare_stamps.then(Box::default),
             failure: None,
@@ -374,14 +374,14 @@ impl<'a, E: Engine> Worker<'a, E> {
     ) -> io::Result<WorkerReport> {
         let origin = self.clock.start(shared_start_ns);
         let mut timeline = Timeline::new(first, origin, self.spec.ramp_ns, self.spec.interval_ns);
-        let begin = origin + self.spec.workload.special.start_delay_ns;
+        let begin = origin + self.spec.workload.modifiers.start_delay_ns;
         self.deadline_ns = self.spec.limits.time_ns.map_or(u64::MAX, |ns| begin + ns);
         self.arrivals =
             Arrivals::new(self.spec.workload.pace, self.spec.index, self.spec.workers, begin, &mut self.rng);
         let cpu = thread_cpu_ns();
         self.await_begin(begin, &mut timeline, sink);
         let mut now = self.issue(begin, &mut timeline, sink)?;
-        if self.spec.workload.special.ends_all && self.failure.is_none() && !self.signals.ended() {
+        if self.spec.workload.modifiers.ends_all && self.failure.is_none() && !self.signals.ended() {
             self.signals.over.store(true, Ordering::Relaxed);
         }
         // After that: those that it held back must not go on without it.
@@ -422,7 +422,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             failure: self.failure.take(),
             stamps: self.stamps.as_ref().map(|stamps| Box::new(stamps.finish())),
             integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.integrity)),
-            places: self.places.take().map(|places| places.finish()).unwrap_or_default(),
+            offset_log: self.offset_log.take().map(|offset_log| offset_log.finish()).unwrap_or_default(),
         }
     }
 
@@ -563,7 +563,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             }
         }
         let slot = self.slots.take(verb, offset, len, intended);
-        let (file, file_offset) = self.place(offset);
+        let (file, file_offset) = self.target(offset);
         let buffer = self.buffer(verb, slot, offset, len);
         self.batch.push(Request { slot, verb, file, offset: file_offset, len, buffer });
         self.operations_left -= 1;
@@ -587,7 +587,7 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     /// File and offset in it of a byte of the data set.
     #[inline]
-    fn place(&self, offset: u64) -> (u32, u64) {
+    fn target(&self, offset: u64) -> (u32, u64) {
         if self.spec.files.len() == 1 {
             return (0, offset);
         }
@@ -633,14 +633,14 @@ impl<'a, E: Engine> Worker<'a, E> {
         let mut done = 0;
         // What has ended meanwhile is to be stamped before anything else is done.
         while done < self.batch.len() && self.completed.is_empty() {
-            let end = if self.leisure > 0 { done + 1 } else { self.batch.len() };
+            let end = if self.device_bound > 0 { done + 1 } else { self.batch.len() };
             let (taken, after) = self.hand_over(done..end, before, timeline)?;
             done += taken;
             before = after;
             if done < end {
                 break;
             }
-            if !E::SYNCHRONOUS && self.leisure > 0 {
+            if !E::SYNCHRONOUS && self.device_bound > 0 {
                 self.engine.reap(0, 0, &mut self.completed)?;
             }
         }
@@ -700,7 +700,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.engine.reap(1, 0, &mut self.completed)?;
             return Ok(self.clock.now());
         }
-        self.leisure = self.leisure.saturating_sub(1);
+        self.device_bound = self.device_bound.saturating_sub(1);
         if !self.completed.is_empty() {
             return Ok(self.clock.now());
         }
@@ -727,7 +727,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         } else {
             self.engine.reap(0, 0, &mut self.completed)?;
             if self.completed.is_empty() {
-                self.leisure = LEISURE;
+                self.device_bound = DEVICE_BOUND;
                 let until = if due == u64::MAX { border } else { border.min(due - POLL_NS) };
                 self.engine.reap(1, until.saturating_sub(now), &mut self.completed)?;
             }
@@ -749,7 +749,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.compare_stamps(now);
         }
         let mut completed = std::mem::take(&mut self.completed);
-        let mut alike = Alike::default();
+        let mut group = CompletionBatch::default();
         for completion in &completed {
             let slot = self.slots.get(completion.slot);
             let is_whole = completion.result == i64::from(slot.len) && slot.len > 0;
@@ -757,16 +757,16 @@ impl<'a, E: Engine> Worker<'a, E> {
                 self.complete_one(completion, now, timeline);
                 continue;
             }
-            if !alike.takes(slot) {
-                self.in_flight -= alike.count;
-                alike.count_in(now, timeline);
-                alike = Alike::of(slot);
+            if !group.takes(slot) {
+                self.in_flight -= group.count;
+                group.count_in(now, timeline);
+                group = CompletionBatch::of(slot);
             }
-            alike.count += 1;
+            group.count += 1;
             self.slots.release(completion.slot);
         }
-        self.in_flight -= alike.count;
-        alike.count_in(now, timeline);
+        self.in_flight -= group.count;
+        group.count_in(now, timeline);
         completed.clear();
         self.completed = completed;
     }
@@ -813,7 +813,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         if let Some(recorder) = &mut recorder.slat {
             recorder.record(slat);
         }
-        if self.places.is_some() {
+        if self.offset_log.is_some() {
             self.keep_place(slot, result as u64, now, timeline);
         }
         match verb {
@@ -879,7 +879,7 @@ mod tests {
     use crate::clock::{VirtualClock, monotonic_ns};
     use crate::engines::psync::Psync;
     use crate::engines::sim::{self, SimEnd, SimFault};
-    use model::{BlockSizes, Distribution, OperationStats, ReadFirst, Special, SyncRule};
+    use model::{BlockSizes, Distribution, OperationStats, ReadFirst, Modifiers, SyncRule};
     use std::io::Read;
     use std::os::fd::OwnedFd;
     use std::sync::atomic::AtomicUsize;
@@ -989,7 +989,7 @@ mod tests {
         // A pipe without a writer ends; one that still has a writer would block. A worker of another test has a copy of
         // whatever was open when it began, until it ends: what should be let go is waited for.
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         let mut file = reader.read(&mut [0]).is_ok();
         while HOW == 3 && !file && Instant::now() < until {
             thread::sleep(Duration::from_millis(1));
@@ -999,7 +999,7 @@ mod tests {
     }
 
     /// How long the workers of other tests may take to end.
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     /// Takes a nanosecond for each byte and `SYNC_NS` for a sync.
     struct ByLength(VirtualClock);
@@ -1034,17 +1034,17 @@ mod tests {
 
     /// So many transfers before each of which something is read: the operations, and the whole in nanoseconds.
     fn with_read_first(mix: Mix, what: ReadFirst, len: u32) -> (BTreeMap<Operation, OperationStats>, u64) {
-        let special = Special { read_first: Some(what), keep_places: true, ..Special::default() };
+        let modifiers = Modifiers { read_first: Some(what), log_offset: true, ..Modifiers::default() };
         let sync = SyncRule { every: 0, data_only: false, at_end: true };
-        let work = Workload { mix, block: BlockSizes::uniform(len), special, sync, ..workload() };
+        let work = Workload { mix, block: BlockSizes::uniform(len), modifiers, sync, ..workload() };
         let mut spec = spec(work.clone(), File::open("/dev/null").unwrap());
         spec.limits.operations = Some(TRANSFERS);
         let signals = Signals::default();
         let worker = Worker::<ByLength>::new(spec, &signals).unwrap();
         let mut keep = Keep(Vec::new());
         let report = worker.run(0, first::<ByLength>(&work), &mut keep).unwrap();
-        let kept = &report.places.values().next().unwrap().kept;
-        assert!(kept.len() as u64 == TRANSFERS && kept.iter().all(|place| place.ns == u64::from(len)));
+        let kept = &report.offset_log.values().next().unwrap().kept;
+        assert!(kept.len() as u64 == TRANSFERS && kept.iter().all(|target| target.ns == u64::from(len)));
         (keep.0.last().unwrap().finish(), report.end_ns)
     }
 

@@ -11,25 +11,25 @@ fn fixed(ns: u64) -> SimModel {
     SimModel { latency: SimLatency::Fixed(ns), ..SimModel::default() }
 }
 
-fn special(special: Special) -> Workload {
-    Workload { special, ..workload() }
+fn modifiers(modifiers: Modifiers) -> Workload {
+    Workload { modifiers, ..workload() }
 }
 
 /// On the machine's own clock: two workloads over a file each.
-fn beside(first: Workload, second: Workload, stop: (Stop, Stop)) -> Done {
+fn concurrent(first: Workload, second: Workload, stop: (Stop, Stop)) -> Done {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
-    let place = |workload: &Workload| {
-        engine::Place::Files(open(&path, workload.jobs, 4 << 20, workload.writes_data(), 0))
+    let target = |workload: &Workload| {
+        engine::IoTarget::Files(open(&path, workload.jobs, 4 << 20, workload.writes_data(), 0))
     };
-    let other = Task { ..task(second.clone(), EngineKind::Psync, stop.1, place(&second)) };
-    run_task(Task { beside: vec![other], ..task(first.clone(), EngineKind::Psync, stop.0, place(&first)) })
+    let other = Task { ..task(second.clone(), EngineKind::Psync, stop.1, target(&second)) };
+    run_task(Task { concurrent: vec![other], ..task(first.clone(), EngineKind::Psync, stop.0, target(&first)) })
 }
 
 #[test]
 fn a_late_begin_is_waited_for_and_the_whole_time_is_measured_after_it() {
-    let late = special(Special { start_delay_ns: 2 * SECOND, ..Special::default() });
+    let late = modifiers(Modifiers { start_delay_ns: 2 * SECOND, ..Modifiers::default() });
     let done = simulate(late, time(SECOND), fixed(MS));
     assert_eq!(done.of(Operation::Read).count, 1000);
     assert_eq!(done.outcome.whole_ns, 3 * SECOND);
@@ -41,7 +41,7 @@ fn a_late_begin_is_waited_for_and_the_whole_time_is_measured_after_it() {
 fn a_pause_comes_after_so_many_operations_and_nothing_is_in_flight_in_it() {
     let think = Some(Think { ns: 6 * MS, every: 4 });
     for (iodepth, count) in [(1, 400), (4, 572)] {
-        let paused = Workload { iodepth, ..special(Special { think, ..Special::default() }) };
+        let paused = Workload { iodepth, ..modifiers(Modifiers { think, ..Modifiers::default() }) };
         let done = simulate(paused, time(SECOND), fixed(MS));
         // Four of a millisecond each and a pause of six; at depth four they take one millisecond together.
         assert_eq!(done.of(Operation::Read).count, count, "depth {iodepth}");
@@ -57,12 +57,12 @@ fn near_ms(told: Option<u64>, ms: u64) {
 #[test]
 fn all_files_are_synced_after_so_many_requests_of_any_kind_if_one_of_them_wrote() {
     let sync = SyncRule { every: 10, data_only: false, at_end: false };
-    let rule = Special { sync_all_files: true, even_mix: true, ..Special::default() };
+    let rule = Modifiers { sync_all_files: true, even_mix: true, ..Modifiers::default() };
     let mixed =
-        Workload { mix: Mix::Transfer { read_percent: 60 }, sync, special: rule.clone(), ..workload() };
+        Workload { mix: Mix::Transfer { read_percent: 60 }, sync, modifiers: rule.clone(), ..workload() };
     let files = |task: &mut Task| {
         let file = || std::fs::File::open("/dev/null").unwrap();
-        task.place = engine::Place::Files(engine::OpenFiles {
+        task.target = engine::IoTarget::Files(engine::OpenFiles {
             per_job: vec![(0..4).map(|_| file()).collect()],
             file_bytes: 1 << 20,
             writable: true,
@@ -72,7 +72,7 @@ fn all_files_are_synced_after_so_many_requests_of_any_kind_if_one_of_them_wrote(
     let done = simulate_task(mixed, operations(100), fixed(MS), files);
     let counts = [Operation::Read, Operation::Write, Operation::Sync].map(|o| done.of(o).count);
     assert_eq!(counts, [60, 40, 40], "ten series of four files");
-    let reads = Workload { sync, special: rule, ..workload() };
+    let reads = Workload { sync, modifiers: rule, ..workload() };
     let done = simulate_task(reads, operations(100), fixed(MS), files);
     assert_eq!(done.of(Operation::Sync).count, 0, "nothing was written");
 }
@@ -86,7 +86,7 @@ fn a_repeat_ends_when_its_figure_is_steady() {
         window_ns: 3 * SECOND,
         ramp_ns: SECOND,
     };
-    let steady = special(Special { steady: Some(rule), ..Special::default() });
+    let steady = modifiers(Modifiers { steady: Some(rule), ..Modifiers::default() });
     let done = simulate(steady, time(600 * SECOND), fixed(MS));
     assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
     assert!(done.outcome.whole_ns < 600 * SECOND, "{}", done.outcome.whole_ns);
@@ -98,7 +98,7 @@ fn a_latency_is_kept_by_the_depth() {
     // In so short a window what is still in flight from a larger depth would be a good part of what it sees.
     let target = LatencyTarget { ns: 23 * MS / 2, percent: 99.0, window_ns: 50 * MS };
     let kept =
-        Workload { iodepth: 64, ..special(Special { latency_target: Some(target), ..Special::default() }) };
+        Workload { iodepth: 64, ..modifiers(Modifiers { latency_target: Some(target), ..Modifiers::default() }) };
     // One operation at a time: each waits for those before it.
     let serial = SimModel { latency: SimLatency::Fixed(MS), servers: 1, ..SimModel::default() };
     let done = simulate(kept, time(4 * SECOND), serial);
@@ -116,15 +116,15 @@ fn a_latency_is_kept_by_the_depth() {
 #[test]
 fn workloads_beside_each_other_count_together_and_each_ends_by_itself() {
     let writing = Workload { jobs: 2, ..writes() };
-    let done = beside(workload(), writing, (operations(100), operations(60)));
+    let done = concurrent(workload(), writing, (operations(100), operations(60)));
     assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
     assert_eq!((done.of(Operation::Read).count, done.of(Operation::Write).count), (100, 60));
 }
 
 #[test]
 fn who_ends_all_ends_those_that_would_go_on_and_that_is_no_failure() {
-    let short = special(Special { ends_all: true, ..Special::default() });
-    let done = beside(short, workload(), (operations(100), Stop::default()));
+    let short = modifiers(Modifiers { ends_all: true, ..Modifiers::default() });
+    let done = concurrent(short, workload(), (operations(100), Stop::default()));
     assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
     assert!(done.of(Operation::Read).count >= 100);
 }
@@ -132,10 +132,10 @@ fn who_ends_all_ends_those_that_would_go_on_and_that_is_no_failure() {
 #[test]
 fn operations_are_shared_by_weight() {
     let weighed = |flow, workload: Workload| Workload {
-        special: Special { flow, ends_all: true, ..Special::default() },
+        modifiers: Modifiers { flow, ends_all: true, ..Modifiers::default() },
         ..workload
     };
-    let done = beside(weighed(1, writes()), weighed(4, workload()), (Stop::default(), operations(8_000)));
+    let done = concurrent(weighed(1, writes()), weighed(4, workload()), (Stop::default(), operations(8_000)));
     let (reads, writes) = (done.of(Operation::Read).count, done.of(Operation::Write).count);
     assert_eq!(reads, 8_000);
     assert!(writes.abs_diff(2_000) < 200, "{writes} writes");

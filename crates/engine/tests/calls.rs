@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use common::*;
-use engine::{OpenFiles, Place};
+use engine::{OpenFiles, IoTarget};
 use model::*;
 
 const KIB: u64 = 1024;
@@ -28,8 +28,8 @@ const READS: Mix = Mix::Transfer { read_percent: 100 };
 const WRITES: Mix = Mix::Transfer { read_percent: 0 };
 
 fn in_calls(mix: Mix, bytes: u32, buffer_bytes: u32) -> Workload {
-    let special = Special { calls: Some(Calls { bytes, buffer_bytes }), ..Special::default() };
-    Workload { special, ..in_blocks(mix) }
+    let modifiers = Modifiers { calls: Some(Calls { bytes, buffer_bytes }), ..Modifiers::default() };
+    Workload { modifiers, ..in_blocks(mix) }
 }
 
 fn bytes(n: u64) -> Stop {
@@ -37,8 +37,8 @@ fn bytes(n: u64) -> Stop {
 }
 
 fn on(path: &Path, workload: Workload, stop: Stop) -> Done {
-    let place = Place::Files(open(path, workload.jobs, SIZE, workload.modifies(), 0));
-    run_task(task(workload, EngineKind::Psync, stop, place))
+    let target = IoTarget::Files(open(path, workload.jobs, SIZE, workload.modifies(), 0));
+    run_task(task(workload, EngineKind::Psync, stop, target))
 }
 
 /// True if the file has its size and was written everywhere: of random data no eight bytes in a row are zeros.
@@ -141,8 +141,8 @@ fn passes_are_whole_and_done_again_until_they_have_lasted_long_enough() {
         filled(&path, SIZE as usize);
         let again = Some(Again { least_ns: LEAST_NS, empties });
         let sync = SyncRule { every: 0, data_only: false, at_end: true };
-        let special = Special { again, ..Special::default() };
-        let work = Workload { sync, special, ..in_blocks(WRITES) };
+        let modifiers = Modifiers { again, ..Modifiers::default() };
+        let work = Workload { sync, modifiers, ..in_blocks(WRITES) };
         let done = on(&path, work, bytes(SIZE / 2));
         let (writes, syncs) = (done.of(Operation::Write), done.of(Operation::Sync));
         assert!(done.outcome.whole_ns >= LEAST_NS);
@@ -159,7 +159,7 @@ fn passes_are_whole_and_done_again_until_they_have_lasted_long_enough() {
     }
     // One pass is enough where it lasts long enough.
     let again = Some(Again { least_ns: 0, empties: false });
-    let once = Workload { special: Special { again, ..Special::default() }, ..in_blocks(READS) };
+    let once = Workload { modifiers: Modifiers { again, ..Modifiers::default() }, ..in_blocks(READS) };
     assert_eq!(on(&path, once, bytes(SIZE / 2)).of(Operation::Read).bytes, SIZE / 2);
 }
 
@@ -168,7 +168,7 @@ fn a_time_ends_passes_all_the_same() {
     let (_directory, path) = scratch();
     filled(&path, SIZE as usize);
     let again = Some(Again { least_ns: 3600 * SECOND, empties: false });
-    let work = Workload { special: Special { again, ..Special::default() }, ..in_blocks(READS) };
+    let work = Workload { modifiers: Modifiers { again, ..Modifiers::default() }, ..in_blocks(READS) };
     in_some_attempt(|| {
         let done = on(&path, work.clone(), Stop { time_ns: Some(100 * MS), ..bytes(SIZE) });
         assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
@@ -193,7 +193,7 @@ fn files_that_end_too_early_and_storage_that_is_full_are_failures() {
         let files =
             OpenFiles { per_job: vec![vec![full]], file_bytes: SIZE, writable: true, generations: None };
         let work = in_calls(WRITES, calls.0, calls.1);
-        let done = run_task(task(work, EngineKind::Psync, bytes(SIZE), Place::Files(files)));
+        let done = run_task(task(work, EngineKind::Psync, bytes(SIZE), IoTarget::Files(files)));
         let failure = done.failure();
         assert_eq!((&failure.kind, failure.operation), (&FailureKind::Errno(libc::ENOSPC), Operation::Write));
         assert_eq!(failure.good_bytes, 0);
@@ -214,7 +214,7 @@ fn a_stream_over_several_files_puts_each_byte_into_its_own() {
     let open = OpenFiles { per_job: vec![copies], file_bytes: SIZE, writable: true, generations: None };
     // The buffer is no divisor of a file: what it holds at the end of one must not get into the next.
     let work = in_calls(WRITES, 1, 5000);
-    let done = run_task(task(work, EngineKind::Psync, bytes(2 * SIZE), Place::Files(open)));
+    let done = run_task(task(work, EngineKind::Psync, bytes(2 * SIZE), IoTarget::Files(open)));
     assert_eq!(done.of(Operation::Write).bytes, 2 * SIZE);
     for (file, path) in files.iter_mut().zip(&paths) {
         assert!(has_no_gap(path), "{}", path.display());

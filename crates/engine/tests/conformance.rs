@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::*;
-use engine::{ENGINES, Generations, Place, Task, run};
+use engine::{ENGINES, Generations, IoTarget, Task, run};
 use model::*;
 use tempfile::TempDir;
 
@@ -65,8 +65,8 @@ fn counts_bytes_and_latencies_add_up() {
             jobs: 2,
             ..workload()
         };
-        let place = Place::Files(open(&path, 2, 4 * MIB, true, flags(&engine)));
-        let done = run_task(task(mixed, engine.kind, operations(1001), place));
+        let target = IoTarget::Files(open(&path, 2, 4 * MIB, true, flags(&engine)));
+        let done = run_task(task(mixed, engine.kind, operations(1001), target));
         let (reads, writes) = (done.of(Operation::Read), done.of(Operation::Write));
         assert_eq!(done.outcome.outcome, RepeatOutcome::Completed, "{}", engine.kind);
         assert_eq!(reads.count + writes.count, 1001, "{}", engine.kind);
@@ -91,9 +91,9 @@ fn what_is_written_can_be_read_back_by_any_other_means() {
         filled(&path, MIB as usize);
         let before = std::fs::read(&path).unwrap();
         let sequential = Workload { pattern: Pattern::Sequential, iodepth: depth(&engine), ..writes() };
-        let place = Place::Files(open(&path, 1, MIB, true, flags(&engine)));
+        let target = IoTarget::Files(open(&path, 1, MIB, true, flags(&engine)));
         let stop = Stop { bytes: Some(MIB / 2), ..Stop::default() };
-        let done = run_task(task(sequential, engine.kind, stop, place));
+        let done = run_task(task(sequential, engine.kind, stop, target));
         assert_eq!(done.of(Operation::Write).bytes, MIB / 2);
         let after = std::fs::read(&path).unwrap();
         let half = (MIB / 2) as usize;
@@ -111,8 +111,8 @@ fn the_end_of_the_file_gives_a_short_transfer_and_then_a_failure_that_is_no_oper
         // Ten whole blocks, and then 100 bytes of what is claimed to be 16 blocks.
         filled(&path, 10 * 4096 + 100);
         let sequential = Workload { pattern: Pattern::Sequential, ..workload() };
-        let place = Place::Files(open(&path, 1, 16 * 4096, false, 0));
-        let done = run_task(task(sequential, engine.kind, operations(16), place));
+        let target = IoTarget::Files(open(&path, 1, 16 * 4096, false, 0));
+        let done = run_task(task(sequential, engine.kind, operations(16), target));
         let reads = done.of(Operation::Read);
         assert_eq!((reads.count, reads.short), (11, 1), "{}", engine.kind);
         assert_eq!(reads.bytes, 10 * 4096 + 100, "{}", engine.kind);
@@ -129,8 +129,8 @@ fn an_error_keeps_its_errno_and_ends_the_repeat() {
     for engine in engines() {
         let (_directory, path) = scratch();
         filled(&path, MIB as usize);
-        let place = Place::Files(open(&path, 1, MIB, false, 0));
-        let done = run_task(task(writes(), engine.kind, operations(10), place));
+        let target = IoTarget::Files(open(&path, 1, MIB, false, 0));
+        let done = run_task(task(writes(), engine.kind, operations(10), target));
         let stats = done.of(Operation::Write);
         assert_eq!(stats.count, 0, "{}: no write on a read-only file succeeds", engine.kind);
         assert_eq!(stats.errors.get(&libc::EBADF), Some(&1), "{}", engine.kind);
@@ -144,8 +144,8 @@ fn errors_up_to_the_limit_are_counted_and_survived() {
         let (_directory, path) = scratch();
         filled(&path, MIB as usize);
         let mixed = Workload { mix: Mix::Transfer { read_percent: 90 }, ..workload() };
-        let place = Place::Files(open(&path, 1, MIB, false, 0));
-        let mut task = task(mixed, engine.kind, operations(200), place);
+        let target = IoTarget::Files(open(&path, 1, MIB, false, 0));
+        let mut task = task(mixed, engine.kind, operations(200), target);
         task.max_errors = 1000;
         let done = run_task(task);
         let (reads, writes) = (done.of(Operation::Read), done.of(Operation::Write));
@@ -162,8 +162,8 @@ fn the_depth_is_never_exceeded_and_a_synchronous_engine_shows_that_it_is_one() {
     for engine in engines() {
         for iodepth in [1, 4, 32] {
             let deep = Workload { iodepth, ..workload() };
-            let place = Place::Files(open(&path, 1, 4 * MIB, false, flags(&engine)));
-            let done = run_task(task(deep, engine.kind, operations(2000), place));
+            let target = IoTarget::Files(open(&path, 1, 4 * MIB, false, flags(&engine)));
+            let done = run_task(task(deep, engine.kind, operations(2000), target));
             let limit = if engine.synchronous { 1.0 } else { f64::from(iodepth) };
             let depth = done.queue_depth();
             assert!(depth > 0.0 && depth <= limit * 1.001, "{} at depth {iodepth}: {depth}", engine.kind);
@@ -184,8 +184,8 @@ fn an_asynchronous_engine_reaches_the_depth_that_was_asked_for() {
             let block = BlockSizes::uniform(256 << 10);
             let deep = Workload { iodepth, block, ..workload() };
             in_some_attempt(|| {
-                let place = Place::Files(open(&path, 1, 16 * MIB, false, flags(&engine)));
-                let deep = task(deep.clone(), engine.kind, operations(100), place);
+                let target = IoTarget::Files(open(&path, 1, 16 * MIB, false, flags(&engine)));
+                let deep = task(deep.clone(), engine.kind, operations(100), target);
                 let depth = run_task(Task { interval_ns: 5 * MS, ..deep }).deepest();
                 let reached = depth > 0.6 * f64::from(iodepth);
                 reached.then_some(()).ok_or_else(|| format!("{} at {iodepth}: {depth}", engine.kind))
@@ -201,8 +201,8 @@ fn an_open_loop_serves_or_tells_each_arrival_and_counts_from_its_intended_start(
     for engine in engines() {
         let pace = Pace::Fixed { per_second: 2000.0 };
         let paced = Workload { pace, iodepth: depth(&engine), ..workload() };
-        let place = Place::Files(open(&path, 1, 4 * MIB, false, 0));
-        let done = run_task(task(paced, engine.kind, time(500 * MS), place));
+        let target = IoTarget::Files(open(&path, 1, 4 * MIB, false, 0));
+        let done = run_task(task(paced, engine.kind, time(500 * MS), target));
         let reads = done.of(Operation::Read);
         let arrivals = reads.count + done.outcome.unserved;
         assert!(arrivals.abs_diff(1000) <= 1, "{}: {arrivals}", engine.kind);
@@ -222,10 +222,10 @@ fn the_user_can_stop_a_repeat_at_any_time() {
     for engine in engines() {
         for pace in [Pace::Closed, Pace::Fixed { per_second: 2.0 }] {
             let paced = Workload { pace, iodepth: depth(&engine), jobs: 2, ..workload() };
-            let place = Place::Files(open(&path, 2, 4 * MIB, false, flags(&engine)));
+            let target = IoTarget::Files(open(&path, 2, 4 * MIB, false, flags(&engine)));
             let interrupt = Arc::new(AtomicBool::new(false));
             let mut stopped_ns = None;
-            let long = task(paced, engine.kind, time(120 * SECOND), place);
+            let long = task(paced, engine.kind, time(120 * SECOND), target);
             let outcome = run(long, &interrupt, &mut |i| {
                 if stopped_ns.is_none() && !i.operations.is_empty() {
                     stopped_ns = Some(i.start_ns + i.len_ns);
@@ -250,7 +250,7 @@ fn verification_accepts_what_was_written_and_finds_a_flipped_byte_with_its_place
             let workload = Workload { mix, pattern, verify: true, iodepth: depth(&engine), ..workload() };
             let mut files = open(&path, 1, MIB, true, flags(&engine));
             files.generations = Some(Arc::clone(&generations));
-            run_task(task(workload, engine.kind, stop, Place::Files(files)))
+            run_task(task(workload, engine.kind, stop, IoTarget::Files(files)))
         };
         let all = Stop { bytes: Some(MIB), ..Stop::default() };
         let random = Pattern::Random { distribution: Distribution::Uniform, repeats: true };
@@ -290,7 +290,7 @@ fn of_several_files_the_one_that_was_changed_is_found_at_its_place_in_the_set() 
             files.per_job.push(several(&paths, MIB).per_job.remove(0));
             files.generations = Some(Arc::clone(&generations));
             let all = operations(4 * MIB / 4096);
-            run_task(task(checked, engine.kind, all, Place::Files(files))).outcome.integrity.unwrap()
+            run_task(task(checked, engine.kind, all, IoTarget::Files(files))).outcome.integrity.unwrap()
         };
         assert_eq!(pass(0), IntegrityCheck::default(), "{}", engine.kind);
         let check = pass(100);
@@ -323,8 +323,8 @@ fn syncs_are_counted_apart_and_durable_writes_contain_them() {
         filled(&path, MIB as usize);
         let rule = SyncRule { every: 4, data_only: true, at_end: true };
         let synced = Workload { sync: rule, iodepth: depth(&engine), ..writes() };
-        let place = Place::Files(open(&path, 1, MIB, true, flags(&engine)));
-        let done = run_task(task(synced, engine.kind, operations(42), place));
+        let target = IoTarget::Files(open(&path, 1, MIB, true, flags(&engine)));
+        let done = run_task(task(synced, engine.kind, operations(42), target));
         let (writes, syncs) = (done.of(Operation::Write), done.of(Operation::Sync));
         let durable = done.of(Operation::DurableWrite);
         assert_eq!((writes.count, durable.count), (42, 42), "{}", engine.kind);
@@ -346,7 +346,7 @@ fn several_files_are_all_used_and_all_synced() {
         let rule = SyncRule { every: 64, data_only: false, at_end: false };
         let many = Workload { sync: rule, iodepth: depth(&engine), ..writes() };
         let files = several(&paths, MIB);
-        let done = run_task(task(many, engine.kind, operations(64), Place::Files(files)));
+        let done = run_task(task(many, engine.kind, operations(64), IoTarget::Files(files)));
         assert_eq!(done.of(Operation::Sync).count, 4, "{}: one sync per file", engine.kind);
         for (path, before) in paths.iter().zip(before) {
             assert_ne!(std::fs::read(path).unwrap(), before, "{}: {}", engine.kind, path.display());
@@ -370,7 +370,7 @@ fn syncs_and_trims_that_wait_for_each_other_have_latencies_of_their_own() {
                 continue;
             }
             let files = several(&paths, MIB);
-            let done = run_task(task(workload, engine.kind, operations(256), Place::Files(files)));
+            let done = run_task(task(workload, engine.kind, operations(256), IoTarget::Files(files)));
             let stats = done.of(operation);
             assert!(stats.count >= 32, "{}: {} of {operation}", engine.kind, stats.count);
             let (sum, window) = (stats.lat.sum_ns(), done.outcome.window_ns);
@@ -392,8 +392,8 @@ fn jobs_with_regions_of_their_own_write_every_block_once() {
         let (_directory, path) = scratch();
         std::fs::write(&path, vec![0; 3 * MIB as usize]).unwrap();
         let shared = Workload { jobs: 3, iodepth: depth(&engine), ..writes() };
-        let place = Place::Files(open(&path, 3, 3 * MIB, true, flags(&engine)));
-        let done = run_task(task(shared, engine.kind, operations(3 * MIB / 4096), place));
+        let target = IoTarget::Files(open(&path, 3, 3 * MIB, true, flags(&engine)));
+        let done = run_task(task(shared, engine.kind, operations(3 * MIB / 4096), target));
         assert_eq!(done.of(Operation::Write).count, 3 * MIB / 4096);
         let untouched =
             std::fs::read(&path).unwrap().chunks(4096).filter(|b| b.iter().all(|x| *x == 0)).count();
@@ -407,8 +407,8 @@ fn trim_punches_holes_and_is_counted() {
         let (_directory, path) = scratch();
         filled(&path, MIB as usize);
         let trims = Workload { mix: Mix::Trim, pattern: Pattern::Sequential, ..workload() };
-        let place = Place::Files(open(&path, 1, MIB, true, 0));
-        let done = run_task(task(trims, engine.kind, operations(128), place));
+        let target = IoTarget::Files(open(&path, 1, MIB, true, 0));
+        let done = run_task(task(trims, engine.kind, operations(128), target));
         if !engine.trim {
             assert_eq!(done.failure().kind, FailureKind::Errno(libc::EOPNOTSUPP), "{}", engine.kind);
             continue;
@@ -434,8 +434,8 @@ fn metadata_work_counts_each_operation_and_leaves_nothing_behind() {
     };
     let sync = SyncRule { every: 10, data_only: false, at_end: false };
     let many = Workload { mix: Mix::Metadata(work), jobs: 2, sync, ..workload() };
-    let place = directories(directory.path(), 2);
-    let done = run_task(task(many, EngineKind::Psync, operations(2 * 4 * 50), place));
+    let target = directories(directory.path(), 2);
+    let done = run_task(task(many, EngineKind::Psync, operations(2 * 4 * 50), target));
     for operation in [Operation::Create, Operation::Stat, Operation::Open, Operation::Unlink] {
         let stats = done.of(operation);
         assert_eq!((stats.count, stats.lat.count()), (100, 100), "{operation}");
@@ -464,9 +464,9 @@ fn passes_over_names_in_any_order_reach_each_file_once_and_end_with_one_sync() {
         let Mix::Metadata(names) = &mut work.mix else { unreachable!() };
         (names.naming, names.order) = (naming, order);
         work.sync.at_end = true;
-        work.special.again = Some(Again { least_ns: 1, empties: false });
-        let place = directories(directory.path(), 1);
-        let done = run_task(task(work, EngineKind::Psync, Stop::default(), place));
+        work.modifiers.again = Some(Again { least_ns: 1, empties: false });
+        let target = directories(directory.path(), 1);
+        let done = run_task(task(work, EngineKind::Psync, Stop::default(), target));
         assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
         for operation in [Operation::Create, Operation::Stat, Operation::Unlink] {
             assert_eq!(done.of(operation).count, 300, "{operation}, {naming:?}, {order:?}");
@@ -484,11 +484,11 @@ fn passes_over_names_in_any_order_reach_each_file_once_and_end_with_one_sync() {
 #[test]
 fn what_is_made_ready_between_passes_over_names_is_not_in_the_measured_time() {
     let mut work = metadata(&[MetadataOperation::Unlink], 200);
-    work.special.again = Some(Again { least_ns: 200 * MS, empties: false });
+    work.modifiers.again = Some(Again { least_ns: 200 * MS, empties: false });
     in_some_attempt(|| {
         let (directory, _) = scratch();
-        let place = directories(directory.path(), 1);
-        let done = run_task(task(work.clone(), EngineKind::Psync, Stop::default(), place));
+        let target = directories(directory.path(), 1);
+        let done = run_task(task(work.clone(), EngineKind::Psync, Stop::default(), target));
         let unlinks = done.of(Operation::Unlink);
         assert!(unlinks.count.is_multiple_of(200), "whole passes: {}", unlinks.count);
         assert!(done.outcome.whole_ns >= 200 * MS);
@@ -500,13 +500,13 @@ fn what_is_made_ready_between_passes_over_names_is_not_in_the_measured_time() {
 }
 
 /// Private directories for `jobs` jobs beneath `parent`.
-fn directories(parent: &std::path::Path, jobs: u32) -> Place {
+fn directories(parent: &std::path::Path, jobs: u32) -> IoTarget {
     let private = |job| {
         let path = parent.join(format!("private{job}"));
         std::fs::create_dir(&path).unwrap();
         File::open(path).unwrap().into()
     };
-    Place::Directories((0..jobs).map(private).collect())
+    IoTarget::Directories((0..jobs).map(private).collect())
 }
 
 fn metadata(operations: &[MetadataOperation], files: u32) -> Workload {
@@ -526,10 +526,10 @@ fn metadata(operations: &[MetadataOperation], files: u32) -> Workload {
 #[test]
 fn directories_that_cannot_be_made_are_a_failure_of_the_storage() {
     let (directory, _) = scratch();
-    let place = directories(directory.path(), 2);
+    let target = directories(directory.path(), 2);
     std::fs::write(directory.path().join("private1/job1"), "in the way").unwrap();
     let work = Workload { jobs: 2, ..metadata(&[MetadataOperation::Create], 10) };
-    let done = run_task(task(work, EngineKind::Psync, time(60 * SECOND), place));
+    let done = run_task(task(work, EngineKind::Psync, time(60 * SECOND), target));
     assert_eq!(done.failure().kind, FailureKind::Errno(libc::EEXIST));
     assert_eq!(done.failure().operation, Operation::Create);
     assert!(!done.outcome.hung);
@@ -569,7 +569,7 @@ fn a_full_filesystem_is_a_failure_with_its_errno_wherever_metadata_work_meets_it
         };
         let work = metadata(&operations, 100);
         let stop = Stop { operations: Some(400), ..Stop::default() };
-        let mut task = task(work, EngineKind::Psync, stop, Place::Directories(vec![full]));
+        let mut task = task(work, EngineKind::Psync, stop, IoTarget::Directories(vec![full]));
         task.max_errors = max_errors;
         let done = run_task(task);
         if max_errors == 1 {
@@ -594,7 +594,7 @@ fn names_beneath(directory: &std::path::Path) -> usize {
 #[test]
 fn the_user_can_stop_a_repeat_while_its_files_are_still_being_made() {
     let (directory, _) = scratch();
-    let place = directories(directory.path(), 2);
+    let target = directories(directory.path(), 2);
     let work = Workload { jobs: 2, ..metadata(&[MetadataOperation::Stat], 1_000_000) };
     let interrupt = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupt);
@@ -602,7 +602,7 @@ fn the_user_can_stop_a_repeat_while_its_files_are_still_being_made() {
         std::thread::sleep(Duration::from_millis(300));
         flag.store(true, Ordering::Relaxed);
     });
-    let outcome = run(task(work, EngineKind::Psync, time(SECOND), place), &interrupt, &mut |_| {}).unwrap();
+    let outcome = run(task(work, EngineKind::Psync, time(SECOND), target), &interrupt, &mut |_| {}).unwrap();
     stopper.join().unwrap();
     assert_eq!(outcome.outcome, RepeatOutcome::Interrupted);
     // Nothing was begun, and nobody is left behind that still makes files.
@@ -614,8 +614,8 @@ fn the_user_can_stop_a_repeat_while_its_files_are_still_being_made() {
 fn a_mapping_whose_file_is_cut_short_fails_with_an_errno_instead_of_a_signal() {
     let (_directory, path) = scratch();
     filled(&path, MIB as usize);
-    let place = Place::Files(open(&path, 1, MIB, false, 0));
-    let task = task(workload(), EngineKind::Mmap, time(60 * SECOND), place);
+    let target = IoTarget::Files(open(&path, 1, MIB, false, 0));
+    let task = task(workload(), EngineKind::Mmap, time(60 * SECOND), target);
     let mut good = 0;
     let outcome = run(task, &Arc::default(), &mut |i| {
         if good == 0 && !i.operations.is_empty() {
@@ -633,10 +633,10 @@ fn a_mapping_whose_file_is_cut_short_fails_with_an_errno_instead_of_a_signal() {
 fn a_data_set_without_room_is_an_error_that_says_so() {
     let (_directory, path) = scratch();
     filled(&path, 8192);
-    let place = Place::Files(open(&path, 3, 8192, false, 0));
+    let target = IoTarget::Files(open(&path, 3, 8192, false, 0));
     let crowded = Workload { jobs: 3, ..workload() };
     let error = run(
-        task(crowded, EngineKind::Psync, operations(1), place),
+        task(crowded, EngineKind::Psync, operations(1), target),
         &Arc::new(AtomicBool::new(false)),
         &mut |_| {},
     )
@@ -652,8 +652,8 @@ fn what_the_driver_does_between_two_fast_operations_is_not_told_as_the_storages(
     let path = directory.path().join("data");
     filled(&path, 1 << 20);
     in_some_attempt(|| {
-        let place = Place::Files(open(&path, 1, 1 << 20, false, 0));
-        let mut task = task(workload(), EngineKind::Psync, operations(20_000), place);
+        let target = IoTarget::Files(open(&path, 1, 1 << 20, false, 0));
+        let mut task = task(workload(), EngineKind::Psync, operations(20_000), target);
         task.compare_stamps = true;
         let stamps = run_task(task).outcome.stamps.unwrap();
         // As the program tells it, and by stamps of its own.

@@ -327,7 +327,7 @@ fn one_workers_failure_ends_all_workers() {
     let model = SimModel { faults: vec![fault], ..fixed(MS) };
     let sound = simulated(Workload { jobs: 3, ..workload() }, time(LEN_NS), fixed(MS));
     let mut task = simulated(workload(), time(LEN_NS), model);
-    task.beside = vec![sound];
+    task.concurrent = vec![sound];
     let done = run_task(task);
     assert_eq!(done.failure().kind, FailureKind::Errno(libc::ENODEV));
     // In virtual time the sound ones run ahead until they see it.
@@ -427,7 +427,7 @@ fn verified(blocks: u64, faults: Vec<SimFault>, change: impl Fn(&mut engine::Tas
     let latency = SimLatency::Quantiles(points);
     let model = SimModel { latency, faults, remembers: true, seed: 5, ..SimModel::default() };
     let mut task = simulated(mixed, operations(20_000), model);
-    if let engine::Place::Files(files) = &mut task.place {
+    if let engine::IoTarget::Files(files) = &mut task.target {
         files.file_bytes = blocks * 4096;
         files.generations = Some(Arc::new(Generations::new(3, blocks * 4096, 4096)));
     }

@@ -16,7 +16,7 @@ use crate::target::{Found, TargetError};
 use crate::{Roots, identify, read_line};
 
 /// A server that is gone would keep whoever asks for its free space waiting for ever.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
+const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
 
 /// Filesystems that hold nothing of anybody's.
 const PSEUDO: [&str; 30] = [
@@ -197,7 +197,7 @@ fn space(point: &Path) -> Result<Space, &'static str> {
         });
         let _ = sender.send(space);
     });
-    match answer.recv_timeout(PATIENCE) {
+    match answer.recv_timeout(TIMEOUT) {
         Ok(Ok(space)) => Ok(space),
         Ok(Err(_)) => Err("not to be looked into"),
         Err(_) => Err("does not answer"),

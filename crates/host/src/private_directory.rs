@@ -344,13 +344,13 @@ fn living() -> MutexGuard<'static, Vec<Arc<Held>>> {
 
 /// Removes all private directories of this process when it must end without unwinding. Workers may still create files
 /// in them or have files open, so the removal is retried until all directories are gone, or until no name was removed
-/// for `patience`. What then remains, for example because of a mount or a filesystem that has become read-only, is left
+/// for `timeout`. What then remains, for example because of a mount or a filesystem that has become read-only, is left
 /// to `clean`.
-pub fn remove_private_directories(patience: Duration) {
-    remove_all(&mut living(), patience);
+pub fn remove_private_directories(timeout: Duration) {
+    remove_all(&mut living(), timeout);
 }
 
-fn remove_all(living: &mut Vec<Arc<Held>>, patience: Duration) {
+fn remove_all(living: &mut Vec<Arc<Held>>, timeout: Duration) {
     let mut last_progress = Instant::now();
     loop {
         let mut removed = 0;
@@ -361,7 +361,7 @@ fn remove_all(living: &mut Vec<Arc<Held>>, patience: Duration) {
         if removed > 0 {
             last_progress = Instant::now();
         }
-        if living.is_empty() || last_progress.elapsed() >= patience {
+        if living.is_empty() || last_progress.elapsed() >= timeout {
             return;
         }
         std::thread::sleep(Duration::from_millis(10));

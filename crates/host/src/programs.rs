@@ -39,9 +39,9 @@ pub(crate) fn find(roots: &Roots, program: &str) -> Option<PathBuf> {
 }
 
 /// Runs a program and returns what it said. `None` if it is not installed, cannot be started, or has not ended within
-/// `patience`; then it is killed. One that hangs in the kernel, because its disk does, stays behind.
-pub(crate) fn ask(roots: &Roots, program: &str, args: &[&str], patience: Duration) -> Option<Said> {
-    let until = Instant::now() + patience;
+/// `timeout`; then it is killed. One that hangs in the kernel, because its disk does, stays behind.
+pub(crate) fn ask(roots: &Roots, program: &str, args: &[&str], timeout: Duration) -> Option<Said> {
+    let until = Instant::now() + timeout;
     let mut child = Command::new(find(roots, program)?)
         .args(args)
         // What it says is parsed, so it must not be in the user's language.
@@ -125,7 +125,7 @@ fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Runs a program in `directory` until it ends, `patience` is over, or the user wants to stop. Then it is asked to end, and
+/// Runs a program in `directory` until it ends, `timeout` is over, or the user wants to stop. Then it is asked to end, and
 /// killed with all that it has started.
 ///
 /// # Errors
@@ -134,7 +134,7 @@ pub fn run(
     program: &Path,
     args: &[impl AsRef<OsStr>],
     directory: &Path,
-    patience: Duration,
+    timeout: Duration,
     interrupt: &AtomicBool,
 ) -> io::Result<Ran> {
     let began = Instant::now();
@@ -151,7 +151,7 @@ pub fn run(
     let group = Pid::from_child(&child);
     living().push(group);
     let (stdout, stderr) = (collect(child.stdout.take()), collect(child.stderr.take()));
-    let end = await_end(&mut child, group, began + patience, interrupt);
+    let end = await_end(&mut child, group, began + timeout, interrupt);
     living().retain(|other| *other != group);
     let elapsed = began.elapsed();
     let said = |from: &Receiver<Vec<u8>>| from.recv_timeout(LAST_GRACE).unwrap_or_default();
@@ -298,8 +298,8 @@ mod tests {
     /// the time.
     #[track_caller]
     fn told_in_time(attempt: impl FnMut(Duration) -> String) -> Process {
-        let patiences = (0..8).map(|doublings| Duration::from_millis(500 << doublings));
-        let told = patiences.map(attempt).find_map(|stat| Process::parse(&stat));
+        let timeouts = (0..8).map(|doublings| Duration::from_millis(500 << doublings));
+        let told = timeouts.map(attempt).find_map(|stat| Process::parse(&stat));
         told.expect("the script has told of a process").0
     }
 
@@ -312,8 +312,8 @@ mod tests {
     fn one_that_takes_too_long_is_killed_with_all_that_it_started() {
         let (_tree, directory, path) = script(STUBBORN);
         let none: [&str; 0] = [];
-        let child = told_in_time(|patience| {
-            let ran = run(&path, &none, &directory, patience, &AtomicBool::new(false)).unwrap();
+        let child = told_in_time(|timeout| {
+            let ran = run(&path, &none, &directory, timeout, &AtomicBool::new(false)).unwrap();
             assert_eq!(ran.end, End::TookTooLong);
             String::from_utf8_lossy(&ran.stdout).into_owned()
         });
@@ -358,8 +358,8 @@ mod tests {
         // By the shell alone: a program that it starts would not be killed with it.
         let tells = format!("read -r stat </proc/$$/stat\necho \"$stat\" >'{}'\n", told.display());
         tree.script("sleeper", &format!("{tells}exec sleep 1000\n"));
-        let sleeper = told_in_time(|patience| {
-            assert_eq!(ask(&tree.roots(), "sleeper", &[], patience), None);
+        let sleeper = told_in_time(|timeout| {
+            assert_eq!(ask(&tree.roots(), "sleeper", &[], timeout), None);
             std::fs::read_to_string(&told).unwrap_or_default()
         });
         sleeper.until_dead();

@@ -9,16 +9,16 @@ use std::os::unix::fs::FileExt;
 
 /// Where on a device a mark stands.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum MagicOffset {
     /// So many bytes from the start.
     Start(u64),
     /// So many bytes before the end, rounded down to a multiple of `unit`.
     End { back: u64, unit: u64 },
 }
 
-use Place::{End, Start};
+use MagicOffset::{End, Start};
 
-impl Place {
+impl MagicOffset {
     /// Bytes from the start of a device of `size` bytes; `None` if it has no such place.
     fn offset(self, size: u64) -> Option<u64> {
         match self {
@@ -31,39 +31,39 @@ impl Place {
 /// What a format writes, and all the places in which it may stand.
 struct Mark {
     name: &'static str,
-    places: &'static [Place],
+    offsets: &'static [MagicOffset],
     bytes: &'static [u8],
 }
 
-const fn mark(name: &'static str, places: &'static [Place], bytes: &'static [u8]) -> Mark {
-    Mark { name, places, bytes }
+const fn mark(name: &'static str, offsets: &'static [MagicOffset], bytes: &'static [u8]) -> Mark {
+    Mark { name, offsets, bytes }
 }
 
 /// The last but `n` sector of 512 bytes.
-const fn sector_before_end(n: u64) -> Place {
+const fn sector_before_end(n: u64) -> MagicOffset {
     End { back: 512 * (n + 1), unit: 512 }
 }
 
 /// The last ten bytes of the first page, for every size of page that Linux has.
-const SWAP: &[Place] = &[Start(0xff6), Start(0x1ff6), Start(0x3ff6), Start(0x7ff6), Start(0xfff6)];
+const SWAP: &[MagicOffset] = &[Start(0xff6), Start(0x1ff6), Start(0x3ff6), Start(0x7ff6), Start(0xfff6)];
 /// In the second sector from either end, for sectors of 512 and of 4096 bytes.
-const GPT: &[Place] = &[Start(0x200), Start(0x1000), sector_before_end(0), End { back: 4096, unit: 4096 }];
+const GPT: &[MagicOffset] = &[Start(0x200), Start(0x1000), sector_before_end(0), End { back: 4096, unit: 4096 }];
 /// Formats 1.1 and 1.2 at the start, 1.0 and 0.90 at the end (md(4)).
-const MD: &[Place] = &[
+const MD: &[MagicOffset] = &[
     Start(0),
     Start(0x1000),
     End { back: 8 * 1024, unit: 4 * 1024 },
     End { back: 64 * 1024, unit: 64 * 1024 },
 ];
 /// The label may be in any of the first four sectors.
-const LVM: &[Place] = &[Start(0), Start(0x200), Start(0x400), Start(0x600)];
+const LVM: &[MagicOffset] = &[Start(0), Start(0x200), Start(0x400), Start(0x600)];
 /// In the last but one sector, for sectors of 512 and of 4096 bytes.
-const INTEL_RAID: &[Place] = &[sector_before_end(1), End { back: 8192, unit: 4096 }];
+const INTEL_RAID: &[MagicOffset] = &[sector_before_end(1), End { back: 8192, unit: 4096 }];
 /// The anchor is the last sector; some controllers leave 256 more behind it.
-const DDF: &[Place] = &[sector_before_end(0), sector_before_end(256)];
+const DDF: &[MagicOffset] = &[sector_before_end(0), sector_before_end(256)];
 
 /// After the first header, whose size is one of these (LUKS2 On-Disk Format Specification, 2.1).
-const SECOND_LUKS2: &[Place] = &[
+const SECOND_LUKS2: &[MagicOffset] = &[
     Start(0x4000),
     Start(0x8000),
     Start(0x1_0000),
@@ -76,7 +76,7 @@ const SECOND_LUKS2: &[Place] = &[
 ];
 /// The block after the superblock of ext4, for each of its block sizes; older journals begin at offset 0 (jbd2's
 /// journal_superblock_s).
-const JOURNAL: &[Place] =
+const JOURNAL: &[MagicOffset] =
     &[Start(0), Start(0x800), Start(0x1000), Start(0x2000), Start(0x4000), Start(0x8000), Start(0x1_0000)];
 
 const MARKS: &[Mark] = &[
@@ -220,7 +220,7 @@ fn has_zfs(device: &File, size: u64) -> io::Result<bool> {
 /// True if the mark is in one of its places.
 fn stands_on(mark: &Mark, device: &File, size: u64) -> io::Result<bool> {
     let mut bytes = vec![0; mark.bytes.len()];
-    for offset in mark.places.iter().filter_map(|place| place.offset(size)) {
+    for offset in mark.offsets.iter().filter_map(|offset| offset.offset(size)) {
         if offset + bytes.len() as u64 <= size {
             device.read_exact_at(&mut bytes, offset)?;
             if bytes == mark.bytes {
@@ -259,12 +259,12 @@ mod tests {
     fn every_mark_is_found_in_each_of_its_places_and_nowhere_else() {
         for size in [8 << 20, (8 << 20) + 512 * 3] {
             for mark in MARKS {
-                for place in mark.places {
-                    let offset = place.offset(size).unwrap();
+                for offset in mark.offsets {
+                    let offset = offset.offset(size).unwrap();
                     let file = device(size, &[(offset, mark.bytes)]);
-                    assert_eq!(signatures(&file, size).unwrap(), [mark.name], "{place:?}");
-                    let beside = device(size, &[(offset + 1, mark.bytes)]);
-                    assert!(signatures(&beside, size).unwrap().is_empty(), "{} {place:?}", mark.name);
+                    assert_eq!(signatures(&file, size).unwrap(), [mark.name], "{offset:?}");
+                    let concurrent = device(size, &[(offset + 1, mark.bytes)]);
+                    assert!(signatures(&concurrent, size).unwrap().is_empty(), "{} {offset:?}", mark.name);
                 }
             }
         }

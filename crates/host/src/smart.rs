@@ -11,7 +11,7 @@ use crate::stack::is_asked_for_health;
 use crate::{Roots, read_line};
 
 /// A disk behind a bad cable may keep smartctl waiting for long.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 5 });
+const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 5 });
 /// No disk works outside of these, in °C; SCSI disks that have no sensor say 0.
 const BELIEVABLE: std::ops::RangeInclusive<f64> = 1.0..=120.0;
 
@@ -74,7 +74,7 @@ fn health(roots: &Roots, disk: &str) -> Result<BTreeMap<String, String>, Unknown
     let node = format!("/dev/{disk}");
     // `-n standby` ends without a command to a disk that sleeps.
     let said =
-        ask(roots, "smartctl", &["--json", "-n", "standby", "-a", &node], PATIENCE).ok_or(Unknown::Silent)?;
+        ask(roots, "smartctl", &["--json", "-n", "standby", "-a", &node], TIMEOUT).ok_or(Unknown::Silent)?;
     parse(&said.text)
 }
 

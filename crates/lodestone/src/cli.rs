@@ -512,9 +512,9 @@ pub struct ExportArgs {
     #[arg(long, conflicts_with_all = ["baseline", "summary", "layout"])]
     pub telemetry: bool,
 
-    /// The places of single operations instead of the result, for runs that keep them, as CSV
+    /// Offset, size and latency of each operation instead of the result, as CSV, for runs that log them
     #[arg(long, conflicts_with_all = ["baseline", "telemetry", "summary", "layout"])]
-    pub places: bool,
+    pub offsets: bool,
 
     /// How repeats are put into one figure
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]

@@ -44,8 +44,8 @@ fn the_score_and_both_views_of_the_latency_are_told() {
     assert_eq!(findings(&run, "honest-figure").len(), 1);
     let run = short(&bench, "sysbench");
     assert!(!findings(&run, "sysbench-views").is_empty());
-    let beside: Vec<&Value> = findings(&run, "honest-figure");
-    assert_eq!(beside.len(), 3, "seqrd, rndrd and rndwr: {beside:?}");
+    let concurrent: Vec<&Value> = findings(&run, "honest-figure");
+    assert_eq!(concurrent.len(), 3, "seqrd, rndrd and rndwr: {concurrent:?}");
 }
 
 /// One pass of each step of bonnie, on 4 MiB and ten files: what it counts is what the tool would have done.
@@ -206,6 +206,6 @@ fn disks_runs_in_a_directory_too() {
         assert_eq!(run["run"]["outcome"], "completed", "{suite}");
         let repeats = run["repeats"].as_array().unwrap();
         assert_eq!(repeats.len(), steps);
-        assert!(repeats.iter().all(|r| !r["places"][0]["kept"].as_array().unwrap().is_empty()), "{suite}");
+        assert!(repeats.iter().all(|r| !r["offset_log"][0]["kept"].as_array().unwrap().is_empty()), "{suite}");
     }
 }

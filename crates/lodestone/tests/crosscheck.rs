@@ -251,7 +251,7 @@ fn fio_drives_new_files_several_jobs_syncs_and_what_runs_beside() {
         [[step]]\nid = \"jobs\"\nrw = \"randread\"\njobs = 4\n\
         [[step]]\nid = \"files\"\nrw = \"read\"\nbs = \"64k\"\nfiles = 4\njobs = 2\n\
         [[step]]\nid = \"synced\"\nrw = \"randwrite\"\nfsync = 1\n\
-        [[step]]\nid = \"mix\"\nrw = \"randread\"\n[[step.beside]]\nid = \"other\"\nrw = \"write\"\nbs = \"64k\"\n\
+        [[step]]\nid = \"mix\"\nrw = \"randread\"\n[[step.concurrent]]\nid = \"other\"\nrw = \"write\"\nbs = \"64k\"\n\
         [[step]]\nid = \"even\"\nrw = \"randrw\"\nmix_order = \"even\"\n";
     std::fs::write(&suite, text).unwrap();
     let disk = bench.disk().display().to_string();

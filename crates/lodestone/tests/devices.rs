@@ -377,7 +377,7 @@ fn three_filesystems_are_compared_in_one_command() {
 /// Bytes of each operation whose place the log keeps, by step.
 fn places(json: &Value) -> Vec<(String, Vec<(u64, u64)>)> {
     let of = |repeat: &Value| {
-        let kept = repeat["places"].as_array().unwrap().iter().flat_map(|p| p["kept"].as_array().unwrap());
+        let kept = repeat["offset_log"].as_array().unwrap().iter().flat_map(|p| p["kept"].as_array().unwrap());
         let kept = kept.map(|p| (p[0].as_u64().unwrap(), p[1].as_u64().unwrap())).collect();
         (repeat["step"].as_str().unwrap().to_owned(), kept)
     };
@@ -407,7 +407,7 @@ fn disks_reads_all_of_a_file_without_a_word_of_consent_and_writes_back_only_with
     assert!(last.0 > BYTES / 100 * 85 && last.0 + last.1 <= BYTES, "{last:?}");
     assert!(kept[1].1.iter().any(|p| p.0 > BYTES / 10 * 9) && kept[1].1.iter().any(|p| p.0 < BYTES / 10));
     assert_eq!(json["targets"][0]["laid_out"], Value::Null);
-    let csv = bench.ok(&["export", "--places", "--format", "csv"]);
+    let csv = bench.ok(&["export", "--offsets", "--format", "csv"]);
     assert_eq!(csv.lines().count(), 1 + 100 + 1000);
     assert!(csv.starts_with("run,host,target,step,operation,round,offset,bytes,ns\r\n"), "{csv}");
     let picture = bench.ok(&["export", "--format", "svg", "--picture", "position"]);

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineKind, Host, Imported, KeptPlaces, Operation, OperationStats, Plan, Source, Target};
+use crate::{EngineKind, Host, Imported, OffsetLog, Operation, OperationStats, Plan, Source, Target};
 
 /// Version of the log format that these types write.
 pub const LOG_FORMAT: u32 = 2;
@@ -182,9 +182,9 @@ pub struct RepeatFinished {
     /// Result of checking what was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integrity: Option<IntegrityCheck>,
-    /// Where its operations were, by operation, for a workload that keeps that and for imported figures with places.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub places: BTreeMap<Operation, KeptPlaces>,
+    /// The offset of each operation, by kind of operation, for a workload that logs offsets and for imported figures that have them.
+    #[serde(default, alias = "places", skip_serializing_if = "BTreeMap::is_empty")]
+    pub offset_log: BTreeMap<Operation, OffsetLog>,
 }
 
 /// How a repeat ended.

@@ -23,7 +23,7 @@ mod inventory;
 mod measurement;
 mod operation;
 pub mod path_text;
-mod places;
+mod offset_log;
 mod plan;
 mod run;
 mod target;
@@ -42,16 +42,16 @@ pub use host::Host;
 pub use imported::{Figure, Imported, Printed, Recomputed, Remark, Source};
 pub use inventory::{Candidate, Inventory};
 pub use measurement::{
-    Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, Place, Subject, Verdict,
+    Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, EvidenceScope, Subject, Verdict,
 };
 pub use operation::{Operation, OperationStats};
 pub use path_text::{name_text, path_from_text, path_text};
-pub use places::{KeptPlace, KeptPlaces};
+pub use offset_log::{LoggedOffset, OffsetLog};
 pub use plan::{Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
 pub use target::{Layer, LayerKind, Target, TargetKind};
 pub use workload::{
     Again, BlockSizes, BlockSplit, CacheState, Calls, Data, DataClass, Distribution, FileSet, LatencyTarget,
     MetadataOperation, MetadataWork, Mix, NameOrder, Names, Naming, OpenSync, Pace, Pattern, ReadFirst,
-    Regions, SizeShare, Special, SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
+    Regions, SizeShare, Modifiers, SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
 };

@@ -248,7 +248,7 @@ pub struct Subject {
 
 /// Where in a run a figure stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct EvidenceScope {
     /// Step's id, where it is not the finding's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -271,25 +271,25 @@ pub struct Evidence {
     pub unit: String,
     /// Where it stands, if not in all repeats of what the finding is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub scope: Option<EvidenceScope>,
 }
 
 impl Evidence {
     /// The same figure, with the step that it is from.
     pub fn in_step(mut self, step: &str) -> Self {
-        self.place.get_or_insert_default().step = Some(step.to_owned());
+        self.scope.get_or_insert_default().step = Some(step.to_owned());
         self
     }
 
     /// The same figure, with the rounds that it is from, which are counted from 0 here.
     pub fn in_rounds(mut self, rounds: impl IntoIterator<Item = u32>) -> Self {
-        self.place.get_or_insert_default().rounds = rounds.into_iter().map(|round| round + 1).collect();
+        self.scope.get_or_insert_default().rounds = rounds.into_iter().map(|round| round + 1).collect();
         self
     }
 
     /// The same figure, with when it was so, in nanoseconds from the start of the run.
     pub fn between(mut self, from_ns: u64, to_ns: u64) -> Self {
-        self.place.get_or_insert_default().seconds = Some((from_ns as f64 / 1e9, to_ns as f64 / 1e9));
+        self.scope.get_or_insert_default().seconds = Some((from_ns as f64 / 1e9, to_ns as f64 / 1e9));
         self
     }
 }

@@ -94,8 +94,8 @@ pub struct Step {
     pub max_errors: u64,
     /// What runs at the same time, each with its own engine, data and end. The figures of the step are those of all
     /// together, and so are its title, ramp and intervals; `beside` is empty in these.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Step>,
+    #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
+    pub concurrent: Vec<Step>,
     /// Where another program did the work: the operations it tells of, each with the metric in which it is judged.
     /// Empty where Lodestone did it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -105,7 +105,7 @@ pub struct Step {
 impl Step {
     /// The step itself and what runs beside it.
     pub fn parts(&self) -> impl Iterator<Item = &Step> {
-        std::iter::once(self).chain(&self.beside)
+        std::iter::once(self).chain(&self.concurrent)
     }
 
     /// The operations that have figures, those beside it included, in the order in which they are shown.
@@ -114,7 +114,7 @@ impl Step {
             return self.foreign.iter().map(|(operation, _)| *operation).collect();
         }
         let own = self.workload.operations();
-        let others = self.beside.iter().flat_map(|step| step.workload.operations());
+        let others = self.concurrent.iter().flat_map(|step| step.workload.operations());
         let more: Vec<Operation> = others.filter(|o| !own.contains(o)).collect();
         let more = Operation::ALL.into_iter().filter(|o| more.contains(o));
         own.iter().copied().chain(more).collect()

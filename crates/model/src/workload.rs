@@ -37,9 +37,9 @@ pub struct Workload {
     pub regions: Regions,
     /// State of the page cache at the start of a buffered repeat.
     pub cache: CacheState,
-    /// What only few workloads ask for.
-    #[serde(default, skip_serializing_if = "Special::is_none")]
-    pub special: Special,
+    /// Settings that most workloads leave at their defaults.
+    #[serde(default, alias = "special", skip_serializing_if = "Modifiers::is_none")]
+    pub modifiers: Modifiers,
 }
 
 impl Workload {
@@ -61,7 +61,7 @@ impl Workload {
             verify: false,
             regions: Regions::Disjoint,
             cache: CacheState::Warm,
-            special: Special::default(),
+            modifiers: Modifiers::default(),
         }
     }
 
@@ -96,7 +96,7 @@ impl Workload {
             (matches!(self.mix, Mix::Trim), self.block.trim),
         ];
         // Of a block that is drawn, only the grain of its places says where blocks begin.
-        let grain = self.special.split.as_ref().map(|split| (true, split.grain));
+        let grain = self.modifiers.split.as_ref().map(|split| (true, split.grain));
         grain.into_iter().chain(directions).filter(|(used, _)| *used).map(|(_, bytes)| bytes).collect()
     }
 
@@ -122,14 +122,14 @@ impl Workload {
 
     /// True if what the workload writes is what stood there: the data are not ours and need not be.
     pub fn writes_back(&self) -> bool {
-        self.special.read_first == Some(ReadFirst::Block)
+        self.modifiers.read_first == Some(ReadFirst::Block)
     }
 
     /// True if the data are moved by plain calls, one after the other, whichever engine was asked for: in pieces
     /// of a block, read to be written back, or in passes that are done again.
     pub fn is_by_calls(&self) -> bool {
-        let special = &self.special;
-        let in_calls = special.calls.is_some() || special.again.is_some();
+        let modifiers = &self.modifiers;
+        let in_calls = modifiers.calls.is_some() || modifiers.again.is_some();
         !self.is_metadata() && (in_calls || matches!(self.mix, Mix::Update { .. }))
     }
 
@@ -477,7 +477,7 @@ pub enum CacheState {
 /// What only few workloads ask for; by default nothing of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Special {
+pub struct Modifiers {
     /// Block sizes are drawn, instead of being one for each direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<BlockSplit>,
@@ -519,9 +519,9 @@ pub struct Special {
     /// What is read at its place before each operation, outside its latency and rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_first: Option<ReadFirst>,
-    /// The log keeps place and time of each operation, up to [`crate::KeptPlaces::MOST`].
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub keep_places: bool,
+    /// Each repeat logs offset, size and latency of each operation, up to [`crate::OffsetLog::MOST`].
+    #[serde(alias = "keep_places", skip_serializing_if = "std::ops::Not::not")]
+    pub log_offset: bool,
 }
 
 /// What is read at the place of an operation before it begins. The time that takes is part of the window, but neither of
@@ -535,7 +535,7 @@ pub enum ReadFirst {
     Block,
 }
 
-impl Special {
+impl Modifiers {
     /// True if nothing special is asked for.
     pub fn is_none(&self) -> bool {
         *self == Self::default()

@@ -208,10 +208,10 @@ fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
             "set engine = \"psync\"; leave out rates, pauses, syncs (sync = \"sync\" is possible) and verify",
         ),
         (
-            &["keep_places", "rw"],
-            draft.keep_places && draft.rw == Rw::Metadata,
-            "work on names has no places",
-            "leave out keep_places",
+            &["log_offset", "rw"],
+            draft.log_offset && draft.rw == Rw::Metadata,
+            "metadata operations have no offsets",
+            "leave out log_offset",
         ),
     ];
     let wrong = checks.into_iter().filter(|(_, wrong, ..)| *wrong);
@@ -340,7 +340,7 @@ fn call_misfits(step: &Step, found: &mut Vec<Contradiction>) {
             "use engine = \"psync\"",
         ));
     }
-    if w.special.calls.is_some() && w.direct {
+    if w.modifiers.calls.is_some() && w.direct {
         found.push(fatal(
             &["call", "direct"],
             "calls of fewer bytes than a block go through the page cache",
@@ -359,7 +359,7 @@ fn call_misfits(step: &Step, found: &mut Vec<Contradiction>) {
 /// What several workloads of a step cannot have beside each other.
 pub(crate) fn beside_misfits(step: &Step) -> Vec<Contradiction> {
     let mut found = Vec::new();
-    if step.beside.is_empty() {
+    if step.concurrent.is_empty() {
         return found;
     }
     if step.parts().any(|part| part.workload.verify) {
@@ -376,8 +376,8 @@ pub(crate) fn beside_misfits(step: &Step) -> Vec<Contradiction> {
             "make them steps of their own",
         ));
     }
-    let weighed = step.parts().filter(|part| part.workload.special.flow > 0).count();
-    if weighed > 0 && weighed <= step.beside.len() {
+    let weighed = step.parts().filter(|part| part.workload.modifiers.flow > 0).count();
+    if weighed > 0 && weighed <= step.concurrent.len() {
         found.push(fatal(
             &["flow"],
             "either all workloads beside each other have a flow or none has",
@@ -438,7 +438,7 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
     let used = w.used_blocks();
     let largest = w.largest_block();
     // Blocks of drawn sizes overlap: they have no places of their own.
-    if let Some(odd) = used.iter().find(|b| !largest.is_multiple_of(**b) && w.special.split.is_none()) {
+    if let Some(odd) = used.iter().find(|b| !largest.is_multiple_of(**b) && w.modifiers.split.is_none()) {
         found.push(fatal(
             &["bs"],
             format!(
@@ -557,7 +557,7 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
         }
     }
     if w.direct && target.direct && !w.is_metadata() {
-        let split = w.special.split.iter();
+        let split = w.modifiers.split.iter();
         let drawn = split.flat_map(|split| split.read.iter().chain(&split.write).chain(&split.trim));
         let drawn = drawn.map(|share| share.bytes);
         let odd = w.used_blocks().into_iter().chain(drawn).find(|b| !b.is_multiple_of(target.block_bytes));
@@ -575,9 +575,9 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
 /// and close is not in it.
 pub fn step_seconds(step: &Step) -> f64 {
     let part = |step: &Step| {
-        let special = &step.workload.special;
-        let least_ns = special.again.map_or(5_000_000_000, |again| again.least_ns);
-        special.start_delay_ns + step.ramp_ns + step.stop.time_ns.unwrap_or(least_ns)
+        let modifiers = &step.workload.modifiers;
+        let least_ns = modifiers.again.map_or(5_000_000_000, |again| again.least_ns);
+        modifiers.start_delay_ns + step.ramp_ns + step.stop.time_ns.unwrap_or(least_ns)
     };
     step.parts().map(part).max().unwrap_or(0) as f64 / 1e9
 }

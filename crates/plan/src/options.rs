@@ -473,12 +473,12 @@ pub static OPTIONS: &[OptionSpec] = &[
         },
     },
     OptionSpec {
-        key: "keep_places",
+        key: "log_offset",
         value: "BOOL",
         default: "false",
         help: "Keep place and time of each operation in the log, the first 4096 of a kind in each repeat, for the position graph",
         allowed: "true or false",
-        set: |d, v| put(&mut d.keep_places, boolean(v)),
+        set: |d, v| put(&mut d.log_offset, boolean(v)),
     },
     OptionSpec {
         key: "interval",

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::options::{OPTIONS, option};
-use crate::problem::{Place, Problem, listed, nearest};
+use crate::problem::{SourceLocation, Problem, listed, nearest};
 
 /// One option with the value that somebody wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Setting {
     /// The value as written.
     pub text: String,
     /// Where.
-    pub place: Place,
+    pub location: SourceLocation,
 }
 
 /// One `[[step]]` of a suite.
@@ -34,9 +34,9 @@ pub struct StepSpec {
     /// What it sweeps: for each option the values that it takes in turn.
     pub sweep: Vec<Vec<Setting>>,
     /// What runs at the same time; these have neither a sweep nor others beside them.
-    pub beside: Vec<StepSpec>,
+    pub concurrent: Vec<StepSpec>,
     /// Where it stands.
-    pub place: Place,
+    pub location: SourceLocation,
 }
 
 /// A suite as written.
@@ -72,7 +72,7 @@ impl Suite {
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let span = error.span().unwrap_or(0..text.len().min(1));
-            problems.push(Problem::error(Place::Suite(span), format!("not TOML: {}", error.message())));
+            problems.push(Problem::error(SourceLocation::Suite(span), format!("not TOML: {}", error.message())));
         }
         let mut suite = Self {
             name: name.to_owned(),
@@ -89,36 +89,36 @@ impl Suite {
             suite.take(&key, value, &mut problems);
         }
         if suite.steps.is_empty() && problems.is_empty() {
-            let problem = Problem::error(Place::Suite(0..0), "the suite has no step");
+            let problem = Problem::error(SourceLocation::Suite(0..0), "the suite has no step");
             problems.push(problem.help("write [[step]] with an id and at least rw"));
         }
         (suite, problems)
     }
 
     fn take(&mut self, key: &Spanned<&str>, value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) {
-        let place = Place::Suite(value.span());
+        let location = SourceLocation::Suite(value.span());
         match *key.get_ref() {
             "description" => match value.get_ref().as_str() {
                 Some(text) => self.description = text.to_owned(),
-                None => problems.push(Problem::error(place, "the description must be a text in quotes")),
+                None => problems.push(Problem::error(location, "the description must be a text in quotes")),
             },
             "budget" => match scalar(value.get_ref()).map(|text| parse_duration_ns(&text)) {
                 Some(Ok(ns)) if ns > 0 => self.budget_ns = Some(ns),
-                Some(Err(error)) => problems.push(Problem::error(place, error.to_string())),
-                _ => problems.push(Problem::error(place, "the budget must be a duration such as \"90s\"")),
+                Some(Err(error)) => problems.push(Problem::error(location, error.to_string())),
+                _ => problems.push(Problem::error(location, "the budget must be a duration such as \"90s\"")),
             },
             "rounds" => match scalar(value.get_ref()).and_then(|text| text.parse().ok()).filter(|n| *n > 0) {
                 Some(rounds) => self.rounds = Some(rounds),
-                None => problems.push(Problem::error(place, "rounds must be a whole number from 1")),
+                None => problems.push(Problem::error(location, "rounds must be a whole number from 1")),
             },
             "in_order" => match value.get_ref().as_bool() {
                 Some(in_order) => self.in_order = in_order,
-                None => problems.push(Problem::error(place, "in_order must be true or false")),
+                None => problems.push(Problem::error(location, "in_order must be true or false")),
             },
             "until_steady" => match value.get_ref().as_str() {
                 Some(step) => self.until_steady = Some(step.to_owned()),
                 None => {
-                    problems.push(Problem::error(place, "until_steady must be the id of a step, in quotes"))
+                    problems.push(Problem::error(location, "until_steady must be the id of a step, in quotes"))
                 }
             },
             "until_written" => {
@@ -127,20 +127,20 @@ impl Suite {
                     None => {
                         let what =
                             "until_written must be a whole number from 1: how often the data are written";
-                        problems.push(Problem::error(place, what));
+                        problems.push(Problem::error(location, what));
                     }
                 }
             }
             "defaults" => match value.get_ref().as_table() {
                 Some(table) => self.defaults = settings(table, &[], problems),
-                None => problems.push(Problem::error(place, "defaults must be a table: [defaults]")),
+                None => problems.push(Problem::error(location, "defaults must be a table: [defaults]")),
             },
             "step" => match value.get_ref().as_array() {
                 Some(steps) => {
                     self.steps = steps.iter().filter_map(|step| self::step(step, problems)).collect();
                 }
                 None => {
-                    problems.push(Problem::error(place, "steps are written as [[step]], with two brackets"))
+                    problems.push(Problem::error(location, "steps are written as [[step]], with two brackets"))
                 }
             },
             other => problems.push(unknown(other, key.span(), SUITE_KEYS)),
@@ -157,7 +157,7 @@ fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(Spanned<&'a str>, &'a Spanne
 }
 
 fn unknown<'a>(key: &str, span: Range<usize>, known: impl IntoIterator<Item = &'a str> + Clone) -> Problem {
-    let problem = Problem::error(Place::Suite(span), format!("unknown key `{key}`"));
+    let problem = Problem::error(SourceLocation::Suite(span), format!("unknown key `{key}`"));
     let guess = nearest(key, known.clone()).map(|word| format!("did you mean `{word}`? "));
     problem.help(format!("{}allowed here: {}", guess.unwrap_or_default(), listed(known)))
 }
@@ -174,16 +174,16 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
 }
 
 fn setting(key: &'static str, value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Option<Setting> {
-    let place = Place::Suite(value.span());
+    let location = SourceLocation::Suite(value.span());
     let Some(text) = scalar(value.get_ref()) else {
         let message = format!("`{key}` takes one value, not this {}", value.get_ref().type_str());
         let allowed = option(key).map_or("", |o| o.allowed);
         problems.push(
-            Problem::error(place, message).help(format!("allowed: {allowed}; to sweep, use sweep.{key}")),
+            Problem::error(location, message).help(format!("allowed: {allowed}; to sweep, use sweep.{key}")),
         );
         return None;
     };
-    Some(Setting { key, text, place })
+    Some(Setting { key, text, location })
 }
 
 /// The options set in a table; other keys than options and `also` are mistakes.
@@ -206,47 +206,47 @@ fn settings(table: &DeTable<'_>, also: &[&str], problems: &mut Vec<Problem>) -> 
 }
 
 fn step(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Option<StepSpec> {
-    let place = Place::Suite(value.span());
+    let location = SourceLocation::Suite(value.span());
     let Some(table) = value.get_ref().as_table() else {
-        problems.push(Problem::error(place, "a step must be a table: [[step]]"));
+        problems.push(Problem::error(location, "a step must be a table: [[step]]"));
         return None;
     };
     let text = |name: &str, problems: &mut Vec<Problem>| {
         let value = table.get(name)?;
         let text = value.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
-            let place = Place::Suite(value.span());
-            problems.push(Problem::error(place, format!("`{name}` must be a text in quotes")));
+            let location = SourceLocation::Suite(value.span());
+            problems.push(Problem::error(location, format!("`{name}` must be a text in quotes")));
         }
         text
     };
     let title = text("title", problems);
     let Some(id) = text("id", problems) else {
         if !table.contains_key("id") {
-            let problem = Problem::error(place, "the step has no id");
+            let problem = Problem::error(location, "the step has no id");
             problems.push(problem.help("write id = \"…\", short and unique within the suite"));
         }
         return None;
     };
     let sweep = table.get("sweep").map(|value| sweep(value, problems)).unwrap_or_default();
-    let beside = table.get("beside").map(|value| beside(value, problems)).unwrap_or_default();
-    let settings = settings(table, &["id", "title", "sweep", "beside"], problems);
-    Some(StepSpec { id, title, label: None, settings, sweep, beside, place })
+    let concurrent = table.get("concurrent").map(|value| concurrent(value, problems)).unwrap_or_default();
+    let settings = settings(table, &["id", "title", "sweep", "concurrent"], problems);
+    Some(StepSpec { id, title, label: None, settings, sweep, concurrent, location })
 }
 
 /// What a step names as running at the same time.
-fn beside(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Vec<StepSpec> {
-    let place = || Place::Suite(value.span());
+fn concurrent(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Vec<StepSpec> {
+    let location = || SourceLocation::Suite(value.span());
     let Some(others) = value.get_ref().as_array() else {
-        let problem = Problem::error(place(), "what runs beside a step is written as [[step.beside]]");
+        let problem = Problem::error(location(), "what runs beside a step is written as [[step.concurrent]]");
         problems.push(problem);
         return Vec::new();
     };
     let others: Vec<StepSpec> = others.iter().filter_map(|other| step(other, problems)).collect();
     for other in &others {
-        if !other.sweep.is_empty() || !other.beside.is_empty() {
+        if !other.sweep.is_empty() || !other.concurrent.is_empty() {
             let message = "what runs beside a step has neither a sweep nor others beside it";
-            problems.push(Problem::error(other.place.clone(), message));
+            problems.push(Problem::error(other.location.clone(), message));
         }
     }
     others
@@ -254,7 +254,7 @@ fn beside(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Vec<Step
 
 fn sweep(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Vec<Vec<Setting>> {
     let Some(table) = value.get_ref().as_table() else {
-        let problem = Problem::error(Place::Suite(value.span()), "a sweep must name options");
+        let problem = Problem::error(SourceLocation::Suite(value.span()), "a sweep must name options");
         problems.push(problem.help("write sweep.iodepth = [1, 2, 4]"));
         return Vec::new();
     };
@@ -271,7 +271,7 @@ fn sweep(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Vec<Vec<S
             }
             _ => {
                 let problem = Problem::error(
-                    Place::Suite(value.span()),
+                    SourceLocation::Suite(value.span()),
                     format!("sweep.{name} must be a list of at least one value"),
                 );
                 problems.push(problem.help(format!("write sweep.{name} = [a, b, c]")));

@@ -13,7 +13,7 @@ pub enum Level {
 
 /// Where a mistake stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum SourceLocation {
     /// Bytes of the suite's text.
     Suite(Range<usize>),
     /// A flag of the command line, without its dashes.
@@ -28,7 +28,7 @@ pub struct Problem {
     /// How bad.
     pub level: Level,
     /// Where.
-    pub place: Place,
+    pub location: SourceLocation,
     /// What is wrong.
     pub message: String,
     /// What is allowed, or what to write instead.
@@ -36,12 +36,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn error(place: Place, message: impl Into<String>) -> Self {
-        Self { level: Level::Error, place, message: message.into(), help: None }
+    pub(crate) fn error(location: SourceLocation, message: impl Into<String>) -> Self {
+        Self { level: Level::Error, location, message: message.into(), help: None }
     }
 
-    pub(crate) fn warning(place: Place, message: impl Into<String>) -> Self {
-        Self { level: Level::Warning, place, message: message.into(), help: None }
+    pub(crate) fn warning(location: SourceLocation, message: impl Into<String>) -> Self {
+        Self { level: Level::Warning, location, message: message.into(), help: None }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -51,17 +51,17 @@ impl Problem {
 
     /// Sorts problems as a reader meets them: flags, then the suite from its start, then the rest.
     pub fn in_reading_order(problems: &mut [Self]) {
-        problems.sort_by_key(|p| match &p.place {
-            Place::Flag(_) => (0, 0),
-            Place::Suite(range) => (1, range.start),
-            Place::Nowhere => (2, 0),
+        problems.sort_by_key(|p| match &p.location {
+            SourceLocation::Flag(_) => (0, 0),
+            SourceLocation::Suite(range) => (1, range.start),
+            SourceLocation::Nowhere => (2, 0),
         });
     }
 
     /// Line and column of the mistake, both from 1, if it stands in the suite's `text`. The column
     /// counts characters.
     pub fn line_and_column(&self, text: &str) -> Option<(usize, usize)> {
-        let Place::Suite(range) = &self.place else { return None };
+        let SourceLocation::Suite(range) = &self.location else { return None };
         let start = range.start.min(text.len());
         let before = text.get(..start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn places_are_counted_in_lines_and_characters_from_one() {
         let text = "a = 1\nµ = 2\n";
-        let at = |range| Problem::error(Place::Suite(range), "").line_and_column(text);
+        let at = |range| Problem::error(SourceLocation::Suite(range), "").line_and_column(text);
         assert_eq!(at(0..1), Some((1, 1)));
         assert_eq!(at(9..10), Some((2, 3)));
         assert_eq!(at(500..501), Some((3, 1)));

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use model::{
     Again, BlockSizes, BlockSplit, Calls, Capabilities, Data, EngineChoice, EngineKind, FileSet,
-    MetadataWork, Mix, Pace, Pattern, Plan, Preparation, Rounds, SizeShare, Special, Step, Stop, SyncRule,
+    MetadataWork, Mix, Pace, Pattern, Plan, Preparation, Rounds, SizeShare, Modifiers, Step, Stop, SyncRule,
     Workload,
 };
 use twox_hash::XxHash3_128;
@@ -13,7 +13,7 @@ use crate::check::{self, Contradiction, contradictions};
 use crate::draft::{Draft, RateProcess, Rw};
 use crate::options::{OPTIONS, option};
 use crate::parse::{Setting, StepSpec, Suite};
-use crate::problem::{Level, Place, Problem};
+use crate::problem::{Level, SourceLocation, Problem};
 use crate::title::title;
 
 /// Share of a target's budget that laying out its test files may take.
@@ -31,14 +31,14 @@ const MAX_SUITE_STEPS: usize = 10_000;
 
 fn too_many_steps() -> Problem {
     let message = format!("the suite has more than {MAX_SUITE_STEPS} steps, the limit for one run");
-    Problem::error(Place::Nowhere, message).help("split it into several suites")
+    Problem::error(SourceLocation::Nowhere, message).help("split it into several suites")
 }
 
 /// What the user wants of a run beyond its suite.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
+pub struct RunOverrides {
     /// Options that override the suite's.
-    pub overrides: Vec<Setting>,
+    pub settings: Vec<Setting>,
     /// A fixed number of rounds.
     pub rounds: Option<u32>,
     /// As many rounds as the budget allows, also where the suite fixes them.
@@ -53,19 +53,19 @@ pub struct Wishes {
     pub margin_ppm: Option<u32>,
 }
 
-impl Wishes {
+impl RunOverrides {
     /// An override from a flag of the command line. `None` if there is no such option.
     pub fn set(&mut self, key: &str, text: &str) -> Option<()> {
         let option = option(key)?;
-        let place = Place::Flag(option.flag());
-        self.overrides.push(Setting { key: option.key, text: text.to_owned(), place });
+        let location = SourceLocation::Flag(option.flag());
+        self.settings.push(Setting { key: option.key, text: text.to_owned(), location });
         Some(())
     }
 }
 
 /// What the plan has to fit.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct Environment {
     /// Memory of the machine in bytes; 0 if unknown.
     pub memory_bytes: u64,
     /// The engines that work here, the best first.
@@ -90,7 +90,7 @@ pub struct Resolved {
 ///
 /// # Errors
 /// All mistakes, warnings among them, if at least one forbids the run.
-pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved, Vec<Problem>> {
+pub fn resolve(suite: &Suite, overrides: &RunOverrides, environment: &Environment) -> Result<Resolved, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut steps: Vec<Step> = Vec::new();
     let mut settings = Vec::new();
@@ -99,14 +99,14 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut count = 0;
     for spec in &suite.steps {
-        for layers in expand(suite, spec, wishes, &mut problems) {
+        for layers in expand(suite, spec, overrides, &mut problems) {
             let mut others = Vec::new();
-            for other in &spec.beside {
-                for layers in expand(suite, other, wishes, &mut problems) {
-                    others.extend(step(other, &layers, Vec::new(), facts, &mut problems, &mut misfits));
+            for other in &spec.concurrent {
+                for layers in expand(suite, other, overrides, &mut problems) {
+                    others.extend(step(other, &layers, Vec::new(), environment, &mut problems, &mut misfits));
                 }
             }
-            let Some(step) = step(spec, &layers, others, facts, &mut problems, &mut misfits) else {
+            let Some(step) = step(spec, &layers, others, environment, &mut problems, &mut misfits) else {
                 continue;
             };
             match by_id.get(&step.id).map(|index| &steps[*index]) {
@@ -121,11 +121,11 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
                 }
                 Some(twin) if *twin == step => {
                     let message = format!("several steps have become the same, `{}`; it runs once", step.id);
-                    problems.push(Problem::warning(spec.place.clone(), message));
+                    problems.push(Problem::warning(spec.location.clone(), message));
                 }
                 Some(_) => {
                     let problem = Problem::error(
-                        spec.place.clone(),
+                        spec.location.clone(),
                         format!("two different steps have the id `{}`", step.id),
                     );
                     problems.push(problem.help("name what distinguishes them, as in id = \"read-{bs}\""));
@@ -141,30 +141,30 @@ pub fn resolve(suite: &Suite, wishes: &Wishes, facts: &Facts) -> Result<Resolved
     if unique.iter().any(|p| p.level == Level::Error) {
         return Err(unique);
     }
-    if let Some(factor) = wishes.scale {
+    if let Some(factor) = overrides.scale {
         steps.iter_mut().for_each(|step| scale(step, factor));
     }
     if let Some(id) = &suite.until_steady
         && !steps.iter().any(|step| step.id == *id)
     {
-        let problem = Problem::error(Place::Nowhere, format!("until_steady: there is no step `{id}`"));
+        let problem = Problem::error(SourceLocation::Nowhere, format!("until_steady: there is no step `{id}`"));
         return Err(vec![problem]);
     }
     if steps.is_empty() {
-        return Err(vec![Problem::error(Place::Nowhere, "there is nothing to do: the suite has no step")]);
+        return Err(vec![Problem::error(SourceLocation::Nowhere, "there is nothing to do: the suite has no step")]);
     }
-    Ok(Resolved { plan: plan(suite, wishes, facts, steps), warnings: unique, settings })
+    Ok(Resolved { plan: plan(suite, overrides, environment, steps), warnings: unique, settings })
 }
 
-fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan {
-    let targets = u64::from(facts.targets.max(1));
+fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, steps: Vec<Step>) -> Plan {
+    let targets = u64::from(environment.targets.max(1));
     let per_target = suite.budget_ns.unwrap_or(DEFAULT_BUDGET_NS);
-    let budget_ns = wishes.budget_ns.unwrap_or(per_target.saturating_mul(targets));
-    let by_budget = wishes.rounds_auto || wishes.budget_ns.is_some();
-    let rounds = match (wishes.rounds, suite.rounds) {
+    let budget_ns = overrides.budget_ns.unwrap_or(per_target.saturating_mul(targets));
+    let by_budget = overrides.rounds_auto || overrides.budget_ns.is_some();
+    let rounds = match (overrides.rounds, suite.rounds) {
         (Some(rounds), _) => Rounds::Fixed(rounds),
         (None, Some(rounds)) if !by_budget => Rounds::Fixed(rounds),
-        _ => Rounds::Auto { budget_ns, precision_ppm: wishes.precision_ppm.unwrap_or(PRECISION_PPM) },
+        _ => Rounds::Auto { budget_ns, precision_ppm: overrides.precision_ppm.unwrap_or(PRECISION_PPM) },
     };
     let text = serde_json::to_string(&steps).expect("steps have no maps with keys that are not text");
     Plan {
@@ -173,18 +173,18 @@ fn plan(suite: &Suite, wishes: &Wishes, facts: &Facts, steps: Vec<Step>) -> Plan
         steps,
         rounds,
         in_order: suite.in_order,
-        until_steady: suite.until_steady.clone().filter(|_| !wishes.rounds_auto),
-        until_written: suite.until_written.filter(|_| !wishes.rounds_auto),
-        margin_ppm: wishes.margin_ppm.unwrap_or(MARGIN_PPM),
+        until_steady: suite.until_steady.clone().filter(|_| !overrides.rounds_auto),
+        until_written: suite.until_written.filter(|_| !overrides.rounds_auto),
+        margin_ppm: overrides.margin_ppm.unwrap_or(MARGIN_PPM),
         layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
-        budget_ns: wishes.budget_ns.filter(|_| matches!(rounds, Rounds::Fixed(_))),
+        budget_ns: overrides.budget_ns.filter(|_| matches!(rounds, Rounds::Fixed(_))),
     }
 }
 
 /// Every combination of a step's sweep, as complete lists of settings: defaults first, then the
 /// suite's, the step's, the sweep's and the user's. An option that the user overrides is not swept.
-fn expand(suite: &Suite, spec: &StepSpec, wishes: &Wishes, problems: &mut Vec<Problem>) -> Vec<Vec<Setting>> {
-    let overridden = |key: &str| wishes.overrides.iter().any(|s| s.key == key);
+fn expand(suite: &Suite, spec: &StepSpec, overrides: &RunOverrides, problems: &mut Vec<Problem>) -> Vec<Vec<Setting>> {
+    let overridden = |key: &str| overrides.settings.iter().any(|s| s.key == key);
     let mut combinations: Vec<Vec<Setting>> = vec![Vec::new()];
     for dimension in &spec.sweep {
         if dimension.first().is_none_or(|s| overridden(s.key)) {
@@ -193,7 +193,7 @@ fn expand(suite: &Suite, spec: &StepSpec, wishes: &Wishes, problems: &mut Vec<Pr
         if combinations.len() * dimension.len() > MAX_STEPS {
             let message = format!("the sweep gives more than {MAX_STEPS} steps");
             problems
-                .push(Problem::error(spec.place.clone(), message).help("sweep less, or use several suites"));
+                .push(Problem::error(spec.location.clone(), message).help("sweep less, or use several suites"));
             return Vec::new();
         }
         combinations = combinations
@@ -204,9 +204,9 @@ fn expand(suite: &Suite, spec: &StepSpec, wishes: &Wishes, problems: &mut Vec<Pr
     let merged = |sweep: Vec<Setting>| {
         let mut merged: Vec<Setting> = OPTIONS
             .iter()
-            .map(|o| Setting { key: o.key, text: o.default.to_owned(), place: Place::Nowhere })
+            .map(|o| Setting { key: o.key, text: o.default.to_owned(), location: SourceLocation::Nowhere })
             .collect();
-        for setting in suite.defaults.iter().chain(&spec.settings).chain(&sweep).chain(&wishes.overrides) {
+        for setting in suite.defaults.iter().chain(&spec.settings).chain(&sweep).chain(&overrides.settings) {
             if let Some(slot) = merged.iter_mut().find(|s| s.key == setting.key) {
                 *slot = setting.clone();
             }
@@ -219,7 +219,7 @@ fn expand(suite: &Suite, spec: &StepSpec, wishes: &Wishes, problems: &mut Vec<Pr
 /// What does not fit together, in all the steps that it is the same in.
 struct Misfit {
     steps: Vec<String>,
-    place: Place,
+    location: SourceLocation,
     what: Contradiction,
 }
 
@@ -228,10 +228,10 @@ impl Misfit {
     /// that has, else on the step.
     fn new(id: &str, spec: &StepSpec, settings: &[Setting], what: Contradiction) -> Self {
         let involved = what.keys.iter().filter_map(|key| settings.iter().find(|s| s.key == *key));
-        let places: Vec<&Place> = involved.map(|s| &s.place).filter(|p| **p != Place::Nowhere).collect();
-        let flag = places.iter().find(|place| matches!(place, Place::Flag(_)));
-        let place = flag.or(places.first()).map_or(&spec.place, |place| *place).clone();
-        Self { steps: vec![id.to_owned()], place, what }
+        let places: Vec<&SourceLocation> = involved.map(|s| &s.location).filter(|p| **p != SourceLocation::Nowhere).collect();
+        let flag = places.iter().find(|location| matches!(location, SourceLocation::Flag(_)));
+        let location = flag.or(places.first()).map_or(&spec.location, |location| *location).clone();
+        Self { steps: vec![id.to_owned()], location, what }
     }
 
     fn told(self) -> Problem {
@@ -244,7 +244,7 @@ impl Misfit {
             n => format!("steps {} and {} more", named.join(", "), n - NAMED),
         };
         let make = if self.what.fatal { Problem::error } else { Problem::warning };
-        make(self.place, format!("{who}: {}", self.what.message)).help(self.what.help)
+        make(self.location, format!("{who}: {}", self.what.message)).help(self.what.help)
     }
 }
 
@@ -252,7 +252,7 @@ fn step(
     spec: &StepSpec,
     settings: &[Setting],
     others: Vec<Step>,
-    facts: &Facts,
+    environment: &Environment,
     problems: &mut Vec<Problem>,
     misfits: &mut Misfits,
 ) -> Option<Step> {
@@ -262,7 +262,7 @@ fn step(
         if let Err(message) = (option.set)(&mut draft, &setting.text) {
             // The default stands in, so that the rest of the step can be looked at too.
             let _ = (option.set)(&mut draft, option.default);
-            let problem = Problem::error(setting.place.clone(), format!("{}: {message}", setting.key));
+            let problem = Problem::error(setting.location.clone(), format!("{}: {message}", setting.key));
             let says_all = message.contains("is not one of");
             problems.push(if says_all {
                 problem
@@ -278,16 +278,16 @@ fn step(
     };
     let mut found = contradictions(&draft);
     let mut step = finish(draft, id.clone());
-    step.beside = others;
+    step.concurrent = others;
     step.title = own_title.unwrap_or_else(|| match &spec.label {
         Some(label) => format!("{label}: {}", title(&step)),
         None => title(&step),
     });
     let engine = match step.engine {
-        EngineChoice::Auto => facts.engines.first(),
-        EngineChoice::Only(kind) => facts.engines.iter().find(|e| e.kind == kind),
+        EngineChoice::Auto => environment.engines.first(),
+        EngineChoice::Only(kind) => environment.engines.iter().find(|e| e.kind == kind),
     };
-    found.extend(check::misfits(&step, engine, facts.memory_bytes));
+    found.extend(check::misfits(&step, engine, environment.memory_bytes));
     found.extend(check::beside_misfits(&step));
     found.into_iter().for_each(|what| misfits.add(Misfit::new(&id, spec, settings, what)));
     Some(step)
@@ -297,13 +297,13 @@ fn step(
 #[derive(Default)]
 struct Misfits {
     found: Vec<Misfit>,
-    index: HashMap<(Place, String, String), usize>,
+    index: HashMap<(SourceLocation, String, String), usize>,
 }
 
 impl Misfits {
     /// Adds a misfit, or its steps to the same misfit found before.
     fn add(&mut self, misfit: Misfit) {
-        let key = (misfit.place.clone(), misfit.what.message.to_string(), misfit.what.help.to_string());
+        let key = (misfit.location.clone(), misfit.what.message.to_string(), misfit.what.help.to_string());
         match self.index.get(&key) {
             Some(index) => self.found[*index].steps.extend(misfit.steps),
             None => {
@@ -322,7 +322,7 @@ fn scale(step: &mut Step, factor: f64) {
     let scaled = |ns: u64| (ns as f64 * factor) as u64;
     step.stop.time_ns = step.stop.time_ns.map(|ns| scaled(ns).max(SHORTEST_SCALED_NS.min(ns)));
     step.ramp_ns = scaled(step.ramp_ns);
-    step.beside.iter_mut().for_each(|other| scale(other, factor));
+    step.concurrent.iter_mut().for_each(|other| scale(other, factor));
 }
 
 /// The step's id as written; if it names no option, with those that are swept appended.
@@ -346,7 +346,7 @@ fn fill_in(text: &str, spec: &StepSpec, settings: &[Setting], problems: &mut Vec
         let found = after.split_once('}').and_then(|(key, tail)| Some((value(key)?, tail)));
         let Some((value, tail)) = found else {
             let problem =
-                Problem::error(spec.place.clone(), format!("`{text}` names no option in its braces"));
+                Problem::error(spec.location.clone(), format!("`{text}` names no option in its braces"));
             problems.push(problem.help("name an option, as in \"read-{bs}\""));
             return None;
         };
@@ -444,8 +444,8 @@ fn again(draft: &Draft) -> Option<Again> {
 }
 
 /// What only few workloads ask for.
-fn special(draft: &Draft, split: Option<BlockSplit>) -> Special {
-    Special {
+fn modifiers(draft: &Draft, split: Option<BlockSplit>) -> Modifiers {
+    Modifiers {
         split,
         think: draft.think,
         start_delay_ns: draft.start_delay_ns,
@@ -457,7 +457,7 @@ fn special(draft: &Draft, split: Option<BlockSplit>) -> Special {
         steady: draft.steady,
         latency_target: draft.latency_target,
         read_first: draft.read_first,
-        keep_places: draft.keep_places,
+        log_offset: draft.log_offset,
         calls: calls(draft),
         again: again(draft),
     }
@@ -506,7 +506,7 @@ fn finish(draft: Draft, id: String) -> Step {
         verify: draft.verify,
         regions: draft.regions,
         cache: draft.cache,
-        special: special(&draft, split),
+        modifiers: modifiers(&draft, split),
     };
     let mut step = Step {
         id,
@@ -524,7 +524,7 @@ fn finish(draft: Draft, id: String) -> Step {
         interval_ns: draft.interval_ns,
         max_errors: draft.max_errors,
         foreign: Vec::new(),
-        beside: Vec::new(),
+        concurrent: Vec::new(),
     };
     if step.uses_data_up() {
         // A ramp would use up what is to be measured.

@@ -19,7 +19,7 @@ pub(crate) fn title(step: &Step) -> String {
             parts.push(format!("depth {}", w.iodepth));
         }
     }
-    if let Some(calls) = w.special.calls {
+    if let Some(calls) = w.modifiers.calls {
         let through = if calls.buffer_bytes > 0 { "a stream's" } else { "system" };
         parts.push(format!("in {through} calls of {}", ExactSize(u64::from(calls.bytes))));
     }
@@ -37,7 +37,7 @@ pub(crate) fn title(step: &Step) -> String {
     if w.writes_data() && w.data.class == DataClass::Zero {
         parts.push("zeros".into());
     }
-    match step.beside.len() {
+    match step.concurrent.len() {
         0 => {}
         1 => parts.push("and another workload beside it".into()),
         n => parts.push(format!("and {n} other workloads beside it")),
@@ -76,7 +76,7 @@ fn subject(w: &Workload, prepare: Preparation) -> String {
 }
 
 fn block(w: &Workload) -> String {
-    if let Some(split) = &w.special.split {
+    if let Some(split) = &w.modifiers.split {
         let sizes = || split.read.iter().chain(&split.write).chain(&split.trim).map(|s| s.bytes);
         let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
         return format!("{} to {}", ExactSize(u64::from(least)), ExactSize(u64::from(most)));

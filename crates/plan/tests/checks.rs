@@ -9,7 +9,7 @@ use model::*;
 use plan::checks::*;
 use plan::*;
 
-fn facts() -> Facts {
+fn environment() -> Environment {
     use EngineKind::{IoUring, Libaio, Psync};
     machine(64 << 30, &[IoUring, Libaio, Psync])
 }
@@ -28,7 +28,7 @@ fn values() -> Values {
 /// The native steps of a check.
 fn steps(check: &Check) -> Vec<Step> {
     let suite = suite(&[check], &values()).unwrap();
-    match resolve(&suite, &Wishes::default(), &facts()) {
+    match resolve(&suite, &RunOverrides::default(), &environment()) {
         Ok(resolved) => resolved.plan.steps,
         Err(problems) => panic!("{}: {problems:?}", check.id),
     }

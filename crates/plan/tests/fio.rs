@@ -6,7 +6,7 @@ use common::machine;
 use model::*;
 use plan::*;
 
-fn facts() -> Facts {
+fn environment() -> Environment {
     use EngineKind::{IoUring, Libaio, Mmap, Noop, Psync};
     machine(64 << 30, &[IoUring, Libaio, Psync, Mmap, Noop])
 }
@@ -25,7 +25,7 @@ fn around() -> fio::Surroundings {
 fn read(text: &str, around: &fio::Surroundings) -> (Vec<String>, Option<Plan>) {
     let jobs = fio::read("test", text, around);
     let mut problems = jobs.problems.clone();
-    let plan = match resolve(&jobs.suite, &Wishes::default(), &facts()) {
+    let plan = match resolve(&jobs.suite, &RunOverrides::default(), &environment()) {
         Ok(resolved) => Some(resolved.plan),
         Err(more) => {
             problems.extend(more);
@@ -95,7 +95,7 @@ fn like_jobs_are_one_with_more_clones() {
     let plan =
         plan_of("[global]\nioengine=filestat\nnrfiles=200\nfilesize=4k\n[t0]\n[t1]\n[t2]\nnumjobs=2\n");
     let [only] = &plan.steps[..] else { panic!("{plan:?}") };
-    assert_eq!((only.workload.jobs, only.beside.len(), only.stop.operations), (4, 0, Some(800)));
+    assert_eq!((only.workload.jobs, only.concurrent.len(), only.stop.operations), (4, 0, Some(800)));
     let Mix::Metadata(work) = &only.workload.mix else { panic!() };
     assert_eq!((work.files, &work.operations[..]), (200, &[MetadataOperation::Stat][..]));
 }
@@ -131,8 +131,8 @@ fn times_sizes_and_ends() {
     let job =
         step("size=8m\nnumber_ios=100\nnumjobs=3\nthinktime=2000\nthinktime_blocks=4\nstartdelay=1500ms");
     assert_eq!(job.stop.operations, Some(300));
-    assert_eq!(job.workload.special.think, Some(Think { ns: 2_000_000, every: 4 }));
-    assert_eq!(job.workload.special.start_delay_ns, 1_500_000_000);
+    assert_eq!(job.workload.modifiers.think, Some(Think { ns: 2_000_000, every: 4 }));
+    assert_eq!(job.workload.modifiers.start_delay_ns, 1_500_000_000);
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn blocks_mixes_and_orders() {
     assert_eq!((job.block.read, job.block.write, job.files.size_bytes), (4000, 8000, Some(8_000_000)));
     assert_eq!(job.mix, Mix::Transfer { read_percent: 70 });
     let job = step("size=8m\nrw=randrw\nbssplit=4k/60:64k/40,8k").workload;
-    let split = job.special.split.unwrap();
+    let split = job.modifiers.split.unwrap();
     assert_eq!((split.read.len(), split.write.len(), split.grain, job.block.read), (2, 1, 4096, 65536));
     let job = step("size=8m\nbsrange=4k-16k\nrw=randread").workload;
-    assert_eq!(job.special.split.unwrap().read.len(), 4);
+    assert_eq!(job.modifiers.split.unwrap().read.len(), 4);
     let job = step("size=8m\nrw=read:-8k").workload;
     assert_eq!(job.pattern, Pattern::Strided { run_bytes: 4096, skip_bytes: -8192 });
     let job = step("size=1g\nrw=read\nzonemode=strided\nzonesize=64m\nzoneskip=64m").workload;
@@ -209,10 +209,10 @@ fn every_option_that_is_honoured_is_read_and_every_name_stands_once() {
 
 #[test]
 fn jobs_say_where_they_want_to_work() {
-    let places = |text: &str| fio::read("test", text, &around()).places;
-    assert_eq!(places("[a]\nfilename=/dev/sdb\n"), ["/dev/sdb"]);
-    assert_eq!(places("[a]\nfilename=/tmp/x/file\n[b]\ndirectory=/data\n"), ["/tmp/x", "/data"]);
-    assert_eq!(places("[a]\nsize=1m\n[b]\nsize=2m\n"), ["."]);
+    let targets = |text: &str| fio::read("test", text, &around()).targets;
+    assert_eq!(targets("[a]\nfilename=/dev/sdb\n"), ["/dev/sdb"]);
+    assert_eq!(targets("[a]\nfilename=/tmp/x/file\n[b]\ndirectory=/data\n"), ["/tmp/x", "/data"]);
+    assert_eq!(targets("[a]\nsize=1m\n[b]\nsize=2m\n"), ["."]);
 }
 
 /// What becomes of each of fio's own example files, as it stands in the fixture: file, what it needs that a machine
@@ -309,16 +309,16 @@ fn a_line_may_include_another_file() {
 }
 
 /// What a part works on, with the number of bytes that it says.
-fn place_of(part: &Step) -> fio::JobPlace {
-    fio::JobPlace::Directory { bytes: part.workload.files.size_bytes.unwrap_or(1 << 30) }
+fn job_target_of(part: &Step) -> fio::JobTarget {
+    fio::JobTarget::Directory { bytes: part.workload.files.size_bytes.unwrap_or(1 << 30) }
 }
 
 /// A plan written as a job file again.
 fn written(plan: &Plan) -> Result<String, Vec<String>> {
     let mut text = String::new();
     for step in &plan.steps {
-        let places: Vec<fio::JobPlace> = step.parts().map(place_of).collect();
-        let job = fio::write(step, &places)?.text;
+        let targets: Vec<fio::JobTarget> = step.parts().map(job_target_of).collect();
+        let job = fio::write(step, &targets)?.text;
         // Each step begins with a stonewall, and each has its own globals, which are alike.
         let jobs = job.split_once("\n\n").map_or("", |(_, jobs)| jobs);
         text.push_str(&jobs.replacen("]\n", "]\nstonewall\n", 1));
@@ -337,7 +337,7 @@ fn essence(step: &Step) -> Step {
     {
         w.regions = Regions::Shared;
     }
-    step.beside = step.beside.iter().map(essence).collect();
+    step.concurrent = step.concurrent.iter().map(essence).collect();
     step
 }
 
@@ -427,7 +427,7 @@ fn what_fio_cannot_say_is_refused_with_the_reason() {
         let (suite, problems) =
             Suite::parse("test", &format!("[[step]]\nid = \"x\"\nsize = \"8MiB\"\n{settings}\n"));
         assert_eq!(problems, []);
-        resolve(&suite, &Wishes::default(), &facts()).unwrap().plan
+        resolve(&suite, &RunOverrides::default(), &environment()).unwrap().plan
     };
     let mut told = Vec::new();
     for settings in [
@@ -445,7 +445,7 @@ fn what_fio_cannot_say_is_refused_with_the_reason() {
         "rw = \"metadata\"\nmetadata_ops = \"create\"\nmetadata_order = \"shuffled\"",
         "engine = \"psync\"\nrw = \"randupdate\"",
         "engine = \"psync\"\nrw = \"read\"\ndirect = false\ncall = 512\nmin_runtime = \"1s\"\nramp = \"0s\"",
-        "engine = \"psync\"\nrw = \"read\"\nspaced = 10\nread_first = \"page\"\nkeep_places = true",
+        "engine = \"psync\"\nrw = \"read\"\nspaced = 10\nread_first = \"page\"\nlog_offset = true",
         "engine = \"psync\"\nrw = \"randread\"\ndirect = false\ncache = \"cold-each\"",
         "engine = \"psync\"\nrw = \"randread\"\ndirect = false\ncache = \"loaded\"",
     ] {

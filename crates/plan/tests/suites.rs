@@ -5,42 +5,42 @@ mod common;
 use common::machine;
 use model::*;
 // Both crates have one.
-use plan::Place;
+use plan::SourceLocation;
 use plan::*;
 use proptest::prelude::*;
 
-fn facts() -> Facts {
+fn environment() -> Environment {
     use EngineKind::{IoUring, Libaio, Mmap, Psync};
     machine(8 << 30, &[IoUring, Libaio, Psync, Mmap])
 }
 
-fn wishes(overrides: &[(&str, &str)]) -> Wishes {
-    let mut wishes = Wishes::default();
-    overrides.iter().for_each(|(key, text)| wishes.set(key, text).unwrap());
-    wishes
+fn overrides(settings: &[(&str, &str)]) -> RunOverrides {
+    let mut overrides = RunOverrides::default();
+    settings.iter().for_each(|(key, text)| overrides.set(key, text).unwrap());
+    overrides
 }
 
-fn resolved(toml: &str, overrides: &[(&str, &str)]) -> Result<Resolved, Vec<Problem>> {
+fn resolved(toml: &str, settings: &[(&str, &str)]) -> Result<Resolved, Vec<Problem>> {
     let (suite, problems) = Suite::parse("test", toml);
     assert_eq!(problems, []);
-    resolve(&suite, &wishes(overrides), &facts())
+    resolve(&suite, &overrides(settings), &environment())
 }
 
-fn quick(overrides: &[(&str, &str)]) -> Resolved {
-    resolved(builtin("quick").unwrap().toml, overrides).unwrap()
+fn quick(settings: &[(&str, &str)]) -> Resolved {
+    resolved(builtin("quick").unwrap().toml, settings).unwrap()
 }
 
 /// All problems of a text, as a user would read them.
-fn told(toml: &str, overrides: &[(&str, &str)]) -> String {
+fn told(toml: &str, settings: &[(&str, &str)]) -> String {
     let (suite, mut problems) = Suite::parse("test", toml);
-    if let Err(more) = resolve(&suite, &wishes(overrides), &facts()) {
+    if let Err(more) = resolve(&suite, &overrides(settings), &environment()) {
         problems.extend(more);
     }
     let mut lines = Vec::new();
     for problem in &problems {
-        let at = match (&problem.place, problem.line_and_column(toml)) {
+        let at = match (&problem.location, problem.line_and_column(toml)) {
             (_, Some((line, column))) => format!("{line}:{column}"),
-            (Place::Flag(flag), _) => format!("--{flag}"),
+            (SourceLocation::Flag(flag), _) => format!("--{flag}"),
             _ => "-".into(),
         };
         let help = problem.help.as_deref().map(|h| format!(" | {h}")).unwrap_or_default();
@@ -55,7 +55,7 @@ fn every_suite_that_comes_with_the_program_resolves_without_a_word() {
         let (parsed, problems) = Suite::parse(suite.name, suite.toml);
         assert_eq!(problems, [], "{}", suite.name);
         assert!(!parsed.description.is_empty());
-        let resolved = resolve(&parsed, &Wishes::default(), &facts()).unwrap();
+        let resolved = resolve(&parsed, &RunOverrides::default(), &environment()).unwrap();
         assert_eq!(resolved.warnings, [], "{}", suite.name);
     }
 }
@@ -102,21 +102,21 @@ fn an_override_wins_over_suite_and_sweep_and_shows_in_the_ids() {
 
 #[test]
 fn the_plans_id_names_the_work_and_not_the_rounds() {
-    let id = |wishes: Wishes| {
+    let id = |overrides: RunOverrides| {
         let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
-        resolve(&suite, &wishes, &facts()).unwrap().plan.id
+        resolve(&suite, &overrides, &environment()).unwrap().plan.id
     };
-    let rounds = Wishes { rounds: Some(7), ..Wishes::default() };
-    assert_eq!(id(Wishes::default()), id(rounds));
-    assert_ne!(id(Wishes::default()), id(wishes(&[("bs", "8k")])));
+    let rounds = RunOverrides { rounds: Some(7), ..RunOverrides::default() };
+    assert_eq!(id(RunOverrides::default()), id(rounds));
+    assert_ne!(id(RunOverrides::default()), id(overrides(&[("bs", "8k")])));
 }
 
 #[test]
 fn the_budget_is_per_target_unless_the_user_gives_one_for_all() {
     let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
     let rounds = |budget_ns, targets| {
-        let wishes = Wishes { budget_ns, ..Wishes::default() };
-        resolve(&suite, &wishes, &Facts { targets, ..facts() }).unwrap().plan.rounds
+        let overrides = RunOverrides { budget_ns, ..RunOverrides::default() };
+        resolve(&suite, &overrides, &Environment { targets, ..environment() }).unwrap().plan.rounds
     };
     assert_eq!(rounds(None, 3), Rounds::Auto { budget_ns: 270_000_000_000, precision_ppm: 20_000 });
     assert_eq!(
@@ -128,13 +128,13 @@ fn the_budget_is_per_target_unless_the_user_gives_one_for_all() {
 #[test]
 fn rounds_by_budget_can_be_asked_for_where_the_suite_fixes_them() {
     let (suite, _) = Suite::parse("test", "rounds = 5\n[[step]]\nid = \"x\"\n");
-    let rounds = |wishes: &Wishes| resolve(&suite, wishes, &facts()).unwrap().plan.rounds;
-    assert_eq!(rounds(&Wishes::default()), Rounds::Fixed(5));
-    let by_budget = Wishes { rounds_auto: true, ..Wishes::default() };
+    let rounds = |overrides: &RunOverrides| resolve(&suite, overrides, &environment()).unwrap().plan.rounds;
+    assert_eq!(rounds(&RunOverrides::default()), Rounds::Fixed(5));
+    let by_budget = RunOverrides { rounds_auto: true, ..RunOverrides::default() };
     assert_eq!(rounds(&by_budget), Rounds::Auto { budget_ns: 90_000_000_000, precision_ppm: 20_000 });
-    let minute = Wishes { budget_ns: Some(60_000_000_000), ..Wishes::default() };
+    let minute = RunOverrides { budget_ns: Some(60_000_000_000), ..RunOverrides::default() };
     assert_eq!(rounds(&minute), Rounds::Auto { budget_ns: 60_000_000_000, precision_ppm: 20_000 });
-    assert_eq!(rounds(&Wishes { rounds: Some(2), ..by_budget }), Rounds::Fixed(2));
+    assert_eq!(rounds(&RunOverrides { rounds: Some(2), ..by_budget }), Rounds::Fixed(2));
 }
 
 #[test]
@@ -252,22 +252,22 @@ fn contradictions_within_a_step_are_all_found() {
 #[test]
 fn bonnie_is_done_by_plain_calls_in_whole_passes_each_synced() {
     let (suite, _) = Suite::parse("bonnie", builtin("bonnie").unwrap().toml);
-    let plan = resolve(&suite, &Wishes::default(), &facts()).unwrap().plan;
+    let plan = resolve(&suite, &RunOverrides::default(), &environment()).unwrap().plan;
     let step = |id: &str| plan.step(id).unwrap_or_else(|| panic!("there is no step {id}"));
     for id in ["putc", "write", "rewrite", "getc", "read", "seeks"] {
         let w = &step(id).workload;
         assert!(w.is_by_calls(), "{id}");
-        assert_eq!(w.special.again.map(|again| again.least_ns), Some(500_000_000), "{id}");
+        assert_eq!(w.modifiers.again.map(|again| again.least_ns), Some(500_000_000), "{id}");
         assert_eq!(
-            w.special.again.is_some_and(|again| again.empties),
+            w.modifiers.again.is_some_and(|again| again.empties),
             ["putc", "write"].contains(&id),
             "{id}"
         );
         let syncs = w.sync.at_end && w.writes_data();
         assert_eq!(syncs, ["putc", "write", "rewrite"].contains(&id), "{id}");
     }
-    assert_eq!(step("putc").workload.special.calls, Some(Calls { bytes: 1, buffer_bytes: 0 }));
-    assert_eq!(step("putc-1.03").workload.special.calls, Some(Calls { bytes: 1, buffer_bytes: 4096 }));
+    assert_eq!(step("putc").workload.modifiers.calls, Some(Calls { bytes: 1, buffer_bytes: 0 }));
+    assert_eq!(step("putc-1.03").workload.modifiers.calls, Some(Calls { bytes: 1, buffer_bytes: 4096 }));
     assert_eq!(step("seeks").workload.mix, Mix::Update { write_percent: 10 });
     for (kind, syncs) in [("create", true), ("stat", false), ("delete", true)] {
         for (order, naming) in [("seq", Naming::Sequential), ("random", Naming::Random)] {
@@ -282,8 +282,8 @@ fn bonnie_is_done_by_plain_calls_in_whole_passes_each_synced() {
 #[test]
 fn an_engine_that_does_not_work_here_is_refused_with_the_way_out() {
     let (suite, _) = Suite::parse("test", "[[step]]\nid = \"x\"\nengine = \"libaio\"\n");
-    let facts = machine(8 << 30, &[EngineKind::Psync]);
-    let problems = resolve(&suite, &Wishes::default(), &facts).unwrap_err();
+    let environment = machine(8 << 30, &[EngineKind::Psync]);
+    let problems = resolve(&suite, &RunOverrides::default(), &environment).unwrap_err();
     assert!(problems[0].message.contains("libaio does not work on this machine"));
     assert!(problems[0].help.as_deref().unwrap().contains("auto"));
 }
@@ -291,10 +291,10 @@ fn an_engine_that_does_not_work_here_is_refused_with_the_way_out() {
 #[test]
 fn what_a_flag_makes_wrong_in_many_steps_is_told_once_and_of_the_flag() {
     let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
-    let facts = machine(8 << 30, &[EngineKind::Psync]);
-    let problems = resolve(&suite, &wishes(&[("engine", "io_uring")]), &facts).unwrap_err();
+    let environment = machine(8 << 30, &[EngineKind::Psync]);
+    let problems = resolve(&suite, &overrides(&[("engine", "io_uring")]), &environment).unwrap_err();
     assert_eq!(problems.len(), 1, "{problems:#?}");
-    assert_eq!(problems[0].place, Place::Flag("engine".into()));
+    assert_eq!(problems[0].location, SourceLocation::Flag("engine".into()));
     assert!(
         problems[0].message.starts_with("steps `seq-read`, `seq-write`, `rand-read-d1` and 5 more: io_uring")
     );
@@ -366,7 +366,7 @@ proptest! {
     #[test]
     fn no_text_panics(text in "\\PC*") {
         let (suite, _) = Suite::parse("fuzz", &text);
-        let _ = resolve(&suite, &Wishes::default(), &facts());
+        let _ = resolve(&suite, &RunOverrides::default(), &environment());
     }
 
     #[test]
@@ -374,7 +374,7 @@ proptest! {
         let text = value.replace(['\\', '"'], "");
         let toml = format!("[[step]]\nid = \"x\"\n{} = \"{text}\"\n", OPTIONS[key].key);
         let (suite, _) = Suite::parse("fuzz", &toml);
-        let _ = resolve(&suite, &Wishes::default(), &facts());
+        let _ = resolve(&suite, &RunOverrides::default(), &environment());
     }
 }
 
@@ -383,10 +383,10 @@ fn a_scale_makes_times_shorter_and_the_watched_step_must_be_there() {
     let suite = builtin("snia-latency").unwrap().toml;
     let (suite, _) = Suite::parse("snia-latency", suite);
     for (scale, ns) in [(0.01, 600_000_000), (0.0001, 100_000_000)] {
-        let scaled = Wishes { scale: Some(scale), ..Wishes::default() };
-        let plan = resolve(&suite, &scaled, &facts()).unwrap().plan;
+        let scaled = RunOverrides { scale: Some(scale), ..RunOverrides::default() };
+        let plan = resolve(&suite, &scaled, &environment()).unwrap().plan;
         assert_eq!(plan.until_steady.as_deref(), Some("r0-4k"));
-        let (once, timed): (Vec<_>, Vec<_>) = plan.steps.iter().partition(|s| s.workload.special.once);
+        let (once, timed): (Vec<_>, Vec<_>) = plan.steps.iter().partition(|s| s.workload.modifiers.once);
         assert!(once.len() == 2 && timed.len() == 9);
         assert!(timed.iter().all(|step| step.stop.time_ns == Some(ns)));
     }
@@ -401,7 +401,7 @@ fn what_is_read_first_needs_an_engine_and_a_direction_that_do_it() {
     let workload = &resolved.plan.steps[0].workload;
     assert_eq!(workload.pattern, Pattern::Spaced { count: 50 });
     assert!(workload.writes_back() && workload.modifies() && !needs_own_data(workload));
-    for (overrides, said) in [
+    for (settings, said) in [
         (&[("engine", "libaio")][..], "only psync reads something first"),
         (&[("engine", "psync"), ("fsync", "1")], "only psync reads something first"),
         (&[("engine", "psync"), ("rate_iops", "10")], "only psync reads something first"),
@@ -411,10 +411,10 @@ fn what_is_read_first_needs_an_engine_and_a_direction_that_do_it() {
         (&[("engine", "psync"), ("prepare", "fresh")], "nothing that could be written back"),
         (&[("engine", "psync"), ("rw", "randwrite"), ("spaced", "5")], "evenly spaced blocks are in order"),
         (&[("engine", "psync"), ("files", "2"), ("spaced", "5")], "evenly spaced blocks may overlap"),
-        (&[("engine", "psync"), ("rw", "metadata"), ("keep_places", "true")], "work on names has no places"),
+        (&[("engine", "psync"), ("rw", "metadata"), ("log_offset", "true")], "metadata operations have no offsets"),
     ] {
-        let told = told(back, overrides);
-        assert!(told.contains(said), "{overrides:?}: {told}");
+        let told = told(back, settings);
+        assert!(told.contains(said), "{settings:?}: {told}");
     }
 }
 
@@ -425,12 +425,12 @@ fn a_suite_beyond_the_step_limit_is_refused() {
     let of = |steps: usize| -> String {
         (0..steps).map(|i| format!("[[step]]\nid = \"s{i}\"\nrw = \"randread\"\n")).collect()
     };
-    let facts = Facts { memory_bytes: 1 << 40, engines: vec![], targets: 1 };
-    let resolved = |steps| resolve(&Suite::parse("test", &of(steps)).0, &Wishes::default(), &facts);
+    let environment = Environment { memory_bytes: 1 << 40, engines: vec![], targets: 1 };
+    let resolved = |steps| resolve(&Suite::parse("test", &of(steps)).0, &RunOverrides::default(), &environment);
     assert_eq!(resolved(10_000).unwrap().plan.steps.len(), 10_000);
-    let beside = of(10_000).replace("[[step]]", "[[step.beside]]");
-    let beside = Suite::parse("test", &format!("[[step]]\nid = \"first\"\nrw = \"randread\"\n{beside}")).0;
-    for refused in [resolved(10_001), resolve(&beside, &Wishes::default(), &facts)] {
+    let concurrent = of(10_000).replace("[[step]]", "[[step.concurrent]]");
+    let concurrent = Suite::parse("test", &format!("[[step]]\nid = \"first\"\nrw = \"randread\"\n{concurrent}")).0;
+    for refused in [resolved(10_001), resolve(&concurrent, &RunOverrides::default(), &environment)] {
         let refused = refused.unwrap_err();
         assert!(refused.len() == 1 && refused[0].message.contains("more than 10000 steps"), "{refused:?}");
     }

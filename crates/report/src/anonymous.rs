@@ -212,11 +212,11 @@ impl Anonymiser {
             ramp_ns: _,
             interval_ns: _,
             max_errors: _,
-            beside,
+            concurrent,
             foreign: _,
         } = step;
         *title = self.freed(title);
-        beside.iter_mut().for_each(|step| self.step(step));
+        concurrent.iter_mut().for_each(|step| self.step(step));
     }
 
     fn source(&mut self, source: &mut Source) {
@@ -271,7 +271,7 @@ impl Anonymiser {
             devices,
             cache: _,
             integrity,
-            places: _,
+            offset_log: _,
         } = finished;
         self.outcome(outcome);
         devices.iter_mut().for_each(|device| self.activity(device));

@@ -6,8 +6,8 @@ use model::{Finding, Metric, Mix, Pace, Pattern, Run, Step};
 use crate::chart::shown;
 use crate::chart::svg::short;
 use crate::figures::{display_iops, display_ns, display_rate, display_ratio};
-use crate::glance::{Glance, Row, glance};
-use crate::page::Looked;
+use crate::pivot::{Pivot, Row, pivot};
+use crate::page::AnalysedRun;
 
 /// Names longer than this many columns make a sentence unreadable.
 const LONGEST_NAME: usize = 60;
@@ -15,27 +15,27 @@ const LONGEST_NAME: usize = 60;
 const TOLD: usize = 3;
 
 /// What a run says, the answer first.
-pub(crate) fn answers(looked: Looked<'_>) -> Vec<String> {
-    let mut sentences = scores(looked);
-    let labels = glance(looked.run, &looked.analysis.measurements).filter(Glance::has_labels);
+pub(crate) fn answers(analysed: AnalysedRun<'_>) -> Vec<String> {
+    let mut sentences = scores(analysed);
+    let labels = pivot(analysed.run, &analysed.analysis.measurements).filter(Pivot::has_labels);
     match labels {
-        Some(glance) => sentences.extend(by_labels(&glance, looked)),
-        None => sentences.extend(by_targets(looked)),
+        Some(pivot) => sentences.extend(by_labels(&pivot, analysed)),
+        None => sentences.extend(by_targets(analysed)),
     }
     if sentences.is_empty() {
-        sentences.extend(looked.run.started.targets.iter().filter_map(|t| alone(looked, &t.name)));
+        sentences.extend(analysed.run.started.targets.iter().filter_map(|t| alone(analysed, &t.name)));
     }
     if sentences.is_empty() {
         sentences.push("No step gave a figure: no repeat ended as planned.".to_owned());
     }
-    sentences.extend(slow_link(looked));
+    sentences.extend(slow_link(analysed));
     sentences
 }
 
 /// The published scores, where the run has some: the highest first.
-fn scores(looked: Looked<'_>) -> Vec<String> {
+fn scores(analysed: AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
-    for (title, mut scores) in crate::scores::scores(looked.run, looked.analysis) {
+    for (title, mut scores) in crate::scores::scores(analysed.run, analysed.analysis) {
         scores.sort_by(|a, b| b.1.total_cmp(&a.1));
         let one = |(name, value): &(String, f64)| format!("{} {value:.0}", short(name, LONGEST_NAME));
         let first: Vec<String> = scores.iter().take(2 * TOLD).map(one).collect();
@@ -48,15 +48,15 @@ fn scores(looked: Looked<'_>) -> Vec<String> {
 }
 
 /// Every target against the baseline; of many targets their ranks.
-fn by_targets(looked: Looked<'_>) -> Vec<String> {
-    let mut summaries: Vec<&Summary> = looked.analysis.summaries.iter().collect();
+fn by_targets(analysed: AnalysedRun<'_>) -> Vec<String> {
+    let mut summaries: Vec<&Summary> = analysed.analysis.summaries.iter().collect();
     summaries.sort_by(|a, b| b.speed.value.total_cmp(&a.speed.value));
     let mut sentences: Vec<String> = if summaries.len() > TOLD {
         ranked(&summaries)
     } else {
         summaries.iter().map(|s| compared(s)).collect()
     };
-    if let (Some(first), Some(limit)) = (sentences.first_mut(), limit(looked)) {
+    if let (Some(first), Some(limit)) = (sentences.first_mut(), limit(analysed)) {
         first.truncate(first.trim_end_matches('.').len());
         first.push_str(&limit);
     }
@@ -64,26 +64,26 @@ fn by_targets(looked: Looked<'_>) -> Vec<String> {
 }
 
 /// The fastest target of a run with several, else the only one.
-fn fastest(looked: Looked<'_>) -> Option<&str> {
-    let best = looked.analysis.summaries.iter().max_by(|a, b| a.speed.value.total_cmp(&b.speed.value));
+fn fastest(analysed: AnalysedRun<'_>) -> Option<&str> {
+    let best = analysed.analysis.summaries.iter().max_by(|a, b| a.speed.value.total_cmp(&b.speed.value));
     match best {
         Some(best) if best.speed.value >= 1.0 => Some(&best.target),
         Some(best) => Some(&best.baseline),
-        None => looked.run.started.targets.first().map(|t| t.name.as_str()),
+        None => analysed.run.started.targets.first().map(|t| t.name.as_str()),
     }
 }
 
-fn about<'a>(looked: Looked<'a>, rule: &str) -> Option<&'a Finding> {
-    let name = fastest(looked)?;
-    looked.analysis.findings.iter().find(|f| f.rule == rule && f.subject.target.as_deref() == Some(name))
+fn about<'a>(analysed: AnalysedRun<'a>, rule: &str) -> Option<&'a Finding> {
+    let name = fastest(analysed)?;
+    analysed.analysis.findings.iter().find(|f| f.rule == rule && f.subject.target.as_deref() == Some(name))
 }
 
 /// What limits the fastest target, as the end of a sentence about it.
-fn limit(looked: Looked<'_>) -> Option<String> {
-    let finding = about(looked, "link-bound")?;
+fn limit(analysed: AnalysedRun<'_>) -> Option<String> {
+    let finding = about(analysed, "link-bound")?;
     let (carried, rates) = finding.evidence.split_first()?;
     let link = carried.what.strip_prefix("what ")?.strip_suffix(" can carry")?;
-    let all = looked.run.started.plan.steps.len();
+    let all = analysed.run.started.plan.steps.len();
     Some(match rates.len() {
         n if n == all => format!(", limited by {link}."),
         n => format!(", in {n} of them limited by {link}."),
@@ -91,9 +91,9 @@ fn limit(looked: Looked<'_>) -> Option<String> {
 }
 
 /// That the fastest target's link is slower than it could be.
-fn slow_link(looked: Looked<'_>) -> Option<String> {
-    let finding = about(looked, "link-below-capability")?;
-    Some(format!("{}: {}.", short(fastest(looked)?, LONGEST_NAME), finding.message))
+fn slow_link(analysed: AnalysedRun<'_>) -> Option<String> {
+    let finding = about(analysed, "link-below-capability")?;
+    Some(format!("{}: {}.", short(fastest(analysed)?, LONGEST_NAME), finding.message))
 }
 
 /// Many targets by rank, the fastest first; those that its interval does not tell from it are named.
@@ -181,15 +181,15 @@ fn compared(s: &Summary) -> String {
 }
 
 /// Which of the columns wins where, and by how much over all.
-fn by_labels(glance: &Glance<'_>, looked: Looked<'_>) -> Vec<String> {
-    let contested: Vec<(&Row<'_>, Vec<usize>)> = glance
+fn by_labels(pivot: &Pivot<'_>, analysed: AnalysedRun<'_>) -> Vec<String> {
+    let contested: Vec<(&Row<'_>, Vec<usize>)> = pivot
         .rows
         .iter()
-        .map(|row| (row, row.leaders(glance.margin)))
+        .map(|row| (row, row.leaders(pivot.margin)))
         .filter(|(_, l)| !l.is_empty())
         .collect();
     let wins = |column: usize| contested.iter().filter(|(_, leaders)| leaders.contains(&column)).count();
-    let columns = 0..glance.columns.len();
+    let columns = 0..pivot.columns.len();
     let against = |column: usize, other: usize| over_all(&contested, column, other);
     let strength = |column: usize| columns.clone().filter_map(|other| against(column, other)).sum::<f64>();
     let Some(best) =
@@ -200,20 +200,20 @@ fn by_labels(glance: &Glance<'_>, looked: Looked<'_>) -> Vec<String> {
     if contested.is_empty() {
         return Vec::new();
     }
-    let name = |column: usize| short(&glance.columns[column], LONGEST_NAME / 2);
+    let name = |column: usize| short(&pivot.columns[column], LONGEST_NAME / 2);
     let (won, all) = (wins(best), contested.len());
     let share = if won == all { format!("all {all}") } else { format!("{won} of {all}") };
     let mut sentences = vec![format!(
         "Of {} {}s {} is the fastest, or within {} of it, in {share} combinations of {}.",
-        glance.columns.len(),
-        glance.across,
+        pivot.columns.len(),
+        pivot.across,
         name(best),
-        glance.margin_words(),
-        listed(&glance.down)
+        pivot.margin_words(),
+        listed(&pivot.down)
     )];
     let lost: Vec<&(&Row<'_>, Vec<usize>)> = contested.iter().filter(|(_, l)| !l.contains(&best)).collect();
     if lost.len() <= TOLD {
-        sentences.extend(lost.iter().map(|(row, leaders)| exception(glance, looked, row, leaders, best)));
+        sentences.extend(lost.iter().map(|(row, leaders)| exception(pivot, analysed, row, leaders, best)));
     } else {
         let others = columns
             .clone()
@@ -234,7 +234,7 @@ fn by_labels(glance: &Glance<'_>, looked: Looked<'_>) -> Vec<String> {
     if !words.is_empty() {
         sentences.push(format!("Over all it is {} (geometric means).", listed(&words)));
     }
-    sentences.extend(few_repeats(glance));
+    sentences.extend(few_repeats(pivot));
     sentences
 }
 
@@ -250,23 +250,23 @@ fn over_all(contested: &[(&Row<'_>, Vec<usize>)], column: usize, other: usize) -
 
 /// A row in which another column wins.
 fn exception(
-    glance: &Glance<'_>,
-    looked: Looked<'_>,
+    pivot: &Pivot<'_>,
+    analysed: AnalysedRun<'_>,
     row: &Row<'_>,
     leaders: &[usize],
     best: usize,
 ) -> String {
     let value =
-        |column: usize| row.cells[column].map(|(_, m)| shown(looked.view, row.metric, m.estimate.value));
-    let winners: Vec<String> = leaders.iter().map(|c| short(&glance.columns[*c], LONGEST_NAME / 2)).collect();
+        |column: usize| row.cells[column].map(|(_, m)| shown(analysed.view, row.metric, m.estimate.value));
+    let winners: Vec<String> = leaders.iter().map(|c| short(&pivot.columns[*c], LONGEST_NAME / 2)).collect();
     let against = value(best).map_or_else(String::new, |v| format!(" against {v}"));
     let first = leaders.first().and_then(|c| value(*c)).unwrap_or_default();
-    format!("For {} it is {}: {first}{against}.", row_words(glance, row), listed(&winners))
+    format!("For {} it is {}: {first}{against}.", row_words(pivot, row), listed(&winners))
 }
 
 /// A row as part of a sentence, such as `reads of 4 MiB on SSD_USB`.
-fn row_words(glance: &Glance<'_>, row: &Row<'_>) -> String {
-    let is_plain = glance.down.last().is_some_and(|d| d == "operation");
+fn row_words(pivot: &Pivot<'_>, row: &Row<'_>) -> String {
+    let is_plain = pivot.down.last().is_some_and(|d| d == "operation");
     let (labels, what) = match row.names.as_slice() {
         [labels @ .., size, operation] if is_plain => (labels, format!("{operation}s of {size}")),
         [labels @ .., title] => (labels, title.clone()),
@@ -277,8 +277,8 @@ fn row_words(glance: &Glance<'_>, row: &Row<'_>) -> String {
 }
 
 /// That most of the figures are too few repeats to judge by.
-fn few_repeats(glance: &Glance<'_>) -> Option<String> {
-    let figures = glance.rows.iter().flat_map(|row| row.cells.iter().flatten());
+fn few_repeats(pivot: &Pivot<'_>) -> Option<String> {
+    let figures = pivot.rows.iter().flat_map(|row| row.cells.iter().flatten());
     let all = figures.clone().count();
     let single = figures.filter(|(_, m)| m.estimate.interval.is_none()).count();
     (2 * single > all).then(|| {
@@ -287,7 +287,7 @@ fn few_repeats(glance: &Glance<'_>) -> Option<String> {
 }
 
 /// The best figures of a target by itself.
-fn alone(looked: Looked<'_>, target: &str) -> Option<String> {
+fn alone(analysed: AnalysedRun<'_>, target: &str) -> Option<String> {
     let parts: Vec<String> = [
         ("reads in order", false, 100),
         ("writes in order", false, 0),
@@ -296,14 +296,14 @@ fn alone(looked: Looked<'_>, target: &str) -> Option<String> {
     ]
     .into_iter()
     .filter_map(|(words, random, percent)| {
-        let steps = looked.run.started.plan.steps.iter();
+        let steps = analysed.run.started.plan.steps.iter();
         let figures = steps.filter(|s| is_plain(s, random, percent)).filter_map(|s| {
             let operation = *s.workload.operations().first()?;
             let value = |metric| {
                 let is_it = |m: &&model::Measurement| {
                     m.target == target && m.step == s.id && m.operation == operation && m.metric == metric
                 };
-                looked.analysis.measurements.iter().find(is_it).map(|m| m.estimate.value)
+                analysed.analysis.measurements.iter().find(is_it).map(|m| m.estimate.value)
             };
             Some((value(Metric::Bandwidth)?, value(Metric::Iops)?))
         });
@@ -311,7 +311,7 @@ fn alone(looked: Looked<'_>, target: &str) -> Option<String> {
         let figure = if random {
             format!("{} times a second", display_iops(iops))
         } else {
-            format!("at {}", display_rate(rate, looked.view.units))
+            format!("at {}", display_rate(rate, analysed.view.units))
         };
         Some(format!("{words} {figure}"))
     })
@@ -320,18 +320,18 @@ fn alone(looked: Looked<'_>, target: &str) -> Option<String> {
     if !parts.is_empty() {
         return Some(format!("{name} {}.", parts.join(", ")));
     }
-    let first = looked.run.started.plan.steps.iter().find_map(|step| first_figure(looked, step, target))?;
+    let first = analysed.run.started.plan.steps.iter().find_map(|step| first_figure(analysed, step, target))?;
     Some(format!("{name}: {first}."))
 }
 
-fn first_figure(looked: Looked<'_>, step: &Step, target: &str) -> Option<String> {
+fn first_figure(analysed: AnalysedRun<'_>, step: &Step, target: &str) -> Option<String> {
     let operation = step.workload.operations().into_iter().find(|o| headline(step, *o).is_some())?;
     let metric = headline(step, operation)?;
-    let m = looked.analysis.measurements.iter().find(|m| {
+    let m = analysed.analysis.measurements.iter().find(|m| {
         m.target == target && m.step == step.id && m.operation == operation && m.metric == metric
     })?;
     let value = match metric {
-        Metric::Bandwidth => display_rate(m.estimate.value, looked.view.units),
+        Metric::Bandwidth => display_rate(m.estimate.value, analysed.view.units),
         Metric::Iops => format!("{} times a second", display_iops(m.estimate.value)),
         _ => format!("{} at the 99th percentile", display_ns(m.estimate.value)),
     };

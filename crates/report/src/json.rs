@@ -3,9 +3,9 @@
 //! Numbers are plain numbers in the unit that stands beside them; what is not known is `null`. Fields may
 //! be added within a version; a change of meaning makes a new one.
 
-use analyse::{Analysis, Difference, HourFigure, HoursVerdict, Look, Summary, TargetByHour, differences};
+use analyse::{Analysis, Difference, HourFigure, HoursVerdict, RepeatDiagnostics, Summary, TargetByHour, differences};
 use model::{
-    Comparison, Evidence, Figure, Finding, Host, Imported, KeptPlace, KeptPlaces, Layer, Measurement,
+    Comparison, Evidence, Figure, Finding, Host, Imported, LoggedOffset, OffsetLog, Layer, Measurement,
     Operation, RepeatOutcome, Run, Target, path_text,
 };
 use schemars::JsonSchema;
@@ -157,12 +157,12 @@ pub struct RepeatFacts {
     /// Where the figures come from, if another program measured.
     pub imported: Option<ImportedFacts>,
     /// Where its operations were, one by one, if the workload keeps that or the imported output says it.
-    pub places: Vec<PlacesFacts>,
+    pub offset_log: Vec<OffsetLogFacts>,
 }
 
 /// The places of one kind of operation in a repeat.
 #[derive(Serialize, JsonSchema)]
-pub struct PlacesFacts {
+pub struct OffsetLogFacts {
     /// The operation.
     pub operation: String,
     /// How many good operations more there were, of which no place was kept.
@@ -449,8 +449,8 @@ pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
         measurements: analysis
             .measurements
             .iter()
-            .zip(&analysis.looks)
-            .map(|(m, look)| measurement_facts(m, look.as_ref()))
+            .zip(&analysis.diagnostics)
+            .map(|(m, diagnostics)| measurement_facts(m, diagnostics.as_ref()))
             .collect(),
         comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
         summaries: analysis.summaries.iter().map(summary_facts).collect(),
@@ -554,16 +554,16 @@ fn repeat_facts(repeat: &model::Repeat) -> RepeatFacts {
         outcome: outcome.to_owned(),
         failure,
         imported: repeat.imported.as_deref().map(imported_facts),
-        places: repeat.finished.iter().flat_map(|f| &f.places).map(places_facts).collect(),
+        offset_log: repeat.finished.iter().flat_map(|f| &f.offset_log).map(offset_log_facts).collect(),
     }
 }
 
-fn places_facts((operation, places): (&Operation, &KeptPlaces)) -> PlacesFacts {
-    let place = |p: &KeptPlace| [p.offset, p.bytes, p.ns];
-    PlacesFacts {
+fn offset_log_facts((operation, offset_log): (&Operation, &OffsetLog)) -> OffsetLogFacts {
+    let entry = |p: &LoggedOffset| [p.offset, p.bytes, p.ns];
+    OffsetLogFacts {
         operation: operation.name().to_owned(),
-        left_out: places.left_out,
-        kept: places.kept.iter().map(place).collect(),
+        left_out: offset_log.left_out,
+        kept: offset_log.kept.iter().map(entry).collect(),
     }
 }
 
@@ -591,7 +591,7 @@ fn imported_facts(imported: &Imported) -> ImportedFacts {
     }
 }
 
-fn measurement_facts(m: &Measurement, look: Option<&Look>) -> MeasurementFacts {
+fn measurement_facts(m: &Measurement, diagnostics: Option<&RepeatDiagnostics>) -> MeasurementFacts {
     MeasurementFacts {
         target: m.target.clone(),
         step: m.step.clone(),
@@ -601,7 +601,7 @@ fn measurement_facts(m: &Measurement, look: Option<&Look>) -> MeasurementFacts {
         method: m.method.to_owned(),
         values: m.values.iter().map(|(_, v)| *v).collect(),
         rounds: m.values.iter().map(|(r, _)| *r).collect(),
-        modes: look.and_then(|l| l.modes.as_ref()).map(|modes| [modes.low_mean, modes.high_mean]),
+        modes: diagnostics.and_then(|l| l.modes.as_ref()).map(|modes| [modes.low_mean, modes.high_mean]),
         estimate: m.estimate.value,
         low: m.estimate.interval.map(|i| i.0),
         high: m.estimate.interval.map(|i| i.1),
@@ -648,15 +648,15 @@ fn finding_facts(f: &Finding) -> FindingFacts {
 }
 
 fn evidence_facts(e: &Evidence) -> EvidenceFacts {
-    let place = e.place.clone().unwrap_or_default();
+    let scope = e.scope.clone().unwrap_or_default();
     EvidenceFacts {
         what: e.what.clone(),
         value: e.value,
         unit: e.unit.clone(),
-        step: place.step,
-        rounds: place.rounds,
-        from_seconds: place.seconds.map(|(from, _)| from),
-        to_seconds: place.seconds.map(|(_, to)| to),
+        step: scope.step,
+        rounds: scope.rounds,
+        from_seconds: scope.seconds.map(|(from, _)| from),
+        to_seconds: scope.seconds.map(|(_, to)| to),
     }
 }
 

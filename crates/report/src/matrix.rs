@@ -9,7 +9,7 @@ use model::{Imported, Measurement, Metric, Mix, Operation, Pattern, Run, Step};
 use crate::csv::row;
 use crate::document::{Align, Cell, Column, Provenance, Table};
 use crate::figures::{Units, digits, display_iops, display_ns, display_percent, display_rate};
-use crate::glance::labels_of;
+use crate::pivot::labels_of;
 
 /// How the matrix is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]

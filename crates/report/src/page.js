@@ -75,10 +75,10 @@
     return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
   };
 
-  const places = (data) => {
+  const offsets = (data) => {
     const rows = ["run,host,target,step,operation,round,offset,bytes,ns"];
     for (const repeat of data.repeats) {
-      for (const { operation, kept } of repeat.places) {
+      for (const { operation, kept } of repeat.offset_log) {
         const names = [data.run.id, data.run.host.name, repeat.target, repeat.step, operation].map(field);
         for (const place of kept) rows.push([...names, repeat.round, ...place].join(","));
       }
@@ -90,7 +90,7 @@
     button.addEventListener("click", () => {
       const data = JSON.parse(document.getElementById(button.dataset.download).textContent);
       const { form } = button.dataset, csv = form !== "json";
-      const text = form === "csv" ? data.csv : form === "places" ? places(data.json) : JSON.stringify(data.json, null, 2) + "\n";
+      const text = form === "csv" ? data.csv : form === "offsets" ? offsets(data.json) : JSON.stringify(data.json, null, 2) + "\n";
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([text], { type: csv ? "text/csv" : "application/json" }));
       link.download = button.dataset.name;

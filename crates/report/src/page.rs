@@ -7,12 +7,12 @@ use crate::answer::{answers, command};
 use crate::chart::svg::{escaped, short};
 use crate::chart::{Chart, charts, history, style};
 use crate::document::{Align, Cell, Document, Section, Table, Tone};
-use crate::glance::glance;
+use crate::pivot::pivot;
 use crate::imported;
 use crate::json::run_export;
-use crate::places::has_places;
+use crate::offsets::has_offsets;
 use crate::remarks::remarks;
-use crate::run_document::{RunView, circumstances, glance_table, overview_table, step_table, when};
+use crate::run_document::{RunView, circumstances, pivot_table, overview_table, step_table, when};
 use crate::targets::targets_text;
 use crate::terminal::escape_json;
 use crate::text::TextStyle;
@@ -35,7 +35,7 @@ const POLICY: &str =
 
 /// A run to be shown, and how it is looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct Looked<'a> {
+pub struct AnalysedRun<'a> {
     /// The run.
     pub run: &'a Run,
     /// What its figures say.
@@ -45,17 +45,17 @@ pub struct Looked<'a> {
 }
 
 /// The page of one run: the answer, the tables, the findings, the pictures, the circumstances, how to repeat it.
-pub fn run_page(looked: Looked<'_>) -> String {
-    let title = run_title(looked);
-    let mut body = header(&title, &answers(looked));
+pub fn run_page(analysed: AnalysedRun<'_>) -> String {
+    let title = run_title(analysed);
+    let mut body = header(&title, &answers(analysed));
     body.push_str("<main>\n");
-    body.push_str(&run_section(looked, 2));
+    body.push_str(&run_section(analysed, 2));
     body.push_str("</main>\n");
     whole(&title, &body)
 }
 
 /// The page of several runs: what comparing them says, then each.
-pub fn runs_page(runs: &[Looked<'_>], comparison: &Document) -> String {
+pub fn runs_page(runs: &[AnalysedRun<'_>], comparison: &Document) -> String {
     // The words under `Overall` are the answer; they stand at the top and not again below.
     let mut answer = Vec::new();
     let mut rest = Vec::new();
@@ -79,10 +79,10 @@ pub fn runs_page(runs: &[Looked<'_>], comparison: &Document) -> String {
         push_charts(&mut body, &over_time, 4);
     }
     body.push_str("</section>\n");
-    for looked in runs {
-        body.push_str(&format!("<section>\n<h2>{}</h2>\n", escaped(&run_title(*looked))));
-        answers(*looked).iter().for_each(|text| body.push_str(&format!("<p>{}</p>\n", escaped(text))));
-        body.push_str(&run_section(*looked, 3));
+    for analysed in runs {
+        body.push_str(&format!("<section>\n<h2>{}</h2>\n", escaped(&run_title(*analysed))));
+        answers(*analysed).iter().for_each(|text| body.push_str(&format!("<p>{}</p>\n", escaped(text))));
+        body.push_str(&run_section(*analysed, 3));
         body.push_str("</section>\n");
     }
     body.push_str("</main>\n");
@@ -102,10 +102,10 @@ pub fn gallery_page(title: &str, words: &str, parts: &[(String, Vec<Chart>)]) ->
     whole(title, &body)
 }
 
-fn run_title(looked: Looked<'_>) -> String {
-    let started = &looked.run.started;
-    let at = when(started.started_unix_ns, &looked.view.time_zone);
-    if looked.run.is_imported() {
+fn run_title(analysed: AnalysedRun<'_>) -> String {
+    let started = &analysed.run.started;
+    let at = when(started.started_unix_ns, &analysed.view.time_zone);
+    if analysed.run.is_imported() {
         return format!("Run {} · imported {at}", started.id);
     }
     // Nobody may know where a run was.
@@ -134,13 +134,13 @@ fn header(title: &str, answers: &[String]) -> String {
 }
 
 /// Everything of a run below its answer, with headings of the given level.
-fn run_section(looked: Looked<'_>, level: u8) -> String {
-    let Looked { run, analysis, view } = looked;
+fn run_section(analysed: AnalysedRun<'_>, level: u8) -> String {
+    let AnalysedRun { run, analysis, view } = analysed;
     let id = format!("run-{}", safe_id(&run.started.id));
     let mut out = String::from("<section>\n");
     let several = run.started.targets.len() > 1;
     push_heading(&mut out, level, if several { "Comparison" } else { "Figures" });
-    push_figures(&mut out, looked);
+    push_figures(&mut out, analysed);
     push_remarks(&mut out, &remarks(run, &analysis.findings, true), level);
     let pictures = charts(run, analysis, view);
     if !pictures.is_empty() {
@@ -152,28 +152,28 @@ fn run_section(looked: Looked<'_>, level: u8) -> String {
     let facts =
         if run.is_imported() { imported::facts(run, analysis) } else { circumstances(run, analysis, view) };
     push_sections(&mut out, &[Section::Facts(facts)], level + 1);
-    push_stacks(&mut out, looked);
-    push_repeat(&mut out, looked, level, &id);
-    push_data(&mut out, looked, &id);
+    push_stacks(&mut out, analysed);
+    push_repeat(&mut out, analysed, level, &id);
+    push_data(&mut out, analysed, &id);
     out.push_str("</section>\n");
     out
 }
 
 /// The tables: what labels or imported targets say at a glance, every step, and behind a fold all figures.
-fn push_figures(out: &mut String, looked: Looked<'_>) {
-    let Looked { run, analysis, view } = looked;
-    let glance = glance(run, &analysis.measurements);
+fn push_figures(out: &mut String, analysed: AnalysedRun<'_>) {
+    let AnalysedRun { run, analysis, view } = analysed;
+    let pivot = pivot(run, &analysis.measurements);
     let overview = overview_table(run, analysis, view);
-    if let Some(glance) = &glance {
-        push_table(out, &glance_table(run, analysis, view, glance));
-        out.push_str(&format!("<p class=\"small\">{} {FIGURE_WORDS}</p>\n", glance.words()));
+    if let Some(pivot) = &pivot {
+        push_table(out, &pivot_table(run, analysis, view, pivot));
+        out.push_str(&format!("<p class=\"small\">{} {FIGURE_WORDS}</p>\n", pivot.words()));
     } else if let Some(table) = &overview {
         push_table(out, table);
         let ratios = if run.started.targets.len() > 1 { RATIO_WORDS } else { "" };
         out.push_str(&format!("<p class=\"small\">{FIGURE_WORDS}{ratios}</p>\n"));
     }
     out.push_str("<details>\n<summary>All figures of every step</summary>\n");
-    if let Some(table) = overview.filter(|_| glance.is_some()) {
+    if let Some(table) = overview.filter(|_| pivot.is_some()) {
         push_table(out, &table);
     }
     let tables = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
@@ -242,8 +242,8 @@ fn push_chart(out: &mut String, chart: &Chart, level: u8) {
 }
 
 /// What the targets' bytes pass through, as `lodestone targets` shows it.
-fn push_stacks(out: &mut String, looked: Looked<'_>) {
-    let started = &looked.run.started;
+fn push_stacks(out: &mut String, analysed: AnalysedRun<'_>) {
+    let started = &analysed.run.started;
     let candidate = |target: &Target| Candidate {
         path: target.path.clone(),
         also: Vec::new(),
@@ -257,7 +257,7 @@ fn push_stacks(out: &mut String, looked: Looked<'_>) {
     let inventory = Inventory { host: started.host.clone(), candidates, left_out: 0, unseen: Vec::new() };
     if !inventory.candidates.is_empty() {
         let style = TextStyle { width: 110, color: false };
-        let tree = escaped_lines(&targets_text(&inventory, looked.view.units, style));
+        let tree = escaped_lines(&targets_text(&inventory, analysed.view.units, style));
         out.push_str(&format!("<pre class=\"stacks\" tabindex=\"0\" aria-label=\"Stacks\">{tree}</pre>\n"));
     }
 }
@@ -267,9 +267,9 @@ fn escaped_lines(text: &str) -> String {
     text.trim_end().lines().map(escaped).collect::<Vec<_>>().join("\n")
 }
 
-fn push_repeat(out: &mut String, looked: Looked<'_>, level: u8, id: &str) {
-    let version = escaped(&looked.run.started.version);
-    let (heading, words) = if looked.run.is_imported() {
+fn push_repeat(out: &mut String, analysed: AnalysedRun<'_>, level: u8, id: &str) {
+    let version = escaped(&analysed.run.started.version);
+    let (heading, words) = if analysed.run.is_imported() {
         ("How it was imported", format!("The same files in the same way, with Lodestone {version}:"))
     } else {
         (
@@ -278,7 +278,7 @@ fn push_repeat(out: &mut String, looked: Looked<'_>, level: u8, id: &str) {
         )
     };
     push_heading(out, level, heading);
-    let command = escaped(&command(looked.run));
+    let command = escaped(&command(analysed.run));
     out.push_str(&format!("<p>{words}</p>\n<pre id=\"{id}-command\">{command}</pre>\n"));
     out.push_str(&format!(
         "<div class=\"tools\"><button type=\"button\" data-copy=\"{id}-command\">Copy the command</button></div>\n"
@@ -286,18 +286,18 @@ fn push_repeat(out: &mut String, looked: Looked<'_>, level: u8, id: &str) {
 }
 
 /// The run's data with the buttons that save them.
-fn push_data(out: &mut String, looked: Looked<'_>, id: &str) {
-    let json = run_export(looked.run, looked.analysis);
-    let csv = crate::csv::csv(looked.run, &looked.analysis.measurements);
+fn push_data(out: &mut String, analysed: AnalysedRun<'_>, id: &str) {
+    let json = run_export(analysed.run, analysed.analysis);
+    let csv = crate::csv::csv(analysed.run, &analysed.analysis.measurements);
     let data = serde_json::json!({ "json": json, "csv": csv });
     // Whatever stands in a name must not end the element that holds the data.
     let data = harmless_json(&data.to_string());
-    let name = safe_id(&looked.run.started.id);
+    let name = safe_id(&analysed.run.started.id);
     out.push_str("<div class=\"tools\" role=\"group\" aria-label=\"Data of this page\">\n");
     // The script makes the places from the JSON, which has them already.
-    let places = has_places(looked.run).then_some(("places", "-places.csv", "Download the places as CSV"));
+    let offsets = has_offsets(analysed.run).then_some(("offsets", "-offsets.csv", "Download the offsets as CSV"));
     let forms = [("json", ".json", "Download the data as JSON"), ("csv", ".csv", "Download the data as CSV")];
-    for (form, end, words) in forms.into_iter().chain(places) {
+    for (form, end, words) in forms.into_iter().chain(offsets) {
         out.push_str(&format!(
             "<button type=\"button\" data-download=\"{id}-data\" data-form=\"{form}\" data-name=\"lodestone-{name}{end}\">{words}</button>\n"
         ));

@@ -14,7 +14,7 @@ use crate::figures::{
     Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
     display_ratios,
 };
-use crate::glance::{Glance, Row};
+use crate::pivot::{Pivot, Row};
 use crate::imported;
 use crate::remarks::remarks;
 use crate::targets::bearings;
@@ -281,13 +281,13 @@ fn either(low: &str, high: &str) -> String {
 }
 
 /// The figures at a glance, where labels or imported targets compete.
-pub(crate) fn glance_table(run: &Run, analysis: &Analysis, view: &RunView, glance: &Glance<'_>) -> Table {
+pub(crate) fn pivot_table(run: &Run, analysis: &Analysis, view: &RunView, pivot: &Pivot<'_>) -> Table {
     fn maker<'a>(of: (&'a Run, &'a Analysis, &'a RunView), row: &Row<'a>) -> StepTable<'a> {
         StepTable { run: of.0, analysis: of.1, step: row.step, view: of.2 }
     }
     let of = (run, analysis, view);
     let other = run.started.targets.iter().map(|t| t.name.as_str()).find(|name| *name != view.baseline);
-    let mut table = glance
+    let mut table = pivot
         .table(&|row, target| maker(of, row).headline(&target.name, row.operation), &|row| {
             maker(of, row).comparison(other.unwrap_or_default(), row.operation)
         });
@@ -319,7 +319,7 @@ impl StepTable<'_> {
             m.target == target && m.step == self.step.id && m.operation == operation && m.metric == metric
         };
         let at = self.analysis.measurements.iter().position(is_it)?;
-        self.analysis.looks.get(at)?.as_ref()?.modes.as_ref()
+        self.analysis.diagnostics.get(at)?.as_ref()?.modes.as_ref()
     }
 
     fn cell(&self, target: &str, operation: Operation, metric: Metric, show: impl Fn(f64) -> String) -> Cell {

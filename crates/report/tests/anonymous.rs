@@ -7,7 +7,7 @@ use analyse::{Analysis, Estimator, analyse, telemetry};
 use jiff::tz::TimeZone;
 use model::{Event, Run};
 use report::chart::charts_at;
-use report::{Anonymiser, Looked, PseudonymKey, RunView, TextStyle, Units};
+use report::{Anonymiser, AnalysedRun, PseudonymKey, RunView, TextStyle, Units};
 use serde_json::{Value, json};
 
 /// Texts that an anonymous run keeps: the event, then the path to the text, without list indices.
@@ -185,7 +185,7 @@ fn forms(run: &Run) -> Vec<(String, String)> {
         ("telemetry json", report::json::pretty(&report::telemetry_export(run, &read))),
         ("telemetry csv", report::telemetry_csv(run, &read)),
         ("telemetry markdown", report::markdown(&report::telemetry_document(run, &read, &view))),
-        ("page", report::run_page(Looked { run, analysis: &analysis, view: &view })),
+        ("page", report::run_page(AnalysedRun { run, analysis: &analysis, view: &view })),
     ];
     let charts = charts_at(run, &analysis, &view, 900.0);
     let charts: Vec<(String, String)> = charts.iter().map(|c| (c.name.clone(), c.standalone())).collect();

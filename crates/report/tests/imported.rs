@@ -8,7 +8,7 @@ use model::{Event, Evidence, Finding, Run, RunFinished, RunOutcome, Severity, Su
 use record::import::{Assembled, Gathered, assemble, import};
 use report::chart::{Chart, charts};
 use report::{
-    Document, Looked, MatrixError, RunView, ScoreLayout, Section, TextStyle, Units, markdown, run_page,
+    Document, AnalysedRun, MatrixError, RunView, ScoreLayout, Section, TextStyle, Units, markdown, run_page,
     score_csv, score_table, table_text,
 };
 
@@ -112,7 +112,7 @@ fn seen(run: &Run) -> (Analysis, RunView) {
 
 fn page(run: &Run) -> String {
     let (analysis, view) = seen(run);
-    run_page(Looked { run, analysis: &analysis, view: &view })
+    run_page(AnalysedRun { run, analysis: &analysis, view: &view })
 }
 
 fn pictures(run: &Run) -> BTreeMap<String, Chart> {
@@ -267,7 +267,7 @@ fn a_score_that_a_finding_computes_stands_last_too() {
     let run = filesystems(&RATES, 1);
     let (mut analysis, _) = seen(&run);
     let subject = Subject { target: Some("ssd xfs pi".into()), step: None };
-    let evidence = vec![Evidence { what: "score".into(), value: 2345.0, unit: "1".into(), place: None }];
+    let evidence = vec![Evidence { what: "score".into(), value: 2345.0, unit: "1".into(), scope: None }];
     analysis.findings = vec![Finding {
         rule: "pi-score".into(),
         severity: Severity::Info,

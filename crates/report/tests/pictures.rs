@@ -2,9 +2,9 @@
 
 use analyse::{Analysis, Estimator, analyse};
 use jiff::tz::TimeZone;
-use model::{KeptPlace, KeptPlaces, Operation, Pattern, Run};
+use model::{LoggedOffset, OffsetLog, Operation, Pattern, Run};
 use report::chart::{CHARTS, Chart, Light, PngError, charts, charts_at};
-use report::{Looked, RunView, Units, run_page, runs_page};
+use report::{AnalysedRun, RunView, Units, run_page, runs_page};
 use resvg::tiny_skia::Pixmap;
 
 fn fixture() -> Run {
@@ -50,14 +50,14 @@ fn with_places() -> Run {
     let step = run.started.plan.steps[0].id.clone();
     for repeat in run.repeats.iter_mut().filter(|r| r.started.step == step) {
         let round = u64::from(repeat.started.round);
-        let mut places = KeptPlaces { left_out: 5, ..KeptPlaces::default() };
+        let mut places = OffsetLog { left_out: 5, ..OffsetLog::default() };
         for i in 0..6 {
-            let place = KeptPlace {
+            let place = LoggedOffset {
                 offset: i * 10_000_000,
                 bytes: 1_000_000,
                 ns: 10_000_000 + i * 1_000_000 + round,
             };
-            places.record(place, KeptPlaces::MOST);
+            places.record(place, OffsetLog::MOST);
         }
         repeat.finished.as_mut().unwrap().places.insert(Operation::Read, places);
     }
@@ -84,13 +84,13 @@ fn no_places_are_too_wild_to_be_drawn() {
     for places in
         run.repeats.iter_mut().filter_map(|r| r.finished.as_mut()).flat_map(|f| f.places.values_mut())
     {
-        (places.kept, places.left_out) = (wild.map(KeptPlace::from).to_vec(), u64::MAX);
+        (places.kept, places.left_out) = (wild.map(LoggedOffset::from).to_vec(), u64::MAX);
     }
     for chart in pictures(&run) {
         assert!(!chart.wide.contains("NaN") && !chart.narrow.contains("inf"), "{}", chart.wide);
     }
     let repeats = run.repeats.iter().filter(|r| r.finished.as_ref().is_some_and(|f| !f.places.is_empty()));
-    assert_eq!(report::places_csv(&run).lines().count(), 1 + wild.len() * repeats.count());
+    assert_eq!(report::offsets_csv(&run).lines().count(), 1 + wild.len() * repeats.count());
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_run_without_figures_has_a_page_that_says_so() {
     run.repeats.clear();
     let analysis = analyse(&run, "one", Estimator::Mean);
     assert_eq!(pictures(&run), []);
-    let page = run_page(Looked { run: &run, analysis: &analysis, view: &view() });
+    let page = run_page(AnalysedRun { run: &run, analysis: &analysis, view: &view() });
     assert!(page.contains("No step gave a figure"), "{}", page.len());
     assert!(!page.contains("<figure"));
 }
@@ -211,7 +211,7 @@ fn headings(page: &str) -> Vec<String> {
 fn a_page_answers_first_and_ends_with_how_to_repeat_it() {
     let run = fixture();
     let analysis = analyse(&run, "one", Estimator::Mean);
-    let page = run_page(Looked { run: &run, analysis: &analysis, view: &view() });
+    let page = run_page(AnalysedRun { run: &run, analysis: &analysis, view: &view() });
     assert_eq!(headings(&page), ["Comparison", "Findings", "Pictures", "Circumstances", "How to repeat it"]);
     let answer = page.find("class=\"answer\"").unwrap();
     assert!(answer < page.find("<h2>").unwrap());
@@ -233,10 +233,10 @@ fn several_runs_are_compared_first_and_then_shown() {
     let runs = [&first, &second];
     let analyses: Vec<Analysis> = runs.iter().map(|run| analyse(run, "one", Estimator::Mean)).collect();
     let view = view();
-    let looked: Vec<Looked<'_>> =
-        runs.iter().zip(&analyses).map(|(run, analysis)| Looked { run, analysis, view: &view }).collect();
+    let analysed: Vec<AnalysedRun<'_>> =
+        runs.iter().zip(&analyses).map(|(run, analysis)| AnalysedRun { run, analysis, view: &view }).collect();
     let document = report::comparison_document(&runs, &[], &[], &[], &view);
-    let page = runs_page(&looked, &document);
+    let page = runs_page(&analysed, &document);
     let headings = headings(&page);
     assert_eq!(headings[0], "Comparison");
     assert!(headings[1].contains("fixture1") && headings[2].contains("fixture2"), "{headings:?}");

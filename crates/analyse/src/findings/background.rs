@@ -6,9 +6,9 @@
 
 use model::{Finding, LayerKind, Severity, Subject, Target};
 
-use super::seen::{Ended, Pair};
+use super::context::{Ended, Pair};
 use super::words::{list, rate};
-use super::{Rule, Seen, evidence, subject, total};
+use super::{Rule, RuleContext, evidence, subject, total};
 
 /// Less than this, in bytes per second, is a log line now and then.
 const QUIET: f64 = 1e6;
@@ -69,8 +69,8 @@ fn foreign(pair: &Pair<'_>) -> Option<Foreign> {
 }
 
 /// Other processes that did I/O during a step, the busiest first: name, bytes per second.
-fn others(pair: &Pair<'_>, seen: &Seen<'_>) -> Vec<(String, f64)> {
-    let Some(telemetry) = pair.telemetry(seen) else { return Vec::new() };
+fn others(pair: &Pair<'_>, context: &RuleContext<'_>) -> Vec<(String, f64)> {
+    let Some(telemetry) = pair.telemetry(context) else { return Vec::new() };
     let mut rates: Vec<(String, f64)> = Vec::new();
     for figure in telemetry.of("other_processes") {
         let name = figure.key.rsplit_once('.').map_or(figure.key.as_str(), |(name, _)| name);
@@ -103,7 +103,7 @@ fn own_rate(r: &Ended<'_>) -> Option<f64> {
 }
 
 /// True if others moved so much on a pair's device that its figures are not the storage's alone: a fifth of its own rate.
-pub(super) fn is_disturbed(pair: &Pair<'_>, seen: &Seen<'_>) -> bool {
+pub(super) fn is_disturbed(pair: &Pair<'_>, context: &RuleContext<'_>) -> bool {
     const MUCH: f64 = 0.2;
     let is_foreign = foreign(pair).is_some_and(|f| f.share >= MUCH);
     // Reads make no filesystem read or write more, so what is beyond them is others'.
@@ -111,14 +111,14 @@ pub(super) fn is_disturbed(pair: &Pair<'_>, seen: &Seen<'_>) -> bool {
         && pair.repeats.iter().all(|r| r.repeat.started.direct)
         && !reads_to_write(pair.target)
         && excess(pair).is_some_and(|(beyond, share)| beyond >= QUIET && share >= MUCH);
-    let is_named = !others(pair, seen).is_empty();
+    let is_named = !others(pair, context).is_empty();
     is_foreign || is_beyond && is_named
 }
 
-pub(super) fn background_traffic(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn background_traffic(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let foreign = foreign(pair);
-        let others = others(pair, seen);
+        let others = others(pair, context);
         // I/O of others that this device saw nothing of was on another one.
         let theirs: f64 = others.iter().map(|(_, rate)| rate).sum();
         let (beyond, share) = excess(pair)?;
@@ -175,14 +175,14 @@ pub(super) fn background_traffic(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let found = rule.finding(severity, pair.subject(), parts.join("; "), figures);
         Some(found.changing(share / (1.0 + share)))
     };
-    seen.completed().filter(|p| !p.step.workload.is_metadata()).filter_map(finding).collect()
+    context.completed().filter(|p| !p.step.workload.is_metadata()).filter_map(finding).collect()
 }
 
 /// What was noticed before the first round, see `host::readiness`.
 pub(super) const NOTED_BEFORE: [&str; 2] = ["device-not-quiet", "background-work"];
 
-pub(super) fn background_before(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let noted = seen.run.notes.iter().filter(|note| NOTED_BEFORE.contains(&note.topic.as_str()));
+pub(super) fn background_before(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let noted = context.run.notes.iter().filter(|note| NOTED_BEFORE.contains(&note.topic.as_str()));
     noted
         .map(|note| {
             let about = Subject { target: note.target.clone(), step: None };
@@ -197,10 +197,10 @@ pub(super) fn background_before(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 /// When nothing was asked of a target's devices: from the end of each repeat to the start of the next. What precedes a
 /// repeat that needs new or whole data is left out, and so is what follows one that is read back: that is our own work.
 /// While a target with other devices is measured, nothing is asked of this one's either.
-fn pauses(seen: &Seen<'_>, target: &Target) -> Vec<(u64, u64)> {
-    let repeats = &seen.run.repeats;
+fn pauses(context: &RuleContext<'_>, target: &Target) -> Vec<(u64, u64)> {
+    let repeats = &context.run.repeats;
     let is_busy = |step: &str| {
-        seen.run.started.plan.step(step).is_none_or(|s| {
+        context.run.started.plan.step(step).is_none_or(|s| {
             s.uses_data_up()
                 || s.workload.is_metadata()
                 || s.workload.verify
@@ -220,25 +220,25 @@ fn pauses(seen: &Seen<'_>, target: &Target) -> Vec<(u64, u64)> {
         let theirs = devices(other);
         !theirs.is_empty() && theirs.iter().all(|device| !own.contains(device))
     };
-    let elsewhere = seen
+    let elsewhere = context
         .completed()
         .filter(|pair| is_elsewhere(pair.target))
         .flat_map(|pair| pair.repeats.iter().map(|r| (r.began_ns(), r.ended_ns(pair.step))));
     repeats.windows(2).filter_map(pause).chain(elsewhere).collect()
 }
 
-pub(super) fn background_between(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn background_between(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     /// Fewer seconds of pauses say nothing.
     const ENOUGH_NS: u64 = 200_000_000;
     let mut found = Vec::new();
-    for target in seen.targets() {
-        let pauses = pauses(seen, target);
+    for target in context.targets() {
+        let pauses = pauses(context, target);
         let Some(lowest) = target.stack.iter().filter(|l| l.device.is_some()).map(|l| l.level).max() else {
             continue;
         };
         for layer in target.stack.iter().filter(|l| l.level == lowest && l.device.is_some()) {
             let mean = |what: &str| {
-                let series = seen.readings.get("devices", &format!("{}.{what}", layer.name))?;
+                let series = context.readings.get("devices", &format!("{}.{what}", layer.name))?;
                 series.mean_inside(&pauses).filter(|(_, covered_ns)| *covered_ns >= ENOUGH_NS)
             };
             let (Some((read, covered_ns)), Some((write, _))) = (mean("read"), mean("write")) else {

@@ -2,9 +2,9 @@
 
 use model::{DataClass, Finding, LayerKind, Operation, Preparation, Severity, Step, TargetKind, fact};
 
-use super::seen::{Ended, Pair};
+use super::context::{Ended, Pair};
 use super::words::percent;
-use super::{Rule, Seen, evidence, subject};
+use super::{Rule, RuleContext, evidence, subject};
 use crate::measure::device_ratio;
 
 /// A level of block devices under a target and the median share of the read bytes that it delivered.
@@ -45,7 +45,7 @@ pub(super) fn reached_the_devices(pair: &Pair<'_>) -> bool {
     arrived(Operation::Read) && arrived(Operation::Write)
 }
 
-pub(super) fn cache_served_reads(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn cache_served_reads(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let shares = read_shares(pair);
         // What the first level that delivers too little did not deliver, the level above it had cached.
@@ -65,7 +65,7 @@ pub(super) fn cache_served_reads(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
         Some(found.changing(1.0 - share))
     };
-    let judged = seen.completed().filter(|p| p.step.workload.reads_data() && !may_be_unwritten(p));
+    let judged = context.completed().filter(|p| p.step.workload.reads_data() && !may_be_unwritten(p));
     judged.filter_map(finding).collect()
 }
 
@@ -78,7 +78,7 @@ fn may_be_unwritten(pair: &Pair<'_>) -> bool {
     is_direct && (is_unknown || is_new) && share.is_some_and(|share| share < 0.1)
 }
 
-pub(super) fn unwritten_extents(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn unwritten_extents(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let Delivered { devices, share } = read_shares(pair).into_iter().next()?;
         let message = format!(
@@ -89,16 +89,16 @@ pub(super) fn unwritten_extents(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
         Some(found.changing(1.0 - share))
     };
-    let judged = seen.completed().filter(|p| p.step.workload.reads_data() && may_be_unwritten(p));
+    let judged = context.completed().filter(|p| p.step.workload.reads_data() && may_be_unwritten(p));
     judged.filter_map(finding).collect()
 }
 
-pub(super) fn buffered_fallback(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn buffered_fallback(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for target in seen.targets() {
+    for target in context.targets() {
         let is_fallback =
             |p: &&Pair<'_>| p.step.workload.direct && p.repeats.iter().any(|r| !r.repeat.started.direct);
-        let steps: Vec<&Step> = seen.transfers_on(target).filter(is_fallback).map(|p| p.step).collect();
+        let steps: Vec<&Step> = context.transfers_on(target).filter(is_fallback).map(|p| p.step).collect();
         if !steps.is_empty() {
             let message = format!(
                 "direct I/O cannot be had here, so {} step(s) went through the page cache: evicted before each repeat for reads, synced inside the time for writes",
@@ -111,7 +111,7 @@ pub(super) fn buffered_fallback(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     found
 }
 
-pub(super) fn not_evicted(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn not_evicted(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let share = pair.median(|r| {
             let cache = r.finished.cache.filter(|c| c.evicted)?;
@@ -125,7 +125,7 @@ pub(super) fn not_evicted(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let figures = vec![evidence("share still cached", share, "1")];
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(share))
     };
-    seen.completed().filter(|p| p.step.workload.reads_data()).filter_map(finding).collect()
+    context.completed().filter(|p| p.step.workload.reads_data()).filter_map(finding).collect()
 }
 
 /// Median ratio of bytes written at the uppermost device to bytes written by the workload.
@@ -133,7 +133,7 @@ fn write_ratio(pair: &Pair<'_>) -> Option<f64> {
     pair.median(|r| device_ratio(r.counts.whole(), r.finished, Operation::Write, 0))
 }
 
-pub(super) fn write_amplification(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn write_amplification(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let ratio = write_ratio(pair).filter(|ratio| *ratio >= 1.3)?;
         let filesystem =
@@ -146,10 +146,10 @@ pub(super) fn write_amplification(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> 
         // Of what the device did, so much was not the workload.
         Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(1.0 - 1.0 / ratio))
     };
-    seen.completed().filter(|p| p.step.workload.writes_data()).filter_map(finding).collect()
+    context.completed().filter(|p| p.step.workload.writes_data()).filter_map(finding).collect()
 }
 
-pub(super) fn writes_not_on_device(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn writes_not_on_device(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let ratio = write_ratio(pair).filter(|ratio| *ratio < TRUSTED)?;
         let message = format!(
@@ -160,7 +160,7 @@ pub(super) fn writes_not_on_device(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding>
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
         Some(found.changing(1.0 - ratio))
     };
-    seen.completed().filter(|p| p.step.workload.writes_data()).filter_map(finding).collect()
+    context.completed().filter(|p| p.step.workload.writes_data()).filter_map(finding).collect()
 }
 
 /// The layer of a stack that compresses what is written to it, by its options.
@@ -181,7 +181,7 @@ fn compressing_layer(pair: &Pair<'_>) -> Option<String> {
     Some(found.name.clone())
 }
 
-pub(super) fn compressible_data(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn compressible_data(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let data = pair.step.workload.data;
         let share = match data.class {
@@ -203,5 +203,5 @@ pub(super) fn compressible_data(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let figures = vec![evidence("share of the data that can be left out", share, "1")];
         Some(rule.finding(severity, pair.subject(), message, figures).changing(share))
     };
-    seen.completed().filter(|p| p.step.workload.writes_data()).filter_map(finding).collect()
+    context.completed().filter(|p| p.step.workload.writes_data()).filter_map(finding).collect()
 }

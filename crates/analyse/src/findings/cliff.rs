@@ -3,9 +3,9 @@
 use model::{Finding, Operation, Severity};
 
 use super::repeats::series;
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::{amount, percent, rate, rounds};
-use super::{Rule, Seen, evidence, total};
+use super::{Rule, RuleContext, evidence, total};
 use crate::change::{Cliff, common_cliff};
 use crate::repeats::threshold;
 use crate::transient::Work;
@@ -15,15 +15,15 @@ const CHANCE: f64 = 0.05;
 /// A lower mode that is not at least this much lower is no cliff.
 const FALL: f64 = 0.3;
 
-pub(super) fn write_cliff(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let mut found = within_repeats(rule, seen, &|pair| pair.step.workload.writes_data());
-    found.extend(between_rounds(rule, seen, Operation::Write));
+pub(super) fn write_cliff(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found = within_repeats(rule, context, &|pair| pair.step.workload.writes_data());
+    found.extend(between_rounds(rule, context, Operation::Write));
     found
 }
 
-pub(super) fn read_cliff(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let mut found = within_repeats(rule, seen, &|pair| !pair.step.workload.modifies());
-    found.extend(between_rounds(rule, seen, Operation::Read));
+pub(super) fn read_cliff(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found = within_repeats(rule, context, &|pair| !pair.step.workload.modifies());
+    found.extend(between_rounds(rule, context, Operation::Read));
     found
 }
 
@@ -39,8 +39,8 @@ fn reason(pair: &Pair<'_>) -> &'static str {
 }
 
 /// Changes within repeats. All that is searched for is one family for Benjamini and Hochberg's procedure.
-fn within_repeats(rule: &Rule, seen: &Seen<'_>, wanted: &dyn Fn(&Pair<'_>) -> bool) -> Vec<Finding> {
-    let judged: Vec<(&Pair<'_>, Option<(Cliff, usize)>)> = seen
+fn within_repeats(rule: &Rule, context: &RuleContext<'_>, wanted: &dyn Fn(&Pair<'_>) -> bool) -> Vec<Finding> {
+    let judged: Vec<(&Pair<'_>, Option<(Cliff, usize)>)> = context
         .completed()
         .filter(|pair| pair.is_closed_transfer())
         .map(|pair| {
@@ -77,9 +77,9 @@ fn within_repeats(rule: &Rule, seen: &Seen<'_>, wanted: &dyn Fn(&Pair<'_>) -> bo
 }
 
 /// Repeats of two modes that changed once, from fast to slow: what was used up lasted longer than a repeat.
-fn between_rounds(rule: &Rule, seen: &Seen<'_>, operation: Operation) -> Vec<Finding> {
-    let finding = |(pair, m, look): (&Pair<'_>, &model::Measurement, &crate::Look)| {
-        let modes = look.modes.as_ref()?;
+fn between_rounds(rule: &Rule, context: &RuleContext<'_>, operation: Operation) -> Vec<Finding> {
+    let finding = |(pair, m, diagnostics): (&Pair<'_>, &model::Measurement, &crate::RepeatDiagnostics)| {
+        let modes = diagnostics.modes.as_ref()?;
         let at = modes.changed_at()?;
         let fall = 1.0 - modes.low_mean / modes.high_mean;
         let is_fall = modes.high.first() < modes.low.first() && fall >= FALL;
@@ -89,7 +89,7 @@ fn between_rounds(rule: &Rule, seen: &Seen<'_>, operation: Operation) -> Vec<Fin
         let round = m.values[at].0;
         let first = pair.repeats.iter().find(|r| r.round() == round)?.began_ns();
         // What all steps moved on this target in that direction before.
-        let earlier = seen.completed().filter(|p| p.target.name == pair.target.name).flat_map(|p| &p.repeats);
+        let earlier = context.completed().filter(|p| p.target.name == pair.target.name).flat_map(|p| &p.repeats);
         let earlier = earlier
             .filter(|r| r.began_ns() < first)
             .map(|r| if operation == Operation::Write { r.moved().1 } else { r.moved().0 });
@@ -112,5 +112,5 @@ fn between_rounds(rule: &Rule, seen: &Seen<'_>, operation: Operation) -> Vec<Fin
         ];
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(fall))
     };
-    seen.headlines().filter_map(finding).collect()
+    context.headlines().filter_map(finding).collect()
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use model::{Evidence, FailureKind, Finding, RepeatFailure, RepeatOutcome, Severity};
 
-use super::seen::Pair;
-use super::{Rule, Seen, evidence, total};
+use super::context::Pair;
+use super::{Rule, RuleContext, evidence, total};
 
-pub(super) fn data_corrupted(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn data_corrupted(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let bad = || {
             let checks = pair.repeats.iter().filter_map(|r| Some((r, r.finished.integrity.as_ref()?)));
@@ -27,10 +27,10 @@ pub(super) fn data_corrupted(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let found = rule.finding(Severity::Error, pair.subject(), message, figures);
         Some(found.changing(mismatched as f64 / checked.max(1) as f64))
     };
-    seen.finished().filter_map(finding).collect()
+    context.finished().filter_map(finding).collect()
 }
 
-pub(super) fn storage_failed(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn storage_failed(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let failures: Vec<_> = pair
             .repeats
@@ -59,7 +59,7 @@ pub(super) fn storage_failed(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let found = rule.finding(Severity::Error, pair.subject(), message, figures);
         Some(found.changing(failures.len() as f64 / pair.repeats.len() as f64))
     };
-    seen.finished().filter_map(finding).collect()
+    context.finished().filter_map(finding).collect()
 }
 
 /// What is known of the data: only verification knows anything.
@@ -86,7 +86,7 @@ struct Trouble {
     to_ns: u64,
 }
 
-pub(super) fn operation_errors(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn operation_errors(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let troubles = troubles(pair);
         let errors = total(troubles.values().map(|t| t.count));
@@ -114,7 +114,7 @@ pub(super) fn operation_errors(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let found = rule.finding(Severity::Error, pair.subject(), message, figures);
         Some(found.changing(errors as f64 / all as f64))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
 fn troubles(pair: &Pair<'_>) -> BTreeMap<i32, Trouble> {

@@ -2,9 +2,9 @@
 
 use model::{Evidence, Finding, Severity, Subject};
 
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::{by, list, percent};
-use super::{Rule, Seen, evidence};
+use super::{Rule, RuleContext, evidence};
 use crate::stats::median;
 use crate::telemetry::Series;
 
@@ -25,10 +25,10 @@ struct Sensor<'a> {
 }
 
 /// All sensors whose temperature rose by much or came to where things slow down.
-fn warm<'a>(seen: &'a Seen<'_>) -> Vec<Sensor<'a>> {
+fn warm<'a>(context: &'a RuleContext<'_>) -> Vec<Sensor<'a>> {
     let mut found = Vec::new();
     for (probe, limit) in [("disk_temperature", HOT_DISK), ("temperature", HOT_PROCESSOR)] {
-        for series in seen.readings.of(probe) {
+        for series in context.readings.of(probe) {
             let Some(first) = series.values.first().copied() else { continue };
             let highest =
                 series.values.iter().copied().fold(first, |high, v| if v.1 > high.1 { v } else { high });
@@ -48,9 +48,9 @@ impl Sensor<'_> {
 }
 
 /// Headline figures that got worse over the run, as a share, with the words for them; the trend is tested elsewhere.
-fn falling(seen: &Seen<'_>) -> Vec<(f64, String)> {
-    let fell = |(pair, m, look): (&Pair<'_>, &model::Measurement, &crate::Look)| {
-        let change = look.trend?.change;
+fn falling(context: &RuleContext<'_>) -> Vec<(f64, String)> {
+    let fell = |(pair, m, diagnostics): (&Pair<'_>, &model::Measurement, &crate::RepeatDiagnostics)| {
+        let change = diagnostics.trend?.change;
         let is_worse = match m.metric.better() {
             model::Better::Higher => change < 0.0,
             _ => change > 0.0,
@@ -64,11 +64,11 @@ fn falling(seen: &Seen<'_>) -> Vec<(f64, String)> {
         );
         is_worse.then_some((change.abs(), words))
     };
-    seen.headlines().filter_map(fell).collect()
+    context.headlines().filter_map(fell).collect()
 }
 
-pub(super) fn temperature_rose(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let fallen = falling(seen);
+pub(super) fn temperature_rose(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let fallen = falling(context);
     let finding = |sensor: Sensor<'_>| {
         let seconds = sensor.highest.0.saturating_sub(sensor.first.0) as f64 / 1e9;
         let is_hot = sensor.highest.1 >= sensor.limit;
@@ -111,12 +111,12 @@ pub(super) fn temperature_rose(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         ];
         rule.finding(severity, Subject::default(), message, figures).changing(effect)
     };
-    warm(seen).into_iter().map(finding).collect()
+    warm(context).into_iter().map(finding).collect()
 }
 
 /// When the repeats that ended as planned ran, in nanoseconds of the run.
 fn spans(pair: &Pair<'_>) -> Vec<(u64, u64)> {
-    let span = |r: &super::seen::Ended<'_>| (r.began_ns(), r.ended_ns(pair.step));
+    let span = |r: &super::context::Ended<'_>| (r.began_ns(), r.ended_ns(pair.step));
     pair.repeats.iter().map(span).collect()
 }
 
@@ -128,11 +128,11 @@ fn clocks(pair: &Pair<'_>, clock: &Series<'_>) -> Option<(f64, f64)> {
     Some((clock.mean_over(first)?.0, clock.mean_over(last)?.0))
 }
 
-pub(super) fn clock_dropped(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn clock_dropped(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     /// The same work at a clock lower by this share is slowed down, not merely idle in between.
     const DROP: f64 = 0.1;
-    let Some(clock) = seen.readings.get("frequency", "max") else { return Vec::new() };
-    let pairs: Vec<(f64, f64)> = seen.completed().filter_map(|pair| clocks(pair, clock)).collect();
+    let Some(clock) = context.readings.get("frequency", "max") else { return Vec::new() };
+    let pairs: Vec<(f64, f64)> = context.completed().filter_map(|pair| clocks(pair, clock)).collect();
     let ratios: Vec<f64> = pairs.iter().map(|(before, after)| after / before).collect();
     let Some(ratio) = median(&ratios).filter(|ratio| *ratio <= 1.0 - DROP) else { return Vec::new() };
     let of =
@@ -163,12 +163,12 @@ fn reason(key: &str) -> Option<String> {
     })
 }
 
-pub(super) fn throttled(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let spans: Vec<(u64, u64)> = seen.completed().flat_map(spans).collect();
+pub(super) fn throttled(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let spans: Vec<(u64, u64)> = context.completed().flat_map(spans).collect();
     let mut reasons: Vec<String> = Vec::new();
     let mut figures: Vec<Evidence> = Vec::new();
     let mut largest = 0.0f64;
-    for series in seen.readings.of("throttling") {
+    for series in context.readings.of("throttling") {
         let Some(reason) = reason(series.key) else { continue };
         // Events have a rate, flags and cooling are shares of the time; powerclamp reads below 0 where it is off.
         let Some((mean, covered_ns)) = series.mean_over(&spans).filter(|(mean, _)| *mean > 0.0) else {
@@ -187,7 +187,7 @@ pub(super) fn throttled(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     if reasons.is_empty() {
         return Vec::new();
     }
-    let fallen = falling(seen);
+    let fallen = falling(context);
     let mut message = format!("while it was measured {}", list(&reasons));
     if let Some((_, words)) = fallen.first() {
         message.push_str(&format!("; {words} at the end of the run"));

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use model::{Figure, Finding, Imported, Metric, Operation, Severity, fact};
 
-use super::seen::{Ended, Pair};
+use super::context::{Ended, Pair};
 use super::words::{amount, percent};
-use super::{Rule, Seen, evidence};
+use super::{Rule, RuleContext, evidence};
 
 /// Of this many seconds a figure says little of what lasts.
 const SHORT_S: f64 = 10.0;
@@ -34,7 +34,7 @@ fn weight(topic: &str) -> (Severity, f64) {
 }
 
 /// What the importer remarked under the rule's name, once for each step on each target.
-pub(super) fn remarked(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn remarked(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let (severity, effect) = weight(rule.name);
     let finding = |pair: &Pair<'_>| {
         let mut found: BTreeMap<&str, Vec<(&Imported, u32, u32)>> = BTreeMap::new();
@@ -57,13 +57,13 @@ pub(super) fn remarked(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let message = format!("{message}{and}");
         Some(rule.finding(severity, pair.subject(), message, figures.collect()).changing(effect))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
 /// A figure that the raw numbers of the same output do not make, and what was remarked of the same kind.
-pub(super) fn printed_contradicts_raw(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let mut found = remarked(rule, seen);
-    for pair in seen.completed() {
+pub(super) fn printed_contradicts_raw(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found = remarked(rule, context);
+    for pair in context.completed() {
         let mut worst: Option<(&Imported, &Figure, f64, u32)> = None;
         let mut count = 0;
         for ended in &pair.repeats {
@@ -120,14 +120,14 @@ pub(super) fn hides_syncs(ended: &Ended<'_>) -> bool {
 }
 
 /// Syncs that took a good part of the time and are in no latency of the program.
-pub(super) fn hidden_syncs(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn hidden_syncs(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     /// Less than this share of the time needs no word.
     const SHARE: f64 = 0.1;
     let finding = |pair: &Pair<'_>| {
         let hiding = pair.repeats.iter().find(|r| hides_syncs(r))?;
         let count = imported(hiding)?.facts.get(fact::SYNCS_OUTSIDE_LATENCY)?;
-        let share = seen.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
-        let mean = seen.value(pair, Operation::Sync, Metric::LatMean)?;
+        let share = context.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
+        let mean = context.value(pair, Operation::Sync, Metric::LatMean)?;
         let message = format!(
             "{} of the time went into {count} syncs of {} each on average, which are in none of the latencies: those say only how fast the page cache takes and gives",
             percent(share.min(1.0)),
@@ -139,11 +139,11 @@ pub(super) fn hidden_syncs(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         ];
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(share.min(1.0)))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
 /// Repeats of an imported step that were over soon.
-pub(super) fn imported_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn imported_short(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         imported(pair.repeats.first()?)?;
         let seconds = pair.median(|r| Some(r.seconds())).filter(|s| *s > 0.0 && *s < SHORT_S)?;
@@ -153,11 +153,11 @@ pub(super) fn imported_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let figures = vec![evidence("measured time", seconds, "s")];
         Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(0.05))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
 /// Imported transfers through the page cache that are small enough to stay there, as far as the output says so.
-pub(super) fn cache_likely(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn cache_likely(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let first = imported(pair.repeats.first()?)?;
         let told = |name: &str| !first.unsaid.iter().any(|unsaid| unsaid == name);
@@ -174,11 +174,11 @@ pub(super) fn cache_likely(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let figures = vec![evidence("data", size as f64, "B")];
         Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(0.3))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
 /// Imported writes of which the output says that nothing made them durable.
-pub(super) fn never_synced(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn never_synced(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let first = imported(pair.repeats.first()?)?;
         let w = &pair.step.workload;
@@ -203,5 +203,5 @@ pub(super) fn never_synced(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             .changing(0.5),
         )
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }

@@ -2,14 +2,14 @@
 
 use model::{Finding, Layer, LayerKind, Metric, Mix, Operation, Pattern, Severity, Target, fact};
 
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::{list, percent, rate, time};
-use super::{Rule, Seen, evidence, subject};
+use super::{Rule, RuleContext, evidence, subject};
 use crate::kinds::{Kind, TRAITS, Traits, Verdict, classify};
 
 /// A pair that reads or writes data of `least` to `most` bytes in the way wanted; of several the one with the most in flight.
 fn deepest<'a>(
-    seen: &'a Seen<'_>,
+    context: &'a RuleContext<'_>,
     target: &'a Target,
     operation: Operation,
     wanted: impl Fn(&model::Workload) -> bool,
@@ -26,25 +26,25 @@ fn deepest<'a>(
             && p.step.prepare == model::Preparation::Written
             && wanted(w)
     };
-    seen.transfers_on(target).filter(fits).max_by_key(in_flight)
+    context.transfers_on(target).filter(fits).max_by_key(in_flight)
 }
 
-fn traits(seen: &Seen<'_>, target: &Target) -> Traits {
+fn traits(context: &RuleContext<'_>, target: &Target) -> Traits {
     let is_random = |w: &model::Workload| matches!(w.pattern, Pattern::Random { .. });
     let is_small = |w: &model::Workload| (4096..=16384).contains(&w.largest_block());
     let is_single = |w: &model::Workload| w.iodepth == 1 && w.jobs == 1;
-    let random = deepest(seen, target, Operation::Read, |w| is_random(w) && is_small(w) && is_single(w));
+    let random = deepest(context, target, Operation::Read, |w| is_random(w) && is_small(w) && is_single(w));
     let Some(random) = random else { return Traits::default() };
-    let read = |pair, metric| seen.value(pair, Operation::Read, metric);
+    let read = |pair, metric| context.value(pair, Operation::Read, metric);
     let block = random.step.workload.largest_block();
     let same = |w: &model::Workload| is_random(w) && w.largest_block() == block;
-    let deep = deepest(seen, target, Operation::Read, |w| same(w) && w.iodepth >= 16 && w.jobs == 1);
-    let large = deepest(seen, target, Operation::Read, |w| !is_random(w) && w.largest_block() >= 128 << 10);
-    let plain = deepest(seen, target, Operation::Write, |w| {
+    let deep = deepest(context, target, Operation::Read, |w| same(w) && w.iodepth >= 16 && w.jobs == 1);
+    let large = deepest(context, target, Operation::Read, |w| !is_random(w) && w.largest_block() >= 128 << 10);
+    let plain = deepest(context, target, Operation::Write, |w| {
         same(w) && is_single(w) && w.sync.every == 0 && w.open_sync == model::OpenSync::None
     });
     let durable =
-        deepest(seen, target, Operation::Write, |w| is_small(w) && is_single(w) && w.sync.every == 1);
+        deepest(context, target, Operation::Write, |w| is_small(w) && is_single(w) && w.sync.every == 1);
     let (p50, p99) = (read(random, Metric::LatP50), read(random, Metric::LatP99));
     let (rate, iops) = (read(random, Metric::Bandwidth), read(random, Metric::Iops));
     let ratio = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
@@ -54,8 +54,8 @@ fn traits(seen: &Seen<'_>, target: &Target) -> Traits {
         read_spread: ratio(p99, p50),
         sequential_gain: ratio(sequential_rate, rate),
         depth_gain: ratio(deep.and_then(|p| read(p, Metric::Iops)), iops),
-        durable_ns: durable.and_then(|p| seen.value(p, Operation::DurableWrite, Metric::LatP50)),
-        write_gain: ratio(plain.and_then(|p| seen.value(p, Operation::Write, Metric::Iops)), iops),
+        durable_ns: durable.and_then(|p| context.value(p, Operation::DurableWrite, Metric::LatP50)),
+        write_gain: ratio(plain.and_then(|p| context.value(p, Operation::Write, Metric::Iops)), iops),
         sequential_rate,
     }
 }
@@ -155,11 +155,11 @@ fn told_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict) -> String {
     list(&order.iter().take(3).filter_map(|i| words[*i].clone()).collect::<Vec<_>>())
 }
 
-pub(super) fn behaves_like(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn behaves_like(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for target in seen.targets() {
-        let disturbed = seen.transfers_on(target).any(|pair| super::background::is_disturbed(pair, seen));
-        let traits = traits(seen, target);
+    for target in context.targets() {
+        let disturbed = context.transfers_on(target).any(|pair| super::background::is_disturbed(pair, context));
+        let traits = traits(context, target);
         // How much latencies scatter is then the others' doing.
         let traits = if disturbed { Traits { read_spread: None, ..traits } } else { traits };
         let Some(verdict) = classify(&traits) else { continue };

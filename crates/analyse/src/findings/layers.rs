@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use model::{Comparison, Finding, Layer, LayerKind, Severity, Subject, Target, Verdict, fact};
 
-use super::seen::Ended;
+use super::context::Ended;
 use super::words::list;
-use super::{Rule, Seen, evidence, total};
+use super::{Rule, RuleContext, evidence, total};
 use crate::compare::{Pairing, Series, compare, headline};
 use crate::stats::{mean_and_deviation, t_quantile};
 
@@ -63,9 +63,9 @@ fn one_more(with: &[String], without: &[String]) -> Option<String> {
 }
 
 /// The other target of the run, if there is one, that lacks exactly one layer of this one.
-fn plainer<'a>(seen: &'a Seen<'_>, target: &Target) -> Option<(&'a Target, String)> {
+fn plainer<'a>(context: &'a RuleContext<'_>, target: &Target) -> Option<(&'a Target, String)> {
     let with = words(target);
-    seen.run.started.targets.iter().find_map(|other| {
+    context.run.started.targets.iter().find_map(|other| {
         let layer = one_more(&with, &words(other))?;
         (other.name != target.name).then_some((other, layer))
     })
@@ -81,10 +81,10 @@ fn work_per_byte(r: &Ended<'_>) -> Option<f64> {
 }
 
 /// Processor time per byte with the layer ÷ without, over the paired rounds of all steps, with its 95 % interval.
-fn work_ratio(seen: &Seen<'_>, target: &Target, plain: &Target) -> Option<(f64, f64, f64)> {
+fn work_ratio(context: &RuleContext<'_>, target: &Target, plain: &Target) -> Option<(f64, f64, f64)> {
     let mut logs = Vec::new();
-    for pair in seen.transfers_on(target) {
-        let Some(other) = seen.transfers_on(plain).find(|p| p.step.id == pair.step.id) else { continue };
+    for pair in context.transfers_on(target) {
+        let Some(other) = context.transfers_on(plain).find(|p| p.step.id == pair.step.id) else { continue };
         let ratio = |r: &Ended<'_>| {
             let base = other.repeats.iter().find(|o| o.round() == r.round())?;
             Some((work_per_byte(r)? / work_per_byte(base)?).ln())
@@ -98,12 +98,12 @@ fn work_ratio(seen: &Seen<'_>, target: &Target, plain: &Target) -> Option<(f64, 
     Some((mean.exp(), (mean - half).exp(), (mean + half).exp()))
 }
 
-pub(super) fn layer_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let plan = &seen.run.started.plan;
-    let series = Series::of_run(seen.run, seen.measurements);
+pub(super) fn layer_cost(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let plan = &context.run.started.plan;
+    let series = Series::of_run(context.run, context.measurements);
     let mut found = Vec::new();
-    for target in seen.targets() {
-        let Some((plain, layer)) = plainer(seen, target) else { continue };
+    for target in context.targets() {
+        let Some((plain, layer)) = plainer(context, target) else { continue };
         let all = compare(&series, &plain.name, Pairing::within(plan), plan.margin());
         let is_headline = |c: &&Comparison| {
             let step = plan.step(&c.step);
@@ -111,7 +111,7 @@ pub(super) fn layer_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         };
         // What a cache did on either side is no cost of a layer.
         let is_the_layers = |c: &&Comparison| {
-            let mut sides = seen.completed().filter(|p| {
+            let mut sides = context.completed().filter(|p| {
                 p.step.id == c.step && (p.target.name == target.name || p.target.name == plain.name)
             });
             sides.all(super::cache::reached_the_devices)
@@ -124,14 +124,14 @@ pub(super) fn layer_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         if decided.is_empty() {
             continue;
         }
-        found.push(cost(rule, seen, (target, plain, &layer), &decided));
+        found.push(cost(rule, context, (target, plain, &layer), &decided));
     }
     found
 }
 
 fn cost(
     rule: &Rule,
-    seen: &Seen<'_>,
+    context: &RuleContext<'_>,
     (target, plain, layer): (&Target, &Target, &str),
     decided: &[&Comparison],
 ) -> Finding {
@@ -166,7 +166,7 @@ fn cost(
                 .in_step(&c.step),
         );
     }
-    if let Some((ratio, low, high)) = work_ratio(seen, target, plain) {
+    if let Some((ratio, low, high)) = work_ratio(context, target, plain) {
         figures.push(evidence("processor time per byte ÷ that without the layer", ratio, "1"));
         if low > 1.0 || high < 1.0 {
             message.push_str(&format!("; processor time per byte {ratio:.2} times ({low:.2} to {high:.2})"));

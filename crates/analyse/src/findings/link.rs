@@ -2,9 +2,9 @@
 
 use model::{Finding, Layer, LayerKind, Metric, Operation, Severity, Target, fact};
 
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::{percent, rate, short_list};
-use super::{Rule, Seen, evidence, subject};
+use super::{Rule, RuleContext, evidence, subject};
 
 /// The fastest that both ends of a layer's link are known to be capable of.
 fn capability(layer: &Layer) -> Option<f64> {
@@ -82,22 +82,22 @@ fn linked(target: &Target) -> Option<(&Layer, Payload)> {
     Some((layer, payload))
 }
 
-pub(super) fn link_bound(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn link_bound(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     /// Within so much of what the link can carry, the link is what limits.
     const NEAR: f64 = 0.9;
     let mut found = Vec::new();
-    for target in seen.targets() {
+    for target in context.targets() {
         let Some((layer, payload)) = linked(target) else { continue };
         let rate_of = |pair: &Pair<'_>| {
             let one_way = if pair.step.workload.modifies() { Operation::Write } else { Operation::Read };
             let is_one_way = !(pair.step.workload.modifies() && pair.step.workload.reads_data());
-            let rate = seen.value(pair, one_way, Metric::Bandwidth).filter(|_| is_one_way)?;
+            let rate = context.value(pair, one_way, Metric::Bandwidth).filter(|_| is_one_way)?;
             // What a cache served did not go over the link.
             let at_device =
-                seen.value(pair, one_way, Metric::DeviceRatio).map_or(1.0, |ratio| ratio.min(1.0));
+                context.value(pair, one_way, Metric::DeviceRatio).map_or(1.0, |ratio| ratio.min(1.0));
             Some(rate * at_device)
         };
-        let near: Vec<(&Pair<'_>, f64)> = seen
+        let near: Vec<(&Pair<'_>, f64)> = context
             .transfers_on(target)
             .filter_map(|pair| Some((pair, rate_of(pair)?)))
             .filter(|(_, rate)| *rate >= NEAR * payload.rate && *rate <= payload.most * 1.02)
@@ -128,9 +128,9 @@ pub(super) fn link_bound(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     found
 }
 
-pub(super) fn link_below_capability(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn link_below_capability(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for target in seen.targets() {
+    for target in context.targets() {
         for layer in &target.stack {
             let (Some(now), Some(could)) = (bits(layer, fact::LINK_SPEED), capability(layer)) else {
                 continue;

@@ -1,6 +1,6 @@
 //! What the figures mean: rules that speak only when the evidence carries them.
 //!
-//! Each rule is a pure function over what is seen of the run ([`Seen`]). A new one is a function in the file of its
+//! Each rule is a pure function over what is seen of the run ([`RuleContext`]). A new one is a function in the file of its
 //! theme, an entry in [`RULES`] (`rules.rs`) and rows in the table of cases (`cases/`).
 
 mod background;
@@ -17,7 +17,7 @@ mod link;
 mod processor;
 mod repeats;
 mod rules;
-mod seen;
+mod context;
 mod size;
 mod stalls;
 mod sweeps;
@@ -28,8 +28,8 @@ mod words;
 use model::{Evidence, Finding, Severity, Subject};
 
 pub use rules::RULES;
-pub(crate) use seen::Seen;
-use seen::{evidence, subject, total};
+pub(crate) use context::RuleContext;
+use context::{evidence, subject, total};
 
 /// One rule.
 pub struct Rule {
@@ -41,13 +41,13 @@ pub struct Rule {
     pub advice: &'static str,
     /// Each of its findings is told by itself: what it lists is true of one step or target only.
     pub is_told_apart: bool,
-    apply: fn(&Rule, &Seen<'_>) -> Vec<Finding>,
+    apply: fn(&Rule, &RuleContext<'_>) -> Vec<Finding>,
 }
 
 /// Everything the rules have to say about a run, what matters most first: by severity, then by how much it changes the
 /// answer, then in the order of the rules.
-pub(crate) fn findings(seen: &Seen<'_>) -> Vec<Finding> {
-    let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.apply)(rule, seen)).collect();
+pub(crate) fn findings(context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.apply)(rule, context)).collect();
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.effect.total_cmp(&a.effect)));
     found
 }

@@ -3,9 +3,9 @@
 
 use model::{Finding, Operation, Pattern, Severity};
 
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::percent;
-use super::{Rule, Seen, evidence, total};
+use super::{Rule, RuleContext, evidence, total};
 
 /// A worker that was busy for this share of the time had no time left to keep the storage busy.
 const SATURATED_WORKER: f64 = 0.9;
@@ -23,7 +23,7 @@ fn saturated_worker(pair: &Pair<'_>) -> Option<f64> {
     (busy >= SATURATED_WORKER && !keeps_up).then_some(busy)
 }
 
-pub(super) fn generator_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn generator_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let busy = saturated_worker(pair)?;
         let user = total(pair.repeats.iter().map(|r| r.finished.workers.user_ns));
@@ -40,15 +40,15 @@ pub(super) fn generator_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> 
         ];
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.3))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
-pub(super) fn core_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn core_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        let telemetry = pair.telemetry(seen)?;
+        let telemetry = pair.telemetry(context)?;
         let busiest = telemetry.get("cpu", "busiest").filter(|f| f.mean >= SATURATED_CORE)?;
         // Named with more precision by the other two rules.
-        if saturated_worker(pair).is_some() || saturated_threads(pair, seen).is_some() {
+        if saturated_worker(pair).is_some() || saturated_threads(pair, context).is_some() {
             return None;
         }
         let part = |key: &str| telemetry.get("cpu", &format!("busiest.{key}")).map_or(0.0, |f| f.mean);
@@ -80,7 +80,7 @@ pub(super) fn core_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let advice = "stop what else runs on this machine, and run again";
         Some(if whose.is_empty() { found } else { found.advising(advice) })
     };
-    seen.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
+    context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
 }
 
 /// Share of the work of all processors that was Lodestone's; the kernel's threads are nobody's.
@@ -93,8 +93,8 @@ fn own_share(pair: &Pair<'_>) -> Option<f64> {
 }
 
 /// The kind of kernel threads that took the most processor time, where that is a core's worth, and how many cores.
-fn saturated_threads<'a>(pair: &Pair<'_>, seen: &'a Seen<'_>) -> Option<(&'a str, f64)> {
-    let telemetry = pair.telemetry(seen)?;
+fn saturated_threads<'a>(pair: &Pair<'_>, context: &'a RuleContext<'_>) -> Option<(&'a str, f64)> {
+    let telemetry = pair.telemetry(context)?;
     // Memory that is reclaimed is no work on the storage.
     let kinds = telemetry.of("kernel_threads").filter(|f| f.key != "reclaim");
     let most = kinds.max_by(|a, b| a.mean.total_cmp(&b.mean))?;
@@ -114,12 +114,12 @@ fn work_of(kind: &str) -> (&str, String) {
     }
 }
 
-pub(super) fn kernel_threads_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn kernel_threads_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        let (kind, cores) = saturated_threads(pair, seen)?;
+        let (kind, cores) = saturated_threads(pair, context)?;
         let (threads, work) = work_of(kind);
-        let all = f64::from(seen.run.started.host.cpus.max(1));
-        let busiest = pair.telemetry(seen)?.get("cpu", "busiest").map_or(0.0, |f| f.mean);
+        let all = f64::from(context.run.started.host.cpus.max(1));
+        let busiest = pair.telemetry(context)?.get("cpu", "busiest").map_or(0.0, |f| f.mean);
         // Threads on many cores are a limit for sure only if one core, or all, had no time left.
         let is_sure = busiest >= SATURATED_WORKER || cores >= SATURATED_THREAD * all;
         let message = format!(
@@ -128,21 +128,21 @@ pub(super) fn kernel_threads_saturated(rule: &Rule, seen: &Seen<'_>) -> Vec<Find
             if is_sure { "is" } else { "may be" }
         );
         let mut figures = vec![evidence(format!("time of {threads} ÷ time"), cores, "1")];
-        let others = pair.telemetry(seen)?.of("kernel_threads").filter(|f| f.key != kind && f.mean >= 0.01);
+        let others = pair.telemetry(context)?.of("kernel_threads").filter(|f| f.key != kind && f.mean >= 0.01);
         figures
             .extend(others.map(|f| evidence(format!("time of {} ÷ time", work_of(&f.key).0), f.mean, "1")));
         figures.push(evidence("share of the time that the busiest core worked", busiest, "1"));
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.4))
     };
-    seen.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
+    context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
 }
 
-pub(super) fn queue_not_filled(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn queue_not_filled(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let w = &pair.step.workload;
         let wanted = f64::from(w.iodepth) * f64::from(w.jobs);
         // An open loop fills the queue only as far as its load asks for; periodic syncs empty it.
-        let is_held = w.special.think.is_some() || w.special.flow > 0 || w.special.latency_target.is_some();
+        let is_held = w.modifiers.think.is_some() || w.modifiers.flow > 0 || w.modifiers.latency_target.is_some();
         if !pair.is_closed_transfer() || w.iodepth == 1 || w.sync.every > 0 || is_held {
             return None;
         }
@@ -159,10 +159,10 @@ pub(super) fn queue_not_filled(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
         Some(found.changing((1.0 - reached / wanted) / 2.0))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
-pub(super) fn load_not_met(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn load_not_met(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let unserved = total(pair.repeats.iter().map(|r| r.finished.unserved));
         if unserved == 0 {
@@ -190,5 +190,5 @@ pub(super) fn load_not_met(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         ];
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(share))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }

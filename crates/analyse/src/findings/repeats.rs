@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use model::{Evidence, Finding, Measurement, Operation, Phase, Repeat, Severity, Step};
 
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::{by, figure, rounds as rounds_in_words, what};
-use super::{Rule, Seen, evidence, total};
-use crate::repeats::{Look, threshold};
+use super::{Rule, RuleContext, evidence, total};
+use crate::repeats::{RepeatDiagnostics, threshold};
 use crate::stats::median;
 use crate::steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, steady_state};
 use crate::transient::{TRANSIENT_CHANCE, Transient, Work, transient};
@@ -19,13 +19,13 @@ use crate::transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 type Said = (Severity, String, f64, Vec<Evidence>);
 
 /// What each look finds in the headline measurements that it says something about.
-fn said(seen: &Seen<'_>, say: impl Fn(&Measurement, &Look) -> Option<Said>, rule: &Rule) -> Vec<Finding> {
-    let finding = |(pair, m, look): (&Pair<'_>, &Measurement, &Look)| {
-        let (severity, message, effect, mut evidence) = say(m, look)?;
+fn said(context: &RuleContext<'_>, say: impl Fn(&Measurement, &RepeatDiagnostics) -> Option<Said>, rule: &Rule) -> Vec<Finding> {
+    let finding = |(pair, m, diagnostics): (&Pair<'_>, &Measurement, &RepeatDiagnostics)| {
+        let (severity, message, effect, mut evidence) = say(m, diagnostics)?;
         evidence.extend(rounds_of(m));
         Some(rule.finding(severity, pair.subject(), message, evidence).changing(effect))
     };
-    seen.headlines().filter_map(finding).collect()
+    context.headlines().filter_map(finding).collect()
 }
 
 /// Every repeat's value with its round.
@@ -41,9 +41,9 @@ fn rounds(m: &Measurement, places: &[usize]) -> String {
     rounds_in_words(&places.iter().map(|i| m.values[*i].0).collect::<Vec<_>>())
 }
 
-pub(super) fn two_modes(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let say = |m: &Measurement, look: &Look| {
-        let modes = look.modes.as_ref()?;
+pub(super) fn two_modes(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let say = |m: &Measurement, diagnostics: &RepeatDiagnostics| {
+        let modes = diagnostics.modes.as_ref()?;
         let changed = modes.changed_at().map_or_else(String::new, |at| {
             format!("; it changed once, before {}, and stayed", rounds(m, &[at]))
         });
@@ -63,12 +63,12 @@ pub(super) fn two_modes(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let effect = modes.high_mean / modes.low_mean - 1.0;
         Some((Severity::Warning, message, effect, means))
     };
-    said(seen, say, rule)
+    said(context, say, rule)
 }
 
-pub(super) fn outliers(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let say = |m: &Measurement, look: &Look| {
-        let (first, rest) = look.outliers.split_first()?;
+pub(super) fn outliers(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let say = |m: &Measurement, diagnostics: &RepeatDiagnostics| {
+        let (first, rest) = diagnostics.outliers.split_first()?;
         let values: Vec<f64> = m.values.iter().map(|(_, v)| *v).collect();
         let odd: Vec<String> =
             std::iter::once(first).chain(rest).map(|i| figure(m.metric, values[*i])).collect();
@@ -76,7 +76,7 @@ pub(super) fn outliers(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let message = format!(
             "{}: {} ({}) far from the others, whose median is {}; they are in the mean all the same",
             what(m),
-            rounds(m, &look.outliers),
+            rounds(m, &diagnostics.outliers),
             odd.join(", "),
             figure(m.metric, median),
         );
@@ -84,12 +84,12 @@ pub(super) fn outliers(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let effect = (values.iter().sum::<f64>() / values.len() as f64 / median - 1.0).abs();
         Some((Severity::Info, message, effect, middle))
     };
-    said(seen, say, rule)
+    said(context, say, rule)
 }
 
-pub(super) fn trend(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let say = |m: &Measurement, look: &Look| {
-        let trend = look.trend?;
+pub(super) fn trend(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let say = |m: &Measurement, diagnostics: &RepeatDiagnostics| {
+        let trend = diagnostics.trend?;
         let message = format!(
             "{} {} over the run, from its first round to its last: later rounds are not repeats of the first ones",
             what(m),
@@ -104,11 +104,11 @@ pub(super) fn trend(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         ];
         Some((Severity::Warning, message, trend.change, change))
     };
-    said(seen, say, rule)
+    said(context, say, rule)
 }
 
-pub(super) fn not_steady(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let finding = |(pair, m, _): (&Pair<'_>, &Measurement, &Look)| {
+pub(super) fn not_steady(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let finding = |(pair, m, _): (&Pair<'_>, &Measurement, &RepeatDiagnostics)| {
         let from = m.values.len().checked_sub(STEADY_WINDOW)?;
         let last: Vec<f64> = m.values[from..].iter().map(|(_, v)| *v).collect();
         let state = steady_state(&last);
@@ -144,7 +144,7 @@ pub(super) fn not_steady(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let found = rule.finding(Severity::Info, pair.subject(), message, figures);
         Some(found.changing(state.slope_share.abs().max(state.range_share / 4.0)))
     };
-    seen.headlines().filter_map(finding).collect()
+    context.headlines().filter_map(finding).collect()
 }
 
 /// The bytes moved in each measured interval of a repeat. Intervals of the same start add up.
@@ -161,9 +161,9 @@ pub(super) fn series(repeat: &Repeat) -> Vec<Work> {
     by_start.into_values().collect()
 }
 
-pub(super) fn start_up_transient(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn start_up_transient(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     // The rate of a given load is the load's; operations on names take turns.
-    let judged = seen.completed().filter(|p| p.is_closed_transfer());
+    let judged = context.completed().filter(|p| p.is_closed_transfer());
     let found: Vec<(&Pair<'_>, Option<Transient>)> = judged
         .map(|pair| {
             let series: Vec<Vec<Work>> = pair.repeats.iter().map(|r| series(r.repeat)).collect();

@@ -2,15 +2,15 @@
 
 use model::{CacheState, Finding, Severity, Step, Target};
 
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::{amount, short_list};
-use super::{Rule, Seen, evidence, subject};
+use super::{Rule, RuleContext, evidence, subject};
 
-pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let memory = seen.run.started.host.memory_bytes;
+pub(super) fn fits_into_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let memory = context.run.started.host.memory_bytes;
     let mut found = Vec::new();
-    for target in seen.targets() {
-        let sizes = seen
+    for target in context.targets() {
+        let sizes = context
             .transfers_on(target)
             .filter(|p| p.step.workload.cache != CacheState::ColdEach)
             .flat_map(|p| &p.repeats)
@@ -30,13 +30,13 @@ pub(super) fn fits_into_memory(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
 }
 
 /// Requests that do nothing say nothing of a target.
-pub(super) fn no_storage(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn no_storage(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for target in seen.targets() {
+    for target in context.targets() {
         let idle = |pair: &Pair<'_>| {
             pair.repeats.iter().filter(|r| !r.repeat.started.engine.reaches_storage()).count()
         };
-        let of_target = seen.finished().filter(|p| p.target.name == target.name);
+        let of_target = context.finished().filter(|p| p.target.name == target.name);
         let all: Vec<(String, usize)> = of_target.map(|p| (p.step.id.clone(), idle(p))).collect();
         let steps: Vec<String> = all.iter().filter(|(_, idle)| *idle > 0).map(|(id, _)| id.clone()).collect();
         if steps.is_empty() {
@@ -54,14 +54,14 @@ pub(super) fn no_storage(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     found
 }
 
-pub(super) fn fits_into_device_cache(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn fits_into_device_cache(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     const LIMIT: u64 = 1 << 30;
     let mut found = Vec::new();
     // Memory has no device.
     let in_memory =
         |target: &Target| target.stack.iter().all(|l| matches!(l.name.as_str(), "tmpfs" | "ramfs"));
-    for target in seen.targets().filter(|target| !in_memory(target)) {
-        let sizes = seen.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
+    for target in context.targets().filter(|target| !in_memory(target)) {
+        let sizes = context.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
         // An imported output may not say how much there was.
         let Some(size) = sizes.filter(|size| *size > 0).min().filter(|size| *size < LIMIT) else { continue };
         let message =
@@ -85,10 +85,10 @@ fn extent(pair: &Pair<'_>) -> Option<(f64, u64)> {
     Some((seconds, counts.fold(f64::INFINITY, f64::min) as u64))
 }
 
-pub(super) fn too_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn too_short(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for target in seen.targets() {
-        let of_target = seen.completed().filter(|p| p.target.name == target.name);
+    for target in context.targets() {
+        let of_target = context.completed().filter(|p| p.target.name == target.name);
         let all: Vec<(&Step, f64, u64)> =
             of_target.filter_map(|p| extent(p).map(|(seconds, count)| (p.step, seconds, count))).collect();
         let names = |short: &[&(&Step, f64, u64)]| {
@@ -135,12 +135,12 @@ pub(super) fn too_short(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     found
 }
 
-pub(super) fn few_rounds(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let run = seen.run;
+pub(super) fn few_rounds(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let run = context.run;
     let mut found = Vec::new();
-    for target in seen.targets() {
+    for target in context.targets() {
         let begun = |step: &&Step| {
-            !step.workload.special.once
+            !step.workload.modifiers.once
                 && run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == target.name)
         };
         let good = |step: &Step| run.completed(&step.id, &target.name).count();

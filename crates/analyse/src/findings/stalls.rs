@@ -2,9 +2,9 @@
 
 use model::{Finding, Interval, Operation, Phase, Severity};
 
-use super::seen::{Ended, Pair};
+use super::context::{Ended, Pair};
 use super::words::time;
-use super::{Rule, Seen, evidence, total};
+use super::{Rule, RuleContext, evidence, total};
 use crate::stats::median;
 
 /// An interval without a completion is a stall only where the usual one has at least so many.
@@ -81,7 +81,7 @@ fn counted(r: &Ended<'_>) -> Vec<(u64, u64, u64)> {
     intervals
 }
 
-pub(super) fn stall(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn stall(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let gaps: Vec<Gap> = pair.repeats.iter().flat_map(|r| gaps(pair, r)).collect();
         let longest = gaps.iter().max_by_key(|gap| gap.len_ns())?;
@@ -108,7 +108,7 @@ pub(super) fn stall(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
         Some(found.changing(all_ns as f64 / 1e9 / measured.max(1e-9)))
     };
-    seen.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
+    context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
 }
 
 fn rounds(gaps: &[Gap]) -> Vec<u32> {
@@ -144,7 +144,7 @@ fn slowest(pair: &Pair<'_>) -> Option<(u64, Operation, f64, u32, usize)> {
     worst
 }
 
-pub(super) fn slow_operation(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn slow_operation(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let (ns, operation, usual, round, repeats) = slowest(pair)?;
         let message = format!(
@@ -169,5 +169,5 @@ pub(super) fn slow_operation(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         Some(found.changing(ns as f64 / 1e9 / r.seconds().max(1e-9) / 2.0))
     };
     // With a given load a stall shows in the percentiles of all who waited.
-    seen.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
+    context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
 }

@@ -2,9 +2,9 @@
 
 use model::{BlockSizes, Finding, Metric, Operation, Severity, Step, Workload, units::ExactSize};
 
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::{in_order, percent, rate, time};
-use super::{Rule, Seen, evidence, subject};
+use super::{Rule, RuleContext, evidence, subject};
 use crate::compare::headline;
 
 /// One step of a series with the value that was varied and its figures.
@@ -17,12 +17,12 @@ struct Point<'a> {
 
 /// Groups the steps of each target that are equal but for what `without` takes out; each group in the order of `x`.
 fn groups<'a>(
-    seen: &'a Seen<'_>,
+    context: &'a RuleContext<'_>,
     x: fn(&Workload) -> u64,
     without: fn(&Workload) -> Workload,
 ) -> Vec<(&'a Pair<'a>, Operation, Vec<Point<'a>>)> {
     let mut groups: Vec<(&Pair<'_>, Operation, Vec<Point<'_>>)> = Vec::new();
-    for pair in seen.completed().filter(|p| p.is_closed_transfer()) {
+    for pair in context.completed().filter(|p| p.is_closed_transfer()) {
         let Some(operation) = pair
             .step
             .workload
@@ -33,7 +33,7 @@ fn groups<'a>(
             continue;
         };
         let (Some(bandwidth), Some(p50)) =
-            (seen.value(pair, operation, Metric::Bandwidth), seen.value(pair, operation, Metric::LatP50))
+            (context.value(pair, operation, Metric::Bandwidth), context.value(pair, operation, Metric::LatP50))
         else {
             continue;
         };
@@ -58,13 +58,13 @@ fn groups<'a>(
 /// This share of the best is as good as the best.
 const NEARLY: f64 = 0.9;
 
-pub(super) fn block_size(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     /// Sizes closer together than this are no sweep.
     const SPAN: u64 = 64;
     /// A difference by less than this factor needs no word.
     const FACTOR: f64 = 2.0;
     let groups = groups(
-        seen,
+        context,
         |w| u64::from(w.largest_block()),
         |w| Workload { block: BlockSizes::uniform(0), ..w.clone() },
     );
@@ -96,8 +96,8 @@ pub(super) fn block_size(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     groups.into_iter().filter_map(finding).collect()
 }
 
-pub(super) fn queue_depth_knee(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let groups = groups(seen, |w| u64::from(w.iodepth), |w| Workload { iodepth: 0, ..w.clone() });
+pub(super) fn queue_depth_knee(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let groups = groups(context, |w| u64::from(w.iodepth), |w| Workload { iodepth: 0, ..w.clone() });
     let finding = |(pair, operation, points): (&Pair<'_>, Operation, Vec<Point<'_>>)| {
         if points.len() < 3 {
             return None;

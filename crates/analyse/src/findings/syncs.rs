@@ -3,24 +3,24 @@
 use model::{Finding, LayerKind, Metric, Operation, Severity, fact};
 
 use super::imported::hides_syncs;
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::{percent, time};
-use super::{Rule, Seen, evidence, total};
+use super::{Rule, RuleContext, evidence, total};
 
-pub(super) fn sync_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn sync_cost(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     /// Less than this share of the time needs no word.
     const SHARE: f64 = 0.1;
     let finding = |pair: &Pair<'_>| {
-        let share = seen.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
+        let share = context.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
         // Another rule tells of those that a program hides.
         if pair.repeats.iter().any(|r| hides_syncs(r)) {
             return None;
         }
-        let durable = |metric| seen.value(pair, Operation::DurableWrite, metric);
+        let durable = |metric| context.value(pair, Operation::DurableWrite, metric);
         let mut message = format!("syncs took {} of the time", percent(share.min(1.0)));
         let mut figures = vec![evidence("share of the time in syncs", share, "1")];
         if let (Some(p50), Some(p99)) = (durable(Metric::LatP50), durable(Metric::LatP99)) {
-            let plain = seen.value(pair, Operation::Write, Metric::LatP50);
+            let plain = context.value(pair, Operation::Write, Metric::LatP50);
             message.push_str(&format!(
                 "; a durable write took {} in the middle and {} at p99",
                 time(p50),
@@ -35,16 +35,16 @@ pub(super) fn sync_cost(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         }
         Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(share.min(1.0) / 2.0))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
 /// A sync that is over in less than this, in nanoseconds, has not waited for flash to be programmed (some 200 µs to 1 ms)
 /// nor for a network: either the device has a cache that survives a loss of power, or it was not asked to empty it.
 const TOO_FAST_NS: f64 = 25_000.0;
 
-pub(super) fn sync_too_cheap(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn sync_too_cheap(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        let sync = seen.value(pair, Operation::Sync, Metric::LatP50).filter(|ns| *ns < TOO_FAST_NS)?;
+        let sync = context.value(pair, Operation::Sync, Metric::LatP50).filter(|ns| *ns < TOO_FAST_NS)?;
         // Syncs with nothing to write are rightly cheap, and memory has nothing to write to.
         let w = &pair.step.workload;
         let bottom = pair.target.stack.iter().rfind(|layer| layer.device.is_some())?;
@@ -83,5 +83,5 @@ pub(super) fn sync_too_cheap(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         ];
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.3))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use model::{Finding, Histogram, Measurement, Metric, Operation, Severity, Target};
 
-use super::seen::Pair;
+use super::context::Pair;
 use super::words::{by, figure, percent, time};
-use super::{Rule, Seen, evidence, subject};
+use super::{Rule, RuleContext, evidence, subject};
 use crate::compare::headline;
 use crate::score::{PiFigures, pi_score};
 
@@ -70,27 +70,27 @@ const FLAWS: &[(&str, &str, &str)] = &[
 ];
 
 /// The operation and metric by which two steps that do the same are compared: the first that both have.
-fn compared(seen: &Seen<'_>, as_tool: &Pair<'_>, honest: &Pair<'_>) -> Option<(Operation, Metric, f64, f64)> {
+fn compared(context: &RuleContext<'_>, as_tool: &Pair<'_>, honest: &Pair<'_>) -> Option<(Operation, Metric, f64, f64)> {
     as_tool.step.operations().into_iter().find_map(|operation| {
         let metric = headline(as_tool.step, operation)?;
-        let theirs = seen.value(as_tool, operation, metric)?;
-        Some((operation, metric, theirs, seen.value(honest, operation, metric)?))
+        let theirs = context.value(as_tool, operation, metric)?;
+        Some((operation, metric, theirs, context.value(honest, operation, metric)?))
     })
 }
 
-pub(super) fn honest_figure(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let suite = seen.run.started.plan.suite.as_str();
+pub(super) fn honest_figure(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let suite = context.run.started.plan.suite.as_str();
     let finding = |pair: &Pair<'_>| {
         let id = format!("{}{HONEST}", pair.step.id);
-        let honest = seen.completed().find(|p| p.step.id == id && p.target.name == pair.target.name)?;
-        let (operation, metric, theirs, ours) = compared(seen, pair, honest)?;
+        let honest = context.completed().find(|p| p.step.id == id && p.target.name == pair.target.name)?;
+        let (operation, metric, theirs, ours) = compared(context, pair, honest)?;
         if theirs <= 0.0 || ours <= 0.0 {
             return None;
         }
         let flaw = FLAWS.iter().find(|(of, step, _)| *of == suite && *step == pair.step.id);
         let flaw = flaw.map_or("the tool's way of measuring flatters or hides", |(.., flaw)| *flaw);
         let share = ours / theirs - 1.0;
-        let differs = share.abs() > seen.run.started.plan.margin();
+        let differs = share.abs() > context.run.started.plan.margin();
         let told = if differs { by(share, "more", "less") } else { "the same within the margin here".into() };
         let message = format!(
             "{flaw}: {operation} {} as the tool does it, {} without that ({told})",
@@ -106,7 +106,7 @@ pub(super) fn honest_figure(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
             0.0
         }))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
 /// The latencies of some operations over all repeats.
@@ -118,9 +118,9 @@ fn latencies(pair: &Pair<'_>, operations: &[Operation]) -> Histogram {
     all
 }
 
-pub(super) fn sysbench_views(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn sysbench_views(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        if !pair.step.workload.special.sync_all_files {
+        if !pair.step.workload.modifiers.sync_all_files {
             return None;
         }
         let requests = latencies(pair, &[Operation::Read, Operation::Write]);
@@ -130,7 +130,7 @@ pub(super) fn sysbench_views(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let mut both = requests;
         both.merge(&syncs);
         let (new, new_95) = (both.mean_ns()?, both.percentile_ns(95.0)? as f64);
-        let seconds: f64 = pair.repeats.iter().map(super::seen::Ended::seconds).sum();
+        let seconds: f64 = pair.repeats.iter().map(super::context::Ended::seconds).sum();
         let jobs = f64::from(pair.step.workload.jobs);
         let share = (sync * sync_count as f64 / 1e9 / (seconds * jobs)).min(1.0);
         let message = format!(
@@ -152,33 +152,33 @@ pub(super) fn sysbench_views(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         ];
         Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(0.8))
     };
-    seen.completed().filter_map(finding).collect()
+    context.completed().filter_map(finding).collect()
 }
 
 /// The largest bandwidth of a round of a step on a target, reads and writes of a mix together, in bytes per second.
-fn best_round(seen: &Seen<'_>, step: &str, target: &Target) -> Option<f64> {
+fn best_round(context: &RuleContext<'_>, step: &str, target: &Target) -> Option<f64> {
     let mut rounds: BTreeMap<u32, f64> = BTreeMap::new();
     let of_step =
         |m: &&Measurement| m.step == step && m.target == target.name && m.metric == Metric::Bandwidth;
-    for (round, value) in seen.measurements.iter().filter(of_step).flat_map(|m| &m.values) {
+    for (round, value) in context.measurements.iter().filter(of_step).flat_map(|m| &m.values) {
         *rounds.entry(*round).or_default() += value;
     }
     rounds.into_values().reduce(f64::max)
 }
 
-pub(super) fn crystal_best(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    let plan = &seen.run.started.plan;
+pub(super) fn crystal_best(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let plan = &context.run.started.plan;
     if plan.suite != "crystal" {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for target in seen.targets() {
+    for target in context.targets() {
         // The steps of a test are named after it and end with what they do: seq1m-q8t1-read.
         let mut tests: Vec<(String, Vec<String>)> = Vec::new();
         let mut figures = Vec::new();
         for step in &plan.steps {
             let (Some(best), Some((test, _))) =
-                (best_round(seen, &step.id, target), step.id.rsplit_once('-'))
+                (best_round(context, &step.id, target), step.id.rsplit_once('-'))
             else {
                 continue;
             };
@@ -203,12 +203,12 @@ pub(super) fn crystal_best(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
     found
 }
 
-pub(super) fn bonnie_cpu(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    if seen.run.started.plan.suite != "bonnie" {
+pub(super) fn bonnie_cpu(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    if context.run.started.plan.suite != "bonnie" {
         return Vec::new();
     }
     let share = |pair: &Pair<'_>| {
-        let busy = |r: &super::seen::Ended<'_>| {
+        let busy = |r: &super::context::Ended<'_>| {
             let workers = r.finished.workers;
             let seconds = (workers.user_ns + workers.system_ns) as f64 / 1e9;
             (r.seconds() > 0.0).then(|| seconds / r.seconds())
@@ -216,7 +216,7 @@ pub(super) fn bonnie_cpu(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         pair.median(busy)
     };
     let finding = |target: &Target| {
-        let own = seen.completed().filter(|pair| pair.target.name == target.name);
+        let own = context.completed().filter(|pair| pair.target.name == target.name);
         let shares: Vec<(&Pair<'_>, f64)> = own.filter_map(|pair| Some((pair, share(pair)?))).collect();
         let figures = shares.iter().map(|(pair, share)| evidence(&pair.step.id, *share, "1")).collect();
         let told: Vec<String> =
@@ -231,18 +231,18 @@ pub(super) fn bonnie_cpu(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
         let subject = subject(target, None);
         (!shares.is_empty()).then(|| rule.finding(Severity::Info, subject, message, figures).changing(0.1))
     };
-    seen.targets().filter_map(finding).collect()
+    context.targets().filter_map(finding).collect()
 }
 
-pub(super) fn pi_benchmarks_score(rule: &Rule, seen: &Seen<'_>) -> Vec<Finding> {
-    if !matches!(seen.run.started.plan.suite.as_str(), "pi" | "pi-2022") {
+pub(super) fn pi_benchmarks_score(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    if !matches!(context.run.started.plan.suite.as_str(), "pi" | "pi-2022") {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for target in seen.targets() {
+    for target in context.targets() {
         let value = |step: &str, operation, metric| {
-            let pair = seen.completed().find(|p| p.step.id == step && p.target.name == target.name)?;
-            seen.value(pair, operation, metric)
+            let pair = context.completed().find(|p| p.step.id == step && p.target.name == target.name)?;
+            context.value(pair, operation, metric)
         };
         let kib = |step: &str, operation| value(step, operation, Metric::Bandwidth).map(|rate| rate / 1024.0);
         let figures = || {

@@ -35,7 +35,7 @@ const RESOLUTION: f64 = 0.001;
 /// What the repeats of one measurement look like. Repeats are named by their place, from 0, in the order
 /// in which they were given.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Look {
+pub struct RepeatDiagnostics {
     /// The repeats fall into two groups with nothing between them: a mean of all describes neither.
     pub modes: Option<Modes>,
     /// Repeats far from all others. Empty where there are two modes.
@@ -46,13 +46,13 @@ pub struct Look {
 
 /// Looks at one measurement on its own: `values` in the order of the run, all above 0. Fewer than four
 /// values never show anything, and neither do values that have no logarithm.
-pub fn look(values: &[f64]) -> Look {
-    looks(&[values]).pop().unwrap_or_default()
+pub fn diagnose(values: &[f64]) -> RepeatDiagnostics {
+    diagnose_all(&[values]).pop().unwrap_or_default()
 }
 
-/// Looks at all measurements of a run together: one [`Look`] for each, in the same order. See the module
+/// Looks at all measurements of a run together: one [`RepeatDiagnostics`] for each, in the same order. See the module
 /// for how the chance of a wrong word is kept over all of them.
-pub fn looks(family: &[&[f64]]) -> Vec<Look> {
+pub fn diagnose_all(family: &[&[f64]]) -> Vec<RepeatDiagnostics> {
     let logs: Vec<Vec<f64>> = family.iter().map(|values| logarithms(values)).collect();
     let modes = surviving(family.iter().map(|values| modes::candidate(values)).collect(), |m| m.p);
     let has_modes = |i: usize| modes[i].is_some();
@@ -64,7 +64,7 @@ pub fn looks(family: &[&[f64]]) -> Vec<Look> {
         .into_iter()
         .zip(outliers)
         .zip(trends)
-        .map(|((modes, outliers), trend)| Look { modes, outliers, trend })
+        .map(|((modes, outliers), trend)| RepeatDiagnostics { modes, outliers, trend })
         .collect()
 }
 
@@ -121,7 +121,7 @@ mod tests {
                 .filter(|_| {
                     let run: Vec<Vec<f64>> = (0..20).map(|_| draw()).collect();
                     let family: Vec<&[f64]> = run.iter().map(Vec::as_slice).collect();
-                    looks(&family).iter().any(|look| *look != Look::default())
+                    diagnose_all(&family).iter().any(|diagnose| *diagnose != RepeatDiagnostics::default())
                 })
                 .count();
             assert!(speaks <= 65, "{speaks} of 1000 runs at {n} repeats");
@@ -143,9 +143,9 @@ mod tests {
 
     #[test]
     fn values_without_a_logarithm_show_nothing() {
-        assert_eq!(look(&[0.0, 0.0, 5.0, 5.0, 5.0]), Look::default());
-        assert_eq!(look(&[f64::NAN, 1.0, 5.0, 5.0, 5.0]), Look::default());
-        assert_eq!(look(&[]), Look::default());
-        assert_eq!(looks(&[]), []);
+        assert_eq!(diagnose(&[0.0, 0.0, 5.0, 5.0, 5.0]), RepeatDiagnostics::default());
+        assert_eq!(diagnose(&[f64::NAN, 1.0, 5.0, 5.0, 5.0]), RepeatDiagnostics::default());
+        assert_eq!(diagnose(&[]), RepeatDiagnostics::default());
+        assert_eq!(diagnose_all(&[]), []);
     }
 }

@@ -109,7 +109,7 @@ mod tests {
 
     /// Those of one measurement looked at on its own.
     fn modes(values: &[f64]) -> Option<Modes> {
-        super::super::look(values).modes
+        super::super::diagnose(values).modes
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn limits(n: usize) -> [f64; 4] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::look;
+    use super::super::diagnose;
     use super::*;
 
     #[test]
@@ -109,14 +109,14 @@ mod tests {
 
     #[test]
     fn a_repeat_far_from_the_others_is_named() {
-        assert_eq!(look(&[100.0, 101.0, 99.0, 100.5, 99.5, 50.0, 100.2]).outliers, [5]);
-        assert_eq!(look(&[100.0, 100.0, 100.0, 100.0, 100.0, 50.0]).outliers, [5], "no deviation at all");
+        assert_eq!(diagnose(&[100.0, 101.0, 99.0, 100.5, 99.5, 50.0, 100.2]).outliers, [5]);
+        assert_eq!(diagnose(&[100.0, 100.0, 100.0, 100.0, 100.0, 50.0]).outliers, [5], "no deviation at all");
     }
 
     #[test]
     fn nothing_is_said_of_few_repeats_or_small_distances_or_a_wide_spread() {
-        assert_eq!(look(&[100.0, 101.0, 10.0]).outliers, [0usize; 0]);
-        assert_eq!(look(&[100.0, 100.0, 100.0, 100.0, 100.0, 102.0]).outliers, [0usize; 0]);
-        assert_eq!(look(&[80.0, 130.0, 100.0, 90.0, 115.0, 60.0]).outliers, [0usize; 0]);
+        assert_eq!(diagnose(&[100.0, 101.0, 10.0]).outliers, [0usize; 0]);
+        assert_eq!(diagnose(&[100.0, 100.0, 100.0, 100.0, 100.0, 102.0]).outliers, [0usize; 0]);
+        assert_eq!(diagnose(&[80.0, 130.0, 100.0, 90.0, 115.0, 60.0]).outliers, [0usize; 0]);
     }
 }

@@ -173,12 +173,12 @@ impl Engine for Mmap {
         let mapping = &mut self.mappings[request.file as usize];
         // Like read(2) at the end of a file: what lies beyond is not there.
         let len = mapping.present.saturating_sub(request.offset).min(u64::from(request.len)) as usize;
-        let place = mapping.base.wrapping_add(request.offset as usize);
+        let target = mapping.base.wrapping_add(request.offset as usize);
         match request.verb {
             _ if mapping.dead => -i64::from(libc::EIO),
-            Verb::Read => mapping.copy(place, request.buffer, len),
+            Verb::Read => mapping.copy(target, request.buffer, len),
             _ if !self.writable => -i64::from(libc::EBADF),
-            _ => mapping.copy(request.buffer, place, len),
+            _ => mapping.copy(request.buffer, target, len),
         }
     }
 

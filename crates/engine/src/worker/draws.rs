@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::engines::Verb;
-use crate::offsets::Places;
+use crate::offsets::OffsetGenerator;
 use crate::worker::Region;
 
 /// The directions of a workload.
@@ -28,7 +28,7 @@ pub(crate) struct Direction {
     pub verb: Verb,
     /// Bytes of the present block.
     pub len: u32,
-    places: Places,
+    offsets: OffsetGenerator,
     /// Only where block sizes are drawn.
     sizes: Option<Box<Sizes>>,
 }
@@ -38,8 +38,8 @@ impl Direction {
     #[inline]
     pub fn next_offset(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         match &mut self.sizes {
-            None => self.places.next(rng),
-            Some(sizes) => sizes.offset(self.len, &mut self.places, rng),
+            None => self.offsets.next(rng),
+            Some(sizes) => sizes.offset(self.len, &mut self.offsets, rng),
         }
     }
 }
@@ -77,14 +77,14 @@ impl Sizes {
     }
 
     /// Where a block of `len` bytes begins. It never reaches beyond the region.
-    fn offset(&mut self, len: u32, places: &mut Places, rng: &mut Xoshiro256PlusPlus) -> u64 {
+    fn offset(&mut self, len: u32, offsets: &mut OffsetGenerator, rng: &mut Xoshiro256PlusPlus) -> u64 {
         let (len, end) = (u64::from(len), self.region.start + self.region.len);
         if let Some(next) = &mut self.next {
             let at = if *next + len > end { self.region.start } else { *next };
             *next = at + len;
             return at;
         }
-        let at = places.next(rng);
+        let at = offsets.next(rng);
         if at + len <= end {
             return at;
         }
@@ -98,12 +98,12 @@ impl Draws {
     pub fn new(workload: &Workload, region: Region, rng: &mut Xoshiro256PlusPlus) -> Self {
         let sequential = matches!(workload.pattern, Pattern::Sequential);
         let mut direction = |verb, len: u32, shares: fn(&BlockSplit) -> &[SizeShare]| {
-            let split = workload.special.split.as_ref().map(|split| (shares(split), split.grain));
+            let split = workload.modifiers.split.as_ref().map(|split| (shares(split), split.grain));
             let split = split.filter(|(shares, _)| !shares.is_empty());
             let grain = split.map_or(len, |(_, grain)| grain);
-            let places = Places::new(&workload.pattern, region.start, region.len, u64::from(grain), rng);
+            let offsets = OffsetGenerator::new(&workload.pattern, region.start, region.len, u64::from(grain), rng);
             let sizes = split.map(|(shares, grain)| Box::new(Sizes::new(shares, grain, region, sequential)));
-            Direction { verb, len, places, sizes }
+            Direction { verb, len, offsets, sizes }
         };
         let first = match workload.mix {
             Mix::Transfer { read_percent: 0 } => {
@@ -121,7 +121,7 @@ impl Draws {
             Mix::Transfer { read_percent: read_percent @ 1..100 } => Some(Box::new(Mixed {
                 write: direction(Verb::Write, workload.block.write, |split| &split.write),
                 read_percent,
-                even: workload.special.even_mix.then_some((0, 0)),
+                even: workload.modifiers.even_mix.then_some((0, 0)),
             })),
             _ => None,
         };
@@ -167,7 +167,7 @@ impl Mixed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{BlockSizes, Special};
+    use model::{BlockSizes, Modifiers};
     use rand_xoshiro::rand_core::SeedableRng;
 
     const REGION: Region = Region { start: 1 << 20, len: 1 << 20 };
@@ -186,7 +186,7 @@ mod tests {
     fn an_even_mix_of_60_percent_is_the_order_that_sysbench_was_traced_with() {
         let workload = Workload {
             mix: Mix::Transfer { read_percent: 60 },
-            special: Special { even_mix: true, ..Special::default() },
+            modifiers: Modifiers { even_mix: true, ..Modifiers::default() },
             ..Workload::random_reads()
         };
         let letters: String =
@@ -205,7 +205,7 @@ mod tests {
             let workload = Workload {
                 pattern,
                 block: BlockSizes::uniform(65536),
-                special: Special { split: Some(split.clone()), ..Special::default() },
+                modifiers: Modifiers { split: Some(split.clone()), ..Modifiers::default() },
                 ..Workload::random_reads()
             };
             let drawn = drawn(&workload, 20_000);

@@ -1,7 +1,7 @@
 //! The driver's loop for an engine that does one operation at a time and a workload that only transfers, in
 //! a closed loop: the same figures as the general loop, without its bookkeeping for what is in flight.
 
-use model::KeptPlace;
+use model::LoggedOffset;
 
 use super::Worker;
 use crate::clock::Clock;
@@ -79,7 +79,7 @@ impl<E: Engine> Worker<'_, E> {
         let direction = self.draws.next(&mut self.rng);
         let (verb, len) = (direction.verb, direction.len);
         let offset = direction.next_offset(&mut self.rng);
-        let (file, file_offset) = self.place(offset);
+        let (file, file_offset) = self.logged(offset);
         let buffer = self.buffer(verb, 0, offset, len);
         self.operations_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
@@ -91,9 +91,9 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Takes a whole transfer into account whose place is kept or whose data are verified.
     fn take_in(&mut self, request: &Request, offset: u64, ns: u64, timeline: &Timeline) {
-        if let Some(places) = &mut self.places {
-            let place = KeptPlace { offset, bytes: u64::from(request.len), ns };
-            places.keep(request.verb, timeline.current.phase, place);
+        if let Some(offsets) = &mut self.offsets {
+            let logged = LoggedOffset { offset, bytes: u64::from(request.len), ns };
+            offsets.keep(request.verb, timeline.current.phase, logged);
         }
         let slot = self.slots.get_mut(request.slot);
         (slot.offset, slot.len) = (offset, request.len);

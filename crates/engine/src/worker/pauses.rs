@@ -112,7 +112,7 @@ impl<E: Engine> Worker<'_, E> {
         timeline: &mut Timeline,
         sink: &mut impl IntervalSink,
     ) {
-        if self.spec.workload.special.start_delay_ns == 0 {
+        if self.spec.workload.modifiers.start_delay_ns == 0 {
             return;
         }
         loop {
@@ -134,7 +134,7 @@ impl<E: Engine> Worker<'_, E> {
             let slot = self.slots.get(completion.slot);
             depth.record(slot.submitted, now - slot.intended);
         }
-        depth.look(now);
+        depth.adjust(now);
     }
 }
 
@@ -181,7 +181,7 @@ impl DepthControl {
     }
 
     /// Changes the depth if a window is over.
-    fn look(&mut self, now: u64) {
+    fn adjust(&mut self, now: u64) {
         if self.window_end_ns == 0 {
             self.window_end_ns = now + self.target.window_ns;
         }
@@ -215,10 +215,10 @@ mod tests {
         let mut depth = DepthControl::new(target, most);
         for window in 0..40 {
             let now = 1 + window * 200_000_000;
-            depth.look(now);
+            depth.adjust(now);
             let lat = depth.allowed * 1_000_000;
             (0..100).for_each(|_| depth.record(now, lat));
-            depth.look(now + lat);
+            depth.adjust(now + lat);
         }
         depth.allowed
     }

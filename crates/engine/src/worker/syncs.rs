@@ -78,7 +78,7 @@ impl<E: Engine> Worker<'_, E> {
     /// Begins a sync if it is due after an operation.
     #[inline]
     pub(super) fn note_due_sync(&mut self, verb: Verb, every: u32) {
-        let all_files = self.spec.workload.special.sync_all_files;
+        let all_files = self.spec.workload.modifiers.sync_all_files;
         if verb != Verb::Write && !all_files {
             return;
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{OpenFiles, Outcome, Place, SimModel, Task, run};
+use engine::{OpenFiles, Outcome, IoTarget, SimModel, Task, run};
 use model::*;
 
 pub const MS: u64 = 1_000_000;
@@ -24,7 +24,7 @@ pub fn writes() -> Workload {
     Workload { mix: Mix::Transfer { read_percent: 0 }, ..workload() }
 }
 
-pub fn task(workload: Workload, engine: EngineKind, stop: Stop, place: Place) -> Task {
+pub fn task(workload: Workload, engine: EngineKind, stop: Stop, target: IoTarget) -> Task {
     Task {
         repeat: 0,
         workload,
@@ -34,10 +34,10 @@ pub fn task(workload: Workload, engine: EngineKind, stop: Stop, place: Place) ->
         interval_ns: 100 * MS,
         max_errors: 1,
         seed: 1,
-        place,
+        target,
         compare_stamps: false,
         sim: None,
-        beside: Vec::new(),
+        concurrent: Vec::new(),
     }
 }
 
@@ -137,13 +137,13 @@ pub fn simulate_task(workload: Workload, stop: Stop, sim: SimModel, change: impl
 
 pub fn simulated(workload: Workload, stop: Stop, sim: SimModel) -> Task {
     let file = || File::open("/dev/null").unwrap();
-    let place = Place::Files(OpenFiles {
+    let target = IoTarget::Files(OpenFiles {
         per_job: (0..workload.jobs).map(|_| vec![file()]).collect(),
         file_bytes: 1 << 30,
         writable: true,
         generations: None,
     });
-    let mut task = task(workload, EngineKind::Sim, stop, place);
+    let mut task = task(workload, EngineKind::Sim, stop, target);
     task.sim = Some(sim);
     task
 }

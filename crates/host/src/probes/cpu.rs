@@ -1,6 +1,6 @@
 //! What each processor spent its time on.
 
-use super::book::{Look, SeriesId};
+use super::change_filter::{Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
 
 pub(super) const PROBE: Probe = Probe {
@@ -31,16 +31,16 @@ struct Processor {
 }
 
 impl Reader for Cpu {
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         let Some(text) = self.stat.text() else { return };
         let lines = text.lines().skip(1).map_while(|line| line.strip_prefix("cpu"));
         for (place, (number, fields)) in lines.filter_map(parse).enumerate() {
             // They come in order, with gaps where one is offline.
             match self.processors.get_mut(place) {
-                Some(processor) if processor.number == number => processor.put(look, fields),
+                Some(processor) if processor.number == number => processor.put(sample, fields),
                 _ => {
                     self.processors.truncate(place);
-                    let key = |(part, _): (&str, &[usize])| look.book.series(format!("{number}.{part}"), "1");
+                    let key = |(part, _): (&str, &[usize])| sample.filter.series(format!("{number}.{part}"), "1");
                     self.processors.push(Processor { number, before: fields, series: PARTS.map(key) });
                 }
             }
@@ -60,7 +60,7 @@ fn parse(line: &str) -> Option<(u32, [u64; FIELDS])> {
 }
 
 impl Processor {
-    fn put(&mut self, look: &mut Look<'_>, fields: [u64; FIELDS]) {
+    fn put(&mut self, sample: &mut Sample<'_>, fields: [u64; FIELDS]) {
         let mut spent = [0; FIELDS];
         for (spent, (now, before)) in spent.iter_mut().zip(fields.iter().zip(&self.before)) {
             // Idle times may step back a little (proc_stat(5)).
@@ -73,7 +73,7 @@ impl Processor {
         self.before = fields;
         for ((_, of), series) in PARTS.iter().zip(self.series) {
             let part: u64 = of.iter().map(|field| spent[*field]).sum();
-            look.put_since(series, look.since_ns, part as f64 / all as f64);
+            sample.put_since(series, sample.since_ns, part as f64 / all as f64);
         }
     }
 }

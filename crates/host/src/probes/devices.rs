@@ -2,7 +2,7 @@
 
 use model::Layer;
 
-use super::book::{Book, Counter, Look, SeriesId};
+use super::change_filter::{ChangeFilter, Counter, Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
 use crate::counters::SECTOR;
 
@@ -10,7 +10,7 @@ pub(super) const PROBE: Probe = Probe {
     name: "devices",
     what: "bytes, operations, merges, utilisation, queue and waiting times of each device of the stacks",
     pace: Pace::EveryTick,
-    begin: |scene, book| {
+    begin: |scene, filter| {
         let mut found: Vec<Device> = Vec::new();
         for layer in scene.layers {
             let Some((major, minor)) = layer.device else { continue };
@@ -18,7 +18,7 @@ pub(super) const PROBE: Probe = Probe {
             if found.iter().all(|device| device.number != (major, minor))
                 && let Some(stat) = KernelFile::readable(path)
             {
-                found.push(Device::new(layer, (major, minor), stat, book));
+                found.push(Device::new(layer, (major, minor), stat, filter));
             }
         }
         (!found.is_empty()).then(|| Box::new(Devices(found)) as Box<dyn Reader>)
@@ -55,8 +55,8 @@ struct Device {
 }
 
 impl Device {
-    fn new(layer: &Layer, number: (u32, u32), stat: KernelFile, book: &mut Book) -> Self {
-        let mut series = |key: &str, unit| book.series(format!("{}.{key}", layer.name), unit);
+    fn new(layer: &Layer, number: (u32, u32), stat: KernelFile, filter: &mut ChangeFilter) -> Self {
+        let mut series = |key: &str, unit| filter.series(format!("{}.{key}", layer.name), unit);
         Self {
             number,
             stat,
@@ -69,19 +69,19 @@ impl Device {
 }
 
 impl Reader for Devices {
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         for device in &mut self.0 {
             let Some(fields) = device.stat.text().and_then(parse) else { continue };
             for (counter, (_, _, of, each)) in device.counters.iter_mut().zip(COUNTED) {
-                counter.put(look, of.iter().map(|field| fields[*field]).sum(), each);
+                counter.put(sample, of.iter().map(|field| fields[*field]).sum(), each);
             }
-            device.queue.put(look, fields[IN_FLIGHT], 1e-3);
-            if let Some((since_ns, before)) = device.before.replace((look.at_ns, fields)) {
+            device.queue.put(sample, fields[IN_FLIGHT], 1e-3);
+            if let Some((since_ns, before)) = device.before.replace((sample.at_ns, fields)) {
                 for (series, (_, waited, operations)) in device.waits.into_iter().zip(WAITS) {
                     let grown = |field: usize| fields[field].saturating_sub(before[field]) as f64;
                     // Zero where nothing ended.
                     let wait_ms = grown(waited) / grown(operations).max(1.0);
-                    look.put_since(series, Some(since_ns), wait_ms * 1e6);
+                    sample.put_since(series, Some(since_ns), wait_ms * 1e6);
                 }
             }
         }

@@ -14,7 +14,7 @@ pub(super) const PROBE: Probe = Probe {
     name: "disk_temperature",
     what: "temperatures of the stacks' disks, between repeats",
     pace: Pace::BetweenRepeats,
-    begin: |scene, book| Temperatures::over(disks(scene), book),
+    begin: |scene, filter| Temperatures::over(disks(scene), filter),
 };
 
 /// hwmon drivers of disks.

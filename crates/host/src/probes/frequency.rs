@@ -1,6 +1,6 @@
 //! How fast the processors' clocks run.
 
-use super::book::{Look, SeriesId};
+use super::change_filter::{Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
 use crate::stack::entries;
 
@@ -8,13 +8,13 @@ pub(super) const PROBE: Probe = Probe {
     name: "frequency",
     what: "lowest, mean and highest clock frequency over the processors",
     pace: Pace::EveryTick,
-    begin: |scene, book| {
+    begin: |scene, filter| {
         let policies = entries(&scene.roots.sys.join("devices/system/cpu/cpufreq"));
         let files: Vec<KernelFile> =
             policies.iter().filter_map(|p| KernelFile::readable(p.join("scaling_cur_freq"))).collect();
         let keys = ["min", "mean", "max"];
         (!files.is_empty()).then(|| {
-            Box::new(Frequency { files, series: keys.map(|key| book.series(key, "Hz")) }) as Box<dyn Reader>
+            Box::new(Frequency { files, series: keys.map(|key| filter.series(key, "Hz")) }) as Box<dyn Reader>
         })
     },
 };
@@ -27,7 +27,7 @@ struct Frequency {
 }
 
 impl Reader for Frequency {
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         let (mut lowest, mut sum, mut highest, mut count) = (f64::INFINITY, 0.0, 0.0f64, 0u32);
         for khz in self.files.iter_mut().filter_map(KernelFile::number::<u64>) {
             let hz = khz as f64 * 1e3;
@@ -38,7 +38,7 @@ impl Reader for Frequency {
             return;
         }
         for (series, value) in self.series.into_iter().zip([lowest, sum / f64::from(count), highest]) {
-            look.put(series, value);
+            sample.put(series, value);
         }
     }
 }

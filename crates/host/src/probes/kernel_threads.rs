@@ -4,7 +4,7 @@
 //! last look is put down to that, or, where that was no storage work, to what the name said then: small work that came last must
 //! not take all of the time. Threads inside processes (io_uring's) count as those processes'.
 
-use super::book::{Look, SeriesId};
+use super::change_filter::{Sample, SeriesId};
 use super::processes::{Listing, Stat};
 use super::{KernelFile, Probe, Reader, SLOW, tick_ns};
 
@@ -59,7 +59,7 @@ struct Thread {
 }
 
 impl Reader for KernelThreads {
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         self.find();
         let mut spent = [0u64; KINDS.len()];
         for thread in &mut self.threads {
@@ -72,14 +72,14 @@ impl Reader for KernelThreads {
                 spent[kind] += ticks;
             }
         }
-        let Some(seconds) = look.seconds() else { return };
+        let Some(seconds) = sample.seconds() else { return };
         for (kind, ticks) in spent.into_iter().enumerate() {
             if ticks > 0 && self.series[kind].is_none() {
-                self.series[kind] = Some(look.book.series(KINDS[kind].0, "1"));
+                self.series[kind] = Some(sample.filter.series(KINDS[kind].0, "1"));
             }
             if let Some(series) = self.series[kind] {
                 let share = ticks as f64 * tick_ns() as f64 / 1e9 / seconds;
-                look.put_since(series, look.since_ns, share);
+                sample.put_since(series, sample.since_ns, share);
             }
         }
     }

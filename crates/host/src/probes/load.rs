@@ -1,17 +1,17 @@
 //! How many want to run.
 
-use super::book::{Look, SeriesId};
+use super::change_filter::{Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
 
 pub(super) const PROBE: Probe = Probe {
     name: "load",
     what: "load average over a minute, and threads that want to run now besides this one",
     pace: Pace::EveryTick,
-    begin: |scene, book| {
+    begin: |scene, filter| {
         Some(Box::new(Load {
             file: KernelFile::readable(scene.roots.proc.join("loadavg"))?,
-            minute: book.series("1min", "1"),
-            running: book.series("running", "1"),
+            minute: filter.series("1min", "1"),
+            running: filter.series("running", "1"),
         }))
     },
 };
@@ -24,15 +24,15 @@ struct Load {
 
 impl Reader for Load {
     /// `0.20 0.18 0.12 1/80 11206` (proc_loadavg(5)).
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         let Some(text) = self.file.text() else { return };
         let mut words = text.split_ascii_whitespace();
         if let Some(minute) = words.next().and_then(|word| word.parse().ok()) {
-            look.put(self.minute, minute);
+            sample.put(self.minute, minute);
         }
         let running = words.nth(2).and_then(|word| word.split('/').next()?.parse::<u32>().ok());
         if let Some(running) = running {
-            look.put(self.running, f64::from(running.saturating_sub(1)));
+            sample.put(self.running, f64::from(running.saturating_sub(1)));
         }
     }
 }

@@ -1,15 +1,15 @@
 //! How much memory there is, and how much of it waits to be written.
 
-use super::book::{Look, SeriesId};
+use super::change_filter::{Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
 
 pub(super) const PROBE: Probe = Probe {
     name: "memory",
     what: "bytes available, dirty, and being written back",
     pace: Pace::EveryTick,
-    begin: |scene, book| {
+    begin: |scene, filter| {
         let file = KernelFile::readable(scene.roots.proc.join("meminfo"))?;
-        Some(Box::new(Memory { file, series: NAMES.map(|(key, _)| book.series(key, "B")) }))
+        Some(Box::new(Memory { file, series: NAMES.map(|(key, _)| filter.series(key, "B")) }))
     },
 };
 
@@ -23,13 +23,13 @@ struct Memory {
 }
 
 impl Reader for Memory {
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         let Some(text) = self.file.text() else { return };
         for line in text.lines() {
             for ((_, name), series) in NAMES.iter().zip(self.series) {
                 let Some(value) = line.strip_prefix(name) else { continue };
                 if let Ok(kib) = value.trim().trim_end_matches(" kB").parse::<u64>() {
-                    look.put(series, kib as f64 * 1024.0);
+                    sample.put(series, kib as f64 * 1024.0);
                 }
             }
         }

@@ -9,7 +9,7 @@
 //! * What asks something of the storage itself (a disk's temperature) is asked only between repeats.
 //! * A reading tells the time since the one before it of the same probe and key, see `Book`.
 
-mod book;
+mod change_filter;
 mod cpu;
 mod devices;
 mod disk_temperature;
@@ -31,7 +31,7 @@ use model::{Layer, Reading};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Roots;
-use book::{Book, Look};
+use change_filter::{ChangeFilter, Sample};
 use kernel_file::KernelFile;
 
 pub(crate) use disk_temperature::disk_sensors;
@@ -67,7 +67,7 @@ pub struct Probe {
     /// When it looks.
     pub pace: Pace,
     /// Begins to watch; `None` where there is nothing to see.
-    begin: fn(&Scene<'_>, &mut Book) -> Option<Box<dyn Reader>>,
+    begin: fn(&Scene<'_>, &mut ChangeFilter) -> Option<Box<dyn Reader>>,
 }
 
 impl fmt::Debug for Probe {
@@ -111,7 +111,7 @@ struct Scene<'a> {
 /// A probe at work.
 trait Reader: Send {
     /// Reads what there is.
-    fn read(&mut self, look: &mut Look<'_>);
+    fn read(&mut self, sample: &mut Sample<'_>);
 }
 
 /// All probes at work.
@@ -124,7 +124,7 @@ pub struct Watch {
 struct Watched {
     probe: &'static Probe,
     reader: Box<dyn Reader>,
-    book: Book,
+    filter: ChangeFilter,
     last_ns: Option<u64>,
     not_before_ns: u64,
 }
@@ -134,9 +134,9 @@ impl Watch {
     pub fn begin(roots: &Roots, layers: &[Layer]) -> Self {
         let scene = Scene { roots, layers };
         let watched = PROBES.iter().filter_map(|probe| {
-            let mut book = Book::default();
-            let reader = (probe.begin)(&scene, &mut book)?;
-            Some(Watched { probe, reader, book, last_ns: None, not_before_ns: 0 })
+            let mut filter = ChangeFilter::default();
+            let reader = (probe.begin)(&scene, &mut filter)?;
+            Some(Watched { probe, reader, filter, last_ns: None, not_before_ns: 0 })
         });
         Self { watched: watched.collect(), spent_ns: thread_cpu_ns }
     }
@@ -148,14 +148,14 @@ impl Watch {
 
     /// Looks with every probe whose turn it is and adds what is new to `out`. `now` is the time in the
     /// readings' nanoseconds.
-    pub fn look(&mut self, occasion: Occasion, now: &dyn Fn() -> u64, out: &mut Vec<Reading>) {
+    pub fn sample(&mut self, occasion: Occasion, now: &dyn Fn() -> u64, out: &mut Vec<Reading>) {
         for watched in &mut self.watched {
             let at_ns = now();
             if !watched.is_due(occasion, at_ns) {
                 continue;
             }
             let (began_ns, is_first) = ((self.spent_ns)(), watched.last_ns.is_none());
-            watched.look(at_ns, out);
+            watched.sample(at_ns, out);
             let cost_ns = (self.spent_ns)().saturating_sub(began_ns);
             watched.not_before_ns = if is_first { 0 } else { at_ns + cost_ns.saturating_mul(REST) };
         }
@@ -164,7 +164,7 @@ impl Watch {
     /// Gives the last readings that were left out because they said nothing new.
     pub fn finish(&mut self, out: &mut Vec<Reading>) {
         for watched in &mut self.watched {
-            watched.book.finish(watched.probe.name, out);
+            watched.filter.finish(watched.probe.name, out);
         }
     }
 }
@@ -182,10 +182,10 @@ impl Watched {
         now_ns >= self.not_before_ns && now_ns.saturating_sub(last_ns) >= apart_ns
     }
 
-    fn look(&mut self, at_ns: u64, out: &mut Vec<Reading>) {
+    fn sample(&mut self, at_ns: u64, out: &mut Vec<Reading>) {
         let since_ns = self.last_ns.replace(at_ns);
-        let mut look = Look { probe: self.probe.name, since_ns, at_ns, book: &mut self.book, out };
-        self.reader.read(&mut look);
+        let mut sample = Sample { probe: self.probe.name, since_ns, at_ns, filter: &mut self.filter, out };
+        self.reader.read(&mut sample);
     }
 }
 
@@ -212,16 +212,16 @@ mod tests {
 
     impl Driven {
         pub fn begin(probe: &'static Probe, tree: &Tree, layers: &[Layer]) -> Option<Self> {
-            let mut book = Book::default();
+            let mut filter = ChangeFilter::default();
             let roots = tree.roots();
-            let reader = (probe.begin)(&Scene { roots: &roots, layers }, &mut book)?;
-            Some(Self { watched: Watched { probe, reader, book, last_ns: None, not_before_ns: 0 } })
+            let reader = (probe.begin)(&Scene { roots: &roots, layers }, &mut filter)?;
+            Some(Self { watched: Watched { probe, reader, filter, last_ns: None, not_before_ns: 0 } })
         }
 
         /// What a look after so many seconds gives, as `key value unit`, at that time only.
         pub fn at(&mut self, seconds: u64) -> Vec<String> {
             let (mut out, at_ns) = (Vec::new(), seconds * 1_000_000_000);
-            self.watched.look(at_ns, &mut out);
+            self.watched.sample(at_ns, &mut out);
             let new = out.into_iter().filter(|r| r.at_ns == at_ns);
             new.map(|r| format!("{} {} {}", r.key, r.value, r.unit)).collect()
         }
@@ -241,7 +241,7 @@ mod tests {
         let mut watch = Watch::begin(&tree.roots(), &[]);
         let mut out = Vec::new();
         for second in 0..10 {
-            watch.look(Occasion::Boundary, &|| second * 1_000_000_000, &mut out);
+            watch.sample(Occasion::Boundary, &|| second * 1_000_000_000, &mut out);
         }
         watch.finish(&mut out);
         assert!(out.is_empty(), "{out:?}");
@@ -253,7 +253,7 @@ mod tests {
         let began = std::time::Instant::now();
         let mut out = Vec::new();
         for _ in 0..3 {
-            watch.look(Occasion::Boundary, &|| began.elapsed().as_nanos() as u64, &mut out);
+            watch.sample(Occasion::Boundary, &|| began.elapsed().as_nanos() as u64, &mut out);
             // Something to do for a processor, or all of them may have been idle.
             let until = began.elapsed() + std::time::Duration::from_millis(120);
             while began.elapsed() < until {
@@ -270,10 +270,10 @@ mod tests {
     struct Costly;
 
     impl Reader for Costly {
-        fn read(&mut self, look: &mut Look<'_>) {
+        fn read(&mut self, sample: &mut Sample<'_>) {
             SPENT.with(|spent| spent.set(spent.get() + 5_000_000));
-            let series = look.book.series("x", "1");
-            look.put(series, look.at_ns as f64);
+            let series = sample.filter.series("x", "1");
+            sample.put(series, sample.at_ns as f64);
         }
     }
 
@@ -286,15 +286,15 @@ mod tests {
             begin: |_, _| Some(Box::new(Costly)),
         };
         let scene = Scene { roots: &Roots::default(), layers: &[] };
-        let mut book = Book::default();
-        let reader = (COSTLY.begin)(&scene, &mut book).unwrap();
-        let watched = Watched { probe: &COSTLY, reader, book, last_ns: None, not_before_ns: 0 };
+        let mut filter = ChangeFilter::default();
+        let reader = (COSTLY.begin)(&scene, &mut filter).unwrap();
+        let watched = Watched { probe: &COSTLY, reader, filter, last_ns: None, not_before_ns: 0 };
         let mut watch = Watch { watched: vec![watched], spent_ns: || SPENT.with(Cell::get) };
         let mut out = Vec::new();
         for second in 0..11 {
-            watch.look(Occasion::Tick, &|| second * 1_000_000_000, &mut out);
+            watch.sample(Occasion::Tick, &|| second * 1_000_000_000, &mut out);
         }
-        watch.look(Occasion::End, &|| 10_500_000_000, &mut out);
+        watch.sample(Occasion::End, &|| 10_500_000_000, &mut out);
         // Five milliseconds each: once in five seconds, after the first; and once more at the end.
         let times: Vec<u64> = out.iter().map(|r| r.at_ns / 1_000_000_000).collect();
         assert_eq!(times, [0, 1, 6, 10]);
@@ -308,7 +308,7 @@ mod tests {
             let watched = Watched {
                 probe,
                 reader: Box::new(Costly),
-                book: Book::default(),
+                filter: ChangeFilter::default(),
                 last_ns: Some(1_000_000_000),
                 not_before_ns: 0,
             };

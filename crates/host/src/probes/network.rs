@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use model::{Layer, LayerKind};
 
-use super::book::{Book, Counter, Look};
+use super::change_filter::{ChangeFilter, Counter, Sample};
 use super::{KernelFile, Pace, Probe, Reader, Scene};
 use crate::routes::Routes;
 use crate::stack::entries;
@@ -17,11 +17,11 @@ pub(super) const PROBE: Probe = Probe {
     name: "network",
     what: "bytes and errors of the interfaces to iSCSI, NVMe, NFS and SMB servers, and bytes by NFS mount",
     pace: Pace::EveryTick,
-    begin: |scene, book| {
+    begin: |scene, filter| {
         let names = interfaces(scene);
         let interfaces: Vec<Interface> =
-            names.iter().filter_map(|name| Interface::new(scene.roots, name, book)).collect();
-        let mounts: Vec<Mount> = nfs_mounts(scene).into_iter().map(|point| Mount::new(point, book)).collect();
+            names.iter().filter_map(|name| Interface::new(scene.roots, name, filter)).collect();
+        let mounts: Vec<Mount> = nfs_mounts(scene).into_iter().map(|point| Mount::new(point, filter)).collect();
         let stats = KernelFile::new(scene.roots.proc.join("self/mountstats"));
         let is_used = !interfaces.is_empty() || !mounts.is_empty();
         is_used.then(|| Box::new(Network { interfaces, mounts, stats }) as Box<dyn Reader>)
@@ -49,10 +49,10 @@ struct Mount {
 }
 
 impl Interface {
-    fn new(roots: &Roots, name: &str, book: &mut Book) -> Option<Self> {
+    fn new(roots: &Roots, name: &str, filter: &mut ChangeFilter) -> Option<Self> {
         let place = roots.sys.join("class/net").join(name).join("statistics");
         let file = |what: &str| KernelFile::readable(place.join(what));
-        let mut counter = |key: &str, unit| Counter::new(book.series(format!("{name}.{key}"), unit));
+        let mut counter = |key: &str, unit| Counter::new(filter.series(format!("{name}.{key}"), unit));
         Some(Self {
             received: (file("rx_bytes")?, counter("received", "B/s")),
             sent: (file("tx_bytes")?, counter("sent", "B/s")),
@@ -66,22 +66,22 @@ impl Interface {
 }
 
 impl Mount {
-    fn new(point: String, book: &mut Book) -> Self {
-        let mut counter = |key: &str| Counter::new(book.series(format!("{point}.{key}"), "B/s"));
+    fn new(point: String, filter: &mut ChangeFilter) -> Self {
+        let mut counter = |key: &str| Counter::new(filter.series(format!("{point}.{key}"), "B/s"));
         Self { read: counter("read"), written: counter("write"), point }
     }
 }
 
 impl Reader for Network {
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         for interface in &mut self.interfaces {
             for (file, counter) in [&mut interface.received, &mut interface.sent] {
                 if let Some(bytes) = file.number() {
-                    counter.put(look, bytes, 1.0);
+                    counter.put(sample, bytes, 1.0);
                 }
             }
             let troubles = interface.troubles.iter_mut().filter_map(KernelFile::number::<u64>).sum();
-            interface.trouble.put(look, troubles, 1.0);
+            interface.trouble.put(sample, troubles, 1.0);
         }
         if self.mounts.is_empty() {
             return;
@@ -89,8 +89,8 @@ impl Reader for Network {
         let Some(text) = self.stats.text() else { return };
         for mount in &mut self.mounts {
             if let Some((read, written)) = server_bytes(text, &mount.point) {
-                mount.read.put(look, read, 1.0);
-                mount.written.put(look, written, 1.0);
+                mount.read.put(sample, read, 1.0);
+                mount.written.put(sample, written, 1.0);
             }
         }
     }

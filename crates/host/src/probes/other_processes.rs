@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::book::{Look, SeriesId};
+use super::change_filter::{Sample, SeriesId};
 use super::processes::{Listing, Stat};
 use super::{KernelFile, Probe, Reader, SLOW};
 
@@ -65,18 +65,18 @@ fn own(proc: &Path) -> u32 {
 }
 
 impl Reader for Others {
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         self.find();
         self.looks += 1;
         let grown: Vec<(u32, [u64; 2])> = self.grown();
         for (process, bytes) in grown {
-            let name = self.name(process, look);
+            let name = self.name(process, sample);
             name.bytes.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes);
         }
-        let Some(seconds) = look.seconds() else { return };
+        let Some(seconds) = sample.seconds() else { return };
         for name in &mut self.names {
             for (series, bytes) in name.series.into_iter().zip(std::mem::take(&mut name.bytes)) {
-                look.put_since(series, look.since_ns, bytes as f64 / seconds);
+                sample.put_since(series, sample.since_ns, bytes as f64 / seconds);
             }
         }
     }
@@ -127,7 +127,7 @@ impl Others {
     }
 
     /// The entry for a process's name, which it may have changed since it was born.
-    fn name(&mut self, process: u32, look: &mut Look<'_>) -> &mut Name {
+    fn name(&mut self, process: u32, sample: &mut Sample<'_>) -> &mut Name {
         let mut comm = self.listing.file(process, "comm");
         let name = comm.bytes().map(|bytes| String::from_utf8_lossy(bytes).trim_end().to_owned());
         let name = name.unwrap_or_else(|| REST.to_owned());
@@ -136,7 +136,7 @@ impl Others {
             let is_full = self.names.len() >= MOST_NAMES;
             let name = if is_full { REST.to_owned() } else { name };
             self.names.iter().position(|n| n.name == name).unwrap_or_else(|| {
-                let series = ["read", "write"].map(|key| look.book.series(format!("{name}.{key}"), "B/s"));
+                let series = ["read", "write"].map(|key| sample.filter.series(format!("{name}.{key}"), "B/s"));
                 self.names.push(Name { name, series, bytes: [0; 2] });
                 self.names.len() - 1
             })
@@ -147,15 +147,15 @@ impl Others {
 
 impl Process {
     /// A child has ended after having moved so many bytes.
-    fn inherit(&mut self, done: [u64; 2], look: u64) {
+    fn inherit(&mut self, done: [u64; 2], sample: u64) {
         self.inherited.iter_mut().zip(done).for_each(|(sum, done)| *sum += done);
-        self.inherited_by = look;
+        self.inherited_by = sample;
     }
 
     /// Takes the counters as they are now and returns by how much the process itself has moved on.
-    fn advance(&mut self, now: [u64; 2], look: u64) -> [u64; 2] {
+    fn advance(&mut self, now: [u64; 2], sample: u64) -> [u64; 2] {
         // Usually a parent takes note at once. One that never does so gets nothing added.
-        if look > self.inherited_by + 1 {
+        if sample > self.inherited_by + 1 {
             self.inherited = [0, 0];
         }
         let mut grown = [0, 0];

@@ -1,13 +1,13 @@
 //! How long work stood still for want of processors, memory or I/O (Documentation/accounting/psi.rst).
 
-use super::book::{Counter, Look};
+use super::change_filter::{Counter, Sample};
 use super::{KernelFile, Pace, Probe, Reader};
 
 pub(super) const PROBE: Probe = Probe {
     name: "pressure",
     what: "share of the time in which some or all work waited for processors, memory or I/O",
     pace: Pace::EveryTick,
-    begin: |scene, book| {
+    begin: |scene, filter| {
         let resource = |name: &'static str| {
             // A kernel that was started without has the files and refuses to read them.
             let file = KernelFile::readable(scene.roots.proc.join("pressure").join(name))?;
@@ -16,7 +16,7 @@ pub(super) const PROBE: Probe = Probe {
         let found: Vec<_> = ["cpu", "io", "irq", "memory"].into_iter().filter_map(resource).collect();
         let mut stalls = |(name, file)| Stalls {
             file,
-            counters: ["some", "full"].map(|kind| Counter::new(book.series(format!("{name}.{kind}"), "1"))),
+            counters: ["some", "full"].map(|kind| Counter::new(filter.series(format!("{name}.{kind}"), "1"))),
         };
         let all: Vec<Stalls> = found.into_iter().map(&mut stalls).collect();
         (!all.is_empty()).then(|| Box::new(Pressure(all)) as Box<dyn Reader>)
@@ -32,7 +32,7 @@ struct Stalls {
 
 impl Reader for Pressure {
     /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         for Stalls { file, counters } in &mut self.0 {
             let Some(text) = file.text() else { continue };
             let total = |kind: &str| {
@@ -42,7 +42,7 @@ impl Reader for Pressure {
             let totals = [total("some "), total("full ")];
             for (counter, total) in counters.iter_mut().zip(totals) {
                 if let Some(total) = total {
-                    counter.put(look, total, 1e-6);
+                    counter.put(sample, total, 1e-6);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::book::{Book, Look, SeriesId};
+use super::change_filter::{ChangeFilter, Sample, SeriesId};
 use super::{KernelFile, Probe, Reader, SLOW};
 use crate::stack::entries;
 use crate::{Roots, read_line};
@@ -12,10 +12,10 @@ pub(super) const PROBE: Probe = Probe {
     name: "temperature",
     what: "temperatures of processors and of the board's thermal zones",
     pace: SLOW,
-    begin: |scene, book| {
+    begin: |scene, filter| {
         let mut found = zones(scene.roots);
         found.extend(processors(scene.roots));
-        Temperatures::over(found, book)
+        Temperatures::over(found, filter)
     },
 };
 
@@ -40,7 +40,7 @@ pub(super) struct Temperatures(Vec<(KernelFile, SeriesId)>);
 
 impl Temperatures {
     /// Watches those sensors that can be read.
-    pub fn over(sensors: Vec<Sensor>, book: &mut Book) -> Option<Box<dyn Reader>> {
+    pub fn over(sensors: Vec<Sensor>, filter: &mut ChangeFilter) -> Option<Box<dyn Reader>> {
         let mut watched: Vec<(KernelFile, SeriesId)> = Vec::new();
         let mut keys: Vec<String> = Vec::new();
         for sensor in sensors {
@@ -49,17 +49,17 @@ impl Temperatures {
             let same = keys.iter().filter(|key| **key == sensor.key).count();
             let key = if same > 0 { format!("{}#{}", sensor.key, same + 1) } else { sensor.key.clone() };
             keys.push(sensor.key);
-            watched.push((file, book.series(key, "°C")));
+            watched.push((file, filter.series(key, "°C")));
         }
         (!watched.is_empty()).then(|| Box::new(Self(watched)) as Box<dyn Reader>)
     }
 }
 
 impl Reader for Temperatures {
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         for (file, series) in &mut self.0 {
             if let Some(thousandths) = file.number::<i64>() {
-                look.put(*series, thousandths as f64 / 1000.0);
+                sample.put(*series, thousandths as f64 / 1000.0);
             }
         }
     }

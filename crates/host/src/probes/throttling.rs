@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::book::{Book, Counter, Look, SeriesId};
+use super::change_filter::{ChangeFilter, Counter, Sample, SeriesId};
 use super::{KernelFile, Probe, Reader, SLOW, Scene};
 use crate::stack::entries;
 use crate::{Roots, read_line};
@@ -12,17 +12,17 @@ pub(super) const PROBE: Probe = Probe {
     name: "throttling",
     what: "throttle events of x86, throttle flags of a Raspberry Pi, cooling that slows processors",
     pace: SLOW,
-    begin: |scene, book| {
+    begin: |scene, filter| {
         let throttling = Throttling {
-            events: events(scene, book),
-            pi: pi_file(scene.roots).map(|file| Pi::new(file, book)),
+            events: events(scene, filter),
+            pi: pi_file(scene.roots).map(|file| Pi::new(file, filter)),
             cooling: cooling(scene.roots)
                 .into_iter()
                 .filter_map(|c| {
                     Some((
                         KernelFile::readable(c.state)?,
                         c.most,
-                        book.series(format!("cooling.{}", c.kind), "1"),
+                        filter.series(format!("cooling.{}", c.kind), "1"),
                     ))
                 })
                 .collect(),
@@ -53,36 +53,36 @@ struct Pi {
 }
 
 impl Pi {
-    fn new(path: PathBuf, book: &mut Book) -> Self {
-        let flags = PI_FLAGS.map(|(key, _)| book.series(key, "1"));
-        Self { file: KernelFile::new(path), flags, seen: book.series("seen", "1") }
+    fn new(path: PathBuf, filter: &mut ChangeFilter) -> Self {
+        let flags = PI_FLAGS.map(|(key, _)| filter.series(key, "1"));
+        Self { file: KernelFile::new(path), flags, seen: filter.series("seen", "1") }
     }
 }
 
 impl Reader for Throttling {
-    fn read(&mut self, look: &mut Look<'_>) {
+    fn read(&mut self, sample: &mut Sample<'_>) {
         for (files, counter) in &mut self.events {
             let events = files.iter_mut().filter_map(KernelFile::number::<u64>).sum();
-            counter.put(look, events, 1.0);
+            counter.put(sample, events, 1.0);
         }
         if let Some(pi) = &mut self.pi
             && let Some(flags) = pi.file.text().and_then(pi_flags)
         {
             for (series, (_, bit)) in pi.flags.into_iter().zip(PI_FLAGS) {
-                look.put(series, f64::from(flags >> bit & 1));
+                sample.put(series, f64::from(flags >> bit & 1));
             }
-            look.put(pi.seen, f64::from(u8::from(flags & PI_SEEN != 0)));
+            sample.put(pi.seen, f64::from(u8::from(flags & PI_SEEN != 0)));
         }
         for (file, most, series) in &mut self.cooling {
             if let Some(state) = file.number::<f64>() {
-                look.put(*series, state / *most);
+                sample.put(*series, state / *most);
             }
         }
     }
 }
 
 /// Counters of x86: by core, and by package, of which each is read once.
-fn events(scene: &Scene<'_>, book: &mut Book) -> Vec<(Vec<KernelFile>, Counter)> {
+fn events(scene: &Scene<'_>, filter: &mut ChangeFilter) -> Vec<(Vec<KernelFile>, Counter)> {
     let (mut cores, mut packages, mut seen) = (Vec::new(), Vec::new(), Vec::new());
     for processor in entries(&scene.roots.sys.join("devices/system/cpu")) {
         let counts = processor.join("thermal_throttle");
@@ -96,7 +96,7 @@ fn events(scene: &Scene<'_>, book: &mut Book) -> Vec<(Vec<KernelFile>, Counter)>
         }
     }
     let groups = [("core", cores), ("package", packages)].into_iter().filter(|(_, files)| !files.is_empty());
-    groups.map(|(key, files)| (files, Counter::new(book.series(key, "1/s")))).collect()
+    groups.map(|(key, files)| (files, Counter::new(filter.series(key, "1/s")))).collect()
 }
 
 /// The firmware driver's file, whose place differs between models.

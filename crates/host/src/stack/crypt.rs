@@ -8,7 +8,7 @@ use super::Facts;
 use crate::Roots;
 use crate::programs::ask;
 
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
+const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
 
 /// What cryptsetup calls the format, by what it writes before the uuid: `CRYPT-LUKS2-…`.
 pub(super) fn format(uuid: &str) -> Option<String> {
@@ -30,7 +30,7 @@ pub(super) fn facts(roots: &Roots, name: &str, table: &str, facts: &mut Facts) {
     if from_table(table, facts) {
         return;
     }
-    let said = ask(roots, "cryptsetup", &["status", "--", name], PATIENCE);
+    let said = ask(roots, "cryptsetup", &["status", "--", name], TIMEOUT);
     if let Some(said) = said.filter(|said| said.code == Some(0)) {
         from_status(&said.text, facts);
     }

@@ -11,7 +11,7 @@ use crate::programs::ask;
 use crate::{Roots, read_line};
 
 /// A question to the device mapper takes milliseconds.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
+const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
 
 /// Fills in what is known and says what kind of layer it is.
 pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) -> LayerKind {
@@ -20,7 +20,7 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) -> Layer
     facts.put(fact::MAPPING, Some(name.clone()).filter(|name| !name.is_empty()));
     facts.put("suspended", read_line(directory.join("dm/suspended")).filter(|is| is == "1"));
     // Never with --showkeys: without it dmsetup writes zeros in the place of a key.
-    let table = ask(roots, "dmsetup", &["table", "--", &name], PATIENCE).filter(|said| said.code == Some(0));
+    let table = ask(roots, "dmsetup", &["table", "--", &name], TIMEOUT).filter(|said| said.code == Some(0));
     let table = table.map(|said| said.text).unwrap_or_default();
     let targets = targets(&table);
     facts.put(fact::TABLE, Some(targets.join(",")).filter(|targets| !targets.is_empty()));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::Roots;
 use crate::programs::ask;
 
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 3 });
+const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 3 });
 
 /// What zpool says of a pool.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) struct Member {
 
 /// Asks zpool. `None` where it is not installed, refuses or hangs.
 pub(super) fn status(roots: &Roots, pool: &str) -> Option<Status> {
-    let said = ask(roots, "zpool", &["status", "-LP", "--", pool], PATIENCE)?;
+    let said = ask(roots, "zpool", &["status", "-LP", "--", pool], TIMEOUT)?;
     (said.code == Some(0)).then(|| parse(&said.text)).filter(|status| status.members().next().is_some())
 }
 

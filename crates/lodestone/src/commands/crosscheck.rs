@@ -12,7 +12,7 @@ use model::{
     CheckedWork, LayerKind, OWN_TARGET, Plan, Run, Severity, Step, TOOLS_TARGET, Target, TargetKind,
 };
 use plan::checks::{CHECKS, CROSSCHECK_SUITE, Check, TOOLS, Tool, Values, WorksOn, suite};
-use plan::{Facts, Wishes, resolve};
+use plan::{Environment, RunOverrides, resolve};
 use report::{TerminalText, crosscheck_document, crosscheck_export, json, markdown, text};
 
 use super::problems;
@@ -209,10 +209,10 @@ fn steps(checks: &[&Check], asked: &Asked) -> Result<Vec<Step>, Failure> {
 
 fn resolved(checks: &[&Check], asked: &Asked) -> Result<Plan, Failure> {
     let suite = suite(checks, &asked.values()).map_err(Failure::failed)?;
-    let wishes = Wishes { rounds: Some(asked.rounds), margin_ppm: Some(MARGIN_PPM), ..Wishes::default() };
+    let overrides = RunOverrides { rounds: Some(asked.rounds), margin_ppm: Some(MARGIN_PPM), ..RunOverrides::default() };
     let engines = Engines::probe();
-    let facts = Facts { memory_bytes: 0, engines: engines.capabilities(), targets: 1 };
-    let resolved = resolve(&suite, &wishes, &facts)
+    let environment = Environment { memory_bytes: 0, engines: engines.capabilities(), targets: 1 };
+    let resolved = resolve(&suite, &overrides, &environment)
         .map_err(|problems| Failure::failed(problems::shown(&problems, CROSSCHECK_SUITE, "")))?;
     Ok(resolved.plan)
 }
@@ -237,12 +237,12 @@ fn measure(
     let targets = vec![named(TOOLS_TARGET, &target), named(OWN_TARGET, &target)];
     let started = started(args.seed, identify(&roots), targets, TOOLS_TARGET.to_owned(), plan.clone());
     let presence = presence::announce(&started.id).ok();
-    let places = places(asked, chosen, &target, device.as_ref())?;
+    let targets = lent_targets(asked, chosen, &target, device.as_ref())?;
     let engines = Engines::probe();
     let plain = args.format == CrosscheckForm::Json;
     let mut session = Session {
         presence,
-        places,
+        targets,
         order: Order::SideBySide(groups(&checks, &plan)),
         ..new_session(
             roots,
@@ -288,21 +288,21 @@ fn groups(checks: &[&Check], plan: &Plan) -> Vec<Vec<usize>> {
 }
 
 /// The places of the session: Lodestone's and the tools' on the target, and both on its device.
-fn places(
+fn lent_targets(
     asked: &Asked,
     chosen: &Chosen,
     target: &Target,
     device: Option<&Target>,
 ) -> Result<Vec<TargetState>, Failure> {
     let on_device = |check: &Check| check.works_on == WorksOn::Device;
-    let mut places = Vec::new();
+    let mut targets = Vec::new();
     for (of_device, target) in [(false, Some(target)), (true, device)] {
         let calls: Vec<(&'static Check, PathBuf)> =
             chosen.calls.iter().filter(|(check, _)| on_device(check) == of_device).cloned().collect();
         let (Some(target), false) = (target, calls.is_empty()) else { continue };
         let steps = calls.iter().flat_map(|(check, _)| check.parts).map(|part| part.id.to_owned());
         let steps: BTreeSet<String> = steps.collect();
-        let lender = places.len();
+        let lender = targets.len();
         for (name, lends) in [(OWN_TARGET, true), (TOOLS_TARGET, false)] {
             let target = Target { name: name.to_owned(), ..target.clone() };
             let mut state = TargetState::new(target.clone(), hold(&target)?);
@@ -315,10 +315,10 @@ fn places(
                 });
                 state.borrows = Some(lender);
             }
-            places.push(state);
+            targets.push(state);
         }
     }
-    Ok(places)
+    Ok(targets)
 }
 
 /// Holds what is the user's, for reading; `None` for a directory.

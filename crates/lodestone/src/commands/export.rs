@@ -34,8 +34,8 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     };
     let bytes = if args.telemetry {
         telemetry_text(&exported_view(cli, "", args.anonymous), &run, args.format)?.into_bytes()
-    } else if args.places {
-        places_text(&run, args.format)?.into_bytes()
+    } else if args.offsets {
+        offsets_text(&run, args.format)?.into_bytes()
     } else {
         let analysis = analyse(&run, &chosen, estimator(args.summary));
         let view = exported_view(cli, &chosen, args.anonymous);
@@ -152,18 +152,18 @@ fn pixels(chart: &Chart, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
     Ok(png.bytes)
 }
 
-fn places_text(run: &Run, format: Format) -> Result<String, Failure> {
+fn offsets_text(run: &Run, format: Format) -> Result<String, Failure> {
     if format != Format::Csv {
         return Err(Failure::usage(
-            "places by themselves come as --format csv; JSON has them anyway, and the picture position shows them",
+            "--offsets needs --format csv; the JSON export always contains the offsets, and the graph `position` shows them",
         ));
     }
-    if !report::has_places(run) {
+    if !report::has_offsets(run) {
         return Err(Failure::usage(
-            "this run keeps no places: the suite disks does, and steps with keep_places = true",
+            "this run has no offset log: the suite `disks` and steps with log_offset = true write one",
         ));
     }
-    Ok(report::places_csv(run))
+    Ok(report::offsets_csv(run))
 }
 
 fn telemetry_text(view: &RunView, run: &Run, format: Format) -> Result<String, Failure> {

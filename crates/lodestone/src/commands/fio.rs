@@ -41,8 +41,8 @@ fn with_includes(path: &Path, depth: u32, files: &mut u32, text: &mut String) ->
             Some(other) => {
                 // With an explicit directory, a file named `-` does not mean standard input.
                 let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                let beside = parent.unwrap_or(Path::new(".")).join(other);
-                with_includes(&beside, depth + 1, files, text)?;
+                let concurrent = parent.unwrap_or(Path::new(".")).join(other);
+                with_includes(&concurrent, depth + 1, files, text)?;
                 text.push('\n');
             }
             None => text.push_str(line),
@@ -78,9 +78,9 @@ pub(super) fn surroundings(host: &Host, targets: &[Target]) -> Result<Surroundin
 ///
 /// # Errors
 /// Jobs that want to work in several places.
-pub(super) fn places(name: &str, text: &str, around: &Surroundings) -> Result<Vec<String>, Failure> {
-    let places = read(name, text, around).places;
-    match &places[..] {
+pub(super) fn targets(name: &str, text: &str, around: &Surroundings) -> Result<Vec<String>, Failure> {
+    let targets = read(name, text, around).targets;
+    match &targets[..] {
         [] => Ok(vec![".".to_owned()]),
         [only] => Ok(vec![only.clone()]),
         several => Err(Failure::usage(format!(

@@ -1,7 +1,7 @@
 //! Showing what is wrong with a suite or with flags, all of it at once.
 
 use miette::{GraphicalReportHandler, LabeledSpan, MietteDiagnostic, NamedSource, Report};
-use plan::{Level, Place, Problem};
+use plan::{Level, SourceLocation, Problem};
 use report::{escape_line, escape_text};
 
 /// Most problems shown; the rest are counted, because showing each one scans the whole text.
@@ -25,8 +25,8 @@ pub(crate) fn shown(problems: &[Problem], suite: &str, text: &str) -> String {
         if let Some(help) = &problem.help {
             diagnostic = diagnostic.with_help(escape_text(help));
         }
-        let mut report = match &problem.place {
-            Place::Suite(range) => {
+        let mut report = match &problem.location {
+            SourceLocation::Suite(range) => {
                 let end = range.end.min(text.len());
                 let start = range.start.min(end);
                 // A label over many lines says no more than one at its first.
@@ -50,9 +50,9 @@ pub(crate) fn shown(problems: &[Problem], suite: &str, text: &str) -> String {
 }
 
 fn heading(problem: &Problem, suite: &str, text: &str) -> String {
-    match (&problem.place, problem.line_and_column(text)) {
+    match (&problem.location, problem.line_and_column(text)) {
         (_, Some((line, column))) => format!("{suite}:{line}:{column}: {}", problem.message),
-        (Place::Flag(flag), _) => format!("--{flag}: {}", problem.message),
+        (SourceLocation::Flag(flag), _) => format!("--{flag}: {}", problem.message),
         _ => problem.message.clone(),
     }
 }

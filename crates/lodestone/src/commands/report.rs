@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use analyse::{Analysis, Pairing, Series, analyse, compare, summarise};
 use model::Run;
 use record::Store;
-use report::{Looked, RunView, run_page, runs_page};
+use report::{AnalysedRun, RunView, run_page, runs_page};
 
 use super::results::{baseline, comparison_baseline, find_all, in_common, named_series, same_steps};
 use super::{anonymous, estimator, store, view};
@@ -29,7 +29,7 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
     let page = if let [run] = runs.as_slice() {
         let analysis = analyse(run, &against, estimator(args.summary));
         let view = page_view(cli, args, &against);
-        run_page(Looked { run, analysis: &analysis, view: &view })
+        run_page(AnalysedRun { run, analysis: &analysis, view: &view })
     } else {
         several(cli, args, &runs, &against)
     };
@@ -86,9 +86,9 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String 
             (run, analysis, page_view(cli, args, baseline))
         })
         .collect();
-    let looked: Vec<Looked<'_>> =
-        seen.iter().map(|(run, analysis, view)| Looked { run, analysis, view }).collect();
-    runs_page(&looked, &document)
+    let analysed: Vec<AnalysedRun<'_>> =
+        seen.iter().map(|(run, analysis, view)| AnalysedRun { run, analysis, view }).collect();
+    runs_page(&analysed, &document)
 }
 
 /// Writes a page without a given file name to the store, named after its runs, and returns the path.
@@ -107,6 +107,6 @@ fn write_to_store(store: &Store, runs: &[Run], end: &str, page: &str) -> Result<
 ///
 /// # Errors
 /// The file cannot be written.
-pub(super) fn after_run(store: &Store, looked: Looked<'_>) -> Result<PathBuf, Failure> {
-    write_to_store(store, std::slice::from_ref(looked.run), "", &run_page(looked))
+pub(super) fn after_run(store: &Store, analysed: AnalysedRun<'_>) -> Result<PathBuf, Failure> {
+    write_to_store(store, std::slice::from_ref(analysed.run), "", &run_page(analysed))
 }

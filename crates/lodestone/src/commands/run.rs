@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ::report::{Looked, RunView};
+use ::report::{AnalysedRun, RunView};
 use analyse::analyse;
 use engine::{ENGINES, NOOP};
 use host::leftovers::{self, Found};
@@ -19,7 +19,7 @@ use model::{
     Capabilities, EngineKind, Host, LOG_FORMAT, Plan, Rounds, RunStarted, Severity, Step, Target, TargetKind,
     path_text,
 };
-use plan::{BuiltinSuite, CUSTOM_SUITE, Facts, Place, Problem, Resolved, Setting, Suite, Wishes, resolve};
+use plan::{BuiltinSuite, CUSTOM_SUITE, Environment, SourceLocation, Problem, Resolved, Setting, Suite, RunOverrides, resolve};
 use record::input;
 
 use super::report::after_run;
@@ -31,7 +31,7 @@ use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::session::{
-    Order, PendingReports, Recorder, Seen, Session, TargetState, Watching, fallback_directories,
+    Order, PendingReports, Recorder, RoundHistory, Session, TargetState, Watching, fallback_directories,
 };
 use crate::{interrupt, output};
 
@@ -83,16 +83,16 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let via = via.transpose()?;
     let started = started(args.seed, host, targets.clone(), baseline.clone(), resolved.plan.clone());
     let presence = presence::announce(&started.id).ok();
-    let places = targets.into_iter().zip(holds).map(|(target, hold)| {
-        let mut place = TargetState::new(target, hold);
+    let states = targets.into_iter().zip(holds).map(|(target, hold)| {
+        let mut state = TargetState::new(target, hold);
         if let Some(via) = &via {
-            via.drive(&mut place, &resolved.plan);
+            via.drive(&mut state, &resolved.plan);
         }
-        place
+        state
     });
     let mut session = Session {
         presence,
-        places: places.collect(),
+        targets: states.collect(),
         telemetry_period,
         ..new_session(
             roots,
@@ -143,11 +143,11 @@ pub(super) fn new_session<'a>(
         presence: None,
         progress,
         recorder: begun(store, started)?,
-        places: Vec::new(),
+        targets: Vec::new(),
         scratch: host::scratch::parents(store.directory()),
         telemetry_period: Some(TELEMETRY_PERIOD),
         watching: Watching::default(),
-        seen: Seen::default(),
+        history: RoundHistory::default(),
         order: if plan.in_order { Order::Plan } else { Order::Random },
         given_up: BTreeSet::new(),
         pending_reports: PendingReports::default(),
@@ -202,7 +202,7 @@ fn finish(
     if !args.no_report {
         let view = RunView { all_findings: true, ..view(cli, baseline) };
         // A page that cannot be written takes nothing from the run: it can be made at any time.
-        let message = match after_run(store, Looked { run, analysis: &analysis, view: &view }) {
+        let message = match after_run(store, AnalysedRun { run, analysis: &analysis, view: &view }) {
             Ok(path) => format!("report with pictures: {}", path.display()),
             Err(failure) => format!("no report: {}", failure.message),
         };
@@ -340,8 +340,8 @@ fn named_targets(args: &RunArgs, suite: &SuiteText, host: &Host) -> Result<Vec<O
     match suite.form {
         Form::Toml => Ok(vec![".".into()]),
         Form::Fio(_) => {
-            let places = fio::places(&suite.name, &suite.toml, &fio::surroundings(host, &[])?)?;
-            Ok(places.into_iter().map(OsString::from).collect())
+            let named = fio::targets(&suite.name, &suite.toml, &fio::surroundings(host, &[])?)?;
+            Ok(named.into_iter().map(OsString::from).collect())
         }
     }
 }
@@ -368,22 +368,22 @@ fn resolve_plan(
     let (suite, mut found) = text.read();
     let (mut noticed, rest) = found.into_iter().partition(|p: &Problem| p.level == plan::Level::Warning);
     found = rest;
-    let mut wishes = Wishes::default();
+    let mut overrides = RunOverrides::default();
     for (key, value) in &args.options.0 {
-        let known = wishes.set(key, value);
+        let known = overrides.set(key, value);
         debug_assert!(known.is_some(), "flags are made from the options");
     }
     let flag = |flag: &str, message: String, help: &str| Problem {
         level: plan::Level::Error,
-        place: Place::Flag(flag.to_owned()),
+        location: SourceLocation::Flag(flag.to_owned()),
         message,
         help: Some(help.to_owned()),
     };
     match args.rounds.as_deref() {
         None => {}
-        Some("auto") => wishes.rounds_auto = true,
+        Some("auto") => overrides.rounds_auto = true,
         Some(text) => match text.parse().ok().filter(|n| *n > 0) {
-            Some(rounds) => wishes.rounds = Some(rounds),
+            Some(rounds) => overrides.rounds = Some(rounds),
             None => found.push(flag(
                 "rounds",
                 format!("`{text}` is not a number of rounds"),
@@ -392,8 +392,8 @@ fn resolve_plan(
         },
     }
     if let Some(text) = &args.scale {
-        wishes.scale = factor(text);
-        if wishes.scale.is_none() {
+        overrides.scale = factor(text);
+        if overrides.scale.is_none() {
             let allowed = "a number from 0.0001 to 10000, such as 0.05";
             found.push(flag("scale", format!("`{text}` is not a factor"), allowed));
         }
@@ -401,13 +401,13 @@ fn resolve_plan(
     if let Some(text) = &args.budget {
         match parse_duration_ns(text) {
             Ok(0) => found.push(flag("budget", "nothing can be measured in no time".to_owned(), BUDGETS)),
-            Ok(ns) => wishes.budget_ns = Some(ns),
+            Ok(ns) => overrides.budget_ns = Some(ns),
             Err(error) => found.push(flag("budget", error.to_string(), BUDGETS)),
         }
     }
     for (name, text, wish) in [
-        ("precision", &args.precision, &mut wishes.precision_ppm),
-        ("margin", &args.margin, &mut wishes.margin_ppm),
+        ("precision", &args.precision, &mut overrides.precision_ppm),
+        ("margin", &args.margin, &mut overrides.margin_ppm),
     ] {
         let Some(text) = text else { continue };
         *wish = parts_per_million(text);
@@ -419,9 +419,9 @@ fn resolve_plan(
             ));
         }
     }
-    let facts =
-        Facts { memory_bytes: host.memory_bytes, engines: engines.capabilities(), targets: targets as u32 };
-    match resolve(&suite, &wishes, &facts) {
+    let environment =
+        Environment { memory_bytes: host.memory_bytes, engines: engines.capabilities(), targets: targets as u32 };
+    match resolve(&suite, &overrides, &environment) {
         Ok(mut resolved) if found.is_empty() => {
             noticed.append(&mut resolved.warnings);
             Ok(Resolved { warnings: noticed, ..resolved })
@@ -603,7 +603,7 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
     }
     // What no step sets is said once.
     let untouched = plan::OPTIONS.iter().filter(|option| {
-        let is_default = |s: &Setting| s.key == option.key && s.place == Place::Nowhere;
+        let is_default = |s: &Setting| s.key == option.key && s.location == SourceLocation::Nowhere;
         resolved.settings.iter().all(|step| step.iter().any(is_default))
     });
     let untouched: Vec<String> = untouched.map(|o| format!("{} = {}", o.key, o.default)).collect();
@@ -613,13 +613,13 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
 
 fn dry_step(plan: &Plan, step: &Step, settings: &[Setting]) -> String {
     let mut text = format!("\n{}  {}\n", step.id, step.title);
-    let set = settings.iter().filter_map(|s| match &s.place {
-        Place::Suite(_) => Some(format!("{} = {}", s.key, s.text)),
-        Place::Flag(flag) => Some(format!("{} = {} (by --{flag})", s.key, s.text)),
-        Place::Nowhere => None,
+    let set = settings.iter().filter_map(|s| match &s.location {
+        SourceLocation::Suite(_) => Some(format!("{} = {}", s.key, s.text)),
+        SourceLocation::Flag(flag) => Some(format!("{} = {} (by --{flag})", s.key, s.text)),
+        SourceLocation::Nowhere => None,
     });
     text.push_str(&format!("    {}\n", set.collect::<Vec<_>>().join(", ")));
-    for other in &step.beside {
+    for other in &step.concurrent {
         text.push_str(&format!("    beside it: {}  {}\n", other.id, other.title));
     }
     if !step.workload.is_metadata() {

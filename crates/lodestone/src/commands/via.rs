@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use host::Roots;
 use model::{EngineChoice, EngineKind, Mix, Plan, Preparation, Step, Target, TargetKind};
 use plan::checks::TOOLS;
-use plan::fio::{JobPlace, write};
+use plan::fio::{JobTarget, write};
 
 use crate::cli::ViaProgram;
 use crate::failure::Failure;
@@ -83,11 +83,11 @@ impl Via {
 fn reasons(step: &Step, targets: &[Target], best: EngineKind) -> Vec<String> {
     let mut step = step.clone();
     resolve_engine(&mut step, best);
-    let places: Vec<JobPlace> = step
+    let targets: Vec<JobTarget> = step
         .parts()
-        .map(|part| JobPlace::Directory { bytes: part.workload.files.size_bytes.unwrap_or(1 << 30) })
+        .map(|part| JobTarget::Directory { bytes: part.workload.files.size_bytes.unwrap_or(1 << 30) })
         .collect();
-    let mut why = write(&step, &places).err().unwrap_or_default();
+    let mut why = write(&step, &targets).err().unwrap_or_default();
     let is_directory = targets.iter().any(|target| target.kind == TargetKind::Directory);
     if step.parts().any(|part| part.workload.verify) {
         why.push("fio cannot check blocks that Lodestone has stamped, nor Lodestone fio's".to_owned());
@@ -95,7 +95,7 @@ fn reasons(step: &Step, targets: &[Target], best: EngineKind) -> Vec<String> {
     if is_directory && step.parts().any(|part| matches!(part.workload.mix, Mix::Trim)) {
         why.push("fio trims devices, not files".to_owned());
     }
-    if step.beside.iter().any(|part| part.prepare != Preparation::Written && !part.workload.is_metadata()) {
+    if step.concurrent.iter().any(|part| part.prepare != Preparation::Written && !part.workload.is_metadata()) {
         why.push("new files for what runs beside a step are not there with --via fio".to_owned());
     }
     why
@@ -106,5 +106,5 @@ fn resolve_engine(step: &mut Step, best: EngineKind) {
     if step.engine == EngineChoice::Auto {
         step.engine = EngineChoice::Only(best);
     }
-    step.beside.iter_mut().for_each(|other| resolve_engine(other, best));
+    step.concurrent.iter_mut().for_each(|other| resolve_engine(other, best));
 }

@@ -50,12 +50,12 @@ impl DataSet {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn open(&self, place: &TargetState, workload: &Workload, direct: bool) -> io::Result<OpenFiles> {
+    pub fn open(&self, state: &TargetState, workload: &Workload, direct: bool) -> io::Result<OpenFiles> {
         let flags = open_flags(workload, direct);
-        let writable = place.target.writable && workload.modifies();
+        let writable = state.target.writable && workload.modifies();
         let job = |_| match &self.files {
             Backing::Made(files) => files.open(writable, flags),
-            Backing::Target => place.open(flags).map(|file| vec![file]),
+            Backing::Target => state.open(flags).map(|file| vec![file]),
         };
         let per_job = (0..workload.jobs).map(job).collect::<io::Result<Vec<Vec<File>>>>()?;
         Ok(OpenFiles {
@@ -70,19 +70,19 @@ impl DataSet {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn descriptors(&self, place: &TargetState) -> io::Result<Vec<File>> {
+    pub fn descriptors(&self, state: &TargetState) -> io::Result<Vec<File>> {
         match &self.files {
             Backing::Made(files) => files.files().iter().map(File::try_clone).collect(),
-            Backing::Target => Ok(vec![place.open(0)?]),
+            Backing::Target => Ok(vec![state.open(0)?]),
         }
     }
 
     /// Paths by which other programs of the same user can open the set's files, for as long as this process has them open;
     /// the target's own path where that is the data.
-    pub fn paths(&self, place: &TargetState) -> Vec<PathBuf> {
+    pub fn paths(&self, state: &TargetState) -> Vec<PathBuf> {
         match &self.files {
             Backing::Made(files) => files.paths(),
-            Backing::Target => vec![place.target.path.clone()],
+            Backing::Target => vec![state.target.path.clone()],
         }
     }
 
@@ -136,15 +136,15 @@ impl Session<'_> {
     ///
     /// # Errors
     /// The kernel's.
-    pub(super) fn set_for<'s>(&self, place: &'s TargetState, step: &Step) -> io::Result<SetRef<'s>> {
+    pub(super) fn set_for<'s>(&self, state: &'s TargetState, step: &Step) -> io::Result<SetRef<'s>> {
         let Some(key) = DataKey::of(step) else { return Ok(SetRef::None) };
         let missing = || io::Error::other("its test data were not laid out");
         if step.prepare == Preparation::Written {
-            return place.set(key).map(SetRef::Kept).ok_or_else(missing);
+            return state.set(key).map(SetRef::Kept).ok_or_else(missing);
         }
-        let (wanted, bytes) = place.fresh.iter().find(|(w, _)| w.key == key).ok_or_else(missing)?;
+        let (wanted, bytes) = state.fresh.iter().find(|(w, _)| w.key == key).ok_or_else(missing)?;
         let run = &self.recorder.run().started.id;
-        let made = TestFiles::create(&place.target.path, run, key.files.count)
+        let made = TestFiles::create(&state.target.path, run, key.files.count)
             .map_err(TestFileError::into_source)?;
         if step.prepare == Preparation::Reserved {
             reserve(&made, *bytes / wanted.count)?;

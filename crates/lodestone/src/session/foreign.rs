@@ -13,14 +13,14 @@ use model::{
     Phase, Preparation, RepeatFailure, RepeatOutcome, Step, TargetKind,
 };
 use plan::checks::{Check, Pair, Part, Values, WorksOn};
-use plan::fio::JobPlace;
+use plan::fio::JobTarget;
 use record::import::Report;
 
 use super::data_sets::DataSet;
 use super::{Session, TargetState};
 
 /// What a program may take beyond what it is told to, before it is given up: slow storage is slow at laying out and syncing.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
 /// Bytes per second that storage does at the very least.
 const SLOWEST: u64 = 1 << 20;
 /// The name of fio's job file.
@@ -112,12 +112,12 @@ pub(super) fn work(
     state: &TargetState,
     task: &Task,
     set: Option<&DataSet>,
-    places: WorkingDirectories<'_>,
+    directories: WorkingDirectories<'_>,
 ) -> Outcome {
     let said = match &state.driver {
         Driver::Own => Err(failed(step, "no other program was named")),
-        Driver::Fio(program) => by_fio(session, step, state, task, set, (program, places)),
-        Driver::Tools(tools) => by_tool(session, step, state, tools, set, places),
+        Driver::Fio(program) => by_fio(session, step, state, task, set, (program, directories)),
+        Driver::Tools(tools) => by_tool(session, step, state, tools, set, directories),
     };
     match said {
         Ok(said) => take(session, step, &state.driver, task.repeat, said),
@@ -149,7 +149,7 @@ fn ended(outcome: RepeatOutcome, window_ns: u64) -> Outcome {
         hung: false,
         integrity: None,
         stamps: None,
-        places: BTreeMap::new(),
+        offset_log: BTreeMap::new(),
     }
 }
 
@@ -160,7 +160,7 @@ fn by_tool(
     state: &TargetState,
     tools: &Tools,
     set: Option<&DataSet>,
-    places: WorkingDirectories<'_>,
+    directories: WorkingDirectories<'_>,
 ) -> Result<Said, Refused> {
     let Some((check, _, program)) = tools.call(&step.id) else {
         return Err(failed(step, "no tool was named for it"));
@@ -171,7 +171,7 @@ fn by_tool(
         let paths = set.map_or_else(Vec::new, |set| set.paths(state));
         if let WorksOn::DataFiles(name) = check.works_on {
             let links = paths.iter().enumerate().map(|(i, path)| (format!("{name}{i}"), path.clone()));
-            link(places.start(), links).map_err(|why| failed(step, why))?;
+            link(directories.start(), links).map_err(|why| failed(step, why))?;
         }
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let values = Values {
@@ -182,9 +182,9 @@ fn by_tool(
             ..tools.values.clone()
         };
         let args = check.arguments(&values);
-        let patience =
-            PATIENCE + Duration::from_secs(values.size / SLOWEST + values.runtime + check.extra_seconds);
-        let (ran, command) = call(session, step, program, &args, places, patience)?;
+        let timeout =
+            TOOL_TIMEOUT + Duration::from_secs(values.size / SLOWEST + values.runtime + check.extra_seconds);
+        let (ran, command) = call(session, step, program, &args, directories, timeout)?;
         let mut reports = read(step, check.tool().program, &ran, &command)?;
         for part in check.parts {
             let is_it = |report: &Report| {
@@ -215,9 +215,9 @@ fn by_fio(
     set: Option<&DataSet>,
     (program, working): (&Path, WorkingDirectories<'_>),
 ) -> Result<Said, Refused> {
-    let beside = step.beside.iter().zip(&task.beside);
+    let concurrent = step.concurrent.iter().zip(&task.concurrent);
     let whole =
-        Step { beside: beside.map(|(other, task)| as_done(other, task)).collect(), ..as_done(step, task) };
+        Step { concurrent: concurrent.map(|(other, task)| as_done(other, task)).collect(), ..as_done(step, task) };
     let data = |part: &Step, is_first: bool| {
         let found = match (part.prepare, is_first) {
             (Preparation::Written, _) => state.set(plan::DataKey::of(part)?),
@@ -232,17 +232,17 @@ fn by_fio(
     {
         return Err(failed(step, "new files for what runs beside a step are not there with --via fio"));
     }
-    let places: Vec<JobPlace> = data
+    let directories: Vec<JobTarget> = data
         .iter()
         .map(|(bytes, paths)| match state.target.kind {
-            TargetKind::Directory => JobPlace::Directory { bytes: *bytes },
-            _ => JobPlace::Target {
+            TargetKind::Directory => JobTarget::Directory { bytes: *bytes },
+            _ => JobTarget::Target {
                 bytes: *bytes,
                 path: paths.first().map_or_else(String::new, |path| path.to_string_lossy().into_owned()),
             },
         })
         .collect();
-    let written = plan::fio::write(&whole, &places).map_err(|why| failed(step, why.join("; ")))?;
+    let written = plan::fio::write(&whole, &directories).map_err(|why| failed(step, why.join("; ")))?;
     for ((_, paths), links) in data.iter().zip(&written.links) {
         let links = links.iter().filter_map(|(name, i)| Some((name.clone(), paths.get(*i)?.clone())));
         link(working.start(), links).map_err(|why| failed(step, why))?;
@@ -252,8 +252,8 @@ fn by_fio(
     let job = working.scratch.path().join(JOB_FILE);
     let args = ["--output-format=json+".to_owned(), job.to_string_lossy().into_owned()];
     let seconds = plan::step_seconds(step) as u64 + task.stop.bytes.unwrap_or(0) / SLOWEST;
-    let patience = PATIENCE + Duration::from_secs(seconds);
-    let (ran, _) = call(session, step, program, &args, working, patience)?;
+    let timeout = TOOL_TIMEOUT + Duration::from_secs(seconds);
+    let (ran, _) = call(session, step, program, &args, working, timeout)?;
     let command = format!("fio, job: {}", written.text.trim().replace('\n', " "));
     let mut reports = read(step, "fio", &ran, "fio")?;
     match reports.len() {
@@ -288,19 +288,19 @@ fn call(
     step: &Step,
     program: &Path,
     args: &[String],
-    places: WorkingDirectories<'_>,
-    patience: Duration,
+    directories: WorkingDirectories<'_>,
+    timeout: Duration,
 ) -> Result<(Ran, String), Refused> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let command = format!("{name} {}", args.join(" "));
-    let ran = host::programs::run(program, args, &places.start().path(), patience, &session.interrupt)
+    let ran = host::programs::run(program, args, &directories.start().path(), timeout, &session.interrupt)
         .map_err(|e| failed(step, format!("{} cannot be started: {e}", program.display())))?;
     let why = match ran.end {
         End::Exited(0) => return Ok((ran, command)),
         End::Interrupted => return Err(RepeatOutcome::Interrupted),
         End::Exited(code) => format!("{name} failed with exit code {code}: {}", reason(&ran)),
         End::Signalled(signal) => format!("{name} was ended by signal {signal}: {}", reason(&ran)),
-        End::TookTooLong => format!("{name} did not end within {} s and was ended", patience.as_secs()),
+        End::TookTooLong => format!("{name} did not end within {} s and was ended", timeout.as_secs()),
         End::Hangs => format!("{name} does not end even when it is killed: it hangs in the kernel"),
     };
     Err(failed(step, why))

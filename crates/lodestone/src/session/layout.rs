@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::{Generations, Place, Task};
+use engine::{Generations, IoTarget, Task};
 use host::testfiles::{TestFileError, TestFiles};
 use model::{
     BlockSizes, Event, LaidOut, Mix, Operation, Pattern, RepeatOutcome, Severity, Stop, SyncRule, Target,
@@ -14,7 +14,7 @@ use model::{
 use plan::DataKey;
 
 use super::data_sets::{Backing, DataSet, make_durable};
-use super::patience::patiently;
+use super::timeout::with_timeout;
 use super::sizes::{Wanted, sizes, wanted};
 use super::{Session, SessionError, depth_for, storage_errno};
 
@@ -33,17 +33,17 @@ impl Session<'_> {
     /// Lays out everything that the steps will read or overwrite, on every target. A target on which that
     /// cannot be done is given up; only if none is left is that an error.
     pub(super) fn lay_out_all(&mut self) -> Result<(), SessionError> {
-        for place in 0..self.places.len() {
-            if self.places[place].borrows.is_some() {
+        for index in 0..self.targets.len() {
+            if self.targets[index].borrows.is_some() {
                 continue;
             }
-            let target = self.places[place].target.clone();
-            let sets = wanted(self.plan, &target, &self.places[place].obstacles(self.plan));
+            let target = self.targets[index].target.clone();
+            let sets = wanted(self.plan, &target, &self.targets[index].obstacles(self.plan));
             let sizes = match sizes(&sets, &target) {
                 Ok(sizes) => sizes,
-                Err(error) if self.places.iter().filter(|p| !p.gone).count() == 1 => return Err(error),
+                Err(error) if self.targets.iter().filter(|p| !p.gone).count() == 1 => return Err(error),
                 Err(error) => {
-                    self.give_up(place, &error.to_string());
+                    self.give_up(index, &error.to_string());
                     continue;
                 }
             };
@@ -53,11 +53,11 @@ impl Session<'_> {
                 }
                 self.say_size(&target, &set, bytes);
                 if !set.laid_out {
-                    self.places[place].fresh.push((set, bytes));
+                    self.targets[index].fresh.push((set, bytes));
                     continue;
                 }
-                self.prepare(place, set, bytes)?;
-                if self.places[place].gone {
+                self.prepare(index, set, bytes)?;
+                if self.targets[index].gone {
                     break;
                 }
             }
@@ -69,42 +69,42 @@ impl Session<'_> {
 
     /// Gives places that work on another's data what that has.
     fn lend(&mut self) {
-        for place in 0..self.places.len() {
-            let Some(lender) = self.places[place].borrows else { continue };
+        for index in 0..self.targets.len() {
+            let Some(lender) = self.targets[index].borrows else { continue };
             let (sets, fresh, gone) = {
-                let lender = &self.places[lender];
+                let lender = &self.targets[lender];
                 (lender.sets.clone(), lender.fresh.clone(), lender.gone)
             };
-            let place = &mut self.places[place];
-            (place.sets, place.fresh, place.gone) = (sets, fresh, gone);
+            let state = &mut self.targets[index];
+            (state.sets, state.fresh, state.gone) = (sets, fresh, gone);
         }
     }
 
     /// Fills a set again of which a trim has taken something away, if the step wants to find it whole.
-    pub(super) fn restore(&mut self, place: usize, key: DataKey) -> Result<(), SessionError> {
-        let Some(set) = self.places[place].sets.iter_mut().find(|s| s.wanted.key == key && s.has_holes)
+    pub(super) fn restore(&mut self, index: usize, key: DataKey) -> Result<(), SessionError> {
+        let Some(set) = self.targets[index].sets.iter_mut().find(|s| s.wanted.key == key && s.has_holes)
         else {
             return Ok(());
         };
         set.has_holes = false;
         let bytes = set.bytes;
-        let laid = match self.write_layout(place, key, bytes, None)? {
-            Ok(_) => self.sync_layout(place, key)?,
+        let laid = match self.write_layout(index, key, bytes, None)? {
+            Ok(_) => self.sync_layout(index, key)?,
             Err(stopped) => Err(stopped),
         };
-        self.take_note(place, laid);
+        self.take_note(index, laid);
         Ok(())
     }
 
-    fn take_note(&mut self, place: usize, laid: Result<(), Stopped>) {
+    fn take_note(&mut self, index: usize, laid: Result<(), Stopped>) {
         match laid {
             Ok(()) | Err(Stopped::ByUser) => {}
             Err(Stopped::ByFailure(why)) => {
-                self.give_up(place, &format!("writing the test data failed: {why}"));
+                self.give_up(index, &format!("writing the test data failed: {why}"));
             }
             Err(Stopped::Hung(why)) => {
-                self.places[place].abandon();
-                self.give_up(place, &format!("writing the test data: {why}"));
+                self.targets[index].abandon();
+                self.give_up(index, &format!("writing the test data: {why}"));
             }
         }
     }
@@ -120,19 +120,19 @@ impl Session<'_> {
     }
 
     /// Makes one data set and fills it, unless it is data of the user's that are only read.
-    fn prepare(&mut self, place: usize, wanted: Wanted, bytes: u64) -> Result<(), SessionError> {
-        let target = self.places[place].target.clone();
+    fn prepare(&mut self, index: usize, wanted: Wanted, bytes: u64) -> Result<(), SessionError> {
+        let target = self.targets[index].target.clone();
         let generations = wanted
             .key
             .verify_block
-            .map(|block| Arc::new(Generations::new(self.seed ^ place as u64, bytes, block)));
+            .map(|block| Arc::new(Generations::new(self.seed ^ index as u64, bytes, block)));
         let files = match target.kind {
             TargetKind::Directory => match self.make_files(&target, &wanted, bytes) {
                 Ok(made) => Backing::Made(Arc::new(made)),
                 Err(source) => {
                     let errno = storage_errno(&target.name, source)?;
                     let why = io::Error::from_raw_os_error(errno);
-                    self.give_up(place, &format!("the test files could not be made: {why}"));
+                    self.give_up(index, &format!("the test files could not be made: {why}"));
                     return Ok(());
                 }
             },
@@ -140,18 +140,18 @@ impl Session<'_> {
         };
         let read_only = matches!(files, Backing::Target) && !wanted.modified;
         let key = wanted.key;
-        self.places[place].sets.push(DataSet { wanted, files, bytes, generations, has_holes: false });
+        self.targets[index].sets.push(DataSet { wanted, files, bytes, generations, has_holes: false });
         if read_only {
             return Ok(());
         }
         let began = Instant::now();
-        let filled = self.fill(place, key)?;
+        let filled = self.fill(index, key)?;
         if filled.is_ok() {
-            let bytes = self.places[place].set(key).map_or(0, |s| s.bytes);
+            let bytes = self.targets[index].set(key).map_or(0, |s| s.bytes);
             let (at_ns, elapsed_ns) = (self.recorder.at_ns(), began.elapsed().as_nanos() as u64);
             self.emit(Event::LaidOut(LaidOut { at_ns, target: target.name, bytes, elapsed_ns }));
         }
-        self.take_note(place, filled);
+        self.take_note(index, filled);
         Ok(())
     }
 
@@ -165,34 +165,34 @@ impl Session<'_> {
 
     /// Writes a data set from start to end and syncs it. Where its size is left open, the set becomes what
     /// could be written within the plan's limit.
-    fn fill(&mut self, place: usize, key: DataKey) -> Laid<()> {
-        let Some(set) = self.places[place].set(key) else { return Ok(Ok(())) };
+    fn fill(&mut self, index: usize, key: DataKey) -> Laid<()> {
+        let Some(set) = self.targets[index].set(key) else { return Ok(Ok(())) };
         let (wanted, bytes) = (set.wanted.clone(), set.bytes);
         let limit_ns = wanted.is_open_ended().then_some(self.plan.layout_limit_ns);
-        let mut done = match self.write_layout(place, key, bytes, limit_ns)? {
+        let mut done = match self.write_layout(index, key, bytes, limit_ns)? {
             Ok(done) => done,
             Err(stopped) => return Ok(Err(stopped)),
         };
         let smallest = wanted.smallest(bytes);
         if done < smallest {
             // Too little to work on, however slow the storage is.
-            done = match self.write_layout(place, key, smallest, None)? {
+            done = match self.write_layout(index, key, smallest, None)? {
                 Ok(done) => done,
                 Err(stopped) => return Ok(Err(stopped)),
             };
         }
         if done < bytes
-            && let Some(set) = self.places[place].sets.iter_mut().find(|s| s.wanted.key == key)
+            && let Some(set) = self.targets[index].sets.iter_mut().find(|s| s.wanted.key == key)
         {
             set.shrink(wanted.fitted(done));
         }
-        self.sync_layout(place, key)
+        self.sync_layout(index, key)
     }
 
-    fn sync_layout(&mut self, place: usize, key: DataKey) -> Laid<()> {
-        let state = &self.places[place];
+    fn sync_layout(&mut self, index: usize, key: DataKey) -> Laid<()> {
+        let state = &self.targets[index];
         let files = state.set(key).map_or(Ok(Vec::new()), |set| set.descriptors(state));
-        let synced = files.map(|files| patiently(&self.interrupt, move || make_durable(&files)));
+        let synced = files.map(|files| with_timeout(&self.interrupt, move || make_durable(&files)));
         let name = state.target.name.clone();
         Ok(match synced {
             Ok(Some(Ok(()))) => Ok(()),
@@ -202,8 +202,8 @@ impl Session<'_> {
     }
 
     /// One pass of writing a data set of a place, from its start. Returns the bytes written.
-    fn write_layout(&mut self, place: usize, key: DataKey, bytes: u64, limit_ns: Option<u64>) -> Laid<u64> {
-        let state = &self.places[place];
+    fn write_layout(&mut self, index: usize, key: DataKey, bytes: u64, limit_ns: Option<u64>) -> Laid<u64> {
+        let state = &self.targets[index];
         let target = state.target.clone();
         let Some(data_set) = state.set(key) else { return Ok(Ok(0)) };
         let block = data_set.wanted.layout_block(data_set.file_bytes());
@@ -222,10 +222,10 @@ impl Session<'_> {
             interval_ns: 200_000_000,
             max_errors: 1,
             seed: self.seed,
-            place: Place::Files(files),
+            target: IoTarget::Files(files),
             compare_stamps: false,
             sim: None,
-            beside: Vec::new(),
+            concurrent: Vec::new(),
         };
         let (progress, mut done) = (&mut self.progress, 0);
         let outcome = engine::run(task, &self.interrupt, &mut |interval| {
@@ -246,20 +246,20 @@ impl Session<'_> {
 
     /// Gives sets whose size was left open the same size on every target: the smallest.
     fn equalise(&mut self) {
-        let fresh = self.places.iter().flat_map(|p| &p.fresh).map(|(wanted, _)| wanted.key);
+        let fresh = self.targets.iter().flat_map(|p| &p.fresh).map(|(wanted, _)| wanted.key);
         let kept =
-            self.places.iter().flat_map(|p| &p.sets).filter(|s| !s.stays_whole()).map(|s| s.wanted.key);
+            self.targets.iter().flat_map(|p| &p.sets).filter(|s| !s.stays_whole()).map(|s| s.wanted.key);
         let keys: Vec<DataKey> = fresh.chain(kept).filter(|k| k.files.size_bytes.is_none()).collect();
         for key in keys {
-            let living = || self.places.iter().filter(|p| !p.gone);
+            let living = || self.targets.iter().filter(|p| !p.gone);
             let sets = living().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
             let kept = sets.map(|s| s.bytes).min();
             let fresh = living().filter_map(|p| p.fresh_bytes(key)).min();
-            for place in self.places.iter_mut().filter(|p| !p.gone) {
-                for (_, bytes) in place.fresh.iter_mut().filter(|(wanted, _)| wanted.key == key) {
+            for state in self.targets.iter_mut().filter(|p| !p.gone) {
+                for (_, bytes) in state.fresh.iter_mut().filter(|(wanted, _)| wanted.key == key) {
                     *bytes = fresh.unwrap_or(*bytes);
                 }
-                for set in place.sets.iter_mut().filter(|s| s.wanted.key == key && !s.stays_whole()) {
+                for set in state.sets.iter_mut().filter(|s| s.wanted.key == key && !s.stays_whole()) {
                     if kept.is_some_and(|smallest| smallest < set.bytes) {
                         set.shrink(kept.unwrap_or(set.bytes));
                     }

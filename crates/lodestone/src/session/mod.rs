@@ -3,7 +3,7 @@
 mod data_sets;
 mod foreign;
 mod layout;
-mod patience;
+mod timeout;
 mod readiness;
 mod recorder;
 mod release;
@@ -34,12 +34,12 @@ use data_sets::DataSet;
 pub(crate) use foreign::{Driver, PendingReports, Tools};
 use plan::DataKey;
 pub(crate) use recorder::{Recorder, fallback_directories};
-pub(crate) use rounds::Seen;
+pub(crate) use rounds::RoundHistory;
 use sizes::Wanted;
 use telemetry::Telemetry;
 
 /// Failed repeats after which a target is left alone.
-const PATIENCE: u32 = 3;
+const MAX_FAILURES: u32 = 3;
 
 /// What a session needs.
 pub(crate) struct Session<'a> {
@@ -52,7 +52,7 @@ pub(crate) struct Session<'a> {
     pub presence: Option<Presence>,
     pub progress: Progress,
     pub recorder: Recorder,
-    pub places: Vec<TargetState>,
+    pub targets: Vec<TargetState>,
     /// Directories for the files given to other programs, in order of preference.
     pub scratch: Vec<PathBuf>,
     /// How often telemetry is read, if it is.
@@ -60,7 +60,7 @@ pub(crate) struct Session<'a> {
     /// Empty until the session begins.
     pub watching: Watching,
     /// Empty until the session begins.
-    pub seen: Seen,
+    pub history: RoundHistory,
     /// In which order a round makes its repeats.
     pub order: Order,
     /// Steps that are not repeated any more, because the program that was to do them failed.
@@ -212,7 +212,7 @@ impl Session<'_> {
         let outcome = match &broken {
             Some(_) => RunOutcome::Failed,
             None if self.interrupted() => RunOutcome::Interrupted,
-            None if self.places.iter().any(|p| p.failures > 0) => RunOutcome::Failed,
+            None if self.targets.iter().any(|p| p.failures > 0) => RunOutcome::Failed,
             None => RunOutcome::Completed,
         };
         if let Some(error) = &broken {
@@ -238,12 +238,12 @@ impl Session<'_> {
                 break;
             }
             self.expect(round, &pairs);
-            for (step, place) in self.ordered(pairs, &mut order) {
-                let is_left = !self.places[place].gone && !self.given_up.contains(&self.plan.steps[step].id);
+            for (step, index) in self.ordered(pairs, &mut order) {
+                let is_left = !self.targets[index].gone && !self.given_up.contains(&self.plan.steps[step].id);
                 if !self.interrupted() && is_left {
                     let began = self.recorder.at_ns();
-                    self.one_repeat(round, step, place)?;
-                    self.seen.took((step, place), self.recorder.at_ns() - began);
+                    self.one_repeat(round, step, index)?;
+                    self.history.took((step, index), self.recorder.at_ns() - began);
                 }
             }
             self.look_for_company();
@@ -264,26 +264,26 @@ impl Session<'_> {
         }
     }
 
-    fn one_repeat(&mut self, round: u32, step: usize, place: usize) -> Result<(), SessionError> {
-        if !self.answers(&self.plan.steps[step], place) {
-            self.give_up_silent(place);
+    fn one_repeat(&mut self, round: u32, step: usize, index: usize) -> Result<(), SessionError> {
+        if !self.answers(&self.plan.steps[step], index) {
+            self.give_up_silent(index);
             return Ok(());
         }
         // A step that makes its files anew does not care for what was laid out.
         let kept = |step: &Step| DataKey::of(step).filter(|_| step.prepare == Preparation::Written);
         let parts: Vec<Step> = self.plan.steps[step].parts().cloned().collect();
         for key in parts.iter().filter_map(kept) {
-            self.restore(place, key)?;
+            self.restore(index, key)?;
         }
-        if self.places[place].gone || self.interrupted() {
+        if self.targets[index].gone || self.interrupted() {
             return Ok(());
         }
-        let ended = repeat::run(self, round, step, place)?;
+        let ended = repeat::run(self, round, step, index)?;
         let run = self.recorder.run();
         if let Some(last) = run.repeats.last().filter(|repeat| repeat.is_complete()) {
-            self.seen.record(&self.plan.steps[step], last);
+            self.history.record(&self.plan.steps[step], last);
         }
-        let state = &mut self.places[place];
+        let state = &mut self.targets[index];
         for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
             let key = kept(part);
             for set in state.sets.iter_mut().filter(|set| Some(set.wanted.key) == key) {
@@ -295,7 +295,7 @@ impl Session<'_> {
         }
         let RepeatOutcome::Failed(failure) = ended.outcome else {
             if ended.hung {
-                self.give_up_silent(place);
+                self.give_up_silent(index);
             }
             return Ok(());
         };
@@ -303,16 +303,16 @@ impl Session<'_> {
         if let FailureKind::Program(what) = &failure.kind {
             // It would fail again; the storage has done nothing wrong.
             self.give_up_steps(step, &what.clone());
-        } else if failure.is_final() || state.failures >= PATIENCE {
+        } else if failure.is_final() || state.failures >= MAX_FAILURES {
             let why = if failure.is_final() { "it can do no more" } else { "it failed too often" };
-            self.give_up(place, &format!("{failure}; {why}"));
+            self.give_up(index, &format!("{failure}; {why}"));
         }
         Ok(())
     }
 
     /// Leaves a target alone from now on.
-    fn give_up(&mut self, place: usize, why: &str) {
-        let state = &mut self.places[place];
+    fn give_up(&mut self, index: usize, why: &str) {
+        let state = &mut self.targets[index];
         state.gone = true;
         state.failures = state.failures.max(1);
         let name = state.target.name.clone();
@@ -336,10 +336,10 @@ impl Session<'_> {
     /// Says which steps cannot be run where.
     fn say_obstacles(&mut self) {
         let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
-        for place in &self.places {
-            for (step, why) in self.plan.steps.iter().zip(place.obstacles(self.plan)) {
+        for state in &self.targets {
+            for (step, why) in self.plan.steps.iter().zip(state.obstacles(self.plan)) {
                 let Some(why) = why.filter(|why| why != ELSEWHERE) else { continue };
-                let name = &place.target.name;
+                let name = &state.target.name;
                 match found.iter_mut().find(|(target, reason, _)| target == name && *reason == why) {
                     Some((.., steps)) => steps.push(step.id.clone()),
                     None => found.push((name.clone(), why, vec![step.id.clone()])),
@@ -382,9 +382,9 @@ impl Session<'_> {
     }
 
     /// Has telemetry look where a repeat begins or ends, and waits for it.
-    fn look(&mut self) {
+    fn sample_telemetry(&mut self) {
         if let Some(telemetry) = &mut self.watching.0 {
-            telemetry.look();
+            telemetry.sample();
         }
     }
 

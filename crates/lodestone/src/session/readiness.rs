@@ -21,9 +21,9 @@ const GLANCE_SHARE: f64 = 0.02;
 /// A glance shorter than this would tell nothing, so there is none.
 const SHORTEST_GLANCE: Duration = Duration::from_millis(50);
 /// So long is waited at most for them to become quiet.
-const PATIENCE: Duration = Duration::from_secs(5);
+const QUIET_TIMEOUT: Duration = Duration::from_secs(5);
 /// And at most for this share of the time that the run will take.
-const PATIENCE_SHARE: f64 = 0.1;
+const QUIET_TIMEOUT_SHARE: f64 = 0.1;
 
 /// The only one of the names, if there is only one.
 fn only(names: Vec<String>) -> Option<String> {
@@ -33,9 +33,9 @@ fn only(names: Vec<String>) -> Option<String> {
 impl Session<'_> {
     /// Waits a little for the devices to become quiet and says what speaks against measuring now.
     pub(super) fn await_readiness(&mut self, expected: Duration) {
-        let patience = PATIENCE.min(expected.mul_f64(PATIENCE_SHARE));
+        let timeout = QUIET_TIMEOUT.min(expected.mul_f64(QUIET_TIMEOUT_SHARE));
         let glance = GLANCE.min(expected.mul_f64(GLANCE_SHARE));
-        let loud = if glance < SHORTEST_GLANCE { Vec::new() } else { self.await_quiet(glance, patience) };
+        let loud = if glance < SHORTEST_GLANCE { Vec::new() } else { self.await_quiet(glance, timeout) };
         self.say_loud(&loud);
         for concern in slowness(&self.roots) {
             self.note(Severity::Warning, concern.topic, None, concern.message);
@@ -48,11 +48,11 @@ impl Session<'_> {
     pub(super) fn note_layer_states(&mut self) {
         // What lies below several targets is told once.
         let mut found: Vec<(Concern, Vec<String>)> = Vec::new();
-        for place in &self.places {
-            let stack = &place.target.stack;
+        for state in &self.targets {
+            let stack = &state.target.stack;
             for concern in [degraded_layers(&self.roots, stack), background_work(&self.roots, stack)].concat()
             {
-                let name = place.target.name.clone();
+                let name = state.target.name.clone();
                 match found.iter_mut().find(|(known, _)| *known == concern) {
                     Some((_, names)) => names.push(name),
                     None => found.push((concern, vec![name])),
@@ -76,7 +76,7 @@ impl Session<'_> {
     }
 
     /// The devices that are still not quiet when patience is over.
-    fn await_quiet(&mut self, glance: Duration, patience: Duration) -> Vec<Disturbance> {
+    fn await_quiet(&mut self, glance: Duration, timeout: Duration) -> Vec<Disturbance> {
         let layers = self.layers();
         if layers.iter().all(|layer| layer.device.is_none()) {
             return Vec::new();
@@ -89,7 +89,7 @@ impl Session<'_> {
             let loud = disturbances(&before, &after, from.elapsed().as_nanos() as u64);
             let work = background_work(&self.roots, &layers);
             let is_quiet = loud.is_empty() && work.is_empty();
-            if is_quiet || self.interrupted() || began.elapsed() >= patience {
+            if is_quiet || self.interrupted() || began.elapsed() >= timeout {
                 return loud;
             }
             let work = work.into_iter().map(|concern| concern.message);
@@ -115,10 +115,10 @@ impl Session<'_> {
             // What lies on one device is told once; a loop device and the disk below it are both in the stack.
             let on_it = |layers: &[Layer]| layers.iter().any(|layer| layer.name == disturbance.device);
             let concerned: Vec<String> = self
-                .places
+                .targets
                 .iter()
-                .filter(|place| on_it(&place.target.stack))
-                .map(|place| place.target.name.clone())
+                .filter(|state| on_it(&state.target.stack))
+                .map(|state| state.target.name.clone())
                 .collect();
             let message =
                 format!("before the first round {}; the figures contain that", self.in_words(disturbance));
@@ -140,6 +140,6 @@ impl Session<'_> {
 
     /// The layers of all targets.
     pub(super) fn layers(&self) -> Vec<Layer> {
-        self.places.iter().flat_map(|place| place.target.stack.iter().cloned()).collect()
+        self.targets.iter().flat_map(|state| state.target.stack.iter().cloned()).collect()
     }
 }

@@ -7,7 +7,7 @@ use model::{Layer, LayerKind, Severity, Target};
 
 use super::Session;
 use super::data_sets::{Backing, DataSet};
-use super::patience::{RESPONSE_TIMEOUT, within};
+use super::timeout::{RESPONSE_TIMEOUT, within};
 
 /// How long to wait for the kernel to release test files; a healthy machine needs milliseconds.
 pub(super) const RELEASE_LIMIT: Duration = Duration::from_secs(10);
@@ -33,20 +33,20 @@ impl Session<'_> {
     /// time is given up.
     pub(super) fn release(&mut self) {
         let until = Instant::now() + RELEASE_LIMIT;
-        for place in 0..self.places.len() {
-            let sets = std::mem::take(&mut self.places[place].sets);
+        for index in 0..self.targets.len() {
+            let sets = std::mem::take(&mut self.targets[index].sets);
             if sets.is_empty() {
                 continue;
             }
             // The check only reads kernel memory; closing may wait for the storage.
-            let target = &self.places[place].target;
+            let target = &self.targets[index].target;
             let left = || until.saturating_duration_since(Instant::now());
             if !sets.iter().all(|set| set.await_release(target, left())) {
                 let name = target.name.clone();
                 self.warn_still_open(&name);
             }
             if within(RESPONSE_TIMEOUT, &self.interrupt, move || drop(sets)).is_none() {
-                self.give_up_silent(place);
+                self.give_up_silent(index);
             }
         }
     }

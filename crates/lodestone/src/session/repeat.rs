@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use engine::{Outcome, Place, Task, cache};
+use engine::{Outcome, IoTarget, Task, cache};
 use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{difference, snapshot};
 use model::{
@@ -16,7 +16,7 @@ use twox_hash::XxHash3_64;
 
 use super::data_sets::{DataSet, SetRef, make_durable};
 use super::foreign::WorkingDirectories;
-use super::patience::patiently;
+use super::timeout::with_timeout;
 use super::release::RELEASE_LIMIT;
 use super::{Driver, Session, SessionError, TargetState, depth_for, foreign, storage_errno};
 
@@ -35,17 +35,17 @@ pub(super) fn run(
     session: &mut Session<'_>,
     round: u32,
     step: usize,
-    place: usize,
+    index: usize,
 ) -> Result<Ended, SessionError> {
     let step = session.plan.steps[step].clone();
     // The place is taken out of the session while its data are borrowed.
-    let state = session.places.remove(place);
-    let result = on_place(session, round, &step, &state);
-    session.places.insert(place, state);
+    let state = session.targets.remove(index);
+    let result = on_index(session, round, &step, &state);
+    session.targets.insert(index, state);
     result
 }
 
-fn on_place(
+fn on_target(
     session: &mut Session<'_>,
     round: u32,
     step: &Step,
@@ -55,7 +55,7 @@ fn on_place(
     let direct = step.workload.direct && target.direct;
     let workload = effective(&step.workload, direct);
     let opened = open(session, step, state, &workload, direct).and_then(|opened| {
-        let others = step.beside.iter().map(|other| {
+        let others = step.concurrent.iter().map(|other| {
             let direct = other.workload.direct && target.direct;
             let workload = effective(&other.workload, direct);
             open(session, other, state, &workload, direct).map(|opened| (other, workload, opened))
@@ -80,21 +80,21 @@ fn on_place(
     }));
     let (finished, hung) = match opened {
         Ok((opened, others)) => {
-            let (mut beside, mut kept) = (Vec::new(), Vec::new());
+            let (mut concurrent, mut kept) = (Vec::new(), Vec::new());
             for (number, (other, workload, opened)) in others.into_iter().enumerate() {
-                let Opened { set, place, private, scratch, unsettled } = opened;
+                let Opened { set, io_target, private, scratch, unsettled } = opened;
                 let bytes = set.get().map_or(0, |s| s.bytes);
-                let _ = cache_state(&place, &workload, workload.direct, set.get());
+                let _ = cache_state(&io_target, &workload, workload.direct, set.get());
                 let seed = (seed + 1 + number as u64) & SEED_MASK;
                 let engine = engine_for(session, other);
-                let task = task(other, &workload, engine, repeat, seed, place);
-                beside.push(Task { stop: stop(other, bytes), ..task });
+                let task = task(other, &workload, engine, repeat, seed, io_target);
+                concurrent.push(Task { stop: stop(other, bytes), ..task });
                 kept.push((set, private, scratch, unsettled));
             }
-            let task = |place| Task {
+            let task = |io_target| Task {
                 stop: stop(step, size_bytes),
-                beside,
-                ..task(step, &workload, engine, repeat, seed, place)
+                concurrent,
+                ..task(step, &workload, engine, repeat, seed, io_target)
             };
             let measured = measured(session, step, state, opened, task)?;
             if measured.1 {
@@ -117,7 +117,7 @@ fn on_place(
 /// The files of a repeat, or the directories of one that works on names.
 struct Opened<'a> {
     set: SetRef<'a>,
-    place: Place,
+    io_target: IoTarget,
     /// Removed with everything in it when the repeat is over.
     private: Option<PrivateDirectory>,
     /// For the files given to another program.
@@ -142,18 +142,18 @@ fn open<'s>(
         Driver::Fio(_) | Driver::Tools(_) => Some(scratch(session)?),
     };
     if let Some(data) = set.get() {
-        let place = Place::Files(data.open(state, workload, direct)?);
+        let io_target = IoTarget::Files(data.open(state, workload, direct)?);
         let unsettled = data.descriptors(state)?;
         // Another program with concurrent metadata operations performs them on the target.
-        let has_metadata_work = scratch.is_some() && step.beside.iter().any(|b| b.workload.is_metadata());
+        let has_metadata_work = scratch.is_some() && step.concurrent.iter().any(|b| b.workload.is_metadata());
         let private = has_metadata_work.then(|| private_directory(session, state)).transpose()?;
-        return Ok(Opened { set, place, private, scratch, unsettled });
+        return Ok(Opened { set, io_target, private, scratch, unsettled });
     }
     let private = private_directory(session, state)?;
     let directories = (0..workload.jobs).map(|job| private.subdirectory(&format!("job{job}")));
-    let place = Place::Directories(directories.collect::<std::io::Result<_>>()?);
+    let io_target = IoTarget::Directories(directories.collect::<std::io::Result<_>>()?);
     let unsettled = vec![private.descriptor()?.into()];
-    Ok(Opened { set, place, private: Some(private), scratch, unsettled })
+    Ok(Opened { set, io_target, private: Some(private), scratch, unsettled })
 }
 
 /// A private directory of the run on the target; for a file or device, which cannot contain one, in a directory that
@@ -187,21 +187,21 @@ fn measured(
     step: &Step,
     state: &TargetState,
     opened: Opened<'_>,
-    task: impl FnOnce(Place) -> Task,
+    task: impl FnOnce(IoTarget) -> Task,
 ) -> Result<(RepeatFinished, bool), SessionError> {
     let target = &state.target;
-    let Opened { set, place, private, scratch, unsettled } = opened;
+    let Opened { set, io_target, private, scratch, unsettled } = opened;
     settle(session, &unsettled);
-    let task = task(place);
+    let task = task(io_target);
     let (repeat, direct) = (task.repeat, task.workload.direct);
-    let cache = cache_state(&task.place, &task.workload, direct, set.get());
-    session.look();
+    let cache = cache_state(&task.target, &task.workload, direct, set.get());
+    session.sample_telemetry();
     let (before, began_ns) = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
     let outcome = match &scratch {
         None => work(session, step, &target.name, task)?,
         Some(scratch) => {
-            let places = WorkingDirectories { on_target: private.as_ref(), scratch };
-            let outcome = foreign::work(session, step, state, &task, set.get(), places);
+            let directories = WorkingDirectories { on_target: private.as_ref(), scratch };
+            let outcome = foreign::work(session, step, state, &task, set.get(), directories);
             // The task holds the files open.
             drop(task);
             outcome
@@ -209,7 +209,7 @@ fn measured(
     };
     // Processors and process are read at once; the devices still have to take what lies in caches.
     let after = snapshot(&session.roots, &target.stack);
-    session.look();
+    session.sample_telemetry();
     let mut hung = outcome.hung;
     if !hung && !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
         hung = !settle(session, &unsettled);
@@ -251,7 +251,7 @@ fn measured(
         devices,
         cache,
         integrity,
-        places: outcome.places,
+        offset_log: outcome.offset_log,
     };
     Ok((finished, hung))
 }
@@ -285,7 +285,7 @@ fn settle(session: &Session<'_>, unsettled: &[File]) -> bool {
     let copies: std::io::Result<Vec<File>> = unsettled.iter().map(File::try_clone).collect();
     // No descriptor to spare: the measurement goes on without.
     let Ok(copies) = copies else { return true };
-    patiently(&session.interrupt, move || make_durable(&copies)).is_some()
+    with_timeout(&session.interrupt, move || make_durable(&copies)).is_some()
 }
 
 /// The end of a repeat whose files could not be opened: the storage has failed before its first
@@ -313,7 +313,7 @@ fn unopened(session: &Session<'_>, repeat: u32, workload: &Workload, errno: i32)
         devices: Vec::new(),
         cache: None,
         integrity: None,
-        places: std::collections::BTreeMap::new(),
+        offset_log: std::collections::BTreeMap::new(),
     }
 }
 
@@ -337,7 +337,7 @@ fn engine_for(session: &Session<'_>, step: &Step) -> EngineKind {
     }
 }
 
-fn task(step: &Step, workload: &Workload, engine: EngineKind, repeat: u32, seed: u64, place: Place) -> Task {
+fn task(step: &Step, workload: &Workload, engine: EngineKind, repeat: u32, seed: u64, io_target: IoTarget) -> Task {
     Task {
         repeat,
         workload: workload.clone(),
@@ -347,10 +347,10 @@ fn task(step: &Step, workload: &Workload, engine: EngineKind, repeat: u32, seed:
         interval_ns: step.interval_ns,
         max_errors: step.max_errors,
         seed,
-        place,
+        target: io_target,
         compare_stamps: false,
         sim: None,
-        beside: Vec::new(),
+        concurrent: Vec::new(),
     }
 }
 
@@ -367,8 +367,8 @@ fn work(session: &mut Session<'_>, step: &Step, target: &str, task: Task) -> Res
 
 /// Brings the page cache into the state that the workload asks for and says what came of it; `None`
 /// where it is bypassed or there is nothing to read.
-fn cache_state(place: &Place, workload: &Workload, direct: bool, set: Option<&DataSet>) -> Option<CacheUse> {
-    let Place::Files(files) = place else { return None };
+fn cache_state(io_target: &IoTarget, workload: &Workload, direct: bool, set: Option<&DataSet>) -> Option<CacheUse> {
+    let IoTarget::Files(files) = io_target else { return None };
     if direct {
         return None;
     }
@@ -426,12 +426,12 @@ fn check_written(
             return Ok((Some(unreadable(session, step, target, &why.to_string())), false));
         }
     };
-    let place = Place::Files(files);
-    cache_state(&place, &reading, direct, Some(set));
+    let io_target = IoTarget::Files(files);
+    cache_state(&io_target, &reading, direct, Some(set));
     let task = Task {
         stop: Stop { bytes: Some(set.bytes), ..Stop::default() },
         ramp_ns: 0,
-        ..task(step, &reading, session.best_engine, 0, 0, place)
+        ..task(step, &reading, session.best_engine, 0, 0, io_target)
     };
     let checked = engine::run(task, &session.interrupt, &mut |_| {});
     let checked = checked.map_err(|source| SessionError::Engine {
@@ -457,12 +457,12 @@ fn unreadable(session: &mut Session<'_>, step: &Step, target: &Target, why: &str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Facts, Suite, Wishes, resolve};
+    use plan::{Environment, Suite, RunOverrides, resolve};
 
     fn step(settings: &str) -> Step {
         let (suite, _) = Suite::parse("test", &format!("[[step]]\nid = \"x\"\n{settings}\n"));
-        let facts = Facts { memory_bytes: 1 << 40, engines: vec![], targets: 1 };
-        resolve(&suite, &Wishes::default(), &facts).unwrap().plan.steps.remove(0)
+        let environment = Environment { memory_bytes: 1 << 40, engines: vec![], targets: 1 };
+        resolve(&suite, &RunOverrides::default(), &environment).unwrap().plan.steps.remove(0)
     }
 
     #[test]

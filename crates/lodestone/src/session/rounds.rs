@@ -18,14 +18,14 @@ const AROUND_NS: u64 = 100_000_000;
 
 /// What has been measured so far, as far as further rounds depend on it.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct RoundHistory {
     /// The headline figures, one value per good repeat.
     series: Vec<Series>,
     /// Nanoseconds that the last repeat of a step on a place took with all that belongs to it.
     took_ns: BTreeMap<(usize, usize), u64>,
 }
 
-impl Seen {
+impl RoundHistory {
     /// Takes a repeat that has ended well into account.
     pub fn record(&mut self, step: &Step, repeat: &Repeat) {
         let (target, round) = (&repeat.started.target, repeat.started.round);
@@ -61,14 +61,14 @@ impl Session<'_> {
     pub(super) fn pairs(&self, round: u32) -> Vec<(usize, usize)> {
         let settled = self.settled();
         let mut pairs = Vec::new();
-        for (j, place) in self.places.iter().enumerate().filter(|(_, place)| !place.gone) {
-            let steps = self.plan.steps.iter().zip(place.obstacles(self.plan)).enumerate();
+        for (j, target) in self.targets.iter().enumerate().filter(|(_, target)| !target.gone) {
+            let steps = self.plan.steps.iter().zip(target.obstacles(self.plan)).enumerate();
             let wanted = steps.filter(|(_, (step, why))| {
-                let is_done = round > 0 && step.workload.special.once;
+                let is_done = round > 0 && step.workload.modifiers.once;
                 why.is_none()
                     && !is_done
                     && !self.given_up.contains(&step.id)
-                    && !settled.contains(&(step.id.clone(), place.target.name.clone()))
+                    && !settled.contains(&(step.id.clone(), target.target.name.clone()))
             });
             pairs.extend(wanted.map(|(i, _)| (i, j)));
         }
@@ -87,19 +87,19 @@ impl Session<'_> {
             Order::Random => {
                 pairs.shuffle(order);
                 // What prepares the storage comes first and keeps its order.
-                let once = |step: usize| self.plan.steps[step].workload.special.once;
+                let once = |step: usize| self.plan.steps[step].workload.modifiers.once;
                 pairs
-                    .sort_by_key(|(step, place)| if once(*step) { (*step, *place) } else { (usize::MAX, 0) });
+                    .sort_by_key(|(step, target)| if once(*step) { (*step, *target) } else { (usize::MAX, 0) });
             }
             Order::SideBySide(groups) => {
                 let mut groups: Vec<&Vec<usize>> = groups.iter().collect();
                 groups.shuffle(order);
                 let mut ordered = Vec::with_capacity(pairs.len());
                 for group in groups {
-                    let mut places: Vec<usize> = (0..self.places.len()).collect();
-                    places.shuffle(order);
-                    let of = |place: usize| group.iter().map(move |step| (*step, place));
-                    ordered.extend(places.into_iter().flat_map(of).filter(|pair| pairs.contains(pair)));
+                    let mut targets: Vec<usize> = (0..self.targets.len()).collect();
+                    targets.shuffle(order);
+                    let of = |target: usize| group.iter().map(move |step| (*step, target));
+                    ordered.extend(targets.into_iter().flat_map(of).filter(|pair| pairs.contains(pair)));
                 }
                 pairs = ordered;
             }
@@ -111,7 +111,7 @@ impl Session<'_> {
         match self.plan.rounds {
             Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => {
                 let aims = Aims { precision: f64::from(precision_ppm) / 1e6, margin: self.plan.margin() };
-                settled(&self.seen.series, &self.recorder.run().started.baseline, aims)
+                settled(&self.history.series, &self.recorder.run().started.baseline, aims)
             }
             _ => BTreeSet::new(),
         }
@@ -140,7 +140,7 @@ impl Session<'_> {
     /// True if the step that the plan watches is steady wherever it was measured.
     fn is_steady(&self) -> bool {
         let Some(step) = &self.plan.until_steady else { return false };
-        let mut watched = self.seen.series.iter().filter(|series| series.step == *step).peekable();
+        let mut watched = self.history.series.iter().filter(|series| series.step == *step).peekable();
         let steady = |series: &Series| {
             let values: Vec<f64> = series.values.iter().map(|(_, value)| *value).collect();
             steady_state(&values).steady_at_end
@@ -161,13 +161,13 @@ impl Session<'_> {
             let written = counts.fold(0_u64, |sum, stats| sum.saturating_add(stats.bytes));
             size > 0 && written >= size.saturating_mul(u64::from(times))
         };
-        self.places.iter().filter(|place| !place.gone).all(|place| is_written(&place.target.name))
+        self.targets.iter().filter(|target| !target.gone).all(|target| is_written(&target.target.name))
     }
 
     /// Nanoseconds that these repeats will take: as long as the last time, or as planned.
     pub(super) fn round_ns(&self, pairs: &[(usize, usize)]) -> u64 {
         let planned = |step: usize| (plan::step_seconds(&self.plan.steps[step]) * 1e9) as u64 + AROUND_NS;
-        pairs.iter().map(|p| self.seen.took_ns.get(p).copied().unwrap_or_else(|| planned(p.0))).sum()
+        pairs.iter().map(|p| self.history.took_ns.get(p).copied().unwrap_or_else(|| planned(p.0))).sum()
     }
 
     /// Tells the progress display what is known of the end.

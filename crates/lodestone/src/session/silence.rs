@@ -9,17 +9,17 @@ use rustix::fs::{Mode, OFlags};
 
 use super::Session;
 use super::data_sets::Backing;
-use super::patience::{RESPONSE_TIMEOUT, within};
+use super::timeout::{RESPONSE_TIMEOUT, within};
 
 impl Session<'_> {
     /// True if a target still responds, so that a repeat of this step can begin on it.
-    pub(super) fn answers(&self, step: &Step, place: usize) -> bool {
-        let target = &self.places[place].target;
+    pub(super) fn answers(&self, step: &Step, index: usize) -> bool {
+        let target = &self.targets[index].target;
         let makes_files = target.kind == TargetKind::Directory
             && (step.prepare != Preparation::Written || step.workload.is_metadata());
         let opens_it = target.kind == TargetKind::File;
         let (path, run) = (target.path.clone(), self.recorder.run().started.id.clone());
-        let made = self.places[place].sets.iter().filter_map(|set| match &set.files {
+        let made = self.targets[index].sets.iter().filter_map(|set| match &set.files {
             Backing::Made(files) => Some(Arc::clone(files)),
             Backing::Target => None,
         });
@@ -42,10 +42,10 @@ impl Session<'_> {
     }
 
     /// Gives up a target that does not respond, unless it is already given up.
-    pub(super) fn give_up_silent(&mut self, place: usize) {
-        self.places[place].abandon();
-        if !self.places[place].gone {
-            self.give_up(place, "the storage no longer responds");
+    pub(super) fn give_up_silent(&mut self, index: usize) {
+        self.targets[index].abandon();
+        if !self.targets[index].gone {
+            self.give_up(index, "the storage no longer responds");
         }
     }
 
@@ -53,7 +53,7 @@ impl Session<'_> {
     /// sleep cannot be killed.
     pub(super) fn warn_of_hung_targets(&mut self) {
         let silent: Vec<String> =
-            self.places.iter().filter(|place| place.hangs).map(|place| place.target.name.clone()).collect();
+            self.targets.iter().filter(|state| state.hangs).map(|state| state.target.name.clone()).collect();
         if !silent.is_empty() {
             let message = format!(
                 "{}: the kernel still waits for the storage, so this process may remain after the end of the run until \

@@ -49,7 +49,7 @@ pub(super) fn wanted(plan: &Plan, target: &Target, obstacles: &[Option<String>])
             unit: block,
             modified: needs_own_data(w),
             laid_out: step.prepare == Preparation::Written,
-            whole: w.special.keep_places,
+            whole: w.modifiers.log_offset,
         };
         match sets.iter_mut().find(|s| s.key == key && s.laid_out == next.laid_out) {
             Some(set) => set.join(&next),

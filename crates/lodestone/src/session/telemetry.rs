@@ -17,9 +17,9 @@ use model::{Layer, Reading};
 /// minutes goes on.
 const MOST_WAITING: usize = 4096;
 /// A look at the edge of a repeat is not waited for longer: a sensor may hang with its disk.
-const LOOK_PATIENCE: Duration = Duration::from_millis(250);
+const SAMPLE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Nor is the thread's end.
-const END_PATIENCE: Duration = Duration::from_secs(1);
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The session's end of the thread. Dropped without [`Telemetry::end`], it ends the thread too.
 pub(super) struct Telemetry {
@@ -52,7 +52,7 @@ impl Telemetry {
     }
 
     /// Looks now, because a repeat begins or has ended.
-    pub fn look(&mut self) {
+    pub fn sample(&mut self) {
         if let Some(overdue) = &self.overdue
             && overdue.try_recv().is_err()
         {
@@ -60,7 +60,7 @@ impl Telemetry {
         }
         self.overdue = None;
         let (done, is_done) = sync_channel(1);
-        if self.asks.send(done).is_ok() && is_done.recv_timeout(LOOK_PATIENCE).is_err() {
+        if self.asks.send(done).is_ok() && is_done.recv_timeout(SAMPLE_TIMEOUT).is_err() {
             self.overdue = Some(is_done);
         }
     }
@@ -75,7 +75,7 @@ impl Telemetry {
         let Self { asks, readings, .. } = self;
         drop(asks);
         let (began, mut last) = (Instant::now(), Vec::new());
-        while let Ok(batch) = readings.recv_timeout(END_PATIENCE.saturating_sub(began.elapsed())) {
+        while let Ok(batch) = readings.recv_timeout(END_TIMEOUT.saturating_sub(began.elapsed())) {
             last.extend(batch);
         }
         last
@@ -95,16 +95,16 @@ impl Watcher {
     /// Looks at times that are whole periods after the first look, until there is nobody to ask any more.
     fn run(mut self, asked: &Receiver<SyncSender<()>>, period: Duration) {
         let began = Instant::now();
-        self.look(Occasion::Boundary);
+        self.sample(Occasion::Boundary);
         let mut next = began + period;
         loop {
             match asked.recv_timeout(next.saturating_duration_since(Instant::now())) {
                 Ok(done) => {
-                    self.look(Occasion::Boundary);
+                    self.sample(Occasion::Boundary);
                     let _ = done.send(());
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    self.look(Occasion::Tick);
+                    self.sample(Occasion::Tick);
                     // Times that have passed meanwhile, as after a suspend, are left out.
                     let periods = began.elapsed().as_nanos() / period.as_nanos().max(1);
                     next = began + period * u32::try_from(periods + 1).unwrap_or(u32::MAX);
@@ -113,16 +113,16 @@ impl Watcher {
             }
         }
         // The last repeat may have ended while a probe rested.
-        self.look(Occasion::End);
+        self.sample(Occasion::End);
         self.watch.finish(&mut self.unsent);
         self.send();
     }
 
-    fn look(&mut self, occasion: Occasion) {
+    fn sample(&mut self, occasion: Occasion) {
         // What could not be told yet is told first; a look left out only makes the next one cover more.
         if self.send() {
             let origin = self.origin;
-            self.watch.look(occasion, &|| origin.elapsed().as_nanos() as u64, &mut self.unsent);
+            self.watch.sample(occasion, &|| origin.elapsed().as_nanos() as u64, &mut self.unsent);
             self.send();
         }
     }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     /// What has not come by then never will, however slow the machine is.
-    const PATIENCE: Duration = Duration::from_secs(120);
+    const TIMEOUT: Duration = Duration::from_secs(120);
 
     fn begin(period: Duration) -> Telemetry {
         Telemetry::begin(Roots::default(), Vec::new(), period, Instant::now()).unwrap()
@@ -161,7 +161,7 @@ mod tests {
             if readings.iter().any(|reading: &Reading| reading.probe == probe) {
                 return readings;
             }
-            assert!(began.elapsed() < PATIENCE, "nothing of {probe}: {readings:?}");
+            assert!(began.elapsed() < TIMEOUT, "nothing of {probe}: {readings:?}");
             between(telemetry);
         }
     }
@@ -184,20 +184,20 @@ mod tests {
         let mut telemetry = begin(Duration::from_secs(3600));
         let (began, mut readings) = (Instant::now(), Vec::new());
         loop {
-            telemetry.look();
+            telemetry.sample();
             readings.extend(telemetry.take());
             if telemetry.overdue.is_none() {
                 break;
             }
             // On a busy machine its patience may end first, but not each time.
-            assert!(began.elapsed() < PATIENCE, "no look is waited for: {readings:?}");
+            assert!(began.elapsed() < TIMEOUT, "no look is waited for: {readings:?}");
             thread::sleep(Duration::from_millis(5));
         }
         assert!(readings.iter().any(|r| r.probe == "memory"), "{readings:?}");
         // It looks at the processor anew where it was asked to, and not before so much time has passed.
         until("cpu", &mut telemetry, |telemetry| {
             thread::sleep(Duration::from_millis(120));
-            telemetry.look();
+            telemetry.sample();
         });
     }
 
@@ -206,12 +206,12 @@ mod tests {
         let (asks, asked) = channel();
         let (_sender, readings) = sync_channel(1);
         let mut telemetry = Telemetry { asks, readings, overdue: None };
-        telemetry.look();
-        telemetry.look();
+        telemetry.sample();
+        telemetry.sample();
         let asked_so_far: Vec<SyncSender<()>> = asked.try_iter().collect();
         assert_eq!(asked_so_far.len(), 1);
         asked_so_far[0].send(()).unwrap();
-        telemetry.look();
+        telemetry.sample();
         assert_eq!(asked.try_iter().count(), 1, "it has answered meanwhile, so it is asked again");
         assert!(telemetry.end().is_empty());
     }
@@ -221,12 +221,12 @@ mod tests {
         let (sender, receiver) = sync_channel(1);
         let watch = Watch::begin(&Roots::default(), &[]);
         let mut watcher = Watcher { watch, origin: Instant::now(), sender, unsent: Vec::new() };
-        watcher.look(Occasion::Boundary);
+        watcher.sample(Occasion::Boundary);
         thread::sleep(Duration::from_millis(120));
-        watcher.look(Occasion::Boundary);
+        watcher.sample(Occasion::Boundary);
         assert!(!watcher.unsent.is_empty());
         let kept = watcher.unsent.clone();
-        watcher.look(Occasion::Boundary);
+        watcher.sample(Occasion::Boundary);
         assert_eq!(watcher.unsent, kept, "nothing is looked at that could not be told");
         assert!(receiver.recv().is_ok() && watcher.send());
         assert_eq!(receiver.recv().unwrap(), kept);

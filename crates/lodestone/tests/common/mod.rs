@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// What has not come by then never will, however slow the machine is.
-pub const PATIENCE: Duration = Duration::from_secs(1800);
+pub const TIMEOUT: Duration = Duration::from_secs(1800);
 /// How often it is looked whether it has come.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -135,7 +135,7 @@ pub fn until_dead(pid: u32) {
         if stat.is_empty() || stat.contains(") Z ") {
             return;
         }
-        assert!(began.elapsed() < PATIENCE, "it lives on: {stat}");
+        assert!(began.elapsed() < TIMEOUT, "it lives on: {stat}");
         std::thread::sleep(LOOK);
     }
 }
@@ -196,7 +196,7 @@ impl Running {
                 return;
             }
             assert!(!has_ended, "it ended before {what}\n{}", self.written("stderr"));
-            assert!(began.elapsed() < PATIENCE, "{what} has not come\n{}", self.written("stderr"));
+            assert!(began.elapsed() < TIMEOUT, "{what} has not come\n{}", self.written("stderr"));
             std::thread::sleep(LOOK);
         }
     }
@@ -217,7 +217,7 @@ impl Running {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(began.elapsed() < PATIENCE, "it does not end\n{}", self.written("stderr"));
+            assert!(began.elapsed() < TIMEOUT, "it does not end\n{}", self.written("stderr"));
             std::thread::sleep(LOOK);
         };
         let [stdout, stderr] = ["stdout", "stderr"].map(|name| self.written(name).into_bytes());

@@ -13,7 +13,7 @@ use model::{CheckedFigure, CheckedWork, Metric, Operation};
 
 use crate::options::option;
 use crate::parse::{Setting, StepSpec, Suite};
-use crate::problem::Place;
+use crate::problem::SourceLocation;
 use crate::suites::builtin;
 pub use table::{CHECKS, TOOLS};
 
@@ -206,7 +206,7 @@ impl Part {
         for (key, text) in self.settings {
             let key = option(key).ok_or_else(|| format!("there is no option `{key}`"))?.key;
             settings.retain(|setting: &Setting| setting.key != key);
-            settings.push(Setting { key, text: values.fill(text), place: Place::Nowhere });
+            settings.push(Setting { key, text: values.fill(text), location: SourceLocation::Nowhere });
         }
         Ok(StepSpec {
             id: self.id.to_owned(),
@@ -214,8 +214,8 @@ impl Part {
             label: None,
             settings,
             sweep: Vec::new(),
-            beside: Vec::new(),
-            place: Place::Nowhere,
+            concurrent: Vec::new(),
+            location: SourceLocation::Nowhere,
         })
     }
 }
@@ -229,6 +229,6 @@ fn suite_settings(suite: &str, step: &str) -> Result<Vec<Setting>, String> {
     let all = parsed.defaults.iter().filter(|d| !spec.settings.iter().any(|s| s.key == d.key));
     Ok(all
         .chain(&spec.settings)
-        .map(|setting| Setting { place: Place::Nowhere, ..setting.clone() })
+        .map(|setting| Setting { location: SourceLocation::Nowhere, ..setting.clone() })
         .collect())
 }

@@ -18,12 +18,12 @@ mod write;
 use std::ops::Range;
 
 use crate::parse::{StepSpec, Suite};
-use crate::problem::{Place, Problem, nearest};
+use crate::problem::{SourceLocation, Problem, nearest};
 use job::Job;
 use lines::{Line, Section};
 use table::fio_option;
 pub use table::{FIO_OPTIONS, FioOption, Treatment};
-pub use write::{JobPlace, JobText, write};
+pub use write::{JobTarget, JobText, write};
 
 /// What a job file may ask of the machine.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,7 @@ pub struct FioJobs {
     /// Options that change nothing that is measured, and why; each once.
     pub ignored: Vec<(String, &'static str)>,
     /// Where the jobs themselves want to work: directories and devices, each once.
-    pub places: Vec<String>,
+    pub targets: Vec<String>,
 }
 
 /// The file that a line of a job file includes, if it does.
@@ -77,11 +77,11 @@ pub fn read(name: &str, text: &str, around: &Surroundings) -> FioJobs {
         }
     }
     let jobs = jobs(&sections, &mut problems);
-    let mut places = Vec::new();
+    let mut targets = Vec::new();
     for job in &jobs {
-        let place = job.place();
-        if !places.contains(&place) {
-            places.push(place);
+        let location = job.location();
+        if !targets.contains(&location) {
+            targets.push(location);
         }
     }
     let mut suite = Suite {
@@ -96,19 +96,19 @@ pub fn read(name: &str, text: &str, around: &Surroundings) -> FioJobs {
         steps: Vec::new(),
     };
     if jobs.is_empty() && problems.is_empty() {
-        let problem = Problem::error(Place::Nowhere, "the file has no job");
+        let problem = Problem::error(SourceLocation::Nowhere, "the file has no job");
         problems.push(problem.help("a job begins with a section such as [job1] and has at least size"));
     }
     suite.steps = steps(jobs, around, &mut problems);
-    FioJobs { suite, problems, ignored, places }
+    FioJobs { suite, problems, ignored, targets }
 }
 
 fn error(span: &Range<usize>, message: impl Into<String>) -> Problem {
-    Problem::error(Place::Suite(span.clone()), message)
+    Problem::error(SourceLocation::Suite(span.clone()), message)
 }
 
 fn warning(span: &Range<usize>, message: impl Into<String>) -> Problem {
-    Problem::warning(Place::Suite(span.clone()), message)
+    Problem::warning(SourceLocation::Suite(span.clone()), message)
 }
 
 /// A refused option that is switched off asks for nothing.
@@ -172,14 +172,14 @@ fn steps(jobs: Vec<Job>, around: &Surroundings, problems: &mut Vec<Problem>) -> 
                 label: Some(job.name.replace(['{', '}'], "")),
                 settings: settings::settings(job, group, &mut sets, around, problems),
                 sweep: Vec::new(),
-                beside: Vec::new(),
-                place: Place::Suite(job.span.clone()),
+                concurrent: Vec::new(),
+                location: SourceLocation::Suite(job.span.clone()),
             })
             .collect();
         sets.end_step();
         let mut specs = specs.into_iter();
         if let Some(first) = specs.next() {
-            steps.push(StepSpec { beside: specs.collect(), ..first });
+            steps.push(StepSpec { concurrent: specs.collect(), ..first });
         }
     }
     steps

@@ -5,7 +5,7 @@ use super::values::{Size, boolean, time};
 use super::{Surroundings, error, warning};
 use crate::options::option;
 use crate::parse::Setting;
-use crate::problem::{Place, Problem};
+use crate::problem::{SourceLocation, Problem};
 
 /// A bare number of seconds, and one of microseconds.
 const SECONDS: f64 = 1e9;
@@ -54,7 +54,7 @@ impl Writer<'_> {
         debug_assert!(key.is_some(), "settings are options");
         if let Some(key) = key {
             self.settings.retain(|setting| setting.key != key);
-            self.settings.push(Setting { key, text: text.into(), place: Place::Suite(span.clone()) });
+            self.settings.push(Setting { key, text: text.into(), location: SourceLocation::Suite(span.clone()) });
         }
     }
 
@@ -112,7 +112,7 @@ pub(super) fn settings(
     pace(&mut writer);
     syncs(&mut writer);
     content(&mut writer);
-    beside(&mut writer, group);
+    concurrent(&mut writer, group);
     limits(&mut writer);
     writer.settings
 }
@@ -627,7 +627,7 @@ fn content(writer: &mut Writer<'_>) {
 }
 
 /// What concerns the jobs that run at the same time.
-fn beside(writer: &mut Writer<'_>, group: &[Job]) {
+fn concurrent(writer: &mut Writer<'_>, group: &[Job]) {
     if let Some(weight) = writer.number("flow").filter(|weight| *weight > 0) {
         writer.set("flow", weight.to_string(), "flow");
     }

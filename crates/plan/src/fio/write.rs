@@ -9,7 +9,7 @@ use super::settings::MANY_ERRORS;
 
 /// Where a job works.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JobPlace {
+pub enum JobTarget {
     /// On files in the directory in which fio is started, of so many bytes together.
     Directory {
         /// Bytes of all files of the part.
@@ -37,21 +37,21 @@ pub struct JobText {
 ///
 /// # Errors
 /// All that fio cannot say, as sentences without their full stops.
-pub fn write(step: &Step, places: &[JobPlace]) -> Result<JobText, Vec<String>> {
+pub fn write(step: &Step, job_targets: &[JobTarget]) -> Result<JobText, Vec<String>> {
     let mut problems = Vec::new();
     let mut text = "[global]\ngroup_reporting=1\nlat_percentiles=1\nrandrepeat=0\n".to_owned();
     let mut links = Vec::new();
-    for (part, place) in step.parts().zip(places) {
+    for (part, job_target) in step.parts().zip(job_targets) {
         let number = links.len();
         let mut writer = Writer { number, lines: Vec::new(), problems: Vec::new(), links: Vec::new() };
         // The ramp is the whole step's.
-        writer.part(part, step.ramp_ns, place);
+        writer.part(part, step.ramp_ns, job_target);
         let name: String = part.id.chars().map(|c| if "[]#;\n".contains(c) { '-' } else { c }).collect();
         text.push_str(&format!("\n[{name}]\n"));
         for (key, value) in &writer.lines {
             text.push_str(&format!("{key}={value}\n"));
         }
-        let of = |why: String| if step.beside.is_empty() { why } else { format!("{}: {why}", part.id) };
+        let of = |why: String| if step.concurrent.is_empty() { why } else { format!("{}: {why}", part.id) };
         problems.extend(writer.problems.into_iter().map(of));
         links.push(writer.links);
     }
@@ -93,7 +93,7 @@ impl Writer {
         }
     }
 
-    fn part(&mut self, step: &Step, ramp_ns: u64, place: &JobPlace) {
+    fn part(&mut self, step: &Step, ramp_ns: u64, job_target: &JobTarget) {
         let w = &step.workload;
         self.set("numjobs", w.jobs);
         if let Mix::Metadata(_) = w.mix {
@@ -104,16 +104,16 @@ impl Writer {
         self.direction(w);
         self.blocks(w);
         self.order(w);
-        self.files(w, place);
-        self.preparation(step, place);
-        self.end(step, place);
+        self.files(w, job_target);
+        self.preparation(step, job_target);
+        self.end(step, job_target);
         if ramp_ns > 0 {
             self.time("ramp_time", ramp_ns);
         }
         self.pace(w);
         self.syncs(w);
         self.content(w);
-        self.special(step);
+        self.modifiers(step);
     }
 
     /// Work on names, of which fio does one kind in a job.
@@ -138,7 +138,7 @@ impl Writer {
         if work.file_bytes > 0 {
             self.refuse("files that are made with content");
         }
-        if step.workload.special.again.is_some() {
+        if step.workload.modifiers.again.is_some() {
             self.refuse("passes that are done again until they have lasted long enough");
         }
         if step.workload.sync.every > 0 {
@@ -214,7 +214,7 @@ impl Writer {
         }
         if let Mix::Transfer { read_percent: share @ 1..=99 } = w.mix {
             self.set("rwmixread", share);
-            if w.special.even_mix {
+            if w.modifiers.even_mix {
                 self.refuse("reads and writes that take turns: it draws them");
             }
         }
@@ -222,7 +222,7 @@ impl Writer {
 
     fn blocks(&mut self, w: &Workload) {
         self.set("bs", format!("{},{},{}", w.block.read, w.block.write, w.block.trim));
-        let Some(split) = &w.special.split else { return };
+        let Some(split) = &w.modifiers.split else { return };
         let shares = |shares: &Vec<SizeShare>| {
             // A direction that does not occur says nothing; fio wants something there.
             let all = [SizeShare { bytes: split.grain, percent: 100.0 }];
@@ -270,11 +270,11 @@ impl Writer {
     }
 
     /// The files of a part, and which bytes of them each job works on.
-    fn files(&mut self, w: &Workload, place: &JobPlace) {
+    fn files(&mut self, w: &Workload, job_target: &JobTarget) {
         let (jobs, count) = (u64::from(w.jobs), u64::from(w.files.count));
-        let bytes = match place {
-            JobPlace::Directory { bytes } => *bytes,
-            JobPlace::Target { bytes, path } => {
+        let bytes = match job_target {
+            JobTarget::Directory { bytes } => *bytes,
+            JobTarget::Target { bytes, path } => {
                 self.set("filename", path.replace(':', "\\:"));
                 self.regions(w, *bytes, None);
                 return;
@@ -328,10 +328,10 @@ impl Writer {
         }
     }
 
-    fn preparation(&mut self, step: &Step, place: &JobPlace) {
+    fn preparation(&mut self, step: &Step, job_target: &JobTarget) {
         let writes = step.workload.writes_data() || matches!(step.workload.mix, Mix::Allocate);
         match step.prepare {
-            Preparation::Written if writes && matches!(place, JobPlace::Directory { .. }) => {
+            Preparation::Written if writes && matches!(job_target, JobTarget::Directory { .. }) => {
                 self.set("overwrite", 1)
             }
             Preparation::Fresh => self.set("fallocate", "none"),
@@ -339,7 +339,7 @@ impl Writer {
         }
     }
 
-    fn end(&mut self, step: &Step, place: &JobPlace) {
+    fn end(&mut self, step: &Step, job_target: &JobTarget) {
         let (stop, jobs) = (step.stop, u64::from(step.workload.jobs));
         if let Some(ns) = stop.time_ns {
             self.time("runtime", ns);
@@ -347,7 +347,7 @@ impl Writer {
         if let Some(operations) = stop.operations {
             self.each("number_ios", operations, jobs);
         }
-        let (JobPlace::Directory { bytes } | JobPlace::Target { bytes, .. }) = place;
+        let (JobTarget::Directory { bytes } | JobTarget::Target { bytes, .. }) = job_target;
         match (stop.bytes, stop.passes) {
             (Some(bytes), _) => self.each("io_size", bytes, jobs),
             (None, Some(passes)) => self.set("loops", passes),
@@ -381,7 +381,7 @@ impl Writer {
         bytes.iter_mut().zip(blocks).for_each(|(rate, block)| *rate *= f64::from(block));
         let (key, [reads, writes]) = if by_direction.iter().all(is_whole) {
             ("rate_iops", by_direction)
-        } else if w.special.split.is_none() && bytes.iter().all(is_whole) {
+        } else if w.modifiers.split.is_none() && bytes.iter().all(is_whole) {
             ("rate", bytes)
         } else {
             self.refuse(format!(
@@ -408,7 +408,7 @@ impl Writer {
         if w.sync.at_end {
             self.set("end_fsync", 1);
         }
-        if w.special.sync_all_files {
+        if w.modifiers.sync_all_files {
             self.refuse("syncs of all files after so many operations, as sysbench makes them");
         }
     }
@@ -429,34 +429,34 @@ impl Writer {
         }
     }
 
-    fn special(&mut self, step: &Step) {
-        let special = &step.workload.special;
-        if special.calls.is_some() {
+    fn modifiers(&mut self, step: &Step) {
+        let modifiers = &step.workload.modifiers;
+        if modifiers.calls.is_some() {
             self.refuse("blocks that are moved by calls of fewer bytes");
         }
-        if special.again.is_some() {
+        if modifiers.again.is_some() {
             self.refuse("passes that are done again until they have lasted long enough");
         }
-        if special.read_first.is_some() {
+        if modifiers.read_first.is_some() {
             self.refuse("reading at each place before the operation");
         }
-        if special.keep_places {
+        if modifiers.log_offset {
             self.refuse("telling the place and time of each operation");
         }
-        if special.start_delay_ns > 0 {
-            self.time("startdelay", special.start_delay_ns);
+        if modifiers.start_delay_ns > 0 {
+            self.time("startdelay", modifiers.start_delay_ns);
         }
-        if let Some(think) = special.think {
+        if let Some(think) = modifiers.think {
             self.time("thinktime", think.ns);
             self.set("thinktime_blocks", think.every);
         }
-        if special.flow > 0 {
-            self.set("flow", special.flow);
+        if modifiers.flow > 0 {
+            self.set("flow", modifiers.flow);
         }
-        if special.ends_all {
+        if modifiers.ends_all {
             self.set("exitall", 1);
         }
-        if let Some(rule) = special.steady {
+        if let Some(rule) = modifiers.steady {
             let figure = match rule.figure {
                 SteadyFigure::Iops => "iops",
                 SteadyFigure::Bandwidth => "bw",
@@ -469,7 +469,7 @@ impl Writer {
                 self.time("steadystate_ramp_time", rule.ramp_ns);
             }
         }
-        if let Some(target) = special.latency_target {
+        if let Some(target) = modifiers.latency_target {
             self.time("latency_target", target.ns);
             self.set("latency_percentile", target.percent);
             self.time("latency_window", target.window_ns);

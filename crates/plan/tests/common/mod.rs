@@ -17,6 +17,6 @@ fn capabilities(kind: EngineKind) -> Capabilities {
 }
 
 /// A machine with these engines, for one target.
-pub fn machine(memory_bytes: u64, engines: &[EngineKind]) -> Facts {
-    Facts { memory_bytes, engines: engines.iter().copied().map(capabilities).collect(), targets: 1 }
+pub fn machine(memory_bytes: u64, engines: &[EngineKind]) -> Environment {
+    Environment { memory_bytes, engines: engines.iter().copied().map(capabilities).collect(), targets: 1 }
 }

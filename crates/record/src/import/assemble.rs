@@ -128,7 +128,7 @@ fn step(report: &Report, id: String) -> Step {
         ramp_ns: 0,
         interval_ns: 0,
         max_errors: 1,
-        beside: Vec::new(),
+        concurrent: Vec::new(),
         foreign: report.headlines.clone(),
     }
 }

@@ -100,8 +100,8 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
     if !exact.is_empty() {
         let extra = told.len().saturating_sub(exact.len());
         for outcome in &exact {
-            let beside = told.iter().find(|t| same_run(t, outcome));
-            reports(outcome, beside, &mut parsed);
+            let concurrent = told.iter().find(|t| same_run(t, outcome));
+            reports(outcome, concurrent, &mut parsed);
         }
         told.retain(|t| !exact.iter().any(|outcome| same_run(t, outcome)));
         told.truncate(extra);
@@ -355,7 +355,7 @@ fn latency(word: &str) -> Option<Num> {
 }
 
 /// One report for each phase with a figure, in `beside` what the text says of the same run.
-fn reports(outcome: &Outcome, beside: Option<&Outcome>, parsed: &mut Parsed) {
+fn reports(outcome: &Outcome, concurrent: Option<&Outcome>, parsed: &mut Parsed) {
     let before = parsed.reports.len();
     for (i, phase) in PHASES.iter().enumerate() {
         let (rate, cpu) = outcome.rates.get(i).cloned().unwrap_or_default();
@@ -364,7 +364,7 @@ fn reports(outcome: &Outcome, beside: Option<&Outcome>, parsed: &mut Parsed) {
         }
         let line = outcome.lines[i / 6];
         let mut report = described(outcome, i, phase, line);
-        let wrong = wrong_print(outcome, beside, i);
+        let wrong = wrong_print(outcome, concurrent, i);
         if let Some(wrong) = &wrong {
             report.remark("wrong-print", line, wrong.clone());
         }
@@ -432,8 +432,8 @@ fn rated(outcome: &Outcome, phase: &Phase, rate: &str, line: u32, report: &mut R
 }
 
 /// The text of 1.98 and 2.00 prints the number of files where the rate of a file phase should stand.
-fn wrong_print(outcome: &Outcome, beside: Option<&Outcome>, i: usize) -> Option<String> {
-    let text = if outcome.is_text { outcome } else { beside? };
+fn wrong_print(outcome: &Outcome, concurrent: Option<&Outcome>, i: usize) -> Option<String> {
+    let text = if outcome.is_text { outcome } else { concurrent? };
     let (rate, _) = text.rates.get(i)?;
     let files = text.file_count();
     let is_it = i >= 6 && files > 0 && rate.parse::<u64>().ok() == Some(files);

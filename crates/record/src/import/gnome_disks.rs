@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{KeptPlace, KeptPlaces, Metric, Operation, Pattern, ReadFirst, Special};
+use model::{LoggedOffset, OffsetLog, Metric, Operation, Pattern, ReadFirst, Modifiers};
 
 use super::report::{Parsed, ProblemKind, Report, random, transfers};
 use super::text::{Num, Text};
@@ -81,20 +81,20 @@ fn described(operation: Operation, words: &str, is_access: bool, block: f64, cou
     let mut workload = transfers(if reads { 100 } else { 0 }, pattern, bytes);
     workload.direct = true;
     let first = if reads { ReadFirst::Page } else { ReadFirst::Block };
-    workload.special =
-        Special { read_first: (!is_access).then_some(first), keep_places: true, ..Special::default() };
+    workload.modifiers =
+        Modifiers { read_first: (!is_access).then_some(first), log_offset: true, ..Modifiers::default() };
     let mut report = Report::new(TOOL, 1, format!("GNOME Disks: {words}"), workload);
     report.unsaid(&["window", "machine", "memory"]);
     report
 }
 
 /// The values with their places. An access time has no rate, and a rate of 0 has no time.
-fn places(points: &[(u64, f64)], is_access: bool, block: f64) -> KeptPlaces {
-    let mut places = KeptPlaces::default();
+fn places(points: &[(u64, f64)], is_access: bool, block: f64) -> OffsetLog {
+    let mut places = OffsetLog::default();
     for (offset, value) in points.iter().filter(|(_, value)| is_access || *value > 0.0) {
         let (bytes, seconds) = if is_access { (f64::from(PAGE), *value) } else { (block, block / value) };
-        let place = KeptPlace { offset: *offset, bytes: bytes as u64, ns: (seconds * 1e9).round() as u64 };
-        places.record(place, KeptPlaces::MOST);
+        let place = LoggedOffset { offset: *offset, bytes: bytes as u64, ns: (seconds * 1e9).round() as u64 };
+        places.record(place, OffsetLog::MOST);
     }
     places
 }

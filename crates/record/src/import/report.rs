@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    BlockSizes, Data, DataClass, EngineKind, Figure, KeptPlaces, Metric, Mix, Operation, OperationStats,
+    BlockSizes, Data, DataClass, EngineKind, Figure, OffsetLog, Metric, Mix, Operation, OperationStats,
     Pattern, Printed, Recomputed, Remark, SyncRule, Workload,
 };
 
@@ -46,7 +46,7 @@ pub struct Report {
     /// Counts and histograms, where the output has whole histograms.
     pub stats: BTreeMap<Operation, OperationStats>,
     /// Where single operations were, where the output says it.
-    pub places: BTreeMap<Operation, KeptPlaces>,
+    pub places: BTreeMap<Operation, OffsetLog>,
 }
 
 /// Everything found in a text.

@@ -7,7 +7,7 @@ use super::scale::{Scale, range};
 use super::svg::{Mark, Svg, short};
 use super::{Chart, Pictured, Sketch, drawn, metric_words, paged, part, shown};
 use crate::by_hour::hour_and_day;
-use crate::page::Looked;
+use crate::page::AnalysedRun;
 use crate::run_document::{RunView, when};
 
 const HEIGHT: f64 = 220.0;
@@ -38,9 +38,9 @@ struct Panel {
 }
 
 /// The history of the first run's plan; nothing for fewer than three runs of it.
-pub fn history(runs: &[Looked<'_>]) -> Vec<Chart> {
+pub fn history(runs: &[AnalysedRun<'_>]) -> Vec<Chart> {
     let Some(first) = runs.first() else { return Vec::new() };
-    let alike: Vec<&Looked<'_>> = runs
+    let alike: Vec<&AnalysedRun<'_>> = runs
         .iter()
         .filter(|l| {
             l.run.started.plan.id == first.run.started.plan.id
@@ -70,11 +70,11 @@ pub fn history(runs: &[Looked<'_>]) -> Vec<Chart> {
     drawn("history", pages.into_iter().enumerate().map(sketch).collect(), super::WIDE)
 }
 
-fn panels_of(runs: &[&Looked<'_>], names: &[String]) -> Vec<Panel> {
+fn panels_of(runs: &[&AnalysedRun<'_>], names: &[String]) -> Vec<Panel> {
     let start = runs.iter().map(|l| l.run.started.started_unix_ns).min().unwrap_or(0);
     let mut found: Vec<(String, Operation, Panel)> = Vec::new();
-    for looked in runs {
-        let Looked { run, analysis, view } = **looked;
+    for analysed in runs {
+        let AnalysedRun { run, analysis, view } = **analysed;
         let began = run.started.started_unix_ns;
         let days = began.saturating_sub(start) as f64 / 86_400e9;
         let second = began.div_euclid(1_000_000_000).rem_euclid(3600) as f64;

@@ -7,7 +7,7 @@ use super::svg::short;
 use super::{ChartKind, Pictured, Sketch, paged, part};
 use crate::answer::listed;
 use crate::figures::{display_percent, display_ratio};
-use crate::glance::{Glance, Row, glance};
+use crate::pivot::{Pivot, Row, pivot};
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "labels",
@@ -20,16 +20,16 @@ const CAPTION: &str = "What stands above the columns competes in each row. The b
     column to take if only one can be had.";
 
 fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
-    let Some(glance) = glance(p.run, &p.analysis.measurements).filter(Glance::has_labels) else {
+    let Some(pivot) = pivot(p.run, &p.analysis.measurements).filter(Pivot::has_labels) else {
         return Vec::new();
     };
-    let mut across = glance.across.clone();
+    let mut across = pivot.across.clone();
     across.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
-    let title = format!("{across}s by {}", listed(&glance.down));
-    let grids: Vec<Grid> = by_operation(&glance)
+    let title = format!("{across}s by {}", listed(&pivot.down));
+    let grids: Vec<Grid> = by_operation(&pivot)
         .iter()
         .flat_map(|(operation, rows)| {
-            rows.chunks(ROWS).flat_map(|rows| grids(p, &glance, operation, rows)).collect::<Vec<_>>()
+            rows.chunks(ROWS).flat_map(|rows| grids(p, &pivot, operation, rows)).collect::<Vec<_>>()
         })
         .collect();
     let pages = paged(&grids);
@@ -44,10 +44,10 @@ fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
 }
 
 /// The rows of each operation, where rows are named by it; else all together.
-fn by_operation<'a>(glance: &'a Glance<'a>) -> Vec<(String, Vec<&'a Row<'a>>)> {
+fn by_operation<'a>(pivot: &'a Pivot<'a>) -> Vec<(String, Vec<&'a Row<'a>>)> {
     let mut found: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
-    let is_plain = glance.down.last().is_some_and(|d| d == "operation");
-    for row in &glance.rows {
+    let is_plain = pivot.down.last().is_some_and(|d| d == "operation");
+    for row in &pivot.rows {
         let operation = row.names.last().filter(|_| is_plain).cloned().unwrap_or_default();
         match found.iter_mut().find(|(known, _)| *known == operation) {
             Some((_, rows)) => rows.push(row),
@@ -58,21 +58,21 @@ fn by_operation<'a>(glance: &'a Glance<'a>) -> Vec<(String, Vec<&'a Row<'a>>)> {
 }
 
 /// The grid of some rows, in parts of as many columns as stand side by side.
-fn grids(p: &Pictured<'_>, glance: &Glance<'_>, operation: &str, rows: &[&Row<'_>]) -> Vec<Grid> {
+fn grids(p: &Pictured<'_>, pivot: &Pivot<'_>, operation: &str, rows: &[&Row<'_>]) -> Vec<Grid> {
     let named = |row: &Row<'_>| {
         let own = if operation.is_empty() { row.names.len() } else { row.names.len() - 1 };
         row.names[..own].join(" · ")
     };
-    let each = glance.columns.len().div_ceil(glance.columns.len().div_ceil(COLUMNS));
+    let each = pivot.columns.len().div_ceil(pivot.columns.len().div_ceil(COLUMNS));
     let mut grids = Vec::new();
-    for (from, columns) in glance.columns.chunks(each).enumerate().map(|(i, c)| (i * each, c)) {
+    for (from, columns) in pivot.columns.chunks(each).enumerate().map(|(i, c)| (i * each, c)) {
         let places = from..from + columns.len();
         let cells = |row: &&Row<'_>| {
             let (shares, name) = (row.shares(), named(row));
             let cell = |i: usize| {
                 let ((_, m), share) = (row.cells[i]?, shares[i]?);
                 let text = p.shown(row.metric, m.estimate.value);
-                let column = short(&glance.columns[i], 60);
+                let column = short(&pivot.columns[i], 60);
                 let tip =
                     format!("{column}, {name} {operation}: {text}, {} × the best", display_ratio(share));
                 Some(Cell { text, share, tip })

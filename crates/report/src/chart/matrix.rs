@@ -7,7 +7,7 @@ use super::frame::{Area, COLUMN, fit, label_width, panels, title};
 use super::svg::{Anchor, Mark, Svg, short};
 use super::{ChartKind, Pictured, Sketch, paged, part, shown};
 use crate::figures::display_ratio;
-use crate::glance::glance;
+use crate::pivot::pivot;
 
 pub(super) const TARGETS: ChartKind = ChartKind {
     name: "matrix",
@@ -56,7 +56,7 @@ pub(super) struct Grid {
 
 fn targets(p: &Pictured<'_>) -> Vec<Sketch> {
     let (names, all) = (p.target_names(), p.headlines());
-    let is_shown = glance(p.run, &p.analysis.measurements).is_some_and(|g| g.has_labels());
+    let is_shown = pivot(p.run, &p.analysis.measurements).is_some_and(|g| g.has_labels());
     if names.len() < FEWEST || all.len() < FEWEST || is_shown {
         return Vec::new();
     }
@@ -151,8 +151,8 @@ fn draw_part(svg: &mut Svg, grid: &Grid, area: Area) {
         top += 34.0;
     }
     let longest = grid.rows.iter().map(|(name, _)| label_width(name)).fold(0.0, f64::max);
-    let beside = is_beside(grid, wide);
-    let left = if beside { (longest + 14.0).min(area.width * 0.34) } else { 0.0 };
+    let concurrent = is_beside(grid, wide);
+    let left = if concurrent { (longest + 14.0).min(area.width * 0.34) } else { 0.0 };
     let width = ((area.width - left) / grid.columns.len().max(1) as f64).min(150.0);
     let fits = (width / COLUMN) as usize;
     for (i, name) in grid.columns.iter().enumerate() {
@@ -161,7 +161,7 @@ fn draw_part(svg: &mut Svg, grid: &Grid, area: Area) {
     }
     let mut y = top + 22.0;
     for (name, cells) in &grid.rows {
-        if beside {
+        if concurrent {
             svg.text(area.x + left - 8.0, y + 19.0, Anchor::End, "label", &fit(name, left - 8.0));
         } else {
             svg.text(area.x, y + 13.0, Anchor::Start, "label", &fit(name, area.width));

@@ -1,6 +1,6 @@
 //! Rate and access time over the places of a device: what the benchmark of GNOME Disks draws, for each target.
 
-use model::{KeptPlace, Operation, Pattern};
+use model::{LoggedOffset, Operation, Pattern};
 use unicode_width::UnicodeWidthStr;
 
 use super::frame::{Area, Axis, COLUMN, axes, panels, title};
@@ -29,7 +29,7 @@ const CAPTION: &str = "Lines are the rate at each place (left axis), the median 
 struct Series {
     operation: Operation,
     is_access: bool,
-    places: Vec<KeptPlace>,
+    offsets: Vec<LoggedOffset>,
     rounds: usize,
     left_out: u64,
 }
@@ -91,40 +91,40 @@ fn series_of(p: &Pictured<'_>, step: &str, target: &str, is_access: bool) -> Vec
     let mut found: Vec<(Series, f64)> = Vec::new();
     for repeat in p.run.completed(step, target) {
         let size = repeat.started.size_bytes as f64;
-        for (operation, places) in repeat.finished.iter().flat_map(|f| &f.places) {
-            let usable = places.kept.iter().filter(|place| place.ns > 0 && (is_access || place.bytes > 0));
-            let end = |place: &KeptPlace| place.offset.saturating_add(place.bytes) as f64;
-            let reach = places.kept.iter().map(end).fold(size, f64::max);
+        for (operation, offsets) in repeat.finished.iter().flat_map(|f| &f.offsets) {
+            let usable = offsets.kept.iter().filter(|place| place.ns > 0 && (is_access || place.bytes > 0));
+            let end = |place: &LoggedOffset| place.offset.saturating_add(place.bytes) as f64;
+            let reach = offsets.kept.iter().map(end).fold(size, f64::max);
             let at = found.iter().position(|(s, _)| s.operation == *operation).unwrap_or_else(|| {
                 let operation = *operation;
-                let series = Series { operation, is_access, places: Vec::new(), rounds: 0, left_out: 0 };
+                let series = Series { operation, is_access, offsets: Vec::new(), rounds: 0, left_out: 0 };
                 found.push((series, 0.0));
                 found.len() - 1
             });
             let (series, size) = &mut found[at];
-            series.places.extend(usable);
+            series.offsets.extend(usable);
             series.rounds += 1;
-            series.left_out = series.left_out.saturating_add(places.left_out);
+            series.left_out = series.left_out.saturating_add(offsets.left_out);
             *size = size.max(reach);
         }
     }
-    found.retain(|(series, _)| !series.places.is_empty());
+    found.retain(|(series, _)| !series.offsets.is_empty());
     found
 }
 
 impl Series {
     fn values(&self) -> impl Iterator<Item = f64> {
-        self.places.iter().map(|place| self.value(place))
+        self.offsets.iter().map(|place| self.value(place))
     }
 
     /// Bytes per second of a line, nanoseconds of a dot.
-    fn value(&self, place: &KeptPlace) -> f64 {
+    fn value(&self, place: &LoggedOffset) -> f64 {
         if self.is_access { place.ns as f64 } else { place.rate().unwrap_or(0.0) }
     }
 
     /// The arithmetic mean of rates or of times, as GNOME Disks shows it.
     fn mean(&self) -> f64 {
-        self.values().sum::<f64>() / self.places.len().max(1) as f64
+        self.values().sum::<f64>() / self.offsets.len().max(1) as f64
     }
 
     fn shown(&self, value: f64, units: Units) -> String {
@@ -164,7 +164,7 @@ fn told(page: &[Panel], units: Units) -> String {
         averages.join("; ")
     );
     let series = || page.iter().flat_map(|panel| &panel.series);
-    if series().any(|s| s.is_access && s.places.len() > DOTS.0) {
+    if series().any(|s| s.is_access && s.offsets.len() > DOTS.0) {
         text.push_str(" Of many accesses an even choice is drawn.");
     }
     let left_out: u64 = series().fold(0, |sum, s| sum.saturating_add(s.left_out));
@@ -281,12 +281,12 @@ impl Panel {
     }
 }
 
-fn times(panel: &Panel, places: (f64, f64)) -> Scale {
+fn times(panel: &Panel, offsets: (f64, f64)) -> Scale {
     let (low, high) = range(panel.times()).unwrap_or((0.0, 1.0));
     if panel.is_far() {
-        Scale::log((low * 0.5, high * 1.3), places)
+        Scale::log((low * 0.5, high * 1.3), offsets)
     } else {
-        Scale::linear((0.0, high * 1.08), places)
+        Scale::linear((0.0, high * 1.08), offsets)
     }
 }
 
@@ -300,16 +300,16 @@ fn draw_dots(
 ) {
     let most = if svg.is_wide() { DOTS.0 } else { DOTS.1 };
     let name = short(&panel.name, 60);
-    let of = series.places.len();
-    let chosen = (0..of.min(most)).map(|i| &series.places[i * of / of.min(most)]);
-    let said = |place: &KeptPlace| {
+    let of = series.offsets.len();
+    let chosen = (0..of.min(most)).map(|i| &series.offsets[i * of / of.min(most)]);
+    let said = |place: &LoggedOffset| {
         let at = (x.at(place.offset as f64 / unit), y.at(place.ns as f64));
         let (offset, time) = (display_bytes(place.offset, units), display_ns(place.ns as f64));
         (at.0, at.1, format!("{name}, {} at {offset}: {time}", series.words()))
     };
     let points: Vec<_> = chosen.map(said).collect();
-    let places: Vec<_> = points.iter().map(|(px, py, _)| (*px, *py)).collect();
-    svg.dots(&places, &Mark::of(series.class(), panel.target).points(&points));
+    let offsets: Vec<_> = points.iter().map(|(px, py, _)| (*px, *py)).collect();
+    svg.dots(&offsets, &Mark::of(series.class(), panel.target).points(&points));
 }
 
 /// A place of a line: its middle in bytes, the rates there from the slowest to the fastest, and their median.
@@ -323,10 +323,10 @@ struct Point {
 
 /// The rates of a series along the axis; places that are close together become one.
 fn points(series: &Series, size: f64) -> Vec<Point> {
-    let per_round = series.places.len().div_ceil(series.rounds.max(1));
+    let per_round = series.offsets.len().div_ceil(series.rounds.max(1));
     let bins = per_round.clamp(1, BINS);
     let mut found: Vec<Vec<(f64, f64)>> = vec![Vec::new(); bins];
-    for place in &series.places {
+    for place in &series.offsets {
         let at = place.offset as f64 + place.bytes as f64 / 2.0;
         let bin = (at / size.max(1.0) * bins as f64) as usize;
         found[bin.min(bins - 1)].push((at, series.value(place)));
@@ -381,12 +381,12 @@ fn draw_line(
 mod tests {
     use super::*;
 
-    fn series(places: Vec<KeptPlace>, rounds: usize) -> Series {
-        Series { operation: Operation::Read, is_access: false, places, rounds, left_out: 0 }
+    fn series(offsets: Vec<LoggedOffset>, rounds: usize) -> Series {
+        Series { operation: Operation::Read, is_access: false, offsets, rounds, left_out: 0 }
     }
 
-    fn place(offset: u64, ns: u64) -> KeptPlace {
-        KeptPlace { offset, bytes: 1000, ns }
+    fn place(offset: u64, ns: u64) -> LoggedOffset {
+        LoggedOffset { offset, bytes: 1000, ns }
     }
 
     #[test]
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn many_places_become_as_many_as_there_is_room_for_and_the_mean_is_of_all() {
-        let all: Vec<KeptPlace> = (0..4000).map(|i| place(i * 1000, 1000 + i % 2 * 1000)).collect();
+        let all: Vec<LoggedOffset> = (0..4000).map(|i| place(i * 1000, 1000 + i % 2 * 1000)).collect();
         let series = series(all, 1);
         let points = points(&series, 4e6);
         assert_eq!(points.len(), BINS);

@@ -189,18 +189,18 @@ fn flags(p: &Pictured<'_>) -> Vec<Flag> {
     let mut flags = Vec::new();
     for finding in &p.analysis.findings {
         let words = format!("{}: {}", finding.rule, finding.message);
-        let places = finding.evidence.iter().filter_map(|e| e.place.as_ref());
+        let scopes = finding.evidence.iter().filter_map(|e| e.scope.as_ref());
         let mut at: Vec<f64> = Vec::new();
-        for place in places {
-            if let Some((from, to)) = place.seconds {
+        for scope in scopes {
+            if let Some((from, to)) = scope.seconds {
                 at.push((from + to) / 2.0);
                 continue;
             }
-            let step = place.step.as_ref().or(finding.subject.step.as_ref());
+            let step = scope.step.as_ref().or(finding.subject.step.as_ref());
             let is_it = |r: &&Repeat| {
                 Some(&r.started.step) == step
                     && Some(&r.started.target) == finding.subject.target.as_ref()
-                    && place.rounds.contains(&(r.started.round + 1))
+                    && scope.rounds.contains(&(r.started.round + 1))
             };
             at.extend(p.run.repeats.iter().filter(is_it).map(|r| r.started.at_ns as f64 / 1e9));
         }

@@ -33,15 +33,15 @@ fn layers_and_syncs() -> Vec<Case> {
             let (now, port) = ((fact::LINK_SPEED, "3000000000"), ("highest link speed", "6000000000"));
             disk(r, "sda", &[(fact::LINK, "ata"), now, port]);
         }),
-        ("layer-cost", true, workload(), |r| beside(r, &["ext4", "dm-0", "sda"], 0.6)),
-        ("layer-cost", false, workload(), |r| beside(r, &["ext4", "dm-0", "sda"], 1.01)),
+        ("layer-cost", true, workload(), |r| concurrent(r, &["ext4", "dm-0", "sda"], 0.6)),
+        ("layer-cost", false, workload(), |r| concurrent(r, &["ext4", "dm-0", "sda"], 1.01)),
         ("layer-cost", false, workload(), |r| {
-            beside(r, &["ext4", "dm-0", "sda"], 0.6);
+            concurrent(r, &["ext4", "dm-0", "sda"], 0.6);
             r.repeats[3..].iter_mut().for_each(|r| r.finished.as_mut().unwrap().devices[0].read_bytes = 0);
         }),
-        ("layer-cost", false, workload(), |r| beside(r, &["xfs", "dm-0", "sda"], 0.6)),
-        ("layer-cost", false, workload(), |r| beside(r, &["ext4", "dm-0", "sdb"], 0.6)),
-        ("layer-cost", true, workload(), |r| beside(r, &["btrfs", "sda"], 0.6)),
+        ("layer-cost", false, workload(), |r| concurrent(r, &["xfs", "dm-0", "sda"], 0.6)),
+        ("layer-cost", false, workload(), |r| concurrent(r, &["ext4", "dm-0", "sdb"], 0.6)),
+        ("layer-cost", true, workload(), |r| concurrent(r, &["btrfs", "sda"], 0.6)),
         ("sync-cost", true, synced(), |r| syncs(r, 500_000)),
         ("sync-cost", false, synced(), |r| syncs(r, 50_000)),
         ("sync-too-cheap", true, synced(), |r| {
@@ -147,7 +147,7 @@ fn stack(names: &[&str]) -> Vec<Layer> {
 }
 
 /// A second target on this stack at so many times the rate of the first, which is ext4 on sda.
-fn beside(run: &mut Run, names: &[&str], factor: f64) {
+fn concurrent(run: &mut Run, names: &[&str], factor: f64) {
     run.started.targets[0].stack = stack(&["ext4", "sda"]);
     let mut other = run.started.targets[0].clone();
     (other.name, other.stack) = ("other".into(), stack(names));
@@ -223,7 +223,7 @@ fn the_kind_of_storage_is_set_against_what_the_kernel_says() {
 
 #[test]
 fn layers_depths_and_blocks_are_told_with_their_figures() {
-    let layer = one("layer-cost", workload(), |r| beside(r, &["ext4", "dm-0", "sda"], 0.6));
+    let layer = one("layer-cost", workload(), |r| concurrent(r, &["ext4", "dm-0", "sda"], 0.6));
     assert_eq!(
         layer.message,
         "what encryption (dm-crypt) changes against disk: step -40 % (-40 to -40) of read bandwidth"

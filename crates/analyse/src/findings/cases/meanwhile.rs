@@ -102,8 +102,8 @@ fn traffic() -> Vec<Case> {
 }
 
 fn writes_back() -> Workload {
-    let special = Special { read_first: Some(ReadFirst::Block), ..Special::default() };
-    Workload { special, ..writes() }
+    let modifiers = Modifiers { read_first: Some(ReadFirst::Block), ..Modifiers::default() };
+    Workload { modifiers, ..writes() }
 }
 
 /// All repeats are of a second target on this device.
@@ -163,5 +163,5 @@ fn background_work_is_named_with_process_and_device() {
         "9.0 MB per second were written on sda while the workload only read, in 3 of 3 repeats; processes that did I/O \
          meanwhile: dd"
     );
-    assert_eq!(found.evidence[0].place.as_ref().unwrap().rounds, [1, 2, 3]);
+    assert_eq!(found.evidence[0].scope.as_ref().unwrap().rounds, [1, 2, 3]);
 }

@@ -13,7 +13,7 @@ mod tools;
 
 use model::*;
 
-use super::{RULES, Seen, findings};
+use super::{RULES, RuleContext, findings};
 use crate::Estimator;
 use crate::measure::tests::{run, workload};
 use crate::measure::{Counts, measurements_of};
@@ -44,7 +44,7 @@ fn cases() -> Vec<Case> {
 fn found_in(run: &Run) -> Vec<Finding> {
     let counts = Counts::of(run);
     let measurements = measurements_of(run, Estimator::Mean, &counts);
-    findings(&Seen::new(run, &measurements, &counts))
+    findings(&RuleContext::new(run, &measurements, &counts))
 }
 
 pub(super) fn writes() -> Workload {

@@ -7,7 +7,7 @@ use super::*;
 /// The rate is that of the pauses.
 fn with_pauses() -> Workload {
     let think = Some(Think { ns: 1_000_000_000, every: 1 });
-    Workload { special: Special { think, ..Special::default() }, ..workload() }
+    Workload { modifiers: Modifiers { think, ..Modifiers::default() }, ..workload() }
 }
 
 pub(super) fn cases() -> Vec<Case> {

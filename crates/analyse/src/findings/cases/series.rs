@@ -103,5 +103,5 @@ fn a_cliff_and_a_stall_say_when_and_how_much() {
         stall.message,
         "nothing was completed for 2.0 s at 2.0 s into round 3 (3 times, 6.0 s altogether)"
     );
-    assert_eq!(stall.evidence[0].place.as_ref().unwrap().seconds, Some((2.0, 4.0)));
+    assert_eq!(stall.evidence[0].scope.as_ref().unwrap().seconds, Some((2.0, 4.0)));
 }

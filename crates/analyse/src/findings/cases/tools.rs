@@ -25,7 +25,7 @@ fn with_honest(run: &mut Run, percent: u64) {
 fn sysbench() -> Workload {
     Workload {
         sync: SyncRule { every: 100, data_only: false, at_end: true },
-        special: Special { sync_all_files: true, ..Special::default() },
+        modifiers: Modifiers { sync_all_files: true, ..Modifiers::default() },
         ..writes()
     }
 }

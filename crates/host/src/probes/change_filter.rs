@@ -28,7 +28,7 @@ fn smallest_step(unit: &str) -> f64 {
 /// held back; when the value changes, the last one held is told first. So nothing is lost: between two
 /// readings the value was within a step of the second.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct ChangeFilter {
     series: Vec<Series>,
 }
 
@@ -44,7 +44,7 @@ struct Series {
     held: Option<(u64, f64)>,
 }
 
-impl Book {
+impl ChangeFilter {
     /// A new series.
     pub fn series(&mut self, key: impl Into<String>, unit: &'static str) -> SeriesId {
         self.series.push(Series { key: key.into(), unit, told: None, held: None });
@@ -76,16 +76,16 @@ impl Series {
 }
 
 /// One look of a probe.
-pub(super) struct Look<'a> {
+pub(super) struct Sample<'a> {
     pub probe: &'static str,
     /// When this probe looked before.
     pub since_ns: Option<u64>,
     pub at_ns: u64,
-    pub book: &'a mut Book,
+    pub filter: &'a mut ChangeFilter,
     pub out: &'a mut Vec<Reading>,
 }
 
-impl Look<'_> {
+impl Sample<'_> {
     /// Seconds since this probe looked before; `None` at its first look.
     pub fn seconds(&self) -> Option<f64> {
         let ns = self.at_ns.saturating_sub(self.since_ns?);
@@ -100,7 +100,7 @@ impl Look<'_> {
     /// A value that held since a moment; it begins the series there if it is new.
     pub fn put_since(&mut self, series: SeriesId, since_ns: Option<u64>, value: f64) {
         let (value, at_ns) = (rounded(value), self.at_ns);
-        let series = &mut self.book.series[series.0];
+        let series = &mut self.filter.series[series.0];
         if series.says_nothing_new(at_ns, value) {
             series.held = Some((at_ns, value));
             return;
@@ -129,11 +129,11 @@ impl Counter {
 
     /// Puts by how much the counter has grown per second, each count standing for `each`. One that has
     /// shrunk began anew.
-    pub fn put(&mut self, look: &mut Look<'_>, count: u64, each: f64) {
-        let Some((since_ns, before)) = self.before.replace((look.at_ns, count)) else { return };
-        let seconds = look.at_ns.saturating_sub(since_ns) as f64 / 1e9;
+    pub fn put(&mut self, sample: &mut Sample<'_>, count: u64, each: f64) {
+        let Some((since_ns, before)) = self.before.replace((sample.at_ns, count)) else { return };
+        let seconds = sample.at_ns.saturating_sub(since_ns) as f64 / 1e9;
         if count >= before && seconds > 0.0 {
-            look.put_since(self.series, Some(since_ns), (count - before) as f64 * each / seconds);
+            sample.put_since(self.series, Some(since_ns), (count - before) as f64 * each / seconds);
         }
     }
 }
@@ -159,14 +159,14 @@ mod tests {
 
     /// Puts values one second apart and returns what is told, as `second=value`.
     fn told(unit: &'static str, values: &[f64]) -> Vec<String> {
-        let (mut book, mut out) = (Book::default(), Vec::new());
-        let series = book.series("k", unit);
+        let (mut filter, mut out) = (ChangeFilter::default(), Vec::new());
+        let series = filter.series("k", unit);
         for (second, value) in values.iter().enumerate() {
             let at_ns = second as u64 * 1_000_000_000;
-            let mut look = Look { probe: "p", since_ns: None, at_ns, book: &mut book, out: &mut out };
-            look.put(series, *value);
+            let mut sample = Sample { probe: "p", since_ns: None, at_ns, filter: &mut filter, out: &mut out };
+            sample.put(series, *value);
         }
-        book.finish("p", &mut out);
+        filter.finish("p", &mut out);
         out.iter().map(|r| format!("{}={}", r.at_ns / 1_000_000_000, r.value)).collect()
     }
 
@@ -205,12 +205,12 @@ mod tests {
 
     #[test]
     fn counters_become_rates_and_survive_beginning_anew() {
-        let (mut book, mut out) = (Book::default(), Vec::new());
-        let mut counter = Counter::new(book.series("k", "B/s"));
+        let (mut filter, mut out) = (ChangeFilter::default(), Vec::new());
+        let mut counter = Counter::new(filter.series("k", "B/s"));
         for (second, count) in [(1, 1000), (3, 2000), (4, 100), (5, 1100)] {
             let at_ns = second * 1_000_000_000;
-            let mut look = Look { probe: "p", since_ns: None, at_ns, book: &mut book, out: &mut out };
-            counter.put(&mut look, count, 512.0);
+            let mut sample = Sample { probe: "p", since_ns: None, at_ns, filter: &mut filter, out: &mut out };
+            counter.put(&mut sample, count, 512.0);
         }
         let told: Vec<(u64, f64)> = out.iter().map(|r| (r.at_ns / 1_000_000_000, r.value)).collect();
         assert_eq!(told, [(1, 256_000.0), (3, 256_000.0), (5, 512_000.0)]);

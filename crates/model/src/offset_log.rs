@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One operation with its place. In the log it is a list of three numbers, because there are thousands of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u64, u64, u64)", into = "(u64, u64, u64)")]
-pub struct KeptPlace {
+pub struct LoggedOffset {
     /// Byte of the data set at which it began.
     pub offset: u64,
     /// Bytes that it moved.
@@ -14,19 +14,19 @@ pub struct KeptPlace {
     pub ns: u64,
 }
 
-impl From<(u64, u64, u64)> for KeptPlace {
+impl From<(u64, u64, u64)> for LoggedOffset {
     fn from((offset, bytes, ns): (u64, u64, u64)) -> Self {
         Self { offset, bytes, ns }
     }
 }
 
-impl From<KeptPlace> for (u64, u64, u64) {
-    fn from(place: KeptPlace) -> Self {
-        (place.offset, place.bytes, place.ns)
+impl From<LoggedOffset> for (u64, u64, u64) {
+    fn from(logged: LoggedOffset) -> Self {
+        (logged.offset, logged.bytes, logged.ns)
     }
 }
 
-impl KeptPlace {
+impl LoggedOffset {
     /// Bytes per second; `None` if it took no time.
     pub fn rate(&self) -> Option<f64> {
         (self.ns > 0).then(|| self.bytes as f64 / self.ns as f64 * 1e9)
@@ -35,9 +35,9 @@ impl KeptPlace {
 
 /// The places of one kind of operation in a repeat, in the order in which the operations ended, job after job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptPlaces {
+pub struct OffsetLog {
     /// Those that are kept: the first ones.
-    pub kept: Vec<KeptPlace>,
+    pub kept: Vec<LoggedOffset>,
     /// How many good operations more there were, of which no place is kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
@@ -47,15 +47,15 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl KeptPlaces {
+impl OffsetLog {
     /// As many of one operation are kept in a repeat, all jobs together: four times what GNOME Disks reads, and about
     /// 120 kB of log.
     pub const MOST: usize = 4096;
 
     /// Takes one more into account; from `room` on it is only counted.
-    pub fn record(&mut self, place: KeptPlace, room: usize) {
+    pub fn record(&mut self, logged: LoggedOffset, room: usize) {
         if self.kept.len() < room.min(Self::MOST) {
-            self.kept.push(place);
+            self.kept.push(logged);
         } else {
             self.left_out = self.left_out.saturating_add(1);
         }
@@ -64,7 +64,7 @@ impl KeptPlaces {
     /// Adds those of another job.
     pub fn merge(&mut self, other: Self) {
         self.left_out = self.left_out.saturating_add(other.left_out);
-        other.kept.into_iter().for_each(|place| self.record(place, Self::MOST));
+        other.kept.into_iter().for_each(|logged| self.record(logged, Self::MOST));
     }
 }
 
@@ -72,18 +72,18 @@ impl KeptPlaces {
 mod tests {
     use super::*;
 
-    fn place(i: u64) -> KeptPlace {
-        KeptPlace { offset: i * 4096, bytes: 4096, ns: 1000 }
+    fn logged(i: u64) -> LoggedOffset {
+        LoggedOffset { offset: i * 4096, bytes: 4096, ns: 1000 }
     }
 
     #[test]
     fn what_is_over_is_counted_and_two_halves_are_the_whole() {
         let of = |range: std::ops::Range<u64>, room| {
-            let mut places = KeptPlaces::default();
-            range.for_each(|i| places.record(place(i), room));
-            places
+            let mut log = OffsetLog::default();
+            range.for_each(|i| log.record(logged(i), room));
+            log
         };
-        let most = KeptPlaces::MOST as u64;
+        let most = OffsetLog::MOST as u64;
         let mut merged = of(0..most - 10, usize::MAX);
         merged.merge(of(most - 10..most + 5, usize::MAX));
         assert_eq!(merged, of(0..most + 5, usize::MAX));
@@ -93,12 +93,12 @@ mod tests {
 
     #[test]
     fn a_place_is_three_numbers_in_the_log() {
-        let mut places = KeptPlaces::default();
-        places.record(place(2), 1);
-        let text = serde_json::to_string(&places).unwrap();
+        let mut log = OffsetLog::default();
+        log.record(logged(2), 1);
+        let text = serde_json::to_string(&log).unwrap();
         assert_eq!(text, r#"{"kept":[[8192,4096,1000]]}"#);
-        assert_eq!(serde_json::from_str::<KeptPlaces>(&text).unwrap(), places);
-        assert_eq!(place(0).rate(), Some(4.096e9));
-        assert_eq!(KeptPlace { ns: 0, ..place(0) }.rate(), None);
+        assert_eq!(serde_json::from_str::<OffsetLog>(&text).unwrap(), log);
+        assert_eq!(logged(0).rate(), Some(4.096e9));
+        assert_eq!(LoggedOffset { ns: 0, ..logged(0) }.rate(), None);
     }
 }

@@ -4,24 +4,24 @@ use model::Run;
 
 use crate::csv::row;
 
-/// The columns of [`places_csv`].
-pub const PLACES_COLUMNS: &str = "run,host,target,step,operation,round,offset,bytes,ns";
+/// The columns of [`offsets_csv`].
+pub const OFFSETS_COLUMNS: &str = "run,host,target,step,operation,round,offset,bytes,ns";
 
 /// True if some repeat has places.
-pub fn has_places(run: &Run) -> bool {
-    run.repeats.iter().filter_map(|r| r.finished.as_ref()).any(|f| !f.places.is_empty())
+pub fn has_offsets(run: &Run) -> bool {
+    run.repeats.iter().filter_map(|r| r.finished.as_ref()).any(|f| !f.offset_log.is_empty())
 }
 
 /// One row per kept place, with a heading line: where an operation began and what it moved, in bytes, and nanoseconds.
-pub fn places_csv(run: &Run) -> String {
-    let mut out = format!("{PLACES_COLUMNS}\r\n");
+pub fn offsets_csv(run: &Run) -> String {
+    let mut out = format!("{OFFSETS_COLUMNS}\r\n");
     for repeat in &run.repeats {
-        let (started, places) = (&repeat.started, repeat.finished.iter().flat_map(|f| &f.places));
-        for (operation, places) in places {
+        let (started, offset_log) = (&repeat.started, repeat.finished.iter().flat_map(|f| &f.offset_log));
+        for (operation, offset_log) in offset_log {
             let names = [&run.started.id, &run.started.host.name, &started.target, &started.step];
-            for place in &places.kept {
+            for logged in &offset_log.kept {
                 let numbers =
-                    [u64::from(started.round), place.offset, place.bytes, place.ns].map(|n| n.to_string());
+                    [u64::from(started.round), logged.offset, logged.bytes, logged.ns].map(|n| n.to_string());
                 let mut fields: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
                 fields.push(operation.name());
                 fields.extend(numbers.iter().map(String::as_str));

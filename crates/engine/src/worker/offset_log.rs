@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::Ordering;
 
-use model::{FailureKind, KeptPlace, KeptPlaces, Operation, Pace, Phase, ReadFirst, Workload};
+use model::{FailureKind, LoggedOffset, OffsetLog, Operation, Pace, Phase, ReadFirst, Workload};
 
 use super::{Worker, WorkerFailure};
 use crate::clock::Clock;
@@ -17,35 +17,35 @@ use crate::slots::Slot;
 const PAGE: u32 = 4096;
 
 /// Keeps the first places of each operation of one worker, in memory that is there before it starts.
-pub(super) struct PlaceKeeper {
-    places: BTreeMap<Operation, KeptPlaces>,
+pub(super) struct OffsetLogger {
+    offset_log: BTreeMap<Operation, OffsetLog>,
     room: usize,
 }
 
-impl PlaceKeeper {
+impl OffsetLogger {
     /// A keeper for one of so many workers; `None` if the workload does not ask for it.
     pub fn new(workload: &Workload, workers: u32) -> Option<Box<Self>> {
-        let room = (KeptPlaces::MOST / workers.max(1) as usize).max(1);
-        let empty = || KeptPlaces { kept: Vec::with_capacity(room), left_out: 0 };
+        let room = (OffsetLog::MOST / workers.max(1) as usize).max(1);
+        let empty = || OffsetLog { kept: Vec::with_capacity(room), left_out: 0 };
         let has_place = |o: &Operation| !matches!(o, Operation::Sync | Operation::DurableWrite);
         let operations = workload.operations().into_iter().filter(has_place);
-        let places = operations.map(|operation| (operation, empty())).collect();
-        workload.special.keep_places.then(|| Box::new(Self { places, room }))
+        let offset_log = operations.map(|operation| (operation, empty())).collect();
+        workload.modifiers.log_offset.then(|| Box::new(Self { offset_log, room }))
     }
 
     /// Keeps one, if it was in the measured time.
     #[inline(never)]
-    pub fn keep(&mut self, verb: Verb, phase: Phase, place: KeptPlace) {
+    pub fn keep(&mut self, verb: Verb, phase: Phase, logged: LoggedOffset) {
         if phase == Phase::Measure
-            && let Some(places) = self.places.get_mut(&Kind::from(verb).operation())
+            && let Some(offset_log) = self.offset_log.get_mut(&Kind::from(verb).operation())
         {
-            places.record(place, self.room);
+            offset_log.record(logged, self.room);
         }
     }
 
     /// What was kept; operations that were not done are left out.
-    pub fn finish(self) -> BTreeMap<Operation, KeptPlaces> {
-        self.places.into_iter().filter(|(_, places)| !places.kept.is_empty()).collect()
+    pub fn finish(self) -> BTreeMap<Operation, OffsetLog> {
+        self.offset_log.into_iter().filter(|(_, offset_log)| !offset_log.kept.is_empty()).collect()
     }
 }
 
@@ -55,7 +55,7 @@ impl PlaceKeeper {
 /// It wants something read first, and is not done as transfers one by one.
 pub(super) fn can_read_first<E: Engine>(workload: &Workload, only_in_order: bool) -> io::Result<()> {
     let is_one_by_one = E::SYNCHRONOUS && only_in_order && workload.pace == Pace::Closed;
-    if workload.special.read_first.is_some() && !is_one_by_one {
+    if workload.modifiers.read_first.is_some() && !is_one_by_one {
         return Err(io::Error::other("only transfers one by one can read something first"));
     }
     Ok(())
@@ -67,8 +67,8 @@ impl<E: Engine> Worker<'_, E> {
     #[inline(never)]
     pub(super) fn keep_place(&mut self, slot: u32, bytes: u64, now: u64, timeline: &Timeline) {
         let Slot { verb, offset, intended, .. } = *self.slots.get(slot);
-        if let Some(places) = &mut self.places {
-            places.keep(verb, timeline.current.phase, KeptPlace { offset, bytes, ns: now - intended });
+        if let Some(offset_log) = &mut self.offset_log {
+            offset_log.keep(verb, timeline.current.phase, LoggedOffset { offset, bytes, ns: now - intended });
         }
     }
 
@@ -76,7 +76,7 @@ impl<E: Engine> Worker<'_, E> {
     /// be done, because a write would put something else there than what it was to write back.
     #[inline(never)]
     pub(super) fn read_first(&mut self, request: &Request, offset: u64, timeline: &Timeline) -> bool {
-        let Some(what) = self.spec.workload.special.read_first else { return true };
+        let Some(what) = self.spec.workload.modifiers.read_first else { return true };
         let len = match what {
             ReadFirst::Page => request.len.min(PAGE),
             ReadFirst::Block => request.len,

@@ -16,7 +16,7 @@ const ACROSS: [&str; 2] = ["filesystem", "device"];
 
 /// Figures by labels: what competes across, everything else down.
 #[derive(Clone, Debug)]
-pub(crate) struct Glance<'a> {
+pub(crate) struct Pivot<'a> {
     /// What the columns are, such as `filesystem`; `target` where no label is enough.
     pub across: String,
     /// Its values.
@@ -32,7 +32,7 @@ pub(crate) struct Glance<'a> {
 /// One competition.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
-    /// What names it, in the order of [`Glance::down`].
+    /// What names it, in the order of [`Pivot::down`].
     pub names: Vec<String>,
     pub step: &'a Step,
     pub operation: Operation,
@@ -62,7 +62,7 @@ pub(crate) fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> 
 
 /// The figures of a run by the labels of its targets. `None` where labels say nothing that the targets' names do not, and
 /// for single targets.
-pub(crate) fn glance<'a>(run: &'a Run, measurements: &'a [Measurement]) -> Option<Glance<'a>> {
+pub(crate) fn pivot<'a>(run: &'a Run, measurements: &'a [Measurement]) -> Option<Pivot<'a>> {
     let targets: Vec<&Target> =
         run.started.targets.iter().filter(|t| measurements.iter().any(|m| m.target == t.name)).collect();
     if targets.len() < 2 {
@@ -112,7 +112,7 @@ pub(crate) fn glance<'a>(run: &'a Run, measurements: &'a [Measurement]) -> Optio
             }
         }
     }
-    Some(Glance { across, columns, down, rows, margin: run.started.plan.margin() })
+    Some(Pivot { across, columns, down, rows, margin: run.started.plan.margin() })
 }
 
 /// A step's operation with the metric in which it is judged.
@@ -212,7 +212,7 @@ impl Row<'_> {
     }
 }
 
-impl Glance<'_> {
+impl Pivot<'_> {
     /// Labels of more than one kind compete.
     pub fn has_labels(&self) -> bool {
         self.across != "target"

@@ -7,16 +7,16 @@ use model::{
 
 use crate::compare::headline;
 use crate::measure::{Counts, RepeatCounts};
-use crate::repeats::{Look, looks};
+use crate::repeats::{RepeatDiagnostics, diagnose_all};
 use crate::stats::median;
 use crate::telemetry::{Readings, StepTelemetry, telemetry_of};
 
 /// A run as the rules see it.
-pub(crate) struct Seen<'a> {
+pub(crate) struct RuleContext<'a> {
     pub run: &'a Run,
     pub measurements: &'a [Measurement],
     /// What the repeats behind each measurement look like, for those that are a headline.
-    pub looks: Vec<Option<Look>>,
+    pub diagnostics: Vec<Option<RepeatDiagnostics>>,
     /// What the machine did during each step on each target.
     pub telemetry: Vec<StepTelemetry>,
     /// The same over the whole run.
@@ -41,7 +41,7 @@ pub(super) struct Ended<'a> {
     pub counts: &'a RepeatCounts,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> RuleContext<'a> {
     /// Looks at a run that came to these measurements and counts.
     pub fn new(run: &'a Run, measurements: &'a [Measurement], counts: &'a Counts) -> Self {
         let mut finished = Vec::new();
@@ -65,7 +65,7 @@ impl<'a> Seen<'a> {
         Self {
             run,
             measurements,
-            looks: headline_looks(run, measurements),
+            diagnostics: headline_diagnostics(run, measurements),
             telemetry: telemetry_of(run, &readings),
             readings,
             finished: finished.into_iter().filter(|pair| !pair.repeats.is_empty()).collect(),
@@ -93,10 +93,10 @@ impl<'a> Seen<'a> {
     }
 
     /// The headline measurements with their pairs and what their repeats look like.
-    pub(super) fn headlines(&self) -> impl Iterator<Item = (&Pair<'a>, &'a Measurement, &Look)> {
-        self.measurements.iter().zip(&self.looks).filter_map(|(m, look)| {
+    pub(super) fn headlines(&self) -> impl Iterator<Item = (&Pair<'a>, &'a Measurement, &RepeatDiagnostics)> {
+        self.measurements.iter().zip(&self.diagnostics).filter_map(|(m, diagnostics)| {
             let pair = self.completed().find(|p| p.step.id == m.step && p.target.name == m.target)?;
-            Some((pair, m, look.as_ref()?))
+            Some((pair, m, diagnostics.as_ref()?))
         })
     }
 
@@ -124,14 +124,14 @@ impl<'a> Pair<'a> {
     }
 
     /// The telemetry of this step on this target.
-    pub fn telemetry<'b>(&self, seen: &'b Seen<'_>) -> Option<&'b StepTelemetry> {
-        seen.telemetry.iter().find(|t| t.step == self.step.id && t.target == self.target.name)
+    pub fn telemetry<'b>(&self, context: &'b RuleContext<'_>) -> Option<&'b StepTelemetry> {
+        context.telemetry.iter().find(|t| t.step == self.step.id && t.target == self.target.name)
     }
 
     /// True if the rate is the storage's: no given load, no pauses, no work on names.
     pub fn is_closed_transfer(&self) -> bool {
         let workload = &self.step.workload;
-        workload.pace == Pace::Closed && workload.special.think.is_none() && !workload.is_metadata()
+        workload.pace == Pace::Closed && workload.modifiers.think.is_none() && !workload.is_metadata()
     }
 }
 
@@ -169,8 +169,8 @@ impl<'a> Ended<'a> {
 }
 
 /// Looks at the repeats behind each measurement that is a headline; `None` for the others. All headlines
-/// are one family, see [`crate::looks`].
-fn headline_looks(run: &Run, measurements: &[Measurement]) -> Vec<Option<Look>> {
+/// are one family, see [`crate::diagnostics`].
+fn headline_diagnostics(run: &Run, measurements: &[Measurement]) -> Vec<Option<RepeatDiagnostics>> {
     let is_headline: Vec<bool> = measurements.iter().map(|m| is_headline(run, m)).collect();
     let values: Vec<Vec<f64>> = measurements
         .iter()
@@ -178,8 +178,8 @@ fn headline_looks(run: &Run, measurements: &[Measurement]) -> Vec<Option<Look>> 
         .filter(|(_, headline)| **headline)
         .map(|(m, _)| m.values.iter().map(|(_, v)| *v).collect())
         .collect();
-    let mut looks = looks(&values.iter().map(Vec::as_slice).collect::<Vec<_>>()).into_iter();
-    is_headline.into_iter().map(|headline| if headline { looks.next() } else { None }).collect()
+    let mut diagnostics = diagnose_all(&values.iter().map(Vec::as_slice).collect::<Vec<_>>()).into_iter();
+    is_headline.into_iter().map(|headline| if headline { diagnostics.next() } else { None }).collect()
 }
 
 fn is_headline(run: &Run, m: &Measurement) -> bool {
@@ -192,7 +192,7 @@ pub(super) fn total(values: impl Iterator<Item = u64>) -> u64 {
 }
 
 pub(super) fn evidence(what: impl Into<String>, value: f64, unit: &str) -> Evidence {
-    Evidence { what: what.into(), value, unit: unit.to_owned(), place: None }
+    Evidence { what: what.into(), value, unit: unit.to_owned(), scope: None }
 }
 
 pub(super) fn subject(target: &Target, step: Option<&Step>) -> Subject {

@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 
 use common::*;
-use engine::Place;
+use engine::IoTarget;
 use model::*;
 
 const MIB: u64 = 1 << 20;
@@ -16,14 +16,14 @@ fn spaced(read_percent: u8, count: u32, read_first: Option<ReadFirst>) -> Worklo
         mix: Mix::Transfer { read_percent },
         pattern: Pattern::Spaced { count },
         block: BlockSizes::uniform(65536),
-        special: Special { keep_places: true, read_first, ..Special::default() },
+        modifiers: Modifiers { log_offset: true, read_first, ..Modifiers::default() },
         ..workload()
     }
 }
 
 fn on_file(path: &Path, workload: Workload, engine: EngineKind, stop: Stop) -> Done {
     let files = open(path, workload.jobs, 4 * MIB, workload.writes_data(), 0);
-    run_task(task(workload, engine, stop, Place::Files(files)))
+    run_task(task(workload, engine, stop, IoTarget::Files(files)))
 }
 
 #[test]
@@ -33,17 +33,17 @@ fn each_place_is_kept_with_its_time_and_the_times_are_those_of_the_latencies() {
     filled(&path, 4 << 20);
     for engine in [EngineKind::Psync, EngineKind::Libaio] {
         let done = on_file(&path, spaced(100, 16, None), engine, operations(16));
-        let places = &done.outcome.places[&Operation::Read];
-        let offsets: Vec<u64> = places.kept.iter().map(|p| p.offset).collect();
+        let offset_log = &done.outcome.offset_log[&Operation::Read];
+        let offsets: Vec<u64> = offset_log.kept.iter().map(|p| p.offset).collect();
         // From the start to the last place at which a block still fits, in steps of pages.
         let starts = (4 * MIB - 65536) / 4096 + 1;
         let expected: Vec<u64> = (0..16).map(|i| i * starts / 16 * 4096).collect();
         assert_eq!(offsets, expected, "{engine}");
-        assert_eq!(places.left_out, 0);
-        assert!(places.kept.iter().all(|p| p.bytes == 65536));
+        assert_eq!(offset_log.left_out, 0);
+        assert!(offset_log.kept.iter().all(|p| p.bytes == 65536));
         let lat = done.of(Operation::Read).lat;
-        assert_eq!(places.kept.iter().map(|p| p.ns).max(), lat.max_ns());
-        assert_eq!(places.kept.iter().map(|p| p.ns).min(), lat.min_ns());
+        assert_eq!(offset_log.kept.iter().map(|p| p.ns).max(), lat.max_ns());
+        assert_eq!(offset_log.kept.iter().map(|p| p.ns).min(), lat.min_ns());
     }
 }
 
@@ -52,13 +52,13 @@ fn what_is_over_is_counted_and_the_ramp_is_not_there() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
-    let many = KeptPlaces::MOST as u64 + 1000;
+    let many = OffsetLog::MOST as u64 + 1000;
     let random = Workload { jobs: 2, ..spaced(100, 16, None) };
     let done = on_file(&path, random, EngineKind::Psync, operations(many));
-    let places = &done.outcome.places[&Operation::Read];
-    assert_eq!((places.kept.len(), places.left_out), (KeptPlaces::MOST, 1000));
+    let offset_log = &done.outcome.offset_log[&Operation::Read];
+    assert_eq!((offset_log.kept.len(), offset_log.left_out), (OffsetLog::MOST, 1000));
     in_some_attempt(|| {
-        let files = Place::Files(open(&path, 1, 4 * MIB, false, 0));
+        let files = IoTarget::Files(open(&path, 1, 4 * MIB, false, 0));
         let mut ramped = task(spaced(100, 16, None), EngineKind::Psync, time(50 * MS), files);
         ramped.ramp_ns = 50 * MS;
         let done = run_task(ramped);
@@ -66,8 +66,8 @@ fn what_is_over_is_counted_and_the_ramp_is_not_there() {
         let Some(reads) = measured.get(&Operation::Read) else {
             return Err("it woke too late to read anything".to_owned());
         };
-        let places = &done.outcome.places[&Operation::Read];
-        assert_eq!(places.kept.len() as u64 + places.left_out, reads.count);
+        let offset_log = &done.outcome.offset_log[&Operation::Read];
+        assert_eq!(offset_log.kept.len() as u64 + offset_log.left_out, reads.count);
         Ok(())
     });
 }
@@ -77,8 +77,8 @@ fn a_workload_that_does_not_ask_keeps_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
-    let plain = Workload { special: Special::default(), ..spaced(100, 16, None) };
-    assert!(on_file(&path, plain, EngineKind::Psync, operations(16)).outcome.places.is_empty());
+    let plain = Workload { modifiers: Modifiers::default(), ..spaced(100, 16, None) };
+    assert!(on_file(&path, plain, EngineKind::Psync, operations(16)).outcome.offset_log.is_empty());
 }
 
 #[test]
@@ -90,10 +90,10 @@ fn what_is_written_back_is_what_stood_there() {
     let back = spaced(0, 70, Some(ReadFirst::Block));
     let done = on_file(&path, back.clone(), EngineKind::Psync, operations(140));
     assert_eq!(done.of(Operation::Write).bytes, 140 * 65536);
-    assert_eq!(done.outcome.places[&Operation::Write].kept.len(), 140);
+    assert_eq!(done.outcome.offset_log[&Operation::Write].kept.len(), 140);
     assert!(std::fs::read(&path).unwrap() == before);
     // Without that they are other data: the test can fail.
-    let plain = Workload { special: Special::default(), ..back };
+    let plain = Workload { modifiers: Modifiers::default(), ..back };
     on_file(&path, plain, EngineKind::Psync, operations(1));
     assert!(std::fs::read(&path).unwrap() != before);
 }
@@ -152,7 +152,7 @@ fn an_engine_that_cannot_read_first_does_not_begin() {
         [(spaced(0, 16, Some(ReadFirst::Block)), EngineKind::Libaio), (paced, EngineKind::Psync)]
     {
         let files = open(&path, 1, 4 * MIB, true, 0);
-        let task = task(workload, engine, operations(16), Place::Files(files));
+        let task = task(workload, engine, operations(16), IoTarget::Files(files));
         let result = engine::run(task, &std::sync::Arc::default(), &mut |_| {});
         assert!(result.is_err_and(|e| e.to_string().contains("read something first")), "{engine}");
     }

@@ -5,7 +5,7 @@ use crate::recorder::Timeline;
 use crate::slots::Slot;
 
 /// Transfers of a batch that went well and have all figures in common: they are counted together.
-pub(super) struct Alike {
+pub(super) struct CompletionBatch {
     verb: Verb,
     len: u32,
     intended: u64,
@@ -14,13 +14,13 @@ pub(super) struct Alike {
     pub count: u64,
 }
 
-impl Default for Alike {
+impl Default for CompletionBatch {
     fn default() -> Self {
         Self { verb: Verb::Read, len: 0, intended: 0, submitted: 0, slat: 0, count: 0 }
     }
 }
 
-impl Alike {
+impl CompletionBatch {
     pub fn of(slot: &Slot) -> Self {
         let Slot { verb, len, intended, submitted, slat, .. } = *slot;
         Self { verb, len, intended, submitted, slat, count: 0 }

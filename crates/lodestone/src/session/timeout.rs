@@ -5,44 +5,44 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// So long may a sync take: a gigabyte to a slow card takes minutes.
-const PATIENCE: Duration = Duration::from_secs(1200);
-/// The same after the user has asked to stop.
-const PATIENCE_WHEN_INTERRUPTED: Duration = Duration::from_secs(6);
+/// Timeout of a sync: a gigabyte to a slow card takes minutes.
+const SYNC_TIMEOUT: Duration = Duration::from_secs(1200);
+/// Timeout of a sync after the user has asked to stop.
+const INTERRUPTED_SYNC_TIMEOUT: Duration = Duration::from_secs(6);
 /// How long a target may take to respond or to release its files: as long as the engine allows for an operation.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
-/// How often the user's wish is looked at.
-const LOOK_UP: Duration = Duration::from_millis(100);
+/// How often an interruption is checked for.
+const POLL_PERIOD: Duration = Duration::from_millis(100);
 
 /// Does something on a thread of its own and returns its result; `None` if it has not come back in time.
 /// That thread is left behind then: what sleeps uninterruptibly in the kernel cannot be ended.
-pub(super) fn patiently<T: Send + 'static>(
+pub(super) fn with_timeout<T: Send + 'static>(
     interrupt: &AtomicBool,
     what: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    within(PATIENCE, interrupt, what)
+    within(SYNC_TIMEOUT, interrupt, what)
 }
 
-/// Like [`patiently`], with the given time limit.
+/// Like [`with_timeout`], with the given time limit.
 pub(super) fn within<T: Send + 'static>(
-    patience: Duration,
+    timeout: Duration,
     interrupt: &AtomicBool,
     what: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let (sender, receiver) = channel();
     thread::spawn(move || sender.send(what()));
-    await_result(&receiver, interrupt, patience, PATIENCE_WHEN_INTERRUPTED)
+    await_result(&receiver, interrupt, timeout, INTERRUPTED_SYNC_TIMEOUT)
 }
 
 fn await_result<T>(
     receiver: &Receiver<T>,
     interrupt: &AtomicBool,
-    patience: Duration,
+    timeout: Duration,
     when_interrupted: Duration,
 ) -> Option<T> {
     let (began, mut interrupted) = (Instant::now(), None);
     loop {
-        match receiver.recv_timeout(LOOK_UP) {
+        match receiver.recv_timeout(POLL_PERIOD) {
             Ok(result) => return Some(result),
             // The thread has panicked; what it was to do was not done.
             Err(RecvTimeoutError::Disconnected) => return None,
@@ -52,7 +52,7 @@ fn await_result<T>(
             interrupted.get_or_insert_with(Instant::now);
         }
         let hangs = |since: &Instant| since.elapsed() > when_interrupted;
-        if began.elapsed() > patience || interrupted.as_ref().is_some_and(hangs) {
+        if began.elapsed() > timeout || interrupted.as_ref().is_some_and(hangs) {
             return None;
         }
     }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn what_comes_back_is_returned() {
-        assert_eq!(patiently(&AtomicBool::new(true), || 7), Some(7));
+        assert_eq!(with_timeout(&AtomicBool::new(true), || 7), Some(7));
     }
 
     #[test]
