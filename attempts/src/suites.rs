@@ -1,7 +1,7 @@
 //! Mutated suites: a suite is resolved, or every problem has a location within the text.
 
 use engine::ENGINES;
-use plan::{Environment, Level, SourceLocation, Problem, Suite, RunOverrides, resolve};
+use plan::{Environment, Level, Problem, RunOverrides, SourceLocation, Suite, resolve};
 
 use crate::outcome::Outcome;
 use crate::trial::{files, repository, trials};
@@ -25,7 +25,8 @@ pub(crate) fn resolved(
 ) -> Result<&'static str, String> {
     let engines = ENGINES.iter().map(|engine| engine.capabilities).collect();
     let environment = Environment { memory_bytes: 8 << 30, engines, targets: 1 };
-    problems.extend(resolve(suite, &RunOverrides::default(), &environment).map_or_else(|p| p, |r| r.warnings));
+    problems
+        .extend(resolve(suite, &RunOverrides::default(), &environment).map_or_else(|p| p, |r| r.warnings));
     placed(&problems, text)?;
     Ok(if problems.iter().any(|p| p.level == Level::Error) { "refused" } else { "resolved" })
 }

@@ -3,7 +3,10 @@
 //! Each figure is a share of simulated measurements or runs. The seed is fixed, so that the tables of
 //! METHODOLOGY.md can be made again.
 
-use analyse::{HoursVerdict, RepeatDiagnostics, Work, by_hour, common_cliff, diagnose, diagnose_all, steady_state, transient};
+use analyse::{
+    HoursVerdict, RepeatDiagnostics, Work, by_hour, common_cliff, diagnose, diagnose_all, steady_state,
+    transient,
+};
 use clap::Args;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -121,7 +124,8 @@ fn clean_runs(runs: usize) -> String {
                     let values: Vec<Vec<f64>> =
                         (0..FAMILY).map(|_| draw(noise, n, spread, &mut rng)).collect();
                     let family: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-                    any += usize::from(diagnose_all(&family).iter().any(|l| *l != RepeatDiagnostics::default()));
+                    any +=
+                        usize::from(diagnose_all(&family).iter().any(|l| *l != RepeatDiagnostics::default()));
                 }
                 row.push(percent(any, runs));
             }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    BlockSizes, Interval, LoggedOffset, OffsetLog, LatencyRecorder, LayerKind, Mix, Operation, OperationStats,
-    Pattern, Phase, ReadFirst, Run, RunFinished, RunOutcome, Modifiers, Step, Workload,
+    BlockSizes, Interval, LatencyRecorder, LayerKind, LoggedOffset, Mix, Modifiers, OffsetLog, Operation,
+    OperationStats, Pattern, Phase, ReadFirst, Run, RunFinished, RunOutcome, Step, Workload,
 };
 use rand::RngExt;
 

@@ -246,8 +246,15 @@ impl Test {
         }
     }
 
-    const NOTHING: Self =
-        Self { mean: 0.0, error: 0.0, freedom: 0.0, rounds: 0.0, margin: 0.0, interim: None, has_ended: true };
+    const NOTHING: Self = Self {
+        mean: 0.0,
+        error: 0.0,
+        freedom: 0.0,
+        rounds: 0.0,
+        margin: 0.0,
+        interim: None,
+        has_ended: true,
+    };
 
     fn of_logs(logs: &[f64]) -> Option<Self> {
         let (mean, deviation) = mean_and_deviation(logs)?;

@@ -14,8 +14,10 @@ mod buffers;
 pub mod cache;
 mod calls;
 mod clock;
+mod collector;
 mod content;
 mod engines;
+mod interval_pool;
 mod metadata;
 mod offsets;
 mod pace;
@@ -27,6 +29,7 @@ pub mod selftest;
 mod slots;
 mod stamps;
 mod steady;
+mod task;
 mod verify;
 mod worker;
 
@@ -57,8 +60,9 @@ pub mod parts {
 pub use clock::{monotonic_ns, read_the_counter};
 pub use engines::sim::{SimEnd, SimFault, SimLatency, SimModel, SimStall};
 pub use engines::{ENGINES, EngineEntry, NOOP};
-pub use run::{EngineError, OpenFiles, Outcome, IoTarget, Task, own_descriptors, run};
+pub use run::{own_descriptors, run};
 pub use stamps::StampComparison;
+pub use task::{EngineError, IoTarget, OpenFiles, Outcome, Task};
 pub use verify::{Generations, HEADER_BYTES};
 pub use worker::open_flags;
 

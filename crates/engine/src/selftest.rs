@@ -9,7 +9,8 @@ use std::thread;
 use model::{EngineKind, RepeatOutcome, Stop, Workload};
 
 use crate::clock::{Clock, MonotonicClock, meet_due_times, settle};
-use crate::run::{EngineError, OpenFiles, IoTarget, Task, run};
+use crate::run::run;
+use crate::task::{EngineError, IoTarget, OpenFiles, Task};
 
 /// The most that one job can drive on this machine, whatever the storage.
 #[derive(Clone, Copy, Debug, PartialEq)]

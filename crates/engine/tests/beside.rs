@@ -24,7 +24,10 @@ fn concurrent(first: Workload, second: Workload, stop: (Stop, Stop)) -> Done {
         engine::IoTarget::Files(open(&path, workload.jobs, 4 << 20, workload.writes_data(), 0))
     };
     let other = Task { ..task(second.clone(), EngineKind::Psync, stop.1, target(&second)) };
-    run_task(Task { concurrent: vec![other], ..task(first.clone(), EngineKind::Psync, stop.0, target(&first)) })
+    run_task(Task {
+        concurrent: vec![other],
+        ..task(first.clone(), EngineKind::Psync, stop.0, target(&first))
+    })
 }
 
 #[test]
@@ -97,8 +100,10 @@ fn a_repeat_ends_when_its_figure_is_steady() {
 fn a_latency_is_kept_by_the_depth() {
     // In so short a window what is still in flight from a larger depth would be a good part of what it sees.
     let target = LatencyTarget { ns: 23 * MS / 2, percent: 99.0, window_ns: 50 * MS };
-    let kept =
-        Workload { iodepth: 64, ..modifiers(Modifiers { latency_target: Some(target), ..Modifiers::default() }) };
+    let kept = Workload {
+        iodepth: 64,
+        ..modifiers(Modifiers { latency_target: Some(target), ..Modifiers::default() })
+    };
     // One operation at a time: each waits for those before it.
     let serial = SimModel { latency: SimLatency::Fixed(MS), servers: 1, ..SimModel::default() };
     let done = simulate(kept, time(4 * SECOND), serial);

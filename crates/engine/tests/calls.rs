@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use common::*;
-use engine::{OpenFiles, IoTarget};
+use engine::{IoTarget, OpenFiles};
 use model::*;
 
 const KIB: u64 = 1024;

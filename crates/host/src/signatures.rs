@@ -47,7 +47,8 @@ const fn sector_before_end(n: u64) -> MagicOffset {
 /// The last ten bytes of the first page, for every size of page that Linux has.
 const SWAP: &[MagicOffset] = &[Start(0xff6), Start(0x1ff6), Start(0x3ff6), Start(0x7ff6), Start(0xfff6)];
 /// In the second sector from either end, for sectors of 512 and of 4096 bytes.
-const GPT: &[MagicOffset] = &[Start(0x200), Start(0x1000), sector_before_end(0), End { back: 4096, unit: 4096 }];
+const GPT: &[MagicOffset] =
+    &[Start(0x200), Start(0x1000), sector_before_end(0), End { back: 4096, unit: 4096 }];
 /// Formats 1.1 and 1.2 at the start, 1.0 and 0.90 at the end (md(4)).
 const MD: &[MagicOffset] = &[
     Start(0),

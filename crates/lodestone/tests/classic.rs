@@ -206,6 +206,9 @@ fn disks_runs_in_a_directory_too() {
         assert_eq!(run["run"]["outcome"], "completed", "{suite}");
         let repeats = run["repeats"].as_array().unwrap();
         assert_eq!(repeats.len(), steps);
-        assert!(repeats.iter().all(|r| !r["offset_log"][0]["kept"].as_array().unwrap().is_empty()), "{suite}");
+        assert!(
+            repeats.iter().all(|r| !r["offset_log"][0]["kept"].as_array().unwrap().is_empty()),
+            "{suite}"
+        );
     }
 }

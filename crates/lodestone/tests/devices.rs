@@ -377,7 +377,8 @@ fn three_filesystems_are_compared_in_one_command() {
 /// Bytes of each operation whose place the log keeps, by step.
 fn places(json: &Value) -> Vec<(String, Vec<(u64, u64)>)> {
     let of = |repeat: &Value| {
-        let kept = repeat["offset_log"].as_array().unwrap().iter().flat_map(|p| p["kept"].as_array().unwrap());
+        let kept =
+            repeat["offset_log"].as_array().unwrap().iter().flat_map(|p| p["kept"].as_array().unwrap());
         let kept = kept.map(|p| (p[0].as_u64().unwrap(), p[1].as_u64().unwrap())).collect();
         (repeat["step"].as_str().unwrap().to_owned(), kept)
     };

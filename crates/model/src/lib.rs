@@ -21,9 +21,9 @@ mod host;
 mod imported;
 mod inventory;
 mod measurement;
+mod offset_log;
 mod operation;
 pub mod path_text;
-mod offset_log;
 mod plan;
 mod run;
 mod target;
@@ -42,16 +42,16 @@ pub use host::Host;
 pub use imported::{Figure, Imported, Printed, Recomputed, Remark, Source};
 pub use inventory::{Candidate, Inventory};
 pub use measurement::{
-    Better, Comparison, Estimate, Evidence, Finding, Measurement, Metric, EvidenceScope, Subject, Verdict,
+    Better, Comparison, Estimate, Evidence, EvidenceScope, Finding, Measurement, Metric, Subject, Verdict,
 };
+pub use offset_log::{LoggedOffset, OffsetLog};
 pub use operation::{Operation, OperationStats};
 pub use path_text::{name_text, path_from_text, path_text};
-pub use offset_log::{LoggedOffset, OffsetLog};
 pub use plan::{Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
 pub use target::{Layer, LayerKind, Target, TargetKind};
 pub use workload::{
     Again, BlockSizes, BlockSplit, CacheState, Calls, Data, DataClass, Distribution, FileSet, LatencyTarget,
-    MetadataOperation, MetadataWork, Mix, NameOrder, Names, Naming, OpenSync, Pace, Pattern, ReadFirst,
-    Regions, SizeShare, Modifiers, SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
+    MetadataOperation, MetadataWork, Mix, Modifiers, NameOrder, Names, Naming, OpenSync, Pace, Pattern,
+    ReadFirst, Regions, SizeShare, SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
 };

@@ -23,6 +23,6 @@ pub use check::step_seconds;
 pub use data_key::{DataKey, needs_own_data, obstacles};
 pub use options::{OPTIONS, OptionSpec, option};
 pub use parse::{Setting, StepSpec, Suite};
-pub use problem::{Level, SourceLocation, Problem};
+pub use problem::{Level, Problem, SourceLocation};
 pub use resolve::{Environment, Resolved, RunOverrides, resolve};
 pub use suites::{BUILTIN_SUITES, BuiltinSuite, CUSTOM_SUITE, builtin};

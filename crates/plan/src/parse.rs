@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::options::{OPTIONS, option};
-use crate::problem::{SourceLocation, Problem, listed, nearest};
+use crate::problem::{Problem, SourceLocation, listed, nearest};
 
 /// One option with the value that somebody wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,8 @@ impl Suite {
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let span = error.span().unwrap_or(0..text.len().min(1));
-            problems.push(Problem::error(SourceLocation::Suite(span), format!("not TOML: {}", error.message())));
+            problems
+                .push(Problem::error(SourceLocation::Suite(span), format!("not TOML: {}", error.message())));
         }
         let mut suite = Self {
             name: name.to_owned(),
@@ -117,9 +118,8 @@ impl Suite {
             },
             "until_steady" => match value.get_ref().as_str() {
                 Some(step) => self.until_steady = Some(step.to_owned()),
-                None => {
-                    problems.push(Problem::error(location, "until_steady must be the id of a step, in quotes"))
-                }
+                None => problems
+                    .push(Problem::error(location, "until_steady must be the id of a step, in quotes")),
             },
             "until_written" => {
                 match scalar(value.get_ref()).and_then(|text| text.parse().ok()).filter(|n| *n > 0) {
@@ -139,9 +139,8 @@ impl Suite {
                 Some(steps) => {
                     self.steps = steps.iter().filter_map(|step| self::step(step, problems)).collect();
                 }
-                None => {
-                    problems.push(Problem::error(location, "steps are written as [[step]], with two brackets"))
-                }
+                None => problems
+                    .push(Problem::error(location, "steps are written as [[step]], with two brackets")),
             },
             other => problems.push(unknown(other, key.span(), SUITE_KEYS)),
         }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use model::{
     Again, BlockSizes, BlockSplit, Calls, Capabilities, Data, EngineChoice, EngineKind, FileSet,
-    MetadataWork, Mix, Pace, Pattern, Plan, Preparation, Rounds, SizeShare, Modifiers, Step, Stop, SyncRule,
+    MetadataWork, Mix, Modifiers, Pace, Pattern, Plan, Preparation, Rounds, SizeShare, Step, Stop, SyncRule,
     Workload,
 };
 use twox_hash::XxHash3_128;
@@ -13,7 +13,7 @@ use crate::check::{self, Contradiction, contradictions};
 use crate::draft::{Draft, RateProcess, Rw};
 use crate::options::{OPTIONS, option};
 use crate::parse::{Setting, StepSpec, Suite};
-use crate::problem::{Level, SourceLocation, Problem};
+use crate::problem::{Level, Problem, SourceLocation};
 use crate::title::title;
 
 /// Share of a target's budget that laying out its test files may take.
@@ -90,7 +90,11 @@ pub struct Resolved {
 ///
 /// # Errors
 /// All mistakes, warnings among them, if at least one forbids the run.
-pub fn resolve(suite: &Suite, overrides: &RunOverrides, environment: &Environment) -> Result<Resolved, Vec<Problem>> {
+pub fn resolve(
+    suite: &Suite,
+    overrides: &RunOverrides,
+    environment: &Environment,
+) -> Result<Resolved, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut steps: Vec<Step> = Vec::new();
     let mut settings = Vec::new();
@@ -147,11 +151,15 @@ pub fn resolve(suite: &Suite, overrides: &RunOverrides, environment: &Environmen
     if let Some(id) = &suite.until_steady
         && !steps.iter().any(|step| step.id == *id)
     {
-        let problem = Problem::error(SourceLocation::Nowhere, format!("until_steady: there is no step `{id}`"));
+        let problem =
+            Problem::error(SourceLocation::Nowhere, format!("until_steady: there is no step `{id}`"));
         return Err(vec![problem]);
     }
     if steps.is_empty() {
-        return Err(vec![Problem::error(SourceLocation::Nowhere, "there is nothing to do: the suite has no step")]);
+        return Err(vec![Problem::error(
+            SourceLocation::Nowhere,
+            "there is nothing to do: the suite has no step",
+        )]);
     }
     Ok(Resolved { plan: plan(suite, overrides, environment, steps), warnings: unique, settings })
 }
@@ -183,7 +191,12 @@ fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, step
 
 /// Every combination of a step's sweep, as complete lists of settings: defaults first, then the
 /// suite's, the step's, the sweep's and the user's. An option that the user overrides is not swept.
-fn expand(suite: &Suite, spec: &StepSpec, overrides: &RunOverrides, problems: &mut Vec<Problem>) -> Vec<Vec<Setting>> {
+fn expand(
+    suite: &Suite,
+    spec: &StepSpec,
+    overrides: &RunOverrides,
+    problems: &mut Vec<Problem>,
+) -> Vec<Vec<Setting>> {
     let overridden = |key: &str| overrides.settings.iter().any(|s| s.key == key);
     let mut combinations: Vec<Vec<Setting>> = vec![Vec::new()];
     for dimension in &spec.sweep {
@@ -192,8 +205,9 @@ fn expand(suite: &Suite, spec: &StepSpec, overrides: &RunOverrides, problems: &m
         }
         if combinations.len() * dimension.len() > MAX_STEPS {
             let message = format!("the sweep gives more than {MAX_STEPS} steps");
-            problems
-                .push(Problem::error(spec.location.clone(), message).help("sweep less, or use several suites"));
+            problems.push(
+                Problem::error(spec.location.clone(), message).help("sweep less, or use several suites"),
+            );
             return Vec::new();
         }
         combinations = combinations
@@ -228,7 +242,8 @@ impl Misfit {
     /// that has, else on the step.
     fn new(id: &str, spec: &StepSpec, settings: &[Setting], what: Contradiction) -> Self {
         let involved = what.keys.iter().filter_map(|key| settings.iter().find(|s| s.key == *key));
-        let places: Vec<&SourceLocation> = involved.map(|s| &s.location).filter(|p| **p != SourceLocation::Nowhere).collect();
+        let places: Vec<&SourceLocation> =
+            involved.map(|s| &s.location).filter(|p| **p != SourceLocation::Nowhere).collect();
         let flag = places.iter().find(|location| matches!(location, SourceLocation::Flag(_)));
         let location = flag.or(places.first()).map_or(&spec.location, |location| *location).clone();
         Self { steps: vec![id.to_owned()], location, what }

@@ -411,7 +411,10 @@ fn what_is_read_first_needs_an_engine_and_a_direction_that_do_it() {
         (&[("engine", "psync"), ("prepare", "fresh")], "nothing that could be written back"),
         (&[("engine", "psync"), ("rw", "randwrite"), ("spaced", "5")], "evenly spaced blocks are in order"),
         (&[("engine", "psync"), ("files", "2"), ("spaced", "5")], "evenly spaced blocks may overlap"),
-        (&[("engine", "psync"), ("rw", "metadata"), ("log_offset", "true")], "metadata operations have no offsets"),
+        (
+            &[("engine", "psync"), ("rw", "metadata"), ("log_offset", "true")],
+            "metadata operations have no offsets",
+        ),
     ] {
         let told = told(back, settings);
         assert!(told.contains(said), "{settings:?}: {told}");
@@ -426,10 +429,12 @@ fn a_suite_beyond_the_step_limit_is_refused() {
         (0..steps).map(|i| format!("[[step]]\nid = \"s{i}\"\nrw = \"randread\"\n")).collect()
     };
     let environment = Environment { memory_bytes: 1 << 40, engines: vec![], targets: 1 };
-    let resolved = |steps| resolve(&Suite::parse("test", &of(steps)).0, &RunOverrides::default(), &environment);
+    let resolved =
+        |steps| resolve(&Suite::parse("test", &of(steps)).0, &RunOverrides::default(), &environment);
     assert_eq!(resolved(10_000).unwrap().plan.steps.len(), 10_000);
     let concurrent = of(10_000).replace("[[step]]", "[[step.concurrent]]");
-    let concurrent = Suite::parse("test", &format!("[[step]]\nid = \"first\"\nrw = \"randread\"\n{concurrent}")).0;
+    let concurrent =
+        Suite::parse("test", &format!("[[step]]\nid = \"first\"\nrw = \"randread\"\n{concurrent}")).0;
     for refused in [resolved(10_001), resolve(&concurrent, &RunOverrides::default(), &environment)] {
         let refused = refused.unwrap_err();
         assert!(refused.len() == 1 && refused[0].message.contains("more than 10000 steps"), "{refused:?}");

@@ -6,8 +6,8 @@ use model::{Finding, Metric, Mix, Pace, Pattern, Run, Step};
 use crate::chart::shown;
 use crate::chart::svg::short;
 use crate::figures::{display_iops, display_ns, display_rate, display_ratio};
-use crate::pivot::{Pivot, Row, pivot};
 use crate::page::AnalysedRun;
+use crate::pivot::{Pivot, Row, pivot};
 
 /// Names longer than this many columns make a sentence unreadable.
 const LONGEST_NAME: usize = 60;
@@ -320,7 +320,8 @@ fn alone(analysed: AnalysedRun<'_>, target: &str) -> Option<String> {
     if !parts.is_empty() {
         return Some(format!("{name} {}.", parts.join(", ")));
     }
-    let first = analysed.run.started.plan.steps.iter().find_map(|step| first_figure(analysed, step, target))?;
+    let first =
+        analysed.run.started.plan.steps.iter().find_map(|step| first_figure(analysed, step, target))?;
     Some(format!("{name}: {first}."))
 }
 

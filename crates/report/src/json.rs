@@ -3,9 +3,11 @@
 //! Numbers are plain numbers in the unit that stands beside them; what is not known is `null`. Fields may
 //! be added within a version; a change of meaning makes a new one.
 
-use analyse::{Analysis, Difference, HourFigure, HoursVerdict, RepeatDiagnostics, Summary, TargetByHour, differences};
+use analyse::{
+    Analysis, Difference, HourFigure, HoursVerdict, RepeatDiagnostics, Summary, TargetByHour, differences,
+};
 use model::{
-    Comparison, Evidence, Figure, Finding, Host, Imported, LoggedOffset, OffsetLog, Layer, Measurement,
+    Comparison, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement, OffsetLog,
     Operation, RepeatOutcome, Run, Target, path_text,
 };
 use schemars::JsonSchema;

@@ -7,12 +7,12 @@ use crate::answer::{answers, command};
 use crate::chart::svg::{escaped, short};
 use crate::chart::{Chart, charts, history, style};
 use crate::document::{Align, Cell, Document, Section, Table, Tone};
-use crate::pivot::pivot;
 use crate::imported;
 use crate::json::run_export;
 use crate::offsets::has_offsets;
+use crate::pivot::pivot;
 use crate::remarks::remarks;
-use crate::run_document::{RunView, circumstances, pivot_table, overview_table, step_table, when};
+use crate::run_document::{RunView, circumstances, overview_table, pivot_table, step_table, when};
 use crate::targets::targets_text;
 use crate::terminal::escape_json;
 use crate::text::TextStyle;
@@ -295,7 +295,8 @@ fn push_data(out: &mut String, analysed: AnalysedRun<'_>, id: &str) {
     let name = safe_id(&analysed.run.started.id);
     out.push_str("<div class=\"tools\" role=\"group\" aria-label=\"Data of this page\">\n");
     // The script makes the places from the JSON, which has them already.
-    let offsets = has_offsets(analysed.run).then_some(("offsets", "-offsets.csv", "Download the offsets as CSV"));
+    let offsets =
+        has_offsets(analysed.run).then_some(("offsets", "-offsets.csv", "Download the offsets as CSV"));
     let forms = [("json", ".json", "Download the data as JSON"), ("csv", ".csv", "Download the data as CSV")];
     for (form, end, words) in forms.into_iter().chain(offsets) {
         out.push_str(&format!(

@@ -14,8 +14,8 @@ use crate::figures::{
     Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
     display_ratios,
 };
-use crate::pivot::{Pivot, Row};
 use crate::imported;
+use crate::pivot::{Pivot, Row};
 use crate::remarks::remarks;
 use crate::targets::bearings;
 

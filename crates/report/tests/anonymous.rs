@@ -7,7 +7,7 @@ use analyse::{Analysis, Estimator, analyse, telemetry};
 use jiff::tz::TimeZone;
 use model::{Event, Run};
 use report::chart::charts_at;
-use report::{Anonymiser, AnalysedRun, PseudonymKey, RunView, TextStyle, Units};
+use report::{AnalysedRun, Anonymiser, PseudonymKey, RunView, TextStyle, Units};
 use serde_json::{Value, json};
 
 /// Texts that an anonymous run keeps: the event, then the path to the text, without list indices.

@@ -271,7 +271,8 @@ fn figures_with_two_modes_show_both_and_not_the_middle() {
     m.estimate.value = 20.5e6;
     let modes =
         analyse::Modes { low: vec![0, 1], high: vec![2, 3], low_mean: 16e6, high_mean: 25e6, p: 0.001 };
-    analysis.diagnostics[at] = Some(analyse::RepeatDiagnostics { modes: Some(modes), outliers: Vec::new(), trend: None });
+    analysis.diagnostics[at] =
+        Some(analyse::RepeatDiagnostics { modes: Some(modes), outliers: Vec::new(), trend: None });
     let shown = markdown(&run_document(&run, &analysis, &view()));
     assert!(shown.contains("16.0 or 25.0 MB/s") && shown.contains("2 modes"), "{shown}");
     assert!(!shown.contains("20.5 MB/s"), "{shown}");

@@ -8,7 +8,7 @@ use model::{Event, Evidence, Finding, Run, RunFinished, RunOutcome, Severity, Su
 use record::import::{Assembled, Gathered, assemble, import};
 use report::chart::{Chart, charts};
 use report::{
-    Document, AnalysedRun, MatrixError, RunView, ScoreLayout, Section, TextStyle, Units, markdown, run_page,
+    AnalysedRun, Document, MatrixError, RunView, ScoreLayout, Section, TextStyle, Units, markdown, run_page,
     score_csv, score_table, table_text,
 };
 

@@ -233,8 +233,11 @@ fn several_runs_are_compared_first_and_then_shown() {
     let runs = [&first, &second];
     let analyses: Vec<Analysis> = runs.iter().map(|run| analyse(run, "one", Estimator::Mean)).collect();
     let view = view();
-    let analysed: Vec<AnalysedRun<'_>> =
-        runs.iter().zip(&analyses).map(|(run, analysis)| AnalysedRun { run, analysis, view: &view }).collect();
+    let analysed: Vec<AnalysedRun<'_>> = runs
+        .iter()
+        .zip(&analyses)
+        .map(|(run, analysis)| AnalysedRun { run, analysis, view: &view })
+        .collect();
     let document = report::comparison_document(&runs, &[], &[], &[], &view);
     let page = runs_page(&analysed, &document);
     let headings = headings(&page);

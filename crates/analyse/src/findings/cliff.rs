@@ -2,8 +2,8 @@
 
 use model::{Finding, Operation, Severity};
 
-use super::repeats::series;
 use super::context::Pair;
+use super::repeats::series;
 use super::words::{amount, percent, rate, rounds};
 use super::{Rule, RuleContext, evidence, total};
 use crate::change::{Cliff, common_cliff};
@@ -39,7 +39,11 @@ fn reason(pair: &Pair<'_>) -> &'static str {
 }
 
 /// Changes within repeats. All that is searched for is one family for Benjamini and Hochberg's procedure.
-fn within_repeats(rule: &Rule, context: &RuleContext<'_>, wanted: &dyn Fn(&Pair<'_>) -> bool) -> Vec<Finding> {
+fn within_repeats(
+    rule: &Rule,
+    context: &RuleContext<'_>,
+    wanted: &dyn Fn(&Pair<'_>) -> bool,
+) -> Vec<Finding> {
     let judged: Vec<(&Pair<'_>, Option<(Cliff, usize)>)> = context
         .completed()
         .filter(|pair| pair.is_closed_transfer())
@@ -89,7 +93,8 @@ fn between_rounds(rule: &Rule, context: &RuleContext<'_>, operation: Operation) 
         let round = m.values[at].0;
         let first = pair.repeats.iter().find(|r| r.round() == round)?.began_ns();
         // What all steps moved on this target in that direction before.
-        let earlier = context.completed().filter(|p| p.target.name == pair.target.name).flat_map(|p| &p.repeats);
+        let earlier =
+            context.completed().filter(|p| p.target.name == pair.target.name).flat_map(|p| &p.repeats);
         let earlier = earlier
             .filter(|r| r.began_ns() < first)
             .map(|r| if operation == Operation::Write { r.moved().1 } else { r.moved().0 });

@@ -126,7 +126,8 @@ pub(super) fn hidden_syncs(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
     let finding = |pair: &Pair<'_>| {
         let hiding = pair.repeats.iter().find(|r| hides_syncs(r))?;
         let count = imported(hiding)?.facts.get(fact::SYNCS_OUTSIDE_LATENCY)?;
-        let share = context.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
+        let share =
+            context.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
         let mean = context.value(pair, Operation::Sync, Metric::LatMean)?;
         let message = format!(
             "{} of the time went into {count} syncs of {} each on average, which are in none of the latencies: those say only how fast the page cache takes and gives",

@@ -39,7 +39,8 @@ fn traits(context: &RuleContext<'_>, target: &Target) -> Traits {
     let block = random.step.workload.largest_block();
     let same = |w: &model::Workload| is_random(w) && w.largest_block() == block;
     let deep = deepest(context, target, Operation::Read, |w| same(w) && w.iodepth >= 16 && w.jobs == 1);
-    let large = deepest(context, target, Operation::Read, |w| !is_random(w) && w.largest_block() >= 128 << 10);
+    let large =
+        deepest(context, target, Operation::Read, |w| !is_random(w) && w.largest_block() >= 128 << 10);
     let plain = deepest(context, target, Operation::Write, |w| {
         same(w) && is_single(w) && w.sync.every == 0 && w.open_sync == model::OpenSync::None
     });
@@ -158,7 +159,8 @@ fn told_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict) -> String {
 pub(super) fn behaves_like(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for target in context.targets() {
-        let disturbed = context.transfers_on(target).any(|pair| super::background::is_disturbed(pair, context));
+        let disturbed =
+            context.transfers_on(target).any(|pair| super::background::is_disturbed(pair, context));
         let traits = traits(context, target);
         // How much latencies scatter is then the others' doing.
         let traits = if disturbed { Traits { read_spread: None, ..traits } } else { traits };

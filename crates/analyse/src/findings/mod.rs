@@ -8,6 +8,7 @@ mod cache;
 #[cfg(test)]
 mod cases;
 mod cliff;
+mod context;
 mod failures;
 mod heat;
 mod imported;
@@ -17,7 +18,6 @@ mod link;
 mod processor;
 mod repeats;
 mod rules;
-mod context;
 mod size;
 mod stalls;
 mod sweeps;
@@ -27,9 +27,9 @@ mod words;
 
 use model::{Evidence, Finding, Severity, Subject};
 
-pub use rules::RULES;
 pub(crate) use context::RuleContext;
 use context::{evidence, subject, total};
+pub use rules::RULES;
 
 /// One rule.
 pub struct Rule {

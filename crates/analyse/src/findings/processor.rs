@@ -128,7 +128,8 @@ pub(super) fn kernel_threads_saturated(rule: &Rule, context: &RuleContext<'_>) -
             if is_sure { "is" } else { "may be" }
         );
         let mut figures = vec![evidence(format!("time of {threads} ÷ time"), cores, "1")];
-        let others = pair.telemetry(context)?.of("kernel_threads").filter(|f| f.key != kind && f.mean >= 0.01);
+        let others =
+            pair.telemetry(context)?.of("kernel_threads").filter(|f| f.key != kind && f.mean >= 0.01);
         figures
             .extend(others.map(|f| evidence(format!("time of {} ÷ time", work_of(&f.key).0), f.mean, "1")));
         figures.push(evidence("share of the time that the busiest core worked", busiest, "1"));
@@ -142,7 +143,8 @@ pub(super) fn queue_not_filled(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
         let w = &pair.step.workload;
         let wanted = f64::from(w.iodepth) * f64::from(w.jobs);
         // An open loop fills the queue only as far as its load asks for; periodic syncs empty it.
-        let is_held = w.modifiers.think.is_some() || w.modifiers.flow > 0 || w.modifiers.latency_target.is_some();
+        let is_held =
+            w.modifiers.think.is_some() || w.modifiers.flow > 0 || w.modifiers.latency_target.is_some();
         if !pair.is_closed_transfer() || w.iodepth == 1 || w.sync.every > 0 || is_held {
             return None;
         }

@@ -19,7 +19,11 @@ use crate::transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 type Said = (Severity, String, f64, Vec<Evidence>);
 
 /// What each look finds in the headline measurements that it says something about.
-fn said(context: &RuleContext<'_>, say: impl Fn(&Measurement, &RepeatDiagnostics) -> Option<Said>, rule: &Rule) -> Vec<Finding> {
+fn said(
+    context: &RuleContext<'_>,
+    say: impl Fn(&Measurement, &RepeatDiagnostics) -> Option<Said>,
+    rule: &Rule,
+) -> Vec<Finding> {
     let finding = |(pair, m, diagnostics): (&Pair<'_>, &Measurement, &RepeatDiagnostics)| {
         let (severity, message, effect, mut evidence) = say(m, diagnostics)?;
         evidence.extend(rounds_of(m));

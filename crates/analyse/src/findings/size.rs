@@ -61,7 +61,8 @@ pub(super) fn fits_into_device_cache(rule: &Rule, context: &RuleContext<'_>) -> 
     let in_memory =
         |target: &Target| target.stack.iter().all(|l| matches!(l.name.as_str(), "tmpfs" | "ramfs"));
     for target in context.targets().filter(|target| !in_memory(target)) {
-        let sizes = context.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
+        let sizes =
+            context.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
         // An imported output may not say how much there was.
         let Some(size) = sizes.filter(|size| *size > 0).min().filter(|size| *size < LIMIT) else { continue };
         let message =

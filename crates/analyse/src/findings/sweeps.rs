@@ -32,9 +32,10 @@ fn groups<'a>(
         else {
             continue;
         };
-        let (Some(bandwidth), Some(p50)) =
-            (context.value(pair, operation, Metric::Bandwidth), context.value(pair, operation, Metric::LatP50))
-        else {
+        let (Some(bandwidth), Some(p50)) = (
+            context.value(pair, operation, Metric::Bandwidth),
+            context.value(pair, operation, Metric::LatP50),
+        ) else {
             continue;
         };
         let point = Point { step: pair.step, x: x(&pair.step.workload), bandwidth, p50 };

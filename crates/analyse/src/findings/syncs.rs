@@ -2,8 +2,8 @@
 
 use model::{Finding, LayerKind, Metric, Operation, Severity, fact};
 
-use super::imported::hides_syncs;
 use super::context::Pair;
+use super::imported::hides_syncs;
 use super::words::{percent, time};
 use super::{Rule, RuleContext, evidence, total};
 
@@ -11,7 +11,8 @@ pub(super) fn sync_cost(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
     /// Less than this share of the time needs no word.
     const SHARE: f64 = 0.1;
     let finding = |pair: &Pair<'_>| {
-        let share = context.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
+        let share =
+            context.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
         // Another rule tells of those that a program hides.
         if pair.repeats.iter().any(|r| hides_syncs(r)) {
             return None;

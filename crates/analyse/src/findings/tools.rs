@@ -70,7 +70,11 @@ const FLAWS: &[(&str, &str, &str)] = &[
 ];
 
 /// The operation and metric by which two steps that do the same are compared: the first that both have.
-fn compared(context: &RuleContext<'_>, as_tool: &Pair<'_>, honest: &Pair<'_>) -> Option<(Operation, Metric, f64, f64)> {
+fn compared(
+    context: &RuleContext<'_>,
+    as_tool: &Pair<'_>,
+    honest: &Pair<'_>,
+) -> Option<(Operation, Metric, f64, f64)> {
     as_tool.step.operations().into_iter().find_map(|operation| {
         let metric = headline(as_tool.step, operation)?;
         let theirs = context.value(as_tool, operation, metric)?;

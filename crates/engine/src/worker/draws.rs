@@ -4,9 +4,9 @@ use model::{BlockSplit, Mix, Pattern, SizeShare, Workload};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::spec::Region;
 use crate::engines::Verb;
 use crate::offsets::OffsetGenerator;
-use crate::worker::Region;
 
 /// The directions of a workload.
 pub(crate) struct Draws {
@@ -101,7 +101,8 @@ impl Draws {
             let split = workload.modifiers.split.as_ref().map(|split| (shares(split), split.grain));
             let split = split.filter(|(shares, _)| !shares.is_empty());
             let grain = split.map_or(len, |(_, grain)| grain);
-            let offsets = OffsetGenerator::new(&workload.pattern, region.start, region.len, u64::from(grain), rng);
+            let offsets =
+                OffsetGenerator::new(&workload.pattern, region.start, region.len, u64::from(grain), rng);
             let sizes = split.map(|(shares, grain)| Box::new(Sizes::new(shares, grain, region, sequential)));
             Direction { verb, len, offsets, sizes }
         };

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{OpenFiles, Outcome, IoTarget, SimModel, Task, run};
+use engine::{IoTarget, OpenFiles, Outcome, SimModel, Task, run};
 use model::*;
 
 pub const MS: u64 = 1_000_000;

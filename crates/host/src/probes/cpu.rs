@@ -40,7 +40,8 @@ impl Reader for Cpu {
                 Some(processor) if processor.number == number => processor.put(sample, fields),
                 _ => {
                     self.processors.truncate(place);
-                    let key = |(part, _): (&str, &[usize])| sample.filter.series(format!("{number}.{part}"), "1");
+                    let key =
+                        |(part, _): (&str, &[usize])| sample.filter.series(format!("{number}.{part}"), "1");
                     self.processors.push(Processor { number, before: fields, series: PARTS.map(key) });
                 }
             }

@@ -21,7 +21,8 @@ pub(super) const PROBE: Probe = Probe {
         let names = interfaces(scene);
         let interfaces: Vec<Interface> =
             names.iter().filter_map(|name| Interface::new(scene.roots, name, filter)).collect();
-        let mounts: Vec<Mount> = nfs_mounts(scene).into_iter().map(|point| Mount::new(point, filter)).collect();
+        let mounts: Vec<Mount> =
+            nfs_mounts(scene).into_iter().map(|point| Mount::new(point, filter)).collect();
         let stats = KernelFile::new(scene.roots.proc.join("self/mountstats"));
         let is_used = !interfaces.is_empty() || !mounts.is_empty();
         is_used.then(|| Box::new(Network { interfaces, mounts, stats }) as Box<dyn Reader>)

@@ -136,7 +136,8 @@ impl Others {
             let is_full = self.names.len() >= MOST_NAMES;
             let name = if is_full { REST.to_owned() } else { name };
             self.names.iter().position(|n| n.name == name).unwrap_or_else(|| {
-                let series = ["read", "write"].map(|key| sample.filter.series(format!("{name}.{key}"), "B/s"));
+                let series =
+                    ["read", "write"].map(|key| sample.filter.series(format!("{name}.{key}"), "B/s"));
                 self.names.push(Name { name, series, bytes: [0; 2] });
                 self.names.len() - 1
             })

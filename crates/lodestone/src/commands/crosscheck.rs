@@ -209,7 +209,8 @@ fn steps(checks: &[&Check], asked: &Asked) -> Result<Vec<Step>, Failure> {
 
 fn resolved(checks: &[&Check], asked: &Asked) -> Result<Plan, Failure> {
     let suite = suite(checks, &asked.values()).map_err(Failure::failed)?;
-    let overrides = RunOverrides { rounds: Some(asked.rounds), margin_ppm: Some(MARGIN_PPM), ..RunOverrides::default() };
+    let overrides =
+        RunOverrides { rounds: Some(asked.rounds), margin_ppm: Some(MARGIN_PPM), ..RunOverrides::default() };
     let engines = Engines::probe();
     let environment = Environment { memory_bytes: 0, engines: engines.capabilities(), targets: 1 };
     let resolved = resolve(&suite, &overrides, &environment)

@@ -1,7 +1,7 @@
 //! Showing what is wrong with a suite or with flags, all of it at once.
 
 use miette::{GraphicalReportHandler, LabeledSpan, MietteDiagnostic, NamedSource, Report};
-use plan::{Level, SourceLocation, Problem};
+use plan::{Level, Problem, SourceLocation};
 use report::{escape_line, escape_text};
 
 /// Most problems shown; the rest are counted, because showing each one scans the whole text.

@@ -19,7 +19,10 @@ use model::{
     Capabilities, EngineKind, Host, LOG_FORMAT, Plan, Rounds, RunStarted, Severity, Step, Target, TargetKind,
     path_text,
 };
-use plan::{BuiltinSuite, CUSTOM_SUITE, Environment, SourceLocation, Problem, Resolved, Setting, Suite, RunOverrides, resolve};
+use plan::{
+    BuiltinSuite, CUSTOM_SUITE, Environment, Problem, Resolved, RunOverrides, Setting, SourceLocation, Suite,
+    resolve,
+};
 use record::input;
 
 use super::report::after_run;
@@ -419,8 +422,11 @@ fn resolve_plan(
             ));
         }
     }
-    let environment =
-        Environment { memory_bytes: host.memory_bytes, engines: engines.capabilities(), targets: targets as u32 };
+    let environment = Environment {
+        memory_bytes: host.memory_bytes,
+        engines: engines.capabilities(),
+        targets: targets as u32,
+    };
     match resolve(&suite, &overrides, &environment) {
         Ok(mut resolved) if found.is_empty() => {
             noticed.append(&mut resolved.warnings);

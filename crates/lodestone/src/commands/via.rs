@@ -95,7 +95,8 @@ fn reasons(step: &Step, targets: &[Target], best: EngineKind) -> Vec<String> {
     if is_directory && step.parts().any(|part| matches!(part.workload.mix, Mix::Trim)) {
         why.push("fio trims devices, not files".to_owned());
     }
-    if step.concurrent.iter().any(|part| part.prepare != Preparation::Written && !part.workload.is_metadata()) {
+    if step.concurrent.iter().any(|part| part.prepare != Preparation::Written && !part.workload.is_metadata())
+    {
         why.push("new files for what runs beside a step are not there with --via fio".to_owned());
     }
     why

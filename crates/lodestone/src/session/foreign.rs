@@ -216,8 +216,10 @@ fn by_fio(
     (program, working): (&Path, WorkingDirectories<'_>),
 ) -> Result<Said, Refused> {
     let concurrent = step.concurrent.iter().zip(&task.concurrent);
-    let whole =
-        Step { concurrent: concurrent.map(|(other, task)| as_done(other, task)).collect(), ..as_done(step, task) };
+    let whole = Step {
+        concurrent: concurrent.map(|(other, task)| as_done(other, task)).collect(),
+        ..as_done(step, task)
+    };
     let data = |part: &Step, is_first: bool| {
         let found = match (part.prepare, is_first) {
             (Preparation::Written, _) => state.set(plan::DataKey::of(part)?),

@@ -14,8 +14,8 @@ use model::{
 use plan::DataKey;
 
 use super::data_sets::{Backing, DataSet, make_durable};
-use super::timeout::with_timeout;
 use super::sizes::{Wanted, sizes, wanted};
+use super::timeout::with_timeout;
 use super::{Session, SessionError, depth_for, storage_errno};
 
 /// What kept a data set from being laid out.

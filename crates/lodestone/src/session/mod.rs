@@ -3,7 +3,6 @@
 mod data_sets;
 mod foreign;
 mod layout;
-mod timeout;
 mod readiness;
 mod recorder;
 mod release;
@@ -12,6 +11,7 @@ mod rounds;
 mod silence;
 mod sizes;
 mod telemetry;
+mod timeout;
 
 use std::collections::BTreeSet;
 use std::fs::File;

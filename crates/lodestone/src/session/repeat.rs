@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use engine::{Outcome, IoTarget, Task, cache};
+use engine::{IoTarget, Outcome, Task, cache};
 use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{difference, snapshot};
 use model::{
@@ -16,8 +16,8 @@ use twox_hash::XxHash3_64;
 
 use super::data_sets::{DataSet, SetRef, make_durable};
 use super::foreign::WorkingDirectories;
-use super::timeout::with_timeout;
 use super::release::RELEASE_LIMIT;
+use super::timeout::with_timeout;
 use super::{Driver, Session, SessionError, TargetState, depth_for, foreign, storage_errno};
 
 /// Seeds stay below 2^53, so that they survive languages in which every number is a float.
@@ -337,7 +337,14 @@ fn engine_for(session: &Session<'_>, step: &Step) -> EngineKind {
     }
 }
 
-fn task(step: &Step, workload: &Workload, engine: EngineKind, repeat: u32, seed: u64, io_target: IoTarget) -> Task {
+fn task(
+    step: &Step,
+    workload: &Workload,
+    engine: EngineKind,
+    repeat: u32,
+    seed: u64,
+    io_target: IoTarget,
+) -> Task {
     Task {
         repeat,
         workload: workload.clone(),
@@ -367,7 +374,12 @@ fn work(session: &mut Session<'_>, step: &Step, target: &str, task: Task) -> Res
 
 /// Brings the page cache into the state that the workload asks for and says what came of it; `None`
 /// where it is bypassed or there is nothing to read.
-fn cache_state(io_target: &IoTarget, workload: &Workload, direct: bool, set: Option<&DataSet>) -> Option<CacheUse> {
+fn cache_state(
+    io_target: &IoTarget,
+    workload: &Workload,
+    direct: bool,
+    set: Option<&DataSet>,
+) -> Option<CacheUse> {
     let IoTarget::Files(files) = io_target else { return None };
     if direct {
         return None;
@@ -457,7 +469,7 @@ fn unreadable(session: &mut Session<'_>, step: &Step, target: &Target, why: &str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Environment, Suite, RunOverrides, resolve};
+    use plan::{Environment, RunOverrides, Suite, resolve};
 
     fn step(settings: &str) -> Step {
         let (suite, _) = Suite::parse("test", &format!("[[step]]\nid = \"x\"\n{settings}\n"));

@@ -88,8 +88,9 @@ impl Session<'_> {
                 pairs.shuffle(order);
                 // What prepares the storage comes first and keeps its order.
                 let once = |step: usize| self.plan.steps[step].workload.modifiers.once;
-                pairs
-                    .sort_by_key(|(step, target)| if once(*step) { (*step, *target) } else { (usize::MAX, 0) });
+                pairs.sort_by_key(
+                    |(step, target)| if once(*step) { (*step, *target) } else { (usize::MAX, 0) },
+                );
             }
             Order::SideBySide(groups) => {
                 let mut groups: Vec<&Vec<usize>> = groups.iter().collect();

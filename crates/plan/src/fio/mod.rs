@@ -18,7 +18,7 @@ mod write;
 use std::ops::Range;
 
 use crate::parse::{StepSpec, Suite};
-use crate::problem::{SourceLocation, Problem, nearest};
+use crate::problem::{Problem, SourceLocation, nearest};
 use job::Job;
 use lines::{Line, Section};
 use table::fio_option;

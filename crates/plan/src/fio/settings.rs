@@ -5,7 +5,7 @@ use super::values::{Size, boolean, time};
 use super::{Surroundings, error, warning};
 use crate::options::option;
 use crate::parse::Setting;
-use crate::problem::{SourceLocation, Problem};
+use crate::problem::{Problem, SourceLocation};
 
 /// A bare number of seconds, and one of microseconds.
 const SECONDS: f64 = 1e9;
@@ -54,7 +54,11 @@ impl Writer<'_> {
         debug_assert!(key.is_some(), "settings are options");
         if let Some(key) = key {
             self.settings.retain(|setting| setting.key != key);
-            self.settings.push(Setting { key, text: text.into(), location: SourceLocation::Suite(span.clone()) });
+            self.settings.push(Setting {
+                key,
+                text: text.into(),
+                location: SourceLocation::Suite(span.clone()),
+            });
         }
     }
 

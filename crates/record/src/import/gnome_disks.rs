@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{LoggedOffset, OffsetLog, Metric, Operation, Pattern, ReadFirst, Modifiers};
+use model::{LoggedOffset, Metric, Modifiers, OffsetLog, Operation, Pattern, ReadFirst};
 
 use super::report::{Parsed, ProblemKind, Report, random, transfers};
 use super::text::{Num, Text};

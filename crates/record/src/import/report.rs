@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    BlockSizes, Data, DataClass, EngineKind, Figure, OffsetLog, Metric, Mix, Operation, OperationStats,
+    BlockSizes, Data, DataClass, EngineKind, Figure, Metric, Mix, OffsetLog, Operation, OperationStats,
     Pattern, Printed, Recomputed, Remark, SyncRule, Workload,
 };
 

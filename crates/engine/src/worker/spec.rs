@@ -1,0 +1,166 @@
+//! What a worker is given, what all workers of a repeat share, and what a worker reports.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use model::{FailureKind, IntegrityCheck, OffsetLog, Operation, Regions, Workload};
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+use super::pauses::Flow;
+use crate::buffers::{BufferPlan, Buffers};
+use crate::content::Content;
+use crate::sim::SimModel;
+use crate::stamps::StampComparison;
+use crate::verify::Generations;
+
+/// What all workers of a repeat watch and set.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    /// The user wants to stop.
+    pub interrupt: Arc<AtomicBool>,
+    /// A worker has met a failure that ends the repeat.
+    pub abort: AtomicBool,
+    /// The repeat is over before its time, and well.
+    pub over: AtomicBool,
+    /// Failed operations so far.
+    pub errors: AtomicU64,
+}
+
+impl Signals {
+    #[inline]
+    pub fn ended(&self) -> bool {
+        self.abort.load(Ordering::Relaxed) || self.interrupted()
+    }
+
+    /// True if no further operation is to be started.
+    #[inline]
+    pub fn stops(&self) -> bool {
+        self.ended() || self.over.load(Ordering::Relaxed)
+    }
+
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+}
+
+/// When one worker stops; all in its own share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// From the start of the repeat, the ramp included.
+    pub time_ns: Option<u64>,
+    pub operations: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// Everything that one worker needs to know.
+pub(crate) struct WorkerSpec {
+    pub index: u32,
+    pub workers: u32,
+    pub workload: Arc<Workload>,
+    pub limits: Limits,
+    pub ramp_ns: u64,
+    pub interval_ns: u64,
+    pub max_errors: u64,
+    pub seed: u64,
+    pub compare_stamps: bool,
+    pub files: Arc<Vec<File>>,
+    /// Bytes of each file that are used: a multiple of the largest block.
+    pub file_bytes: u64,
+    pub writable: bool,
+    pub generations: Option<Arc<Generations>>,
+    pub sim: Option<SimModel>,
+    /// How the workloads of a step share its operations, where they do.
+    pub flow: Option<Arc<Flow>>,
+}
+
+/// The first failure that a worker met.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerFailure {
+    pub kind: FailureKind,
+    pub operation: Operation,
+    pub offset: Option<u64>,
+    /// From the start of the repeat.
+    pub at_ns: u64,
+}
+
+/// What a worker has to say at its end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkerReport {
+    /// From the start of the repeat to the end of the last operation, a final sync included.
+    pub end_ns: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub unserved: u64,
+    /// Operations were left behind in the kernel.
+    pub hung: bool,
+    pub failure: Option<WorkerFailure>,
+    pub integrity: Option<IntegrityCheck>,
+    pub stamps: Option<Box<StampComparison>>,
+    /// Where its operations were, if that is kept.
+    pub offset_log: BTreeMap<Operation, OffsetLog>,
+}
+
+/// The bytes of the data set that a worker works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub start: u64,
+    pub len: u64,
+}
+
+impl Region {
+    /// The region of worker `index`, cut at multiples of the largest block so that no two meet.
+    pub fn of(spec: &WorkerSpec) -> Self {
+        let unit = u64::from(spec.workload.largest_block());
+        let blocks = spec.file_bytes / unit * spec.files.len() as u64;
+        let cut = |i: u32| blocks * u64::from(i) / u64::from(spec.workers) * unit;
+        match spec.workload.regions {
+            Regions::Shared => Self { start: 0, len: blocks * unit },
+            Regions::Disjoint => {
+                let start = cut(spec.index);
+                Self { start, len: cut(spec.index + 1) - start }
+            }
+            Regions::Spaced { offset_bytes, increment_bytes, len_bytes } => {
+                let all = spec.file_bytes * spec.files.len() as u64;
+                let start = offset_bytes + u64::from(spec.index) * increment_bytes;
+                let rest = all.saturating_sub(start);
+                Self { start, len: if len_bytes == 0 { rest } else { rest.min(len_bytes) } }
+            }
+        }
+    }
+}
+
+/// What a worker is given before it starts.
+pub(crate) struct Stock {
+    /// Filled and touched.
+    pub buffers: Buffers,
+    pub content: Content,
+    pub rng: Xoshiro256PlusPlus,
+}
+
+impl Stock {
+    /// Buffers for so many operations in flight, with content to be written if `writes`.
+    ///
+    /// # Errors
+    /// The kernel's refusal of memory.
+    pub fn of(spec: &WorkerSpec, slots: usize, writes: bool) -> io::Result<Self> {
+        let workload = &spec.workload;
+        let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
+        let write_bytes = bytes(writes, workload.block.write);
+        let mut buffers = Buffers::new(BufferPlan {
+            slots,
+            read_bytes: bytes(workload.reads_data(), workload.block.read),
+            write_bytes,
+            duplicate: workload.data.dedupe_percent > 0,
+        })?;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ (u64::from(spec.index) << 32));
+        let mut content = Content::new(workload.data, write_bytes, rng.random());
+        content.fill(&mut buffers, write_bytes);
+        buffers.touch();
+        Ok(Self { buffers, content, rng })
+    }
+}
