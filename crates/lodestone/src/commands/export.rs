@@ -138,7 +138,13 @@ fn picture(run: &Run, analysis: &Analysis, view: &RunView, args: &ExportArgs) ->
     Ok(charts.swap_remove(at))
 }
 
+#[cfg(not(feature = "png"))]
+fn pixels(_: &Chart, _: &ExportArgs) -> Result<Vec<u8>, Failure> {
+    Err(Failure::usage("this lodestone was built without PNG output; use --format svg, or build it with the feature `png`"))
+}
+
 /// The picture as PNG; says aloud which characters it could not draw.
+#[cfg(feature = "png")]
 fn pixels(chart: &Chart, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
     let light = if args.dark { Light::Night } else { Light::Day };
     let png = chart.png(args.scale.unwrap_or(SCALE), light).map_err(Failure::usage)?;

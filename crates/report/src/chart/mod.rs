@@ -15,6 +15,7 @@ mod history;
 mod labels;
 mod machine;
 mod matrix;
+#[cfg(feature = "png")]
 mod png;
 mod position;
 mod profile;
@@ -28,6 +29,7 @@ mod sweeps;
 mod timeline;
 
 pub use history::history;
+#[cfg(feature = "png")]
 pub use png::{Png, PngError};
 pub use style::Light;
 pub(crate) use style::style;

@@ -1,0 +1,75 @@
+//! Documents: links, generated pages, decision records, names that belong to one machine.
+
+use std::fs;
+use std::path::Path;
+
+use super::layers::LAYERS;
+use super::manifest::names;
+use super::{files, relative};
+
+/// Relative links in Markdown must lead somewhere.
+pub(super) fn links(root: &Path, path: &Path, found: &mut Vec<String>) {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let directory = path.parent().unwrap_or(root);
+    for (i, line) in text.lines().enumerate() {
+        for part in line.split("](").skip(1) {
+            let target = part.split(')').next().unwrap_or_default().split('#').next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            if !directory.join(target).exists() {
+                found.push(format!("{}:{}: the link to {target} is dead", relative(root, path), i + 1));
+            }
+        }
+    }
+}
+
+/// No path of one machine and no host of one registry belongs into the tree.
+pub(super) fn foreign_names(root: &Path, path: &Path, found: &mut Vec<String>) {
+    let name = relative(root, path);
+    if name == "Cargo.lock" || name.ends_with("/Cargo.lock") {
+        return;
+    }
+    let Ok(text) = fs::read_to_string(path) else { return };
+    for word in [
+        concat!("/wo", "rk/"),
+        concat!("/ro", "ot/."),
+        concat!("index.", "crates"),
+        concat!("pypi", ".org"),
+        concat!("registry.", "npmjs"),
+    ] {
+        if let Some(line) = text.lines().position(|l| l.contains(word)) {
+            found.push(format!("{name}:{}: {word} is a place of one machine or registry", line + 1));
+        }
+    }
+}
+
+/// Every dependency is explained in a decision record.
+pub(super) fn dependencies(root: &Path, found: &mut Vec<String>) {
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
+    let mut records = String::new();
+    for record in files(&root.join("docs/adr"), &["md"]) {
+        records.push_str(&fs::read_to_string(record).unwrap_or_default());
+    }
+    for name in names(&manifest, "workspace.dependencies") {
+        let own = LAYERS.iter().any(|(krate, _)| *krate == name);
+        if !own && !records.contains(&format!("`{name}`")) {
+            found.push(format!("{name}: no decision record in docs/adr says why this dependency is here"));
+        }
+    }
+}
+
+/// What is generated must be what the code generates now.
+pub(super) fn generated(root: &Path, found: &mut Vec<String>) {
+    for (path, text) in crate::docs::generated() {
+        if fs::read_to_string(root.join(&path)).unwrap_or_default() != text {
+            found.push(format!("{path}: is not what `cargo xtask docs` makes of the code"));
+        }
+    }
+    let methodology = fs::read_to_string(root.join("METHODOLOGY.md")).unwrap_or_default();
+    for rule in analyse::RULES {
+        if !methodology.contains(&format!("`{}`", rule.name)) {
+            found.push(format!("METHODOLOGY.md: says nothing of the rule `{}`", rule.name));
+        }
+    }
+}
