@@ -101,7 +101,7 @@ fn an_immediate_stop_never_empties_the_target_of_a_planted_link() {
     child.until("the call of the tool", || pid.exists());
     plant_link(&bench, &victim);
     child.press();
-    child.until_said("stopping; once more to stop at once");
+    child.until_said("stopping; press Ctrl-C again to stop at once");
     child.press();
     assert_eq!(child.output().status.code(), Some(130));
     assert_intact(&victim);

@@ -420,9 +420,9 @@ fn ctrl_c_twice_kills_what_works_removes_the_test_files_and_ends_at_once() {
     child.until("the call of fio", || pid.exists());
     assert!(!visible(&runtime).is_empty(), "there must be files to remove");
     child.press();
-    child.until_said("stopping; once more to stop at once");
+    child.until_said("stopping; press Ctrl-C again to stop at once");
     child.press();
-    child.until_said("removing test files; once more to leave them to `lodestone clean`");
+    child.until_said("removing test files; press Ctrl-C again to leave them to `lodestone clean`");
     let output = child.output();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert_eq!(bench.visible(), Vec::<String>::new());
@@ -454,7 +454,7 @@ fn two_runs_at_once_keep_their_records_apart_and_say_that_they_were_not_alone() 
         assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
         let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
         let note = find(&json["notes"], &[("topic", "not-alone")]);
-        assert!(note["message"].as_str().unwrap().contains("not alone"));
+        assert!(note["message"].as_str().unwrap().contains("another run is in progress"));
         let repeats = json["repeats"].as_array().unwrap().len();
         repeats_by_id.push((json["run"]["id"].clone(), repeats));
     }

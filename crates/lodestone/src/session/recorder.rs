@@ -19,7 +19,7 @@ pub(crate) struct Recorder {
     origin: Instant,
     writer: LogWriter,
     run: Run,
-    /// The log could not be written, and that has been said.
+    /// The log could not be written, and a note says so.
     troubled: bool,
     kept: Kept,
 }
@@ -53,7 +53,7 @@ impl Kept {
         match self {
             Self::InStore => None,
             Self::Elsewhere { path, home, why } => Some(format!(
-                "cannot keep the log of this run in the store: {why}. The complete log is in {path}, which may not \
+                "cannot write the log of this run to the store: {why}. The complete log is in {path}, which may not \
                  survive a reboot; free some space and move the log with `mv {path} {home}`",
                 path = path.display(),
                 home = home.display()
@@ -151,7 +151,7 @@ impl Recorder {
         {
             self.troubled = true;
             let message = format!(
-                "the log {} cannot be written ({error}); the run goes on, and what is missing is added when it can be",
+                "the log {} cannot be written ({error}); the run goes on, and missing events are added as soon as possible",
                 self.writer.path().display()
             );
             self.say(Severity::Warning, message);
@@ -229,7 +229,8 @@ fn room(plan: &Plan, targets: usize) -> u64 {
 /// Directories for a log that the store cannot hold, private ones first.
 pub(crate) fn fallback_directories() -> Vec<PathBuf> {
     let temporary = [std::env::temp_dir(), Path::new("/var/tmp").to_owned()];
-    let mut places: Vec<PathBuf> = host::scratch::runtime_directory().into_iter().chain(temporary).collect();
-    places.dedup();
-    places
+    let mut directories: Vec<PathBuf> =
+        host::scratch::runtime_directory().into_iter().chain(temporary).collect();
+    directories.dedup();
+    directories
 }
