@@ -122,7 +122,7 @@ fn a_job_file_says_what_cannot_be_done_with_line_and_reason_and_does_nothing() {
     }
     let file = job_file(&bench, "two.fio", "[a]\nsize=8m\ndirectory=/x\n[b]\nsize=8m\ndirectory=/y\n");
     let told = bench.fails(2, &["run", "--fio", &file]);
-    assert!(told.contains("several places (/x, /y)"), "{told}");
+    assert!(told.contains("several targets (/x, /y)"), "{told}");
     let file = job_file(&bench, "self.fio", "[a]\ninclude self.fio\n");
     let told = bench.fails(2, &["run", &disk, "--fio", &file]);
     assert!(told.contains("include each other"), "{told}");
@@ -134,8 +134,8 @@ fn a_dry_run_names_the_options_without_effect() {
     let disk = bench.disk().display().to_string();
     let file = job_file(&bench, "job.fio", "[a]\nsize=8m\ngroup_reporting\n[b]\nsize=4m\nrw=randread\n");
     let told = bench.ok(&["run", &disk, "--fio", &file, "--dry-run"]);
-    assert!(told.contains("of the job file without effect: group_reporting"), "{told}");
-    assert!(told.contains("beside it: b"), "{told}");
+    assert!(told.contains("job file options without effect: group_reporting"), "{told}");
+    assert!(told.contains("concurrent: b"), "{told}");
 }
 
 /// Which rounds a step was measured in, of those that count.

@@ -177,7 +177,7 @@ fn wrong_words_are_told_and_nothing_is_done() {
     let bench = Bench::new();
     let disk = bench.disk().display().to_string();
     for (args, part) in [
-        (vec!["--with", "fioo"], "there are fio, sysbench"),
+        (vec!["--with", "fioo"], "the tools are fio, sysbench"),
         (vec!["--only", "dd-x"], "dd-write-direct"),
         (vec!["--size", "1k"], "from 16MiB"),
         (vec!["--runtime", "1500ms"], "whole seconds"),
@@ -302,7 +302,7 @@ fn what_fio_cannot_do_at_all_is_refused_before_anything_is_done() {
     let bench = Bench::new();
     let disk = bench.disk().display().to_string();
     let told = bench.fails(2, &["run", &disk, "--via", "fio", "--rw", "randread", "--verify", "true"]);
-    assert!(told.contains("cannot check blocks that Lodestone has stamped"), "{told}");
+    assert!(told.contains("cannot verify blocks that Lodestone has stamped"), "{told}");
     let told = bench.fails(2, &["run", &disk, "--via", "fio", "--suite", "files"]);
     assert!(told.contains("several kinds of work on names"), "{told}");
 }

@@ -97,7 +97,7 @@ fn the_same_file_by_other_names_is_imported_once() {
     fs::hard_link(bench.path("d/a.txt"), bench.path("d/b.txt")).unwrap();
     std::os::unix::fs::symlink("a.txt", bench.path("d/c.txt")).unwrap();
     let said = bench.ok(&["import", "d", "d/../d/a.txt", "d/a.txt"]);
-    assert!(said.contains("of 1 file(s), 3 known already"), "{said}");
+    assert!(said.contains("of 1 file(s), 3 already known"), "{said}");
     assert_eq!(said.matches("it is the same file as ").count(), 3, "{said}");
 }
 
@@ -112,17 +112,17 @@ fn path_and_content_identify_a_file() {
     bench.ok(&["import", "ssd/out.txt"]);
     let again = bench.ok(&["import", bench.path("ssd/out.txt").to_str().unwrap()]);
     assert!(
-        again.contains("1 known already") && again.contains("pass --again to import it again"),
+        again.contains("1 already known") && again.contains("pass --again to import it again"),
         "{again}"
     );
     // The same name and content in another directory is another file, also by a relative path.
     let mut command = bench.command(&["import", "out.txt"]);
     let output = command.current_dir(bench.path("hdd")).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stdout).contains("kept as run"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("saved as run"), "{output:?}");
     fs::write(bench.path("ssd/out.txt"), fs::read(fixture("hdparm/t-direct-offset.txt")).unwrap()).unwrap();
-    assert!(bench.ok(&["import", "ssd/out.txt"]).contains("kept as run"), "the content differs");
+    assert!(bench.ok(&["import", "ssd/out.txt"]).contains("saved as run"), "the content differs");
     fs::copy(fixture("hdparm/tT.txt"), bench.path("ssd/out.txt")).unwrap();
-    assert!(bench.ok(&["import", "ssd/out.txt", "--again"]).contains("kept as run"));
+    assert!(bench.ok(&["import", "ssd/out.txt", "--again"]).contains("saved as run"));
 }
 
 /// An `iops` of 1e308, a maximum latency of 1e26 ns and a bandwidth of 1e15 B/s were imported.
@@ -146,9 +146,13 @@ fn implausible_figures_are_left_out_with_their_line() {
     let output = bench.run(&["import", bench.path("x.json").to_str().unwrap()]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    for part in
-        ["x.json:", "left out, impossible: iops (read)", "lat max (read)", "bandwidth (write)", "kept as run"]
-    {
+    for part in [
+        "x.json:",
+        "left out, impossible: iops (read)",
+        "lat max (read)",
+        "bandwidth (write)",
+        "saved as run",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let csv = bench.ok(&["export", "-f", "csv"]);
@@ -162,9 +166,9 @@ fn the_same_content_is_imported_once() {
     let tree = tree(&bench);
     bench.ok(&["import", &tree]);
     let again = bench.ok(&["import", &tree]);
-    assert!(again.contains("0 result(s) of 0 file(s), 6 known already"), "{again}");
+    assert!(again.contains("0 result(s) of 0 file(s), 6 already known"), "{again}");
     assert_eq!(bench.ok(&["list"]).matches("imported").count(), 1);
-    assert!(bench.ok(&["import", &tree, "--again"]).contains("kept as run"));
+    assert!(bench.ok(&["import", &tree, "--again"]).contains("saved as run"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn a_directory_with_a_pipe_is_imported_without_it() {
         "socket: left out: it is a socket",
         "zero: left out: it is a character device",
         "3 left out",
-        "kept as run",
+        "saved as run",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -122,9 +122,9 @@ fn a_pipe_is_refused_as_a_log() {
 fn a_hyphen_means_standard_input() {
     let bench = Bench::new();
     let output = fed(&bench, &["import", "-", "--label", "device=ssd"], &fixture("hdparm/tT.txt"));
-    assert!(output.status.success() && stdout(&output).contains("kept as run"), "{}", stderr(&output));
+    assert!(output.status.success() && stdout(&output).contains("saved as run"), "{}", stderr(&output));
     let output = fed(&bench, &["import", "-", "--label", "device=ssd"], &fixture("hdparm/tT.txt"));
-    assert!(stdout(&output).contains("kept as run"), "standard input is imported again each time");
+    assert!(stdout(&output).contains("saved as run"), "standard input is imported again each time");
     let disk = bench.disk().display().to_string();
     let job = b"[reads]\nrw=read\nbs=4k\nsize=1m\n";
     let output = fed(&bench, &["run", &disk, "--fio", "-", "--dry-run"], job);

@@ -11,12 +11,12 @@ fn each_mistake_is_told_with_what_was_written_and_what_may_be() {
     bench.json(&options.split(' ').collect::<Vec<_>>());
     std::fs::create_dir(bench.path("empty")).unwrap();
     for (code, args, words) in [
-        (2, &["run", "disk", "--budget", "0"][..], &["nothing can be measured in no time", "90s"][..]),
+        (2, &["run", "disk", "--budget", "0"][..], &["a budget of 0 leaves no time to measure", "90s"][..]),
         (2, &["run", "disk", "--interval", "1ms"], &["1ms is outside 10ms to 1h"]),
         (2, &["run", "disk", "--rw", "randread", "--distribution", "zipf"], &["as in zipf:0.99"]),
         (2, &["run", "disk", "--suite", "quik"], &["there is no suite `quik`", "as in ./quik.toml"]),
         (2, &["run", "/dev/null"], &["neither a directory, nor a file", "name one of these"]),
-        (2, &["suites", "show", "./own.toml"], &["there is no suite `./own.toml`; there are quick"]),
+        (2, &["suites", "show", "./own.toml"], &["there is no suite `./own.toml`; the suites are quick"]),
         (2, &["clean", "nowhere"], &["cannot open the directory `nowhere`", "name a readable directory"]),
         (2, &["show", "nowhere.jsonl"], &["there is no log file `nowhere.jsonl`"]),
         (2, &["show", "--rows", "bs"], &["--layout"]),

@@ -35,7 +35,7 @@ fn a_run_measures_tells_and_leaves_nothing_behind() {
     let args =
         [&["run", disk.to_str().unwrap()], &short(&["--rw", "randread", "--iodepth", "4"])[..]].concat();
     let text = bench.ok(&args);
-    for expected in ["Random read, 4 KiB, depth 4", "bandwidth", "p99.9", "disk", "kept as run"] {
+    for expected in ["Random read, 4 KiB, depth 4", "bandwidth", "p99.9", "disk", "saved as run"] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }
     assert_eq!(bench.visible(), Vec::<String>::new());
@@ -307,7 +307,7 @@ fn wrong_usage_says_what_is_wrong_and_what_to_do() {
         (&["run", disk, "--iodepth", "many", "--bs", "4q"], &["--iodepth", "--bs", "4q"]),
         (&["run", disk, "--rounds", "0"], &["--rounds"]),
         (&["run", disk, "--budget", "soon"], &["--budget", "90s"]),
-        (&["run", disk, "--baseline", "none"], &["no target `none`", "there are disk"]),
+        (&["run", disk, "--baseline", "none"], &["no target `none`", "the targets are disk"]),
         (&["run", disk, disk], &["two targets are called"]),
         (&["run", disk, "--overwrite", "/dev/null"], &["does not name a file or block device"]),
         (&["show", "nothing"], &["no run `nothing`", "lodestone list"]),
@@ -578,7 +578,7 @@ fn several_jobs_files_and_laws_of_every_kind_work_together() {
 fn the_generator_tests_itself() {
     let bench = Bench::new();
     let text = bench.ok(&["selftest"]);
-    for expected in ["one reading takes", "late (p50)", "requests that do nothing, depth 32", "psync"] {
+    for expected in ["one reading takes", "late (p50)", "no-op requests, depth 32", "psync"] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }
 }
@@ -621,14 +621,14 @@ fn a_run_leaves_a_page_and_report_writes_one_where_it_is_told_to() {
     let disk = bench.disk();
     let args = [&["run", disk.to_str().unwrap()], &short(&["--rw", "randread"])[..]].concat();
     let text = bench.ok(&args);
-    let place = text.lines().find_map(|line| line.strip_prefix("report with pictures: ")).unwrap();
+    let place = text.lines().find_map(|line| line.strip_prefix("HTML report: ")).unwrap();
     let page = std::fs::read_to_string(place).unwrap();
     assert!(place.starts_with(bench.store().to_str().unwrap()) && page.contains("<figure"), "{place}");
     let json = bench.run(&[&args[..], &["--json"]].concat());
-    assert!(stderr(&json).contains("report with pictures: "));
+    assert!(stderr(&json).contains("HTML report: "));
     let _: Value = serde_json::from_str(&stdout(&json)).unwrap();
     let without = bench.ok(&[&args[..], &["--no-report"]].concat());
-    assert!(!without.contains("report with pictures"));
+    assert!(!without.contains("HTML report"));
     let (one, two) = (bench.path("one.html"), bench.path("two.html"));
     bench.ok(&["report", "-o", one.to_str().unwrap()]);
     assert!(std::fs::read_to_string(one).unwrap().contains("How to repeat it"));
