@@ -468,7 +468,7 @@ pub struct ReportArgs {
     pub force: bool,
 
     /// Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store),
-    /// omit the command line and all messages, and report what was replaced. The suite, step ids and titles are kept
+    /// omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain
     #[arg(long)]
     pub anonymous: bool,
 
@@ -529,7 +529,7 @@ pub struct ExportArgs {
     pub layout: LayoutArgs,
 
     /// Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store),
-    /// omit the command line and all messages, and report what was replaced. The suite, step ids and titles are kept
+    /// omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain
     #[arg(long)]
     pub anonymous: bool,
 

@@ -1,4 +1,4 @@
-//! `lodestone import` as a user meets it.
+//! `lodestone import` as users see it.
 
 mod common;
 
@@ -25,15 +25,18 @@ fn tree(bench: &Bench) -> String {
 }
 
 #[test]
-fn a_tree_becomes_a_run_that_is_listed_shown_compared_and_exported() {
+fn an_imported_tree_is_listed_shown_compared_and_exported() {
     let bench = Bench::new();
     let tree = tree(&bench);
-    let told = bench.ok(&["import", &tree, "--layout", "matrix", "--summary", "trimmed"]);
+    let printed = bench.ok(&["import", &tree, "--layout", "matrix", "--summary", "trimmed"]);
     assert!(
-        told.contains("PiBenchmarks: score") && told.contains("without the best and the worst"),
-        "{told}"
+        printed.contains("PiBenchmarks: score") && printed.contains("without the best and the worst"),
+        "{printed}"
     );
-    assert!(told.contains("2 target(s) (SDCard, USB3.0), 12 step(s), up to 3 repeat(s) of each"), "{told}");
+    assert!(
+        printed.contains("2 target(s) (SDCard, USB3.0), 12 step(s), up to 3 repeat(s) of each"),
+        "{printed}"
+    );
     assert!(bench.ok(&["list"]).contains("imported"));
     let shown = bench.ok(&["show", "--summary", "trimmed"]);
     assert!(shown.contains("score") && shown.contains("1155 (1151, 1155, 1155)"), "{shown}");
@@ -130,7 +133,7 @@ fn path_and_content_identify_a_file() {
 fn implausible_figures_are_left_out_with_their_line() {
     let bench = Bench::new();
     let text = fs::read_to_string(fixture("fio/3.33-randrw.jsonplus.json")).unwrap();
-    // The text is edited in place, to keep fio's order of the fields.
+    // The text is edited directly, to keep fio's order of the fields.
     let changed = |text: &str, section: &str, field: &str, value: &str| {
         let start = text.find(section).unwrap();
         let at = start + text[start..].find(field).unwrap() + field.len();
@@ -172,7 +175,7 @@ fn the_same_content_is_imported_once() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_told_with_its_line_and_the_rest_is_imported() {
+fn unreadable_outputs_are_reported_with_their_line() {
     let bench = Bench::new();
     fs::create_dir(bench.path("mixed")).unwrap();
     for (name, from) in [
@@ -198,7 +201,7 @@ fn what_cannot_be_imported_is_told_with_its_line_and_the_rest_is_imported() {
 }
 
 #[test]
-fn a_falsified_figure_is_a_finding_and_wrong_options_are_refused() {
+fn falsified_figures_are_findings_and_bad_options_are_refused() {
     let bench = Bench::new();
     bench.ok(&["import", &fixture("sysbench/0.4.12-falsified.txt").display().to_string()]);
     assert!(bench.ok(&["show"]).contains("printed-contradicts-raw"));
@@ -216,7 +219,7 @@ fn a_falsified_figure_is_a_finding_and_wrong_options_are_refused() {
 }
 
 #[test]
-fn a_matrix_of_device_block_size_and_filesystem_falls_out_of_the_paths() {
+fn paths_give_a_matrix_of_device_bs_and_filesystem() {
     let bench = Bench::new();
     let text = fs::read_to_string(fixture("fio/2.1-by-hand.txt")).unwrap();
     for (device, factor) in [("hdd", "63317KB/s"), ("ssd", "63317KB/s")] {

@@ -18,7 +18,7 @@ fn fixture(name: &str) -> Vec<u8> {
 fn pipe(bench: &Bench, name: &str) -> String {
     let path = bench.path(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    common::tool("mkfifo", &[path.to_str().unwrap()]).expect("mkfifo is there");
+    common::tool("mkfifo", &[path.to_str().unwrap()]).expect("mkfifo is installed");
     path.display().to_string()
 }
 
@@ -32,7 +32,7 @@ fn fed(bench: &Bench, args: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// `lodestone import FIFO` waited for ever for a writer.
+/// `lodestone import FIFO` waited forever for a writer.
 #[test]
 fn a_pipe_is_not_imported() {
     let bench = Bench::new();

@@ -1,11 +1,11 @@
-//! What is said of mistakes: what is wrong, and what to do.
+//! Error messages for mistakes: what is wrong, and what to do.
 
 mod common;
 
 use common::Bench;
 
 #[test]
-fn each_mistake_is_told_with_what_was_written_and_what_may_be() {
+fn each_mistake_is_reported_with_its_remedy() {
     let bench = Bench::new();
     let options = "--rw randread --size 16M --runtime none --ops 64 --ramp 0s --rounds 2";
     bench.json(&options.split(' ').collect::<Vec<_>>());
@@ -31,9 +31,9 @@ fn each_mistake_is_told_with_what_was_written_and_what_may_be() {
         (3, &["import", "empty"], &["no files in `empty`", "name files"]),
         (3, &["report", "-o", "nowhere/page.html"], &["cannot write nowhere/page.html"]),
     ] {
-        let told = bench.fails(code, args);
+        let printed = bench.fails(code, args);
         for word in words {
-            assert!(told.contains(word), "{args:?} has no `{word}`: {told}");
+            assert!(printed.contains(word), "{args:?} has no `{word}`: {printed}");
         }
     }
     assert!(!bench.path("nowhere").exists());

@@ -1,4 +1,4 @@
-//! Stores that are full, read-only, foreign or damaged: nothing is lost, and the message says what to do.
+//! Stores that are full, read-only, foreign or damaged: nothing is lost, and the message states what to do.
 
 mod common;
 
@@ -26,8 +26,8 @@ fn run_into(bench: &Bench, store: &Path, second: &Path, args: &[&str]) -> (Optio
     (output.status.code(), stdout(&output) + &stderr(&output))
 }
 
-/// A store of 64 KiB took 12 of 24 repeats, one of 16 KiB none, but the exit code was 0 and the run was "kept as run
-/// X".
+/// A store of 64 KiB took 12 of 24 repeats, one of 16 KiB none, but the exit code was 0 and the run was "saved as
+/// run X".
 #[test]
 fn a_full_store_has_the_log_written_elsewhere() {
     let bench = Bench::new();

@@ -272,7 +272,7 @@ fn measure(
     let (recorder, broken) = session.run();
     let run = recorder.run();
     output::print(shown(cli, args, run))?;
-    if recorder.kept().trouble().is_none() {
+    if recorder.log_location().trouble().is_none() {
         output::say(&format!(
             "saved as run {0}; `lodestone crosscheck --show {0}` shows it again",
             run.started.id
@@ -283,7 +283,7 @@ fn measure(
     if let Some(error) = broken {
         return Err(Failure::failed(error));
     }
-    if let Some(trouble) = recorder.kept().trouble() {
+    if let Some(trouble) = recorder.log_location().trouble() {
         return Err(Failure::failed(trouble));
     }
     Ok(ExitCode::from(concluded(run, &analyse(run, TOOLS_TARGET, Estimator::Median))))

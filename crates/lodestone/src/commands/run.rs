@@ -195,7 +195,7 @@ fn finish(
         output::print(report::json::pretty(&report::json::run_export(run, &analysis)))?;
     } else {
         output::print(shown(cli, run, &analysis, baseline, args.all_findings))?;
-        if recorder.kept().trouble().is_none() {
+        if recorder.log_location().trouble().is_none() {
             output::print(format!(
                 "\nsaved as run {}; `lodestone show {}` shows it again\n",
                 run.started.id, run.started.id
@@ -213,7 +213,7 @@ fn finish(
     }
     // The index follows the logs by itself; updating it now only makes the next listing faster.
     let _ = store.runs();
-    if let Some(trouble) = recorder.kept().trouble() {
+    if let Some(trouble) = recorder.log_location().trouble() {
         return Err(Failure::failed(trouble));
     }
     Ok(ExitCode::from(concluded(run, &analysis)))

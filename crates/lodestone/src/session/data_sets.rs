@@ -114,7 +114,7 @@ pub(super) fn make_durable(files: &[File]) -> io::Result<()> {
 /// The set of one repeat.
 pub(super) enum SetRef<'a> {
     /// Laid out before.
-    Kept(&'a DataSet),
+    Existing(&'a DataSet),
     /// Made for this repeat.
     Fresh(Box<DataSet>),
     /// None: the step consists of metadata operations.
@@ -124,7 +124,7 @@ pub(super) enum SetRef<'a> {
 impl SetRef<'_> {
     pub fn get(&self) -> Option<&DataSet> {
         match self {
-            Self::Kept(set) => Some(set),
+            Self::Existing(set) => Some(set),
             Self::Fresh(set) => Some(set),
             Self::None => None,
         }
@@ -140,7 +140,7 @@ impl Session<'_> {
         let Some(key) = DataKey::of(step) else { return Ok(SetRef::None) };
         let missing = || io::Error::other("its test data were not laid out");
         if step.prepare == Preparation::Written {
-            return state.set(key).map(SetRef::Kept).ok_or_else(missing);
+            return state.set(key).map(SetRef::Existing).ok_or_else(missing);
         }
         let (wanted, bytes) = state.fresh.iter().find(|(w, _)| w.key == key).ok_or_else(missing)?;
         let run = &self.recorder.run().started.id;

@@ -397,13 +397,13 @@ fn corresponding(
     figures: Vec<Figure>,
     stats: BTreeMap<Operation, OperationStats>,
 ) -> (Vec<Figure>, BTreeMap<Operation, OperationStats>) {
-    let ours = |figure: Figure| {
+    let renamed = |figure: Figure| {
         let pair = pairs.iter().find(|pair| pair.theirs == (figure.operation, figure.metric))?;
         let (operation, metric) = pair.ours;
         Some(Figure { operation, metric, ..figure })
     };
-    let kept =
+    let corresponds =
         |operation: &Operation| pairs.iter().any(|p| p.theirs.0 == *operation && p.ours.0 == *operation);
-    let stats = stats.into_iter().filter(|(operation, _)| kept(operation)).collect();
-    (figures.into_iter().filter_map(ours).collect(), stats)
+    let stats = stats.into_iter().filter(|(operation, _)| corresponds(operation)).collect();
+    (figures.into_iter().filter_map(renamed).collect(), stats)
 }

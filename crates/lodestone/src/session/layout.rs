@@ -41,7 +41,7 @@ impl Session<'_> {
             let sets = wanted(self.plan, &target, &self.targets[index].obstacles(self.plan));
             let sizes = match sizes(&sets, &target) {
                 Ok(sizes) => sizes,
-                Err(error) if self.targets.iter().filter(|p| !p.gone).count() == 1 => return Err(error),
+                Err(error) if self.targets.iter().filter(|p| !p.given_up).count() == 1 => return Err(error),
                 Err(error) => {
                     self.give_up(index, &error.to_string());
                     continue;
@@ -57,7 +57,7 @@ impl Session<'_> {
                     continue;
                 }
                 self.prepare(index, set, bytes)?;
-                if self.targets[index].gone {
+                if self.targets[index].given_up {
                     break;
                 }
             }
@@ -71,12 +71,12 @@ impl Session<'_> {
     fn lend(&mut self) {
         for index in 0..self.targets.len() {
             let Some(lender) = self.targets[index].borrows else { continue };
-            let (sets, fresh, gone) = {
+            let (sets, fresh, given_up) = {
                 let lender = &self.targets[lender];
-                (lender.sets.clone(), lender.fresh.clone(), lender.gone)
+                (lender.sets.clone(), lender.fresh.clone(), lender.given_up)
             };
             let state = &mut self.targets[index];
-            (state.sets, state.fresh, state.gone) = (sets, fresh, gone);
+            (state.sets, state.fresh, state.given_up) = (sets, fresh, given_up);
         }
     }
 
@@ -251,11 +251,11 @@ impl Session<'_> {
             self.targets.iter().flat_map(|p| &p.sets).filter(|s| !s.stays_whole()).map(|s| s.wanted.key);
         let keys: Vec<DataKey> = fresh.chain(kept).filter(|k| k.files.size_bytes.is_none()).collect();
         for key in keys {
-            let living = || self.targets.iter().filter(|p| !p.gone);
-            let sets = living().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
+            let active = || self.targets.iter().filter(|p| !p.given_up);
+            let sets = active().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
             let kept = sets.map(|s| s.bytes).min();
-            let fresh = living().filter_map(|p| p.fresh_bytes(key)).min();
-            for state in self.targets.iter_mut().filter(|p| !p.gone) {
+            let fresh = active().filter_map(|p| p.fresh_bytes(key)).min();
+            for state in self.targets.iter_mut().filter(|p| !p.given_up) {
                 for (_, bytes) in state.fresh.iter_mut().filter(|(wanted, _)| wanted.key == key) {
                     *bytes = fresh.unwrap_or(*bytes);
                 }

@@ -94,7 +94,7 @@ pub(crate) struct TargetState {
     fresh: Vec<(Wanted, u64)>,
     failures: u32,
     /// It was given up.
-    gone: bool,
+    given_up: bool,
     /// The kernel still has requests of this run in flight on it.
     hangs: bool,
     /// What runs its repeats.
@@ -117,7 +117,7 @@ impl TargetState {
             sets: Vec::new(),
             fresh: Vec::new(),
             failures: 0,
-            gone: false,
+            given_up: false,
             hangs: false,
             driver: Driver::Own,
             only: None,
@@ -237,7 +237,8 @@ impl Session<'_> {
             }
             self.expect(round, &pairs);
             for (step, index) in self.ordered(pairs, &mut order) {
-                let is_left = !self.targets[index].gone && !self.given_up.contains(&self.plan.steps[step].id);
+                let is_left =
+                    !self.targets[index].given_up && !self.given_up.contains(&self.plan.steps[step].id);
                 if !self.interrupted() && is_left {
                     let began = self.recorder.at_ns();
                     self.one_repeat(round, step, index)?;
@@ -273,7 +274,7 @@ impl Session<'_> {
         for key in parts.iter().filter_map(kept) {
             self.restore(index, key)?;
         }
-        if self.targets[index].gone || self.interrupted() {
+        if self.targets[index].given_up || self.interrupted() {
             return Ok(());
         }
         let ended = repeat::run(self, round, step, index)?;
@@ -311,7 +312,7 @@ impl Session<'_> {
     /// Gives up a target.
     fn give_up(&mut self, index: usize, why: &str) {
         let state = &mut self.targets[index];
-        state.gone = true;
+        state.given_up = true;
         state.failures = state.failures.max(1);
         let name = state.target.name.clone();
         let message = format!("{why}; the run goes on without it");

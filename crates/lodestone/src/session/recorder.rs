@@ -21,12 +21,12 @@ pub(crate) struct Recorder {
     run: Run,
     /// The log could not be written, and a note says so.
     troubled: bool,
-    kept: Kept,
+    log_location: LogLocation,
 }
 
-/// Where the log of a run is kept.
+/// Where the log of a run is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum LogLocation {
     /// In the store.
     InStore,
     /// In a fallback directory, because the store could not be written.
@@ -47,7 +47,7 @@ pub(crate) enum Kept {
     },
 }
 
-impl Kept {
+impl LogLocation {
     /// What is wrong and what to do, if the log is not in the store.
     pub fn trouble(&self) -> Option<String> {
         match self {
@@ -92,7 +92,7 @@ impl Recorder {
         let needed = room(&started.plan, started.targets.len());
         let (why, home) = match store.begin(started.clone()) {
             Ok(mut writer) => match writer.reserve(needed) {
-                Ok(()) => return Ok(Self::new(origin, writer, started, Kept::InStore)),
+                Ok(()) => return Ok(Self::new(origin, writer, started, LogLocation::InStore)),
                 Err(why) => {
                     let home = writer.path().to_owned();
                     // The remainder would look like a run that was killed at once.
@@ -109,8 +109,9 @@ impl Recorder {
             why: io::Error::new(why.kind(), why.to_string()),
             elsewhere,
         })?;
-        let kept = Kept::Elsewhere { path: writer.path().to_owned(), home, why: why.to_string() };
-        let mut recorder = Self::new(origin, writer, started, kept);
+        let log_location =
+            LogLocation::Elsewhere { path: writer.path().to_owned(), home, why: why.to_string() };
+        let mut recorder = Self::new(origin, writer, started, log_location);
         let message = format!(
             "the store has no room for the log of this run, about {needed} bytes ({why}); the log is written to {}",
             recorder.writer.path().display()
@@ -119,13 +120,13 @@ impl Recorder {
         Ok(recorder)
     }
 
-    fn new(origin: Instant, writer: LogWriter, started: RunStarted, kept: Kept) -> Self {
-        Self { origin, writer, run: Run::new(started), troubled: false, kept }
+    fn new(origin: Instant, writer: LogWriter, started: RunStarted, log_location: LogLocation) -> Self {
+        Self { origin, writer, run: Run::new(started), troubled: false, log_location }
     }
 
-    /// Where the log is kept; final only after `finish`.
-    pub fn kept(&self) -> &Kept {
-        &self.kept
+    /// Where the log is; final only after `finish`.
+    pub fn log_location(&self) -> &LogLocation {
+        &self.log_location
     }
 
     /// Nanoseconds since the run began.
@@ -186,16 +187,16 @@ impl Recorder {
             other => other,
         });
         if let Err(why) = whole {
-            let home = match &self.kept {
-                Kept::Elsewhere { home, .. } => home.clone(),
+            let home = match &self.log_location {
+                LogLocation::Elsewhere { home, .. } => home.clone(),
                 _ => self.writer.path().to_owned(),
             };
-            self.kept = match self.writer.save_elsewhere(fallback) {
-                Ok(path) => Kept::Elsewhere { path, home, why: why.to_string() },
-                Err(elsewhere) => Kept::Nowhere { home, why: format!("{why}; {elsewhere}") },
+            self.log_location = match self.writer.save_elsewhere(fallback) {
+                Ok(path) => LogLocation::Elsewhere { path, home, why: why.to_string() },
+                Err(elsewhere) => LogLocation::Nowhere { home, why: format!("{why}; {elsewhere}") },
             };
         }
-        if let Some(trouble) = self.kept.trouble() {
+        if let Some(trouble) = self.log_location.trouble() {
             self.say(Severity::Error, trouble);
         }
     }

@@ -61,7 +61,7 @@ impl Session<'_> {
     pub(super) fn pairs(&self, round: u32) -> Vec<(usize, usize)> {
         let settled = self.settled();
         let mut pairs = Vec::new();
-        for (j, target) in self.targets.iter().enumerate().filter(|(_, target)| !target.gone) {
+        for (j, target) in self.targets.iter().enumerate().filter(|(_, target)| !target.given_up) {
             let steps = self.plan.steps.iter().zip(target.obstacles(self.plan)).enumerate();
             let wanted = steps.filter(|(_, (step, why))| {
                 let is_done = round > 0 && step.workload.modifiers.once;
@@ -162,7 +162,7 @@ impl Session<'_> {
             let written = counts.fold(0_u64, |sum, stats| sum.saturating_add(stats.bytes));
             size > 0 && written >= size.saturating_mul(u64::from(times))
         };
-        self.targets.iter().filter(|target| !target.gone).all(|target| is_written(&target.target.name))
+        self.targets.iter().filter(|target| !target.given_up).all(|target| is_written(&target.target.name))
     }
 
     /// Nanoseconds that these repeats will take: as long as the last time, or as planned.

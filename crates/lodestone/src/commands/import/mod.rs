@@ -61,7 +61,7 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     }
     text.push(shape(&assembled));
     if !args.dry_run {
-        let id = keep(&store, &given, batch.sources.clone(), assembled)?;
+        let id = store_run(&store, &given, batch.sources.clone(), assembled)?;
         text.push(format!("saved as run {id}; `lodestone show {id}` shows it\n"));
         if args.layout.layout != LayoutWord::Steps {
             let run = store.find(&id).map_err(Failure::failed)?.run;
@@ -103,7 +103,7 @@ impl ImportBatch {
         batch
     }
 
-    /// Reads one file and keeps its results.
+    /// Reads one file and adds its results.
     ///
     /// # Errors
     /// There are too many results for one run.
@@ -223,7 +223,7 @@ fn shape(assembled: &Assembled) -> String {
 }
 
 /// Writes the run's log and returns the run's id.
-fn keep(
+fn store_run(
     store: &Store,
     given: &BTreeMap<String, String>,
     sources: Vec<Source>,
