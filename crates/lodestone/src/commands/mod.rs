@@ -44,7 +44,9 @@ fn store_directory(cli: &Cli) -> Result<PathBuf, Failure> {
         .or_else(|| Some(set("HOME")?.join(".local/share")))
         .map(|data| data.join("lodestone"))
         .ok_or_else(|| {
-            Failure::usage("cannot find a directory for the store: neither XDG_DATA_HOME nor HOME is set; use --store DIR")
+            Failure::usage(
+                "cannot find a directory for the store: neither XDG_DATA_HOME nor HOME is set; use --store DIR",
+            )
         })
 }
 

@@ -255,8 +255,8 @@ fn by_hour(runs: &[Run], time_zone: &TimeZone, wanted: bool) -> Result<Vec<Targe
         found.retain(|t| t.steps.iter().any(|(_, step)| step.hours.len() > 1));
     } else if found.is_empty() {
         return Err(Failure::usage(
-            "cannot compare hours: no three of these runs measured a target of the same name by the same plan on the same \
-             machine; repeat one plan, with --size given, at different hours",
+            "cannot compare hours: no three of these runs measured a target of the same name by the same plan on the \
+             same machine; repeat one plan, with --size given, at different hours",
         ));
     }
     Ok(found)

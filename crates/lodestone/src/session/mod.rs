@@ -165,7 +165,7 @@ impl TargetState {
 pub(crate) enum SessionError {
     /// The test data do not fit.
     #[error(
-        "{target}: the test data need {needed} bytes, and {free} bytes are free in {path} ({reserve} of them are reserved); use a smaller --size"
+        "{target}: the test data need {needed} bytes, and {free} bytes are free in {path} ({reserve} of them must stay free); use a smaller --size"
     )]
     NoSpace { target: String, path: PathBuf, needed: u64, free: u64, reserve: u64 },
     /// The data set is too small for the plan.

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_requested_size_is_kept_to_the_block() {
+    fn a_requested_size_is_rounded_down_to_the_block() {
         for (count, asked, unit, expected) in [
             (1, 64 << 10, 4096, 64 << 10),
             (2, 3 << 20, 4096, 3 << 20),

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_without_room_are_kept() {
+    fn readings_wait_until_there_is_room() {
         let (sender, receiver) = sync_channel(1);
         let watch = Watch::begin(&Roots::default(), &[]);
         let mut watcher = Watcher { watch, origin: Instant::now(), sender, unsent: Vec::new() };
