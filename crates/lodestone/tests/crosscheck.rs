@@ -304,5 +304,5 @@ fn what_fio_cannot_do_at_all_is_refused_before_anything_is_done() {
     let told = bench.fails(2, &["run", &disk, "--via", "fio", "--rw", "randread", "--verify", "true"]);
     assert!(told.contains("cannot check blocks that Lodestone has stamped"), "{told}");
     let told = bench.fails(2, &["run", &disk, "--via", "fio", "--suite", "files"]);
-    assert!(told.contains("several kinds of work on names"), "{told}");
+    assert!(told.contains("several kinds of metadata operations"), "{told}");
 }
