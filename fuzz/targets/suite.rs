@@ -1,4 +1,4 @@
-//! The suite reader: no text may make it panic, and every problem must have its place within the text.
+//! The suite parser: no text may make it panic, and every problem must have a location within the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

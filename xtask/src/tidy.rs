@@ -1,11 +1,11 @@
-//! The structure test: what must stay true of the tree and is not seen by the compiler.
+//! The structure test: rules of the tree that the compiler does not check.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-/// Which crates of the workspace a crate may use. Siblings are strangers that speak only `model`.
+/// The crates of the workspace that a crate may use. Siblings share only `model`.
 const LAYERS: [(&str, &[&str]); 9] = [
     ("model", &[]),
     ("plan", &["model"]),
@@ -34,7 +34,7 @@ const IMPURE_WORDS: [&str; 8] = [
 const LONGEST_FUNCTION: usize = 80;
 const LONGEST_FILE: usize = 900;
 
-/// Everything that is not as it should be, one line each.
+/// All violations, one line each.
 pub fn complaints(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     layering(root, &mut found);
@@ -47,7 +47,7 @@ pub fn complaints(root: &Path) -> Vec<String> {
         links(root, &path, &mut found);
     }
     for path in files(root, &["rs", "md", "toml", "sh", "py", "yml", "json", "jsonl", ""]) {
-        places(root, &path, &mut found);
+        machine_paths(root, &path, &mut found);
     }
     dependencies(root, &mut found);
     generated(root, &mut found);
@@ -58,7 +58,7 @@ fn relative(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).display().to_string()
 }
 
-/// All files below the root with one of these extensions, build output and git's own left out.
+/// All files below the root with one of these extensions, without build output and git's own.
 fn files(root: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![root.to_owned()];
@@ -99,18 +99,18 @@ fn layering(root: &Path, found: &mut Vec<String>) {
         let directory = if krate == "xtask" { root.join(krate) } else { root.join("crates").join(krate) };
         let manifest = fs::read_to_string(directory.join("Cargo.toml")).unwrap_or_default();
         if manifest.is_empty() {
-            found.push(format!("{krate}: there is no such crate, but the layers name it"));
+            found.push(format!("{krate}: the layers name this crate, but it does not exist"));
         }
         for used in names(&manifest, "dependencies") {
             if LAYERS.iter().any(|(name, _)| *name == used) && !allowed.contains(&used.as_str()) {
-                found.push(format!("{krate} uses {used}: siblings are strangers that speak only model"));
+                found.push(format!("{krate} uses {used}: siblings may share only model"));
             }
         }
     }
     for entry in fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if !LAYERS.iter().any(|(krate, _)| *krate == name) {
-            found.push(format!("crates/{name}: the layers do not know this crate"));
+            found.push(format!("crates/{name}: the layers do not list this crate"));
         }
     }
 }
@@ -136,32 +136,32 @@ fn source(name: &str, text: &str, found: &mut Vec<String>) {
     }
     let code = without_tests(text);
     let krate = name.trim_start_matches("crates/").split('/').next().unwrap_or_default();
-    let says = |words: &str| code.lines().any(|l| !l.trim_start().starts_with("//") && l.contains(words));
+    let has = |words: &str| code.lines().any(|l| !l.trim_start().starts_with("//") && l.contains(words));
     if krate != "engine"
         && [concat!("unsafe", " {"), concat!("unsafe", " fn"), concat!("unsafe", " impl")]
             .iter()
-            .any(|w| says(w))
+            .any(|w| has(w))
     {
-        found.push(format!("{name}: unsafe may stand only in the engine"));
+        found.push(format!("{name}: unsafe is allowed only in the engine"));
     }
     let may_start = matches!(name, "crates/host/src/programs.rs" | "crates/host/src/testing.rs")
         || matches!(krate, "attempts" | "benches" | "xtask");
-    if !may_start && (says("Command::new(") || says("process::Command")) {
-        found.push(format!("{name}: other programs are started only in host's programs.rs"));
+    if !may_start && (has("Command::new(") || has("process::Command")) {
+        found.push(format!("{name}: only host's programs.rs may start other programs"));
     }
     if !matches!(krate, "attempts" | "benches" | "lodestone" | "xtask")
-        && (says("println!") || says("eprintln!") || says("print!("))
+        && (has("println!") || has("eprintln!") || has("print!("))
     {
-        found.push(format!("{name}: only the binary prints"));
+        found.push(format!("{name}: only the binary may print"));
     }
     if PURE.contains(&krate) {
-        for word in IMPURE_WORDS.iter().filter(|word| says(word)) {
+        for word in IMPURE_WORDS.iter().filter(|word| has(word)) {
             found.push(format!("{name}: {word} in a crate that opens no file and reads no clock"));
         }
     }
     let lines = code.lines().count();
     if lines > LONGEST_FILE {
-        found.push(format!("{name}: {lines} lines without its tests; at most {LONGEST_FILE}"));
+        found.push(format!("{name}: {lines} lines without its tests; the limit is {LONGEST_FILE}"));
     }
     if !text.trim_start().starts_with("//!") {
         found.push(format!("{name}: no module documentation at the top"));
@@ -169,7 +169,7 @@ fn source(name: &str, text: &str, found: &mut Vec<String>) {
     functions(name, code, found);
 }
 
-/// Functions by their indentation, which rustfmt guarantees.
+/// Checks the length of functions by their indentation, which rustfmt guarantees.
 fn functions(name: &str, code: &str, found: &mut Vec<String>) {
     let lines: Vec<&str> = code.lines().collect();
     for (i, line) in lines.iter().enumerate() {
@@ -188,7 +188,7 @@ fn functions(name: &str, code: &str, found: &mut Vec<String>) {
             let called =
                 words.next().unwrap_or_default().split(['(', '<']).next().unwrap_or_default().to_owned();
             found.push(format!(
-                "{name}:{}: `{called}` has {} lines; at most {LONGEST_FUNCTION}",
+                "{name}:{}: `{called}` has {} lines; the limit is {LONGEST_FUNCTION}",
                 i + 1,
                 length + 1
             ));
@@ -196,7 +196,7 @@ fn functions(name: &str, code: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Relative links in Markdown must lead somewhere.
+/// Relative links in Markdown must exist.
 fn links(root: &Path, path: &Path, found: &mut Vec<String>) {
     let text = fs::read_to_string(path).unwrap_or_default();
     let directory = path.parent().unwrap_or(root);
@@ -213,8 +213,8 @@ fn links(root: &Path, path: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// No path of one machine and no host of one registry belongs into the tree.
-fn places(root: &Path, path: &Path, found: &mut Vec<String>) {
+/// No path of one machine and no host of one registry belongs in the tree.
+fn machine_paths(root: &Path, path: &Path, found: &mut Vec<String>) {
     let name = relative(root, path);
     if name == "Cargo.lock" || name.ends_with("/Cargo.lock") {
         return;
@@ -228,12 +228,12 @@ fn places(root: &Path, path: &Path, found: &mut Vec<String>) {
         concat!("registry.", "npmjs"),
     ] {
         if let Some(line) = text.lines().position(|l| l.contains(word)) {
-            found.push(format!("{name}:{}: {word} is a place of one machine or registry", line + 1));
+            found.push(format!("{name}:{}: {word} belongs to one machine or registry", line + 1));
         }
     }
 }
 
-/// Every dependency is explained in a decision record.
+/// A decision record must explain every dependency.
 fn dependencies(root: &Path, found: &mut Vec<String>) {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
     let mut records = String::new();
@@ -243,22 +243,22 @@ fn dependencies(root: &Path, found: &mut Vec<String>) {
     for name in names(&manifest, "workspace.dependencies") {
         let own = LAYERS.iter().any(|(krate, _)| *krate == name);
         if !own && !records.contains(&format!("`{name}`")) {
-            found.push(format!("{name}: no decision record in docs/adr says why this dependency is here"));
+            found.push(format!("{name}: no decision record in docs/adr explains this dependency"));
         }
     }
 }
 
-/// What is generated must be what the code generates now.
+/// Generated files must match the code.
 fn generated(root: &Path, found: &mut Vec<String>) {
     for (path, text) in crate::docs::generated() {
         if fs::read_to_string(root.join(&path)).unwrap_or_default() != text {
-            found.push(format!("{path}: is not what `cargo xtask docs` makes of the code"));
+            found.push(format!("{path}: differs from the output of `cargo xtask docs`; run it"));
         }
     }
     let methodology = fs::read_to_string(root.join("METHODOLOGY.md")).unwrap_or_default();
     for rule in analyse::RULES {
         if !methodology.contains(&format!("`{}`", rule.name)) {
-            found.push(format!("METHODOLOGY.md: says nothing of the rule `{}`", rule.name));
+            found.push(format!("METHODOLOGY.md: does not describe the rule `{}`", rule.name));
         }
     }
 }
@@ -267,7 +267,7 @@ fn generated(root: &Path, found: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    /// Each check is tried on a small tree in which everything is wrong.
+    /// Each check runs on a source that violates it.
     #[test]
     fn every_check_can_fail() {
         let mut found = Vec::new();
@@ -277,22 +277,22 @@ mod tests {
             (
                 "crates/plan/src/b.rs",
                 "//! B.\nfn f() { unsafe { x() } }\n".to_owned(),
-                "unsafe may stand only",
+                "unsafe is allowed only",
             ),
             (
                 "crates/engine/src/c.rs",
                 "//! C.\nfn f() { println!(\"x\"); }\n".to_owned(),
-                "only the binary prints",
+                "only the binary may print",
             ),
             (
                 "crates/record/src/d.rs",
                 "//! D.\nfn f() { Command::new(\"x\"); }\n".to_owned(),
-                "started only in host's",
+                "only host's programs.rs",
             ),
             (
                 "crates/host/src/i.rs",
                 "//! I.\nfn f() { Command::new(path); }\n".to_owned(),
-                "started only in host's",
+                "only host's programs.rs",
             ),
             ("crates/model/src/e.rs", "fn f() {}\n".to_owned(), "no module documentation"),
             ("crates/model/src/f.rs", format!("//! F.\n{long}"), "`long` has"),
@@ -310,9 +310,9 @@ mod tests {
         }
     }
 
-    /// What is not seen in one source alone, on a tree in which all of it is wrong.
+    /// The checks beyond a single source, on a tree that violates all of them.
     #[test]
-    fn a_tree_is_told_what_is_wrong_with_it() {
+    fn every_check_of_a_tree_can_fail() {
         let tree = tempfile::tempdir().unwrap();
         for (name, text) in [
             ("Cargo.toml", "[workspace.dependencies]\nmodel = \"1\"\nnobody-knows-why = \"1\"\n"),
@@ -327,28 +327,32 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let found = complaints(tree.path());
-        let says = |words: &str| found.iter().filter(|line| line.contains(words)).count();
-        assert_eq!(says("plan uses engine"), 1, "{found:#?}");
-        assert_eq!(says("plan uses model") + says("plan: there is no such crate"), 0, "{found:#?}");
-        assert_eq!(says("crates/stranger: the layers do not know this crate"), 1, "{found:#?}");
+        let lines_with = |words: &str| found.iter().filter(|line| line.contains(words)).count();
+        assert_eq!(lines_with("plan uses engine"), 1, "{found:#?}");
         assert_eq!(
-            says("README.md:1: the link to docs/nothing.md is dead") + says("is dead"),
+            lines_with("plan uses model") + lines_with("plan: the layers name this crate"),
+            0,
+            "{found:#?}"
+        );
+        assert_eq!(lines_with("crates/stranger: the layers do not list this crate"), 1, "{found:#?}");
+        assert_eq!(
+            lines_with("README.md:1: the link to docs/nothing.md is dead") + lines_with("is dead"),
             2,
             "{found:#?}"
         );
-        assert_eq!(says("docs/adr/0001-x.md:1:"), 1, "{found:#?}");
+        assert_eq!(lines_with("docs/adr/0001-x.md:1:"), 1, "{found:#?}");
         assert_eq!(
-            says("nobody-knows-why: no decision record") + says("no decision record"),
+            lines_with("nobody-knows-why: no decision record") + lines_with("no decision record"),
             2,
             "{found:#?}"
         );
-        assert_eq!(says("docs/reference/options.md: is not what"), 1, "{found:#?}");
-        assert_eq!(says("says nothing of the rule `two-modes`"), 1, "{found:#?}");
-        assert_eq!(says("says nothing of the rule `stall`"), 0, "{found:#?}");
+        assert_eq!(lines_with("docs/reference/options.md: differs from"), 1, "{found:#?}");
+        assert_eq!(lines_with("does not describe the rule `two-modes`"), 1, "{found:#?}");
+        assert_eq!(lines_with("does not describe the rule `stall`"), 0, "{found:#?}");
     }
 
     #[test]
-    fn tests_may_do_what_the_code_may_not() {
+    fn test_modules_are_exempt() {
         let mut found = Vec::new();
         source(
             "crates/plan/src/a.rs",
