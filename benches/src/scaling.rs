@@ -117,7 +117,7 @@ fn t_io_uring(setting: &Setting, file: &Path, threads: u32) -> io::Result<f64> {
 }
 
 /// Steps per second of a loop that stays in registers and shares nothing. Eight independent chains keep a
-/// core's multipliers busy: a single chain mostly waits for itself, and two threads of one core would not slow each other.
+/// core's multipliers busy: a single chain mostly waits for itself, and two threads of one core would both have room.
 fn arithmetic(threads: u32, time: Duration) -> f64 {
     const STEPS: u64 = 100_000;
     let start = Barrier::new(threads as usize);

@@ -2,12 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plan::{Environment, SourceLocation, Suite, RunOverrides, resolve};
+use plan::{Environment, RunOverrides, SourceLocation, Suite, resolve};
 
 fuzz_target!(|text: &str| {
     let (suite, mut problems) = Suite::parse("fuzz", text);
     let environment = Environment { memory_bytes: 8 << 30, engines: Vec::new(), targets: 1 };
-    problems.extend(resolve(&suite, &RunOverrides::default(), &environment).map_or_else(|p| p, |r| r.warnings));
+    problems
+        .extend(resolve(&suite, &RunOverrides::default(), &environment).map_or_else(|p| p, |r| r.warnings));
     for problem in problems {
         if let SourceLocation::Suite(range) = &problem.location {
             assert!(range.start <= range.end && range.end <= text.len(), "{problem:?}");

@@ -530,7 +530,7 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
     let w = &step.workload;
     if w.modifies() && !target.writable {
         return Some(format!(
-            "it writes, and Lodestone does not own {}: add --overwrite {} to allow that",
+            "it writes, and Lodestone may not overwrite {}: add --overwrite {} to allow that",
             target.name,
             target.path.display()
         ));

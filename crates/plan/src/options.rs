@@ -185,7 +185,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "min_runtime",
         value: "TIME",
         default: "none",
-        help: "Work that io_size, ops, loops or fresh files end repeats, with its last sync, for at least this time",
+        help: "Shortest measured time: io_size, ops, loops and fresh files start again, with their last sync, until then",
         allowed: "a duration, or none; runtime still ends it",
         set: |d, v| put(&mut d.min_runtime_ns, or_word("none", v, parse_duration_ns)),
     },
@@ -465,8 +465,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "WHAT",
         default: "none",
         help: "What is read at the same offset before each operation, outside its latency and rate",
-        allowed: "none, page (before a read: its latency then has no seek) or back (the block itself, which the write \
-                  then writes back, so that nothing stored changes); with engine psync",
+        allowed: "none, page (before a read, whose latency then excludes the seek) or back (the block itself, which the \
+                  write then writes back, so that nothing stored changes); with engine psync",
         set: |d, v| {
             let words = [("page", ReadFirst::Page), ("back", ReadFirst::Block)];
             put(&mut d.read_first, or_word("none", v, |v| word(v, &words)))

@@ -1,10 +1,10 @@
-//! What the classic tools and Lodestone both measure: for each workload the tool's command line, the native step that does the
-//! same, and the pairs of figures to compare.
+//! What the classic tools and Lodestone both measure: for each workload the tool's command line, the native step that
+//! does the same, and the pairs of figures to compare.
 //!
 //! # Invariants
 //! * Pure data: nothing here knows whether a tool is installed.
-//! * A tool uses Lodestone's own test file wherever it can, because the location on the disk matters; else a private directory,
-//!   which is removed afterwards.
+//! * A tool uses Lodestone's own test file wherever it can, because the location on the disk matters; else a private
+//!   directory, which is removed afterwards.
 //! * Both write the same class of data, both bypass or both use the page cache, and both end at the same limit.
 
 mod table;
@@ -91,8 +91,9 @@ pub struct Pair {
     pub known: &'static str,
 }
 
-/// Values of the names in braces, in arguments and settings: `{size}` bytes, `{mib}` MiB, `{blocks}` of 4 KiB, `{runtime}`
-/// seconds; in arguments also `{file}`, `{dir}`, `{device}`. `{as_root}` is the flag that bonnie++ requires from root.
+/// Values of the names in braces, in arguments and settings: `{size}` bytes, `{mib}` MiB, `{blocks}` of 4 KiB,
+/// `{runtime}` seconds; in arguments also `{file}`, `{dir}`, `{device}`. `{as_root}` is the flag that bonnie++
+/// requires from root.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     /// Bytes of the test data.
