@@ -305,5 +305,5 @@ fn plans_that_fio_cannot_run_are_refused_before_any_work() {
     let printed = bench.fails(2, &["run", &disk, "--via", "fio", "--rw", "randread", "--verify", "true"]);
     assert!(printed.contains("cannot verify blocks that Lodestone has stamped"), "{printed}");
     let printed = bench.fails(2, &["run", &disk, "--via", "fio", "--suite", "files"]);
-    assert!(printed.contains("several kinds of work on names"), "{printed}");
+    assert!(printed.contains("several kinds of metadata operations"), "{printed}");
 }
