@@ -104,7 +104,7 @@ impl Hold {
     /// Opens it: for reading, and with permission for writing too.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn open(&self, flags: i32) -> io::Result<File> {
         reopen(&self.file, matches!(self.rights, Rights::Write { .. }), flags)
     }

@@ -90,7 +90,7 @@ impl PrivateDirectory {
     /// Creates and opens a subdirectory; for the small files of one job.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn subdirectory(&self, name: &str) -> io::Result<OwnedFd> {
         match rustix::fs::mkdirat(&self.held.directory, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -111,7 +111,7 @@ impl PrivateDirectory {
     /// Removes the name of a file in it.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn unlink(&self, name: &str) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.held.directory, name, AtFlags::empty())?)
     }

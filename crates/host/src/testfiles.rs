@@ -131,7 +131,7 @@ fn lives_without_name(file: &File) -> bool {
 /// Opens the file behind a descriptor anew, with other flags.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub(crate) fn reopen(file: &File, writable: bool, flags: i32) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let open =
@@ -174,7 +174,7 @@ pub fn in_memory(bytes: u64) -> io::Result<File> {
 /// Bytes that an ordinary user may still write on the filesystem that holds `path`.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let space = rustix::fs::statvfs(path)?;
     Ok(space.f_bavail * space.f_frsize)
