@@ -17,11 +17,11 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Most passes over a tree that another process keeps filling.
+/// Maximum number of passes over a tree that another process keeps filling.
 const MOST_PASSES: u32 = 1000;
-/// Most directory names that are remembered for one level; the next pass handles the rest.
+/// Maximum number of directory names remembered per level; the next pass handles the rest.
 const MOST_NAMES: usize = 100_000;
-/// Most entries that are examined to count bytes.
+/// Maximum number of entries examined to count bytes.
 const MOST_COUNTED: u64 = 1_000_000;
 
 /// Opens a directory only as the base of relative operations.

@@ -26,7 +26,7 @@ use crate::testfiles::{TestFileError, failed};
 
 /// Prefix of the name of a private directory; the run's id follows.
 pub(crate) const PRIVATE_PREFIX: &str = ".lodestone-";
-/// Most attempts to find a free name.
+/// Maximum number of attempts to find a free name.
 const MOST_NAMES: u32 = 1000;
 
 /// A run's own directory, with a manifest that names its owner and stays locked while the directory is in use. It is

@@ -308,7 +308,7 @@ fn wrong_usage_says_what_is_wrong_and_what_to_do() {
         (&["run", disk, "--rounds", "0"], &["--rounds"]),
         (&["run", disk, "--budget", "soon"], &["--budget", "90s"]),
         (&["run", disk, "--baseline", "none"], &["no target `none`", "there are disk"]),
-        (&["run", disk, disk], &["two targets are called"]),
+        (&["run", disk, disk], &["two targets have the name"]),
         (&["run", disk, "--overwrite", "/dev/null"], &["does not name a file or block device"]),
         (&["show", "nothing"], &["no run `nothing`", "lodestone list"]),
         (&["compare", "last", "last~1"], &["no run `last`"]),
