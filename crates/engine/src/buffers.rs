@@ -67,8 +67,8 @@ fn mapped_huge(len: usize) -> io::Result<NonNull<u8>> {
     let len = len.next_multiple_of(page_bytes() as usize);
     let start = mapped(len + HUGE_PAGE)?.as_ptr();
     let before = start.align_offset(HUGE_PAGE);
-    // SAFETY: the ranges before and after the wanted part belong to the new mapping, and nothing refers to them; the part
-    // between them stays mapped. Both ends are whole pages. Failing advice has no effect.
+    // SAFETY: the ranges before and after the wanted part belong to the new mapping, and nothing refers to them;
+    // the part between them stays mapped. Both ends are whole pages. Failing advice has no effect.
     unsafe {
         let base = start.add(before);
         if before > 0 {

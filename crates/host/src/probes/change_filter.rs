@@ -68,10 +68,10 @@ impl Series {
     }
 
     fn is_within_a_step(&self, at_ns: u64, value: f64) -> bool {
-        let Some((told_ns, last_reported)) = self.last_reported else { return false };
+        let Some((reported_ns, last_reported)) = self.last_reported else { return false };
         let relative = if self.unit == "°C" { 0.0 } else { RELATIVE_STEP * last_reported.abs() };
         let is_near = (value - last_reported).abs() < smallest_step(self.unit).max(relative);
-        is_near && at_ns.saturating_sub(told_ns) < LONGEST_SILENCE_NS
+        is_near && at_ns.saturating_sub(reported_ns) < LONGEST_SILENCE_NS
     }
 }
 
