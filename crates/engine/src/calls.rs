@@ -41,7 +41,7 @@ pub(crate) struct CallWorker<'a> {
     dirty: Vec<bool>,
     writes_since_sync: u32,
     /// Start times and bytes of writes that no sync covers yet.
-    uncovered: Vec<(u64, u64)>,
+    unsynced: Vec<(u64, u64)>,
     operations_left: u64,
     bytes_left: u64,
     failure: Option<WorkerFailure>,
@@ -95,7 +95,7 @@ impl<'a> CallWorker<'a> {
             turn: 0,
             dirty: vec![false; spec.files.len()],
             writes_since_sync: 0,
-            uncovered: Vec::with_capacity(workload.sync.every as usize),
+            unsynced: Vec::with_capacity(workload.sync.every as usize),
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
             bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
             failure: None,
@@ -244,7 +244,7 @@ impl<'a> CallWorker<'a> {
             self.dirty[number] = true;
             if moved > 0 && self.spec.workload.sync.every > 0 {
                 self.writes_since_sync += 1;
-                self.uncovered.push((before, moved));
+                self.unsynced.push((before, moved));
             }
         }
         (moved == u64::from(len), now)
@@ -325,7 +325,7 @@ impl<'a> CallWorker<'a> {
         }
         self.writes_since_sync = 0;
         // What a failed sync should have covered did not become durable.
-        for (start, bytes) in self.uncovered.drain(..).filter(|_| is_durable) {
+        for (start, bytes) in self.unsynced.drain(..).filter(|_| is_durable) {
             let recorder = timeline.current.of(Kind::DurableWrite);
             recorder.count += 1;
             recorder.bytes += bytes;

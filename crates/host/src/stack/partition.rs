@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alignment_is_the_largest_power_of_two_that_divides_the_first_byte() {
+    fn alignment_is_the_largest_power_of_two_in_the_first_byte() {
         for (start, expected) in
             [(1 << 20, 1 << 20), (63 * 512, 512), (40 << 20, 1 << 20), (3 * 4096, 4096), (0, 1 << 20)]
         {
