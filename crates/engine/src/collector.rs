@@ -226,10 +226,10 @@ impl Collector {
         let whole_ns = self.reports.iter().map(|r| r.end_ns).max().unwrap_or(0);
         let share = |r: &WorkerReport| (r.user_ns + r.system_ns) as f64 / r.end_ns as f64;
         let mut stamps: Option<StampComparison> = None;
-        for theirs in self.reports.iter().filter_map(|r| r.stamps.as_deref()) {
+        for part in self.reports.iter().filter_map(|r| r.stamps.as_deref()) {
             match &mut stamps {
-                Some(stamps) => stamps.merge(theirs),
-                None => stamps = Some(theirs.clone()),
+                Some(stamps) => stamps.merge(part),
+                None => stamps = Some(part.clone()),
             }
         }
         let mut integrity: Option<IntegrityCheck> = None;
@@ -239,8 +239,8 @@ impl Collector {
             }
         }
         let mut offset_log: BTreeMap<Operation, OffsetLog> = BTreeMap::new();
-        for (operation, theirs) in self.reports.iter().flat_map(|r| &r.offset_log) {
-            offset_log.entry(*operation).or_default().merge(theirs.clone());
+        for (operation, part) in self.reports.iter().flat_map(|r| &r.offset_log) {
+            offset_log.entry(*operation).or_default().merge(part.clone());
         }
         Outcome {
             offset_log,

@@ -525,9 +525,9 @@ mod tests {
     }
 
     /// Collects the intervals delivered to it.
-    struct Keep(Vec<WorkerInterval>);
+    struct Collected(Vec<WorkerInterval>);
 
-    impl IntervalSink for Keep {
+    impl IntervalSink for Collected {
         fn exchange(&mut self, _: &mut Box<WorkerInterval>) -> bool {
             false
         }
@@ -564,7 +564,7 @@ mod tests {
         let mut worker = MetadataWorker::new(&spec, &signals).unwrap();
         std::fs::remove_dir_all(directory.path().join("job0")).unwrap();
         worker.exists.fill(false);
-        let failure = worker.run(0, first(&spec), &mut Keep(vec![])).failure.unwrap();
+        let failure = worker.run(0, first(&spec), &mut Collected(vec![])).failure.unwrap();
         assert_eq!(failure.kind, FailureKind::Errno(libc::ENOENT));
         assert_eq!(failure.operation, Operation::Stat);
         assert!(signals.ended(), "the other workers end too");
@@ -584,9 +584,9 @@ mod tests {
         let failed = Err(io::Error::from_raw_os_error(libc::EIO));
         let sync = Sync { took_ns: 5_000, result: failed };
         worker.record(Kind::Create, (Ok(100), Some(sync)), 7_000, 10_000, &mut timeline);
-        let mut keep = Keep(vec![]);
-        timeline.finish(10_000, &mut keep);
-        let operations = keep.0[0].finish();
+        let mut collected = Collected(vec![]);
+        timeline.finish(10_000, &mut collected);
+        let operations = collected.0[0].finish();
         let (creates, syncs) = (&operations[&Operation::Create], &operations[&Operation::Sync]);
         assert_eq!((creates.count, creates.lat.max_ns(), creates.error_count()), (1, Some(2_000), 0));
         assert_eq!((syncs.count, syncs.lat.count(), syncs.errors.get(&libc::EIO)), (0, 0, Some(&1)));

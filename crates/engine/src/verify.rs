@@ -175,7 +175,7 @@ mod tests {
         let elsewhere = written(&generations, 4096);
         let foreign = written(&Generations::new(8, 1 << 20, BLOCK as u32), 0);
         let expected = generations.expected(0);
-        for (block, told) in [
+        for (block, message) in [
             (&first, "generation 1, though generation 2 was written"),
             (&elsewhere, "belongs at byte 4096"),
             (&foreign, "another data set"),
@@ -183,7 +183,7 @@ mod tests {
             (&vec![9; BLOCK], "not a block written by Lodestone"),
         ] {
             let error = generations.check(block, 0, expected).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 

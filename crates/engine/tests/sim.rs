@@ -43,7 +43,10 @@ fn a_distribution_given_by_quantiles_is_reproduced() {
     let lat = simulate(workload(), operations(200_000), model).of(Operation::Read).lat;
     for (percent, truth) in [(25.0, 1.5), (50.0, 2.0), (90.0, 4.0), (95.0, 6.0), (99.0, 7.6)] {
         let measured_ms = lat.percentile_ns(percent).unwrap() as f64 / MS as f64;
-        assert!((measured_ms / truth - 1.0).abs() < 0.02, "p{percent}: measured_ms {measured_ms} ms, truth {truth} ms");
+        assert!(
+            (measured_ms / truth - 1.0).abs() < 0.02,
+            "p{percent}: measured {measured_ms} ms, truth {truth} ms"
+        );
     }
 }
 
@@ -402,10 +405,10 @@ fn a_stop_by_the_user_is_an_interruption_even_if_it_hangs() {
     let mut task = simulated(workload(), time(36_000 * SECOND), endless_from(100));
     task.interval_ns = 10 * SECOND;
     let interrupt = Arc::new(AtomicBool::new(false));
-    let mut told = 0;
+    let mut calls = 0;
     let outcome = run(task, &interrupt, &mut |_| {
-        told += 1;
-        interrupt.store(told > 2, Ordering::Relaxed);
+        calls += 1;
+        interrupt.store(calls > 2, Ordering::Relaxed);
     })
     .unwrap();
     assert_eq!(outcome.outcome, RepeatOutcome::Interrupted);
@@ -465,8 +468,8 @@ fn lost_writes_and_reads_with_a_flipped_bit_are_found() {
         lies.map(|operation| SimFault { operation, forever: false, end: SimEnd::Lies }).collect();
     let check = verified(64, lies, |_| {}).outcome.integrity.unwrap();
     assert!(check.mismatched > 500, "{} of 1000 faults found", check.mismatched);
-    for told in ["wrong checksum", "generation "] {
-        assert!(check.first.iter().any(|m| m.what.starts_with(told)), "{told}: {:?}", check.first);
+    for message in ["wrong checksum", "generation "] {
+        assert!(check.first.iter().any(|m| m.what.starts_with(message)), "{message}: {:?}", check.first);
     }
 }
 

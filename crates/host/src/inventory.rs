@@ -152,8 +152,8 @@ fn filesystem(roots: &Roots, mut points: Vec<&Mount>) -> Option<Candidate> {
         let whole = mount.root == Path::new("/");
         (!whole, mount.point.components().count(), mount.point.clone())
     });
-    let looked = space(&points[0].point);
-    let best = match &looked {
+    let space_or_reason = space(&points[0].point);
+    let best = match &space_or_reason {
         Ok(space) if !space.is_directory => *points.iter().find(|m| m.point.is_dir())?,
         _ => points[0],
     };
@@ -161,7 +161,7 @@ fn filesystem(roots: &Roots, mut points: Vec<&Mount>) -> Option<Candidate> {
         points.iter().map(|m| m.point.clone()).filter(|p| *p != best.point).collect();
     also.dedup();
     let read_only = best.options.iter().any(|option| option == "ro");
-    let remark = match &looked {
+    let remark = match &space_or_reason {
         Err(why) => Some(*why),
         Ok(_) if read_only => Some("mounted read-only"),
         Ok(_) => None,
@@ -170,8 +170,8 @@ fn filesystem(roots: &Roots, mut points: Vec<&Mount>) -> Option<Candidate> {
         path: best.point.clone(),
         also,
         kind: TargetKind::Directory,
-        size_bytes: looked.as_ref().map(|space| space.size).ok(),
-        free_bytes: looked.as_ref().map(|space| space.free).ok(),
+        size_bytes: space_or_reason.as_ref().map(|space| space.size).ok(),
+        free_bytes: space_or_reason.as_ref().map(|space| space.free).ok(),
         remark: remark.map(str::to_owned),
         stack: stack_of_mount(roots, best),
     })
@@ -297,7 +297,7 @@ fn is_uninteresting(layer: &Layer) -> bool {
 
 /// What could not be determined, and what would be needed.
 fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     let layers = || candidates.iter().flat_map(|candidate| &candidate.stack);
     let names = |is: &dyn Fn(&Layer) -> bool| -> Vec<String> {
         let found: BTreeSet<String> = layers().filter(|l| is(l)).map(|l| l.name.clone()).collect();
@@ -309,7 +309,7 @@ fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String
             return;
         }
         let of = of.join(", ");
-        told.push(match root {
+        sentences.push(match root {
             false => format!("As root with {tools}, Lodestone could also report {what} of {of}."),
             true => format!("With {tools}, Lodestone could also report {what} of {of}."),
         });
@@ -330,7 +330,7 @@ fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String
         layers().filter(|l| pool(l)).filter_map(|l| l.facts.get(fact::POOL).cloned()).collect();
     if !pools.is_empty() {
         let pools: Vec<String> = pools.into_iter().collect();
-        told.push(format!(
+        sentences.push(format!(
             "With zpool installed, Lodestone could also report the members of {}.",
             pools.join(", ")
         ));
@@ -350,10 +350,10 @@ fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String
         let disks: BTreeSet<&str> =
             unknown.iter().filter(|(_, w)| *w == why).map(|(disk, _)| disk.as_str()).collect();
         if !disks.is_empty() {
-            told.push(format!("{say} {}.", disks.into_iter().collect::<Vec<_>>().join(", ")));
+            sentences.push(format!("{say} {}.", disks.into_iter().collect::<Vec<_>>().join(", ")));
         }
     }
-    told
+    sentences
 }
 
 #[cfg(test)]
@@ -471,8 +471,8 @@ mod tests {
         let found = inventory(&tree.roots(), false);
         let sdb = found.candidates.iter().find(|c| c.path == Path::new("/dev/sdb")).unwrap();
         assert_eq!(sdb.stack[0].facts["partitions"], "sdb1, sdb2");
-        let told = found.unseen.iter().any(|s| s.contains("cipher and sector size of dm-0"));
-        assert!(told, "{:?}", found.unseen);
+        let is_listed = found.unseen.iter().any(|s| s.contains("cipher and sector size of dm-0"));
+        assert!(is_listed, "{:?}", found.unseen);
     }
 
     #[test]

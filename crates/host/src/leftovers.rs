@@ -190,7 +190,7 @@ impl std::fmt::Display for Elsewhere {
     }
 }
 
-/// The private directories directly below `directory` that are not in use. A directory that only looks like one is not
+/// The private directories directly below `directory` that are not in use. A directory that only resembles one is not
 /// touched. Each is opened only when the iterator reaches it, so that only the items that the caller keeps hold
 /// descriptors.
 pub fn find(directory: &Path) -> impl Iterator<Item = Found> {
@@ -203,7 +203,7 @@ pub fn find(directory: &Path) -> impl Iterator<Item = Found> {
     })
 }
 
-/// Names of the entries that look like private directories, sorted.
+/// Entries whose names match those of private directories, sorted.
 fn names(parent: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for entry in entries(parent)? {
@@ -454,9 +454,9 @@ pub(crate) mod tests {
         let path = abandoned(parent.path(), &other);
         let found = find(parent.path());
         assert!(found.leftovers.is_empty());
-        let told = found.elsewhere[0].to_string();
-        assert!(told.contains("left by run abc of host pluto") && told.contains("by hand"), "{told}");
-        assert!(told.starts_with(path.to_str().unwrap()), "{told}");
+        let text = found.elsewhere[0].to_string();
+        assert!(text.contains("left by run abc of host pluto") && text.contains("by hand"), "{text}");
+        assert!(text.starts_with(path.to_str().unwrap()), "{text}");
         assert!(path.join("data0").exists());
     }
 

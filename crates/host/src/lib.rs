@@ -4,7 +4,7 @@
 //! # Invariants
 //! * Only this crate reads /proc and /sys and starts other programs. Both roots are replaceable ([`Roots`]), so
 //!   that tests cover other machines by fixtures.
-//! * Nothing needs udev, and nothing needs root unless it says so.
+//! * Nothing needs udev, and nothing needs root unless documented.
 //! * A block device or an existing file is opened once and held ([`Hold`]), and opened for writing only by a hold
 //!   made from a [`Consent`], which only [`consent::ask`] creates.
 //! * What is created is unlinked while open if the filesystem allows it; what needs a name is in a private

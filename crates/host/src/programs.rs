@@ -23,7 +23,7 @@ use crate::Roots;
 /// More than any of them prints.
 const LONGEST: u64 = 4 << 20;
 /// How often a program that has closed its output is checked until it has ended.
-const LOOK: Duration = Duration::from_millis(5);
+const CHECK_PERIOD: Duration = Duration::from_millis(5);
 
 /// A program's output.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,25 +52,25 @@ pub(crate) fn ask(roots: &Roots, program: &str, args: &[&str], timeout: Duration
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let (sender, said) = channel();
+    let (sender, output) = channel();
     let out = child.stdout.take()?;
     thread::spawn(move || {
         let mut text = Vec::new();
         let _ = out.take(LONGEST).read_to_end(&mut text);
         let _ = sender.send(text);
     });
-    let text = said.recv_timeout(until.saturating_duration_since(Instant::now()));
+    let text = output.recv_timeout(until.saturating_duration_since(Instant::now()));
     loop {
         match child.try_wait() {
             Ok(Some(status)) => {
                 let text = String::from_utf8_lossy(&text.ok()?).into_owned();
                 return Some(ProgramOutput { text, code: status.code() });
             }
-            Ok(None) if text.is_ok() && Instant::now() < until => thread::sleep(LOOK),
+            Ok(None) if text.is_ok() && Instant::now() < until => thread::sleep(CHECK_PERIOD),
             _ => {
                 let _ = child.kill();
                 // Reaped, unless it hangs: then waiting would hang too.
-                thread::sleep(LOOK);
+                thread::sleep(CHECK_PERIOD);
                 let _ = child.try_wait();
                 return None;
             }
@@ -155,8 +155,8 @@ pub fn run(
     let end = await_end(&mut child, group, began + timeout, interrupt);
     living().retain(|other| *other != group);
     let elapsed = began.elapsed();
-    let said = |from: &Receiver<Vec<u8>>| from.recv_timeout(LAST_GRACE).unwrap_or_default();
-    Ok(Ran { stdout: said(&stdout), stderr: said(&stderr), end, elapsed })
+    let output = |from: &Receiver<Vec<u8>>| from.recv_timeout(LAST_GRACE).unwrap_or_default();
+    Ok(Ran { stdout: output(&stdout), stderr: output(&stderr), end, elapsed })
 }
 
 /// Reads all of a pipe in its own thread and keeps the beginning, so that the program never waits for its reader.
@@ -183,7 +183,7 @@ fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBo
             }
             _ if interrupt.load(Ordering::Relaxed) => break End::Interrupted,
             _ if Instant::now() >= until => break End::TookTooLong,
-            _ => thread::sleep(LOOK),
+            _ => thread::sleep(CHECK_PERIOD),
         }
     };
     for (signal, grace) in [(Signal::TERM, GRACE), (Signal::KILL, LAST_GRACE)] {
@@ -194,7 +194,7 @@ fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBo
                 let _ = kill_process_group(group, Signal::KILL);
                 return why;
             }
-            thread::sleep(LOOK);
+            thread::sleep(CHECK_PERIOD);
         }
     }
     End::Hangs
@@ -232,8 +232,8 @@ mod tests {
     fn a_program_is_started_by_its_path_without_a_shell() {
         let tree = Tree::new();
         tree.program("teller", "it's $HOME; `id`\n", 4);
-        let said = ask(&tree.roots(), "teller", &["a; b"], LONG).unwrap();
-        assert_eq!(said, ProgramOutput { text: "it's $HOME; `id`\n".into(), code: Some(4) });
+        let output = ask(&tree.roots(), "teller", &["a; b"], LONG).unwrap();
+        assert_eq!(output, ProgramOutput { text: "it's $HOME; `id`\n".into(), code: Some(4) });
         assert_eq!(ask(&tree.roots(), "sh", &[], LONG), None, "PATH is not searched");
     }
 
@@ -290,7 +290,7 @@ mod tests {
             let deadline = Instant::now() + Duration::from_secs(60);
             while self.is_alive() {
                 assert!(Instant::now() < deadline, "{self:?} is still alive");
-                thread::sleep(LOOK);
+                thread::sleep(CHECK_PERIOD);
             }
         }
     }
@@ -300,8 +300,8 @@ mod tests {
     #[track_caller]
     fn reported_in_time(attempt: impl FnMut(Duration) -> String) -> Process {
         let timeouts = (0..8).map(|doublings| Duration::from_millis(500 << doublings));
-        let told = timeouts.map(attempt).find_map(|stat| Process::parse(&stat));
-        told.expect("the script has reported a process").0
+        let process = timeouts.map(attempt).find_map(|stat| Process::parse(&stat));
+        process.expect("the script has reported a process").0
     }
 
     /// Ignores the request to end. Reports a process that it has started, and then that it is ready.
@@ -330,7 +330,7 @@ mod tests {
             scope.spawn(|| {
                 let deadline = Instant::now() + LONG / 2;
                 while !ready.exists() && Instant::now() < deadline {
-                    thread::sleep(LOOK);
+                    thread::sleep(CHECK_PERIOD);
                 }
                 interrupt.store(true, Ordering::Relaxed);
             });
@@ -355,13 +355,13 @@ mod tests {
     #[test]
     fn a_program_that_does_not_end_is_abandoned() {
         let tree = Tree::new();
-        let told = tree.path("stat");
+        let stat_file = tree.path("stat");
         // By the shell alone: a program that it starts would not be killed with it.
-        let tells = format!("read -r stat </proc/$$/stat\necho \"$stat\" >'{}'\n", told.display());
-        tree.script("sleeper", &format!("{tells}exec sleep 1000\n"));
+        let report = format!("read -r stat </proc/$$/stat\necho \"$stat\" >'{}'\n", stat_file.display());
+        tree.script("sleeper", &format!("{report}exec sleep 1000\n"));
         let sleeper = reported_in_time(|timeout| {
             assert_eq!(ask(&tree.roots(), "sleeper", &[], timeout), None);
-            std::fs::read_to_string(&told).unwrap_or_default()
+            std::fs::read_to_string(&stat_file).unwrap_or_default()
         });
         sleeper.until_dead();
     }

@@ -214,12 +214,12 @@ pub fn wall_clock_ahead_ns() -> i64 {
         time.tv_sec * 1_000_000_000 + time.tv_nsec
     };
     // An interruption between the two readings lengthens the span: the shortest of three counts.
-    let looks = (0..3).map(|_| {
+    let offsets = (0..3).map(|_| {
         let (before, wall, after) =
             (read(ClockId::Monotonic), read(ClockId::Realtime), read(ClockId::Monotonic));
         (after - before, wall - before - (after - before) / 2)
     });
-    looks.min_by_key(|(span, _)| *span).map_or(0, |(_, ahead)| ahead)
+    offsets.min_by_key(|(span, _)| *span).map_or(0, |(_, ahead)| ahead)
 }
 
 #[cfg(test)]
@@ -317,8 +317,8 @@ mod tests {
         tree.file("sys/fs/btrfs/bbbb/exclusive_operation", "none\n");
         assert!(background_work(&tree.roots(), &stack).is_empty());
         tree.file("sys/fs/btrfs/bbbb/exclusive_operation", "device replace\n");
-        let told = messages(background_work(&tree.roots(), &stack));
-        assert_eq!(told, ["btrfs has background activity: device replace"]);
+        let reported = messages(background_work(&tree.roots(), &stack));
+        assert_eq!(reported, ["btrfs has background activity: device replace"]);
     }
 
     #[test]

@@ -73,9 +73,9 @@ fn health(roots: &Roots, disk: &str) -> Result<BTreeMap<String, String>, Unknown
     }
     let node = format!("/dev/{disk}");
     // For a sleeping disk, `-n standby` ends without a command to it.
-    let said =
+    let output =
         ask(roots, "smartctl", &["--json", "-n", "standby", "-a", &node], TIMEOUT).ok_or(Unknown::Silent)?;
-    parse(&said.text)
+    parse(&output.text)
 }
 
 /// The facts in smartctl's output. Its exit code is a set of flags, some of which only describe the past, so the
@@ -120,16 +120,16 @@ fn parse(json: &str) -> Result<BTreeMap<String, String>, Unknown> {
 /// The meaning of a message with which smartctl declined or failed to query the disk.
 fn complaint(json: &Value) -> Option<Result<BTreeMap<String, String>, Unknown>> {
     let messages = json["smartctl"]["messages"].as_array()?;
-    let says = |words: &str| {
+    let mentions = |words: &str| {
         messages.iter().filter_map(|m| m["string"].as_str()).any(|text| text.to_lowercase().contains(words))
     };
-    if says("standby mode") || says("sleep mode") {
+    if mentions("standby mode") || mentions("sleep mode") {
         return Some(Ok(BTreeMap::from([(fact::SLEEPING.to_owned(), "1".to_owned())])));
     }
-    if says("permission denied") || says("operation not permitted") {
+    if mentions("permission denied") || mentions("operation not permitted") {
         return Some(Err(Unknown::NotPermitted));
     }
-    says("unknown usb bridge").then_some(Err(Unknown::Bridge))
+    mentions("unknown usb bridge").then_some(Err(Unknown::Bridge))
 }
 
 /// The raw value of an ATA attribute.
@@ -171,18 +171,19 @@ mod tests {
     #[test]
     fn nvme_reports_health_wear_and_temperature() {
         let facts = parse(NVME).unwrap();
-        let told = [fact::HEALTH, fact::TEMPERATURE, fact::WEAR, fact::HOURS, fact::MEDIA_ERRORS]
+        let reported_values = [fact::HEALTH, fact::TEMPERATURE, fact::WEAR, fact::HOURS, fact::MEDIA_ERRORS]
             .map(|n| facts[n].as_str());
-        assert_eq!(told, ["passed", "41", "3", "4321", "0"]);
+        assert_eq!(reported_values, ["passed", "41", "3", "4321", "0"]);
         assert!(!facts.values().any(|value| value.contains("S5GX")), "no serial number");
     }
 
     #[test]
     fn sata_reports_failing_sectors_a_slow_link_and_rotation() {
         let facts = parse(SATA).unwrap();
-        let told = [fact::HEALTH, fact::REALLOCATED, fact::PENDING, fact::LINK_ERRORS, fact::ROTATION_RATE]
-            .map(|n| facts[n].as_str());
-        assert_eq!(told, ["failed", "128", "2", "17", "5400"]);
+        let reported_values =
+            [fact::HEALTH, fact::REALLOCATED, fact::PENDING, fact::LINK_ERRORS, fact::ROTATION_RATE]
+                .map(|n| facts[n].as_str());
+        assert_eq!(reported_values, ["failed", "128", "2", "17", "5400"]);
         assert_eq!(
             (facts["disk link speed"].as_str(), facts["disk highest link speed"].as_str()),
             ("3000000000", "6000000000")

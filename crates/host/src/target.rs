@@ -210,12 +210,12 @@ fn measure_existing(roots: &Roots, target: &mut Target) -> Result<(), TargetErro
 /// Determines whether `file`, which is or represents the target, supports direct I/O, and in what unit: as the
 /// kernel reports for the file (Linux 6.1), else the logical block of the topmost device, else a page.
 fn measure_direct(roots: &Roots, target: &mut Target, file: &File, writable: bool) {
-    let told = reported_alignment(file);
-    target.block_bytes = match told {
+    let alignment = reported_alignment(file);
+    target.block_bytes = match alignment {
         Some(bytes) if bytes > 0 => bytes,
         _ => logical_block(roots, &target.stack).unwrap_or(4096),
     };
-    target.direct = told != Some(0)
+    target.direct = alignment != Some(0)
         && !is_in_memory(target)
         && reopen(file, writable, rustix::fs::OFlags::DIRECT.bits() as i32).is_ok();
 }
@@ -224,8 +224,8 @@ fn measure_direct(roots: &Roots, target: &mut Target, file: &File, writable: boo
 /// opening it succeeds, and `None` if the kernel does not report it.
 fn reported_alignment(file: &File) -> Option<u32> {
     let facts = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
-    let told = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN);
-    told.then_some(facts.stx_dio_offset_align)
+    let is_reported = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN);
+    is_reported.then_some(facts.stx_dio_offset_align)
 }
 
 /// Filesystems without a device accept the flag for direct I/O (tmpfs from Linux 6.6 on), but there is nothing
@@ -314,7 +314,7 @@ mod tests {
         let probe = TestFiles::create(&mounted.point, "probe", 1).unwrap();
         match reported_alignment(probe.first()) {
             Some(0) => assert!(!target.direct && target.block_bytes > 0),
-            told => testing::skipped(&format!("this kernel tells {told:?} of journalled data")),
+            alignment => testing::skipped(&format!("this kernel reports {alignment:?} for journalled data")),
         }
     }
 
@@ -323,11 +323,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let empty = directory.path().join("empty");
         fs::write(&empty, "").unwrap();
-        let told = |named: &str| inspect(&Roots::default(), named).unwrap_err().to_string();
-        assert!(told("/no/such/place").contains("name an existing directory"));
-        assert!(told("/dev/null").contains("neither a directory"));
-        assert!(told(empty.to_str().unwrap()).contains("is empty"));
-        assert!(told("/proc").contains("cannot make test files in `/proc`"));
+        let error_of = |named: &str| inspect(&Roots::default(), named).unwrap_err().to_string();
+        assert!(error_of("/no/such/place").contains("name an existing directory"));
+        assert!(error_of("/dev/null").contains("neither a directory"));
+        assert!(error_of(empty.to_str().unwrap()).contains("is empty"));
+        assert!(error_of("/proc").contains("cannot make test files in `/proc`"));
     }
 
     #[test]

@@ -149,14 +149,14 @@ mod tests {
             thread::sleep(Duration::from_millis(50));
             let counter = Counter::between(&first, read(ticks().unwrap())).unwrap();
             thread::sleep(Duration::from_millis(50));
-            let (before, told, after) = (monotonic_ns(), counter.now().unwrap(), monotonic_ns());
+            let (before, counted, after) = (monotonic_ns(), counter.now().unwrap(), monotonic_ns());
             // A thousandth of the elapsed time: the rate is far more accurate unless a preemption fell between
             // the two halves of a reading.
             let tolerance = (after - first.ns) / 1000;
-            if before - tolerance <= told && told <= after + tolerance {
+            if before - tolerance <= counted && counted <= after + tolerance {
                 return;
             }
-            tries.push((before, told, after));
+            tries.push((before, counted, after));
             first = read(ticks().unwrap());
         }
         panic!("the machine's clock before, the counter, the clock after: {tries:?}");

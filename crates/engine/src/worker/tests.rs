@@ -41,9 +41,9 @@ fn spec(workload: Workload, file: File) -> WorkerSpec {
 }
 
 /// Collects the intervals delivered to it.
-struct Keep(Vec<WorkerInterval>);
+struct Collected(Vec<WorkerInterval>);
 
-impl IntervalSink for Keep {
+impl IntervalSink for Collected {
     fn exchange(&mut self, _: &mut Box<WorkerInterval>) -> bool {
         false
     }
@@ -105,7 +105,7 @@ fn is_released<const HOW: usize>() -> (bool, bool) {
     let before = TORN_DOWN[HOW].load(Ordering::Relaxed);
     let worker = Worker::<Trap<HOW>>::new(spec, &signals).unwrap();
     let recorders = first::<Trap<HOW>>(&workload());
-    let run = std::panic::AssertUnwindSafe(|| worker.run(0, recorders, &mut Keep(vec![])));
+    let run = std::panic::AssertUnwindSafe(|| worker.run(0, recorders, &mut Collected(vec![])));
     let ended = std::panic::catch_unwind(run);
     if HOW == 3 {
         assert!(!ended.unwrap().unwrap().hung);
@@ -166,11 +166,11 @@ fn with_read_first(mix: Mix, what: ReadFirst, len: u32) -> (BTreeMap<Operation, 
     spec.limits.operations = Some(TRANSFERS);
     let signals = Signals::default();
     let worker = Worker::<ByLength>::new(spec, &signals).unwrap();
-    let mut keep = Keep(Vec::new());
-    let report = worker.run(0, first::<ByLength>(&work), &mut keep).unwrap();
+    let mut collected = Collected(Vec::new());
+    let report = worker.run(0, first::<ByLength>(&work), &mut collected).unwrap();
     let kept = &report.offset_log.values().next().unwrap().kept;
     assert!(kept.len() as u64 == TRANSFERS && kept.iter().all(|target| target.ns == u64::from(len)));
-    (keep.0.last().unwrap().finish(), report.end_ns)
+    (collected.0.last().unwrap().finish(), report.end_ns)
 }
 
 const TRANSFERS: u64 = 16;
@@ -204,7 +204,7 @@ fn writes_without_syncs_do_not_overflow_their_counter() {
     let signals = Signals::default();
     let mut worker = Worker::<sim::Sim>::new(spec, &signals).unwrap();
     worker.writes_since_sync = u32::MAX;
-    worker.run(0, first::<sim::Sim>(&writes), &mut Keep(vec![])).unwrap();
+    worker.run(0, first::<sim::Sim>(&writes), &mut Collected(vec![])).unwrap();
 }
 
 /// One read in a worker that wakes `LATE_NS` after the common start: its latency.
@@ -216,10 +216,10 @@ fn first_latency_ns(pace: Pace) -> u64 {
     spec.limits.operations = Some(1);
     let signals = Signals::default();
     let worker = Worker::<Psync>::new(spec, &signals).unwrap();
-    let mut keep = Keep(Vec::new());
+    let mut collected = Collected(Vec::new());
     let shared_start_ns = monotonic_ns() - LATE_NS;
-    worker.run(shared_start_ns, first::<Psync>(&workload), &mut keep).unwrap();
-    let operations = keep.0.last().unwrap().finish();
+    worker.run(shared_start_ns, first::<Psync>(&workload), &mut collected).unwrap();
+    let operations = collected.0.last().unwrap().finish();
     operations[&Operation::Read].lat.max_ns().unwrap()
 }
 
@@ -246,7 +246,7 @@ fn dropped_and_abandoned_writes_do_not_stay_in_flight() {
         spec.sim = Some(SimModel { takes: 1, faults, ..SimModel::default() });
         let signals = Signals::default();
         let worker = Worker::<sim::Sim>::new(spec, &signals).unwrap();
-        let report = worker.run(0, first::<sim::Sim>(&writes), &mut Keep(vec![])).unwrap();
+        let report = worker.run(0, first::<sim::Sim>(&writes), &mut Collected(vec![])).unwrap();
         assert_eq!(report.hung, hangs);
         assert!((0..256).all(|block| !generations.is_in_flight(block * 4096)));
     }

@@ -148,14 +148,16 @@ fn addresses(roots: &Roots, layer: &Layer) -> Option<Vec<IpAddr>> {
         let device = fs::canonicalize(link).ok()?;
         if let Some(session) = device.iter().find_map(|part| part.to_str()?.strip_prefix("session")) {
             let connection = roots.sys.join(format!("class/iscsi_connection/connection{session}:0"));
-            let told = ["address", "persistent_address"].map(|name| read_line(connection.join(name)));
-            return Some(told.into_iter().flatten().filter_map(|text| text.parse().ok()).take(1).collect());
+            let addresses = ["address", "persistent_address"].map(|name| read_line(connection.join(name)));
+            return Some(
+                addresses.into_iter().flatten().filter_map(|text| text.parse().ok()).take(1).collect(),
+            );
         }
         let transport = read_line(device.join("device/transport"));
         if transport.is_some_and(|transport| transport == "tcp" || transport == "rdma") {
             // `traddr=192.0.2.1,trsvcid=4420`
-            let told = read_line(device.join("device/address")).unwrap_or_default();
-            let parts = told.split(',').filter_map(|part| part.strip_prefix("traddr=")?.parse().ok());
+            let address = read_line(device.join("device/address")).unwrap_or_default();
+            let parts = address.split(',').filter_map(|part| part.strip_prefix("traddr=")?.parse().ok());
             return Some(parts.collect());
         }
         return (layer.kind == LayerKind::Network).then(Vec::new);
@@ -247,9 +249,9 @@ mod tests {
         let mut probe = Driven::begin(&PROBE, &tree, &layers).unwrap();
         probe.at(0);
         stats(3000, 500);
-        let told = probe.at(1);
-        assert_eq!(told[..2], ["wan0.received 0 B/s", "wan0.sent 0 B/s"]);
-        assert_eq!(told[3..], ["/mnt/nas.read 3000 B/s", "/mnt/nas.write 500 B/s"]);
+        let readings = probe.at(1);
+        assert_eq!(readings[..2], ["wan0.received 0 B/s", "wan0.sent 0 B/s"]);
+        assert_eq!(readings[3..], ["/mnt/nas.read 3000 B/s", "/mnt/nas.write 500 B/s"]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(super) const PROBE: Probe = Probe {
             listing,
             own: own(&scene.roots.proc),
             processes,
-            looks: 0,
+            polls: 0,
             names: Vec::new(),
         }))
     },
@@ -35,7 +35,7 @@ struct Others {
     listing: Listing,
     own: u32,
     processes: Vec<Process>,
-    looks: u64,
+    polls: u64,
     /// Names that have done I/O, with their series and the bytes since the last poll.
     names: Vec<Name>,
 }
@@ -68,7 +68,7 @@ fn own(proc: &Path) -> u32 {
 impl Reader for Others {
     fn read(&mut self, sample: &mut Sample<'_>) {
         self.find();
-        self.looks += 1;
+        self.polls += 1;
         let grown: Vec<(u32, [u64; 2])> = self.grown();
         for (process, bytes) in grown {
             let name = self.name(process, sample);
@@ -92,12 +92,12 @@ impl Others {
         let gone: Vec<(u32, [u64; 2])> = gone.map(|(process, _)| (process.parent, process.done)).collect();
         for (parent, done) in gone {
             let parents = self.processes.iter_mut().find(|process| process.number == parent);
-            parents.into_iter().for_each(|process| process.inherit(done, self.looks));
+            parents.into_iter().for_each(|process| process.inherit(done, self.polls));
         }
         let mut grown = Vec::new();
         for (process, now) in self.processes.iter_mut().zip(&now) {
             let Some(now) = *now else { continue };
-            let bytes = process.advance(now, self.looks);
+            let bytes = process.advance(now, self.polls);
             if bytes != [0, 0] {
                 grown.push((process.number, bytes));
             }
@@ -260,8 +260,8 @@ mod tests {
             io(&tree, number, 10, 0);
         }
         youngest(&tree, 140);
-        let told = probe.at(1);
-        assert_eq!(told.len(), 2 * (MOST_NAMES + 1));
-        assert!(told.contains(&"(others).read 160 B/s".to_owned()), "{told:?}");
+        let readings = probe.at(1);
+        assert_eq!(readings.len(), 2 * (MOST_NAMES + 1));
+        assert!(readings.contains(&"(others).read 160 B/s".to_owned()), "{readings:?}");
     }
 }

@@ -30,9 +30,9 @@ pub(super) fn facts(roots: &Roots, name: &str, table: &str, facts: &mut Facts) {
     if from_table(table, facts) {
         return;
     }
-    let said = ask(roots, "cryptsetup", &["status", "--", name], TIMEOUT);
-    if let Some(said) = said.filter(|said| said.code == Some(0)) {
-        from_status(&said.text, facts);
+    let output = ask(roots, "cryptsetup", &["status", "--", name], TIMEOUT);
+    if let Some(output) = output.filter(|output| output.code == Some(0)) {
+        from_status(&output.text, facts);
     }
 }
 
@@ -95,7 +95,7 @@ fn flags<'a>(options: impl Iterator<Item = &'a str>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn told(table: &str) -> String {
+    fn shown_facts(table: &str) -> String {
         let mut facts = Facts::default();
         assert!(from_table(table, &mut facts));
         format!("{:?}", facts.0)
@@ -107,13 +107,13 @@ mod tests {
         let line = format!(
             "0 2064384 crypt aes-xts-plain64 {key} 0 9:0 32768 3 allow_discards no_read_workqueue sector_size:4096\n"
         );
-        let said = told(&line);
-        assert!(!said.contains("c0ffee"), "{said}");
+        let output = shown_facts(&line);
+        assert!(!output.contains("c0ffee"), "{output}");
         let expected = r#"{"cipher": "aes-xts-plain64", "encryption options": "allow_discards,no_read_workqueue", "encryption sector": "4096", "key bits": "256"}"#;
-        assert_eq!(said, expected);
-        let said = told("0 100 crypt aes-cbc-essiv:sha256 :64:logon:cryptsetup:abc-d0 0 8:1 4096");
-        assert!(said.contains(r#""key bits": "512""#) && said.contains(r#"sector": "512""#), "{said}");
-        assert!(!said.contains("logon"));
+        assert_eq!(output, expected);
+        let output = shown_facts("0 100 crypt aes-cbc-essiv:sha256 :64:logon:cryptsetup:abc-d0 0 8:1 4096");
+        assert!(output.contains(r#""key bits": "512""#) && output.contains(r#"sector": "512""#), "{output}");
+        assert!(!output.contains("logon"));
         assert!(!from_table("0 100 linear 8:1 0", &mut Facts::default()));
         assert!(!from_table("", &mut Facts::default()));
     }

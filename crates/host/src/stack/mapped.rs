@@ -19,8 +19,9 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) -> Layer
     facts.put(fact::MAPPING, Some(name.clone()).filter(|name| !name.is_empty()));
     facts.put("suspended", read_line(directory.join("dm/suspended")).filter(|is| is == "1"));
     // Never with --showkeys: without it, dmsetup prints zeros instead of a key.
-    let table = ask(roots, "dmsetup", &["table", "--", &name], TIMEOUT).filter(|said| said.code == Some(0));
-    let table = table.map(|said| said.text).unwrap_or_default();
+    let table =
+        ask(roots, "dmsetup", &["table", "--", &name], TIMEOUT).filter(|output| output.code == Some(0));
+    let table = table.map(|output| output.text).unwrap_or_default();
     let targets = targets(&table);
     facts.put(fact::TABLE, Some(targets.join(",")).filter(|targets| !targets.is_empty()));
     if uuid.starts_with("LVM-")

@@ -567,8 +567,8 @@ fn zfs_lists_the_members_that_zpool_reports() {
             &[],
         );
     }
-    let said = "  pool: tank\n state: DEGRADED\nconfig:\n\n\tNAME\tSTATE\n\ttank        DEGRADED 0 0 0\n\t  mirror-0  DEGRADED 0 0 0\n\t    /dev/sdy  ONLINE 0 0 0\n\t    /dev/sdz  FAULTED 0 0 0\n";
-    tree.program("zpool", said, 0);
+    let output = "  pool: tank\n state: DEGRADED\nconfig:\n\n\tNAME\tSTATE\n\ttank        DEGRADED 0 0 0\n\t  mirror-0  DEGRADED 0 0 0\n\t    /dev/sdy  ONLINE 0 0 0\n\t    /dev/sdz  FAULTED 0 0 0\n";
+    tree.program("zpool", output, 0);
     let layers = stack_of_path(&tree.roots(), Path::new("/tank"));
     assert_eq!(line(&layers), "zfs Filesystem\n  sdy Disk\n  sdz Disk");
     let names = ["pool state", "members", "degraded", "pool layout"];

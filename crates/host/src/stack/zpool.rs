@@ -36,8 +36,8 @@ pub(super) struct Member {
 
 /// Queries zpool. `None` if it is not installed, fails or hangs.
 pub(super) fn status(roots: &Roots, pool: &str) -> Option<Status> {
-    let said = ask(roots, "zpool", &["status", "-LP", "--", pool], TIMEOUT)?;
-    (said.code == Some(0)).then(|| parse(&said.text)).filter(|status| status.members().next().is_some())
+    let output = ask(roots, "zpool", &["status", "-LP", "--", pool], TIMEOUT)?;
+    (output.code == Some(0)).then(|| parse(&output.text)).filter(|status| status.members().next().is_some())
 }
 
 impl Status {
