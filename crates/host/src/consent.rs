@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_recognised_by_any_node_and_claimed_once() {
+    fn a_device_is_recognised_by_any_node_and_claimed_unless_shared() {
         let (_directory, place) = scratch();
         let (image, node, point) = (place.join("image"), place.join("node"), place.join("point"));
         File::create(&image).unwrap().set_len(64 << 20).unwrap();

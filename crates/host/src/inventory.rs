@@ -11,7 +11,7 @@ use model::{Candidate, Inventory, Layer, LayerKind, TargetKind, fact};
 
 use crate::mounts::{Mount, device_number, mounts};
 use crate::smart::{Unknown, add_once};
-use crate::stack::{entries, place_of, stack_of_device, stack_of_mount};
+use crate::stack::{entries, stack_of_device, stack_of_mount, sysfs_directory};
 use crate::target::{Found, TargetError};
 use crate::{Roots, identify, read_line};
 
@@ -212,7 +212,7 @@ fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Cand
         let Some(number) = read_line(place.join("dev")).and_then(|text| device_number(&text)) else {
             continue;
         };
-        let Some(directory) = place_of(roots, number) else { continue };
+        let Some(directory) = sysfs_directory(roots, number) else { continue };
         // The individual paths of NVMe disks are hidden; they have no node.
         let hidden = read_line(directory.join("hidden")).is_some_and(|is| is == "1");
         if used.contains(&number)

@@ -133,7 +133,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// Draws the next operation into the batch. False if, on a verified set, it finds only blocks that are still
-    /// being written. Compiled without what a plain and unhindered worker does not need.
+    /// being written. `PLAIN` omits what a plain and unhindered worker does not need.
     #[inline]
     fn draw<const PLAIN: bool>(&mut self, intended: u64) -> bool {
         let direction = self.draws.next(&mut self.rng);

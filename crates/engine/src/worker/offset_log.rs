@@ -27,8 +27,8 @@ impl OffsetLogger {
     pub fn new(workload: &Workload, workers: u32) -> Option<Box<Self>> {
         let room = (OffsetLog::MOST / workers.max(1) as usize).max(1);
         let empty = || OffsetLog { kept: Vec::with_capacity(room), left_out: 0 };
-        let has_place = |o: &Operation| !matches!(o, Operation::Sync | Operation::DurableWrite);
-        let operations = workload.operations().into_iter().filter(has_place);
+        let has_offset = |o: &Operation| !matches!(o, Operation::Sync | Operation::DurableWrite);
+        let operations = workload.operations().into_iter().filter(has_offset);
         let offset_log = operations.map(|operation| (operation, empty())).collect();
         workload.modifiers.log_offset.then(|| Box::new(Self { offset_log, room }))
     }

@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
         if level > DEEPEST {
             return;
         }
-        let Some(directory) = place_of(self.roots, device) else { return };
+        let Some(directory) = sysfs_directory(self.roots, device) else { return };
         let Some(name) = directory.file_name().map(|n| n.to_string_lossy().replace('!', "/")) else { return };
         let (kind, facts) = about(self.roots, &directory);
         layers.push(Layer { kind, name, level, device: Some(device), facts: facts.0 });
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
 }
 
 /// The sysfs directory of a block device.
-pub(crate) fn place_of(roots: &Roots, device: (u32, u32)) -> Option<PathBuf> {
+pub(crate) fn sysfs_directory(roots: &Roots, device: (u32, u32)) -> Option<PathBuf> {
     fs::canonicalize(roots.sys.join(format!("dev/block/{}:{}", device.0, device.1))).ok()
 }
 
