@@ -106,7 +106,7 @@ fn by_mincore(file: &File, len: u64) -> io::Result<u64> {
             return Err(io::Error::last_os_error());
         }
         let mut resident = vec![0u8; piece.div_ceil(page as usize)];
-        // The vector has a byte for each page of the mapping.
+        // SAFETY: the vector has a byte for each page of the mapping.
         let result = unsafe { libc::mincore(base, piece, resident.as_mut_ptr()) };
         let error = io::Error::last_os_error();
         // SAFETY: the mapping made above.

@@ -345,7 +345,7 @@ fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String
             "As root, Lodestone could also report, from smartctl, health and temperature of",
         ),
         (Unknown::Bridge, "smartctl does not support the USB bridge of"),
-        (Unknown::Silent, "smartctl reported no health of"),
+        (Unknown::Silent, "smartctl reported no health status of"),
     ] {
         let disks: BTreeSet<&str> =
             unknown.iter().filter(|(_, w)| *w == why).map(|(disk, _)| disk.as_str()).collect();
