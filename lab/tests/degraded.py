@@ -80,7 +80,7 @@ ARRAYS = [
     ),
     Trouble(
         *("a mirror that takes a spare for a faulty member", "/dev/md0", READS, faulty("sdc"), ALL_WELL, WITH_A_SPARE, STOP),
-        notes=[DEGRADED, ("background-begun", "md0 is busy with its own work: recover")],
+        notes=[DEGRADED, ("background-begun", "md0 has background activity: recover")],
     ),
 ]
 
