@@ -307,13 +307,8 @@ fn usage_errors_state_the_problem_and_the_remedy() {
         (&["run", disk, "--iodepth", "many", "--bs", "4q"], &["--iodepth", "--bs", "4q"]),
         (&["run", disk, "--rounds", "0"], &["--rounds"]),
         (&["run", disk, "--budget", "soon"], &["--budget", "90s"]),
-<<<<<<< HEAD
         (&["run", disk, "--baseline", "none"], &["no target `none`", "the targets are disk"]),
-        (&["run", disk, disk], &["two targets are called"]),
-=======
-        (&["run", disk, "--baseline", "none"], &["no target `none`", "there are disk"]),
         (&["run", disk, disk], &["two targets have the name"]),
->>>>>>> 84a24d23ebcadfe9ccd29408a6a5301440da41eb
         (&["run", disk, "--overwrite", "/dev/null"], &["does not name a file or block device"]),
         (&["show", "nothing"], &["no run `nothing`", "lodestone list"]),
         (&["compare", "last", "last~1"], &["no run `last`"]),
