@@ -169,7 +169,7 @@ fn repeats_that_differ_are_listed_by_round_with_what_it_means() {
         "the first 2.0 s of a repeat ran 30 % slower than the rest, in 3 of 3 repeats, which makes its figure \
          10 % lower"
     );
-    assert_eq!(found.advice.unwrap(), "--ramp 2.0s or more leaves it out");
+    assert_eq!(found.advice.unwrap(), "use --ramp 2.0s or more to exclude it");
 }
 
 #[test]
