@@ -190,7 +190,7 @@ fn what_cannot_be_imported_is_told_with_its_line_and_the_rest_is_imported() {
         assert!(said.contains(part), "{part}: {said}");
     }
     let shown = bench.ok(&["show", "--all-findings"]);
-    assert!(shown.contains("97 % of the time went into 2176 syncs of 134 ms each"), "{shown}");
+    assert!(shown.contains("97 % of the time was spent in 2176 syncs of 134 ms each"), "{shown}");
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn time_that_an_old_sysbench_does_not_count_is_that_of_its_syncs() {
     let found = found_in(&run);
     let told = found.iter().find(|f| f.rule == "hidden-syncs").unwrap();
     assert!(
-        told.message.starts_with("97 % of the time went into 2176 syncs of 134 ms each on average"),
+        told.message.starts_with("97 % of the time was spent in 2176 syncs of 134 ms each on average"),
         "{}",
         told.message
     );

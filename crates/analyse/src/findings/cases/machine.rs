@@ -198,19 +198,19 @@ fn the_kind_of_storage_is_set_against_what_the_kernel_says() {
     };
     let volume = behind("virtio", "", 9_000_000, 150_000_000, 2.0);
     assert_eq!(volume.severity, Severity::Warning);
-    assert!(volume.message.starts_with("behaves surely like a spinning disk (99 %): "), "{}", volume.message);
-    assert!(volume.message.contains("; but the kernel says: vda (virtio)") && volume.advice.is_some());
+    assert!(volume.message.starts_with("surely behaves like a spinning disk (99 %): "), "{}", volume.message);
+    assert!(volume.message.contains("; but the kernel reports: vda (virtio)") && volume.advice.is_some());
     let mut disturbed = run(workload());
     behaving(&mut disturbed, 9_000_000, 150_000_000, 2.0);
     disk(&mut disturbed, "vda", &[(fact::LINK, "virtio")]);
     each_finished(&mut disturbed, |f| f.devices[0].written_bytes = 900_000_000);
     let found = found_in(&disturbed).into_iter().find(|f| f.rule == "behaves-like").unwrap();
     assert_eq!(found.severity, Severity::Info, "what others do to latencies is no trait of the storage");
-    assert!(found.message.starts_with("behaves perhaps like"), "{}", found.message);
+    assert!(found.message.starts_with("perhaps behaves like"), "{}", found.message);
     let disk = behind("ata", "7200", 9_000_000, 150_000_000, 2.0);
     assert_eq!((disk.severity, disk.advice), (Severity::Info, None));
     assert!(
-        disk.message.contains("; and the kernel says: a disk of 7200 rpm, vda (ata)"),
+        disk.message.contains("; and the kernel reports: a 7200 rpm disk, vda (ata)"),
         "{}",
         disk.message
     );
@@ -226,7 +226,7 @@ fn layers_depths_and_blocks_are_told_with_their_figures() {
     let layer = one("layer-cost", workload(), |r| concurrent(r, &["ext4", "dm-0", "sda"], 0.6));
     assert_eq!(
         layer.message,
-        "what encryption (dm-crypt) changes against disk: step -40 % (-40 to -40) of read bandwidth"
+        "effect of encryption (dm-crypt) compared with disk: read bandwidth in step -40 % (-40 to -40)"
     );
     let knee = one("queue-depth-knee", workload(), |r| {
         for (depth, factor) in [(4, 3.5), (16, 6.0), (64, 6.1)] {
@@ -243,12 +243,12 @@ fn layers_depths_and_blocks_are_told_with_their_figures() {
     });
     assert_eq!(
         block.message,
-        "random reads of 4 KiB get 4.1 MB/s (5.0 % of the 81.9 MB/s with 1 MiB); from 1 MiB on larger blocks gain less than 10 %"
+        "random reads of 4 KiB reach 4.1 MB/s (5.0 % of the 81.9 MB/s with 1 MiB); blocks larger than 1 MiB gain less than 10 %"
     );
     let usb = one("link-bound", workload(), |r| at_link(r, "usb", "480000000", 40_000_000));
     assert_eq!(
         usb.message,
-        "40.0 MB/s at most is 98 % of what USB 2 can carry (about 41.0 MB/s): in step the link, not what is behind it, is \
-         the limit"
+        "the highest rate, 40.0 MB/s, is 98 % of what USB 2 can carry (about 41.0 MB/s): in step the link, not what is \
+         behind it, is the limit"
     );
 }

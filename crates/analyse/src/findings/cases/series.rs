@@ -101,7 +101,7 @@ fn a_cliff_and_a_stall_say_when_and_how_much() {
     let stall = of("stall", workload(), |r| each_count(r, &[500, 500, 0, 0, 500, 500]));
     assert_eq!(
         stall.message,
-        "nothing was completed for 2.0 s at 2.0 s into round 3 (3 times, 6.0 s altogether)"
+        "no operation completed for 2.0 s, 2.0 s into round 3 (3 times, 6.0 s in total)"
     );
     assert_eq!(stall.evidence[0].scope.as_ref().unwrap().seconds, Some((2.0, 4.0)));
 }
