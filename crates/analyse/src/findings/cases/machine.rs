@@ -1,4 +1,4 @@
-//! Links, layers, sweeps, syncs, and what kind of storage it is.
+//! Links, layers, sweeps, syncs, and the kind of storage.
 
 use model::*;
 
@@ -15,7 +15,7 @@ fn layers_and_syncs() -> Vec<Case> {
     vec![
         ("link-bound", true, workload(), |r| at_link(r, "usb", "480000000", 40_000_000)),
         ("link-bound", false, workload(), |r| at_link(r, "usb", "480000000", 30_000_000)),
-        // More than the link can carry came from elsewhere.
+        // A rate above what the link can carry came from a cache.
         ("link-bound", false, workload(), |r| at_link(r, "usb", "480000000", 80_000_000)),
         ("link-bound", true, writes(), |r| at_link(r, "ata", "3000000000", 270_000_000)),
         ("link-bound", false, workload(), |r| at_link(r, "virtio", "480000000", 40_000_000)),
@@ -29,7 +29,7 @@ fn layers_and_syncs() -> Vec<Case> {
             disk(r, "nvme0n1", &[(fact::LINK_SPEED, "8000000000")])
         }),
         ("link-below-capability", false, workload(), |r| {
-            // The port could; of the disk nothing is known.
+            // The port supports more; the disk's highest speed is not known.
             let (now, port) = ((fact::LINK_SPEED, "3000000000"), ("highest link speed", "6000000000"));
             disk(r, "sda", &[(fact::LINK, "ata"), now, port]);
         }),
@@ -98,7 +98,7 @@ fn sweeps_and_kinds() -> Vec<Case> {
     ]
 }
 
-/// Another step: the first one's workload changed, at so many times its rate.
+/// Adds a step with a changed workload, at `factor` times the rate of the first step.
 fn add_step(run: &mut Run, id: &str, change: impl Fn(&mut Workload), factor: f64) {
     let mut step = run.started.plan.steps[0].clone();
     step.id = id.into();
@@ -123,14 +123,14 @@ fn scale(repeats: &mut [Repeat], factor: f64) {
     }
 }
 
-/// All bytes in each repeat of a second over a link.
+/// Gives each one-second repeat this many bytes, over a link.
 fn at_link(run: &mut Run, link: &str, speed: &str, bytes: u64) {
     disk(run, "sda", &[(fact::LINK, link), (fact::LINK_SPEED, speed)]);
     let factor = bytes as f64 / 4_096_000.0;
     scale(&mut run.repeats, factor);
 }
 
-/// A stack of these names; what begins with `dm` is encryption.
+/// A stack of these names; names that start with `dm` are encryption.
 fn stack(names: &[&str]) -> Vec<Layer> {
     let layer = |(level, name): (usize, &&str)| Layer {
         kind: match *name {
@@ -146,7 +146,7 @@ fn stack(names: &[&str]) -> Vec<Layer> {
     names.iter().enumerate().map(layer).collect()
 }
 
-/// A second target on this stack at so many times the rate of the first, which is ext4 on sda.
+/// Adds a second target on this stack, at `factor` times the rate of the first, which is ext4 on sda.
 fn concurrent(run: &mut Run, names: &[&str], factor: f64) {
     run.started.targets[0].stack = stack(&["ext4", "sda"]);
     let mut other = run.started.targets[0].clone();
@@ -158,7 +158,7 @@ fn concurrent(run: &mut Run, names: &[&str], factor: f64) {
     run.repeats.extend(repeats);
 }
 
-/// After each of the thousand writes of a repeat a sync of so many nanoseconds.
+/// Adds a sync of `ns` nanoseconds after each of a repeat's thousand writes.
 fn syncs(run: &mut Run, ns: u64) {
     for interval in run.repeats.iter_mut().flat_map(|r| &mut r.intervals) {
         let mut lat = LatencyRecorder::new();
@@ -170,7 +170,7 @@ fn syncs(run: &mut Run, ns: u64) {
     }
 }
 
-/// Random reads of so many nanoseconds, sequential ones of so many bytes per second, and what a queue of 32 gains.
+/// Random reads of `ns` nanoseconds, sequential ones of `sequential` bytes per second, and the gain of a queue of 32.
 fn behaving(run: &mut Run, ns: u64, sequential: u64, gain: f64) {
     let mut lat = LatencyRecorder::new();
     lat.record_many(ns, 1000);
@@ -189,7 +189,7 @@ fn one(rule: &str, workload: Workload, change: fn(&mut Run)) -> Finding {
 }
 
 #[test]
-fn the_kind_of_storage_is_set_against_what_the_kernel_says() {
+fn the_kind_of_storage_is_compared_with_the_kernels_report() {
     let behind = |link: &'static str, rotation: &'static str, ns, sequential, gain| {
         let mut run = run(workload());
         behaving(&mut run, ns, sequential, gain);
@@ -205,7 +205,7 @@ fn the_kind_of_storage_is_set_against_what_the_kernel_says() {
     disk(&mut disturbed, "vda", &[(fact::LINK, "virtio")]);
     each_finished(&mut disturbed, |f| f.devices[0].written_bytes = 900_000_000);
     let found = found_in(&disturbed).into_iter().find(|f| f.rule == "behaves-like").unwrap();
-    assert_eq!(found.severity, Severity::Info, "what others do to latencies is no trait of the storage");
+    assert_eq!(found.severity, Severity::Info, "latencies under other I/O are no trait of the storage");
     assert!(found.message.starts_with("perhaps behaves like"), "{}", found.message);
     let disk = behind("ata", "7200", 9_000_000, 150_000_000, 2.0);
     assert_eq!((disk.severity, disk.advice), (Severity::Info, None));
@@ -222,7 +222,7 @@ fn the_kind_of_storage_is_set_against_what_the_kernel_says() {
 }
 
 #[test]
-fn layers_depths_and_blocks_are_told_with_their_figures() {
+fn layers_depths_and_blocks_are_reported_with_figures() {
     let layer = one("layer-cost", workload(), |r| concurrent(r, &["ext4", "dm-0", "sda"], 0.6));
     assert_eq!(
         layer.message,
