@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_the_four_verdicts_is_reached() {
+    fn the_four_verdicts() {
         let base = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0];
         let scaled = |f: f64| -> Vec<f64> {
             base.iter().zip([0.999, 1.001, 1.0, 0.9995, 1.0005, 1.0]).map(|(b, e)| b * f * e).collect()

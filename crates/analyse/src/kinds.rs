@@ -155,7 +155,8 @@ fn likelihood(value: f64, (low, high): Range) -> f64 {
     (-width.ln() - outside.powi(2) / (2.0 * TAIL * TAIL)).max(WORST)
 }
 
-/// The kind of storage with these traits. `None` without the latency of random reads and two more traits, or if no kind fits.
+/// The kind of storage with these traits. `None` without the latency of random reads and two more traits, or if no kind
+/// fits.
 pub(crate) fn classify(traits: &Traits) -> Option<Verdict> {
     traits.random_read_ns?;
     let values = traits.values().map(|v| v.filter(|v| v.is_finite() && *v > 0.0));

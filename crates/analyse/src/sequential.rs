@@ -86,9 +86,9 @@ impl Running {
 
 /// The factor by which the variance of the mean exceeds that of independent rounds.
 ///
-/// Where each round resembles the previous one, n rounds are worth fewer than n. With the lag-1 autocorrelation ρ, corrected
-/// for its bias of −(1 + 3ρ)/n, the variance is (1 + ρ)/(1 − ρ) times as large (Bayley and Hammersley 1946). 1 unless ρ is
-/// above its own standard error, 1/√n, and for fewer than five values.
+/// Where each round resembles the previous one, n rounds are worth fewer than n. With the lag-1 autocorrelation ρ,
+/// corrected for its bias of −(1 + 3ρ)/n, the variance is (1 + ρ)/(1 − ρ) times as large (Bayley and Hammersley 1946).
+/// The factor is 1 unless ρ is above its own standard error, 1/√n, and for fewer than five values.
 pub(crate) fn serial_inflation(values: &[f64]) -> f64 {
     let Some((first, others)) = values.split_first() else { return 1.0 };
     let mut running = Running::new(*first);

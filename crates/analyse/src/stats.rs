@@ -125,17 +125,17 @@ fn trimmed_mean_with_interval(values: &[f64]) -> Option<Estimate> {
         let estimate = mean_with_t_interval(values)?;
         return Some(Estimate { interval: None, ..estimate });
     }
-    let kept = &sorted[1..n - 1];
-    let value = kept.iter().sum::<f64>() / kept.len() as f64;
+    let inner = &sorted[1..n - 1];
+    let value = inner.iter().sum::<f64>() / inner.len() as f64;
     if n < FEWEST {
         return Some(Estimate { value, interval: None });
     }
     let mut winsorized = sorted.clone();
     (winsorized[0], winsorized[n - 1]) = (sorted[1], sorted[n - 2]);
     let (_, deviation) = mean_and_deviation(&winsorized)?;
-    let (n, kept) = (n as f64, kept.len() as f64);
-    let error = deviation * (n - 1.0).sqrt() / (kept * (kept - 1.0)).sqrt();
-    let half = t_quantile(0.975, kept - 1.0) * error;
+    let (n, inner) = (n as f64, inner.len() as f64);
+    let error = deviation * (n - 1.0).sqrt() / (inner * (inner - 1.0)).sqrt();
+    let half = t_quantile(0.975, inner - 1.0) * error;
     Some(Estimate { value, interval: Some((value - half, value + half)) })
 }
 

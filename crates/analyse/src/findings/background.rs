@@ -102,7 +102,7 @@ fn own_rate(r: &Ended<'_>) -> Option<f64> {
     Some(read.saturating_add(written) as f64 / (r.finished.counted_ns.max(1) as f64 / 1e9))
 }
 
-/// True if other processes moved at least a fifth of a pair's own rate on its device, so that its figures are not the storage's alone.
+/// True if other processes moved at least a fifth of a pair's own rate on its device and so affected its figures.
 pub(super) fn is_disturbed(pair: &Pair<'_>, context: &RuleContext<'_>) -> bool {
     const MUCH: f64 = 0.2;
     let is_foreign = foreign(pair).is_some_and(|f| f.share >= MUCH);
@@ -154,11 +154,7 @@ pub(super) fn background_traffic(rule: &Rule, context: &RuleContext<'_>) -> Vec<
             parts.push(format!(
                 "{devices} moved {} more than the workload did, while other processes did I/O{}",
                 rate(beyond),
-                if is_unclear {
-                    "; how much of it is theirs and how much the filesystem's is not known"
-                } else {
-                    ""
-                }
+                if is_unclear { "; their share of it and the filesystem's are not known" } else { "" }
             ));
         }
         if is_named {

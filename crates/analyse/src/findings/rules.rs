@@ -10,7 +10,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         name: "data-corrupted",
         speaks_when: "verification found a block whose contents differ from what was written",
-        advice: "do not use this storage; run again with --verify true on another machine to tell bad storage from bad memory",
+        advice: "do not use this storage; run again with --verify true on another machine to distinguish bad storage from bad memory",
         is_told_apart: false,
         apply: failures::data_corrupted,
     },

@@ -29,7 +29,7 @@ pub(super) fn fits_into_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
     found
 }
 
-/// Requests that do nothing say nothing of a target.
+/// Requests that do nothing do not measure a target.
 pub(super) fn no_storage(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for target in context.targets() {

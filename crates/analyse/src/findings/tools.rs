@@ -77,8 +77,8 @@ fn compared(
 ) -> Option<(Operation, Metric, f64, f64)> {
     as_tool.step.operations().into_iter().find_map(|operation| {
         let metric = headline(as_tool.step, operation)?;
-        let theirs = context.value(as_tool, operation, metric)?;
-        Some((operation, metric, theirs, context.value(honest, operation, metric)?))
+        let tool_value = context.value(as_tool, operation, metric)?;
+        Some((operation, metric, tool_value, context.value(honest, operation, metric)?))
     })
 }
 
@@ -87,23 +87,25 @@ pub(super) fn honest_figure(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findi
     let finding = |pair: &Pair<'_>| {
         let id = format!("{}{HONEST}", pair.step.id);
         let honest = context.completed().find(|p| p.step.id == id && p.target.name == pair.target.name)?;
-        let (operation, metric, theirs, ours) = compared(context, pair, honest)?;
-        if theirs <= 0.0 || ours <= 0.0 {
+        let (operation, metric, tool_value, honest_value) = compared(context, pair, honest)?;
+        if tool_value <= 0.0 || honest_value <= 0.0 {
             return None;
         }
         let flaw = FLAWS.iter().find(|(of, step, _)| *of == suite && *step == pair.step.id);
         let flaw = flaw.map_or("the tool's method flatters or hides", |(.., flaw)| *flaw);
-        let share = ours / theirs - 1.0;
+        let share = honest_value / tool_value - 1.0;
         let differs = share.abs() > context.run.started.plan.margin();
         let change = if differs { by(share, "more", "less") } else { "the same within the margin".into() };
         let message = format!(
             "{flaw}: {operation} {} as the tool measures, {} without the flaw ({change})",
-            figure(metric, theirs),
-            figure(metric, ours)
+            figure(metric, tool_value),
+            figure(metric, honest_value)
         );
         let severity = if differs { Severity::Warning } else { Severity::Info };
-        let figures =
-            vec![evidence("as the tool", theirs, metric.unit()), evidence("honest", ours, metric.unit())];
+        let figures = vec![
+            evidence("as the tool", tool_value, metric.unit()),
+            evidence("honest", honest_value, metric.unit()),
+        ];
         Some(rule.finding(severity, pair.subject(), message, figures).changing(if differs {
             share.abs()
         } else {
