@@ -98,7 +98,7 @@ VERIFIED = "--rw randwrite --verify true --size 1M --runtime 500ms --rate-iops 1
 DEVICE = f"{VERIFIED} --overwrite /dev/mapper/mapped"
 # Sets the 100th byte of every read or write to 1; flags 0 means every request.
 SPOILT_READS, SPOILT_WRITES = "5 corrupt_bio_byte 100 r 1 0", "5 corrupt_bio_byte 100 w 1 0"
-CORRUPTED = [("data-corrupted", r"\d+ of \d+ checked blocks were not what had been written")]
+CORRUPTED = [("data-corrupted", r"\d+ of \d+ checked blocks differ from what was written")]
 SPOILT = [
     Trouble(
         *("writes refused to a device", "/dev/mapper/mapped", f"{WRITES} --overwrite /dev/mapper/mapped"),

@@ -1,4 +1,4 @@
-//! Do the figures of another program and Lodestone's own agree, measured in turn on the same storage?
+//! Agreement of another program's figures with Lodestone's own, measured in turn on the same storage.
 
 use model::{
     CheckedFigure, CheckedWork, Comparison, Estimate, Measurement, Metric, OWN_TARGET, Operation,
@@ -7,20 +7,20 @@ use model::{
 
 use crate::Analysis;
 
-/// What a comparison of the same work by two programs comes to.
+/// The result of comparing the same work by two programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// The ratio is shown to lie within the margin.
+    /// The ratio is shown to be within the margin.
     Agrees,
-    /// The ratio is shown to lie beyond the margin: its whole interval does, and that there is a difference at all holds for the
-    /// number of figures that are compared.
+    /// The ratio is shown to be beyond the margin: its whole interval is, and the difference survives the correction for the
+    /// number of figures compared.
     Differs,
     /// Neither is shown.
     CannotBeTold,
 }
 
 impl Agreement {
-    /// The words for it.
+    /// The result in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
@@ -37,18 +37,18 @@ pub struct CheckedPair<'a> {
     pub work: &'a CheckedWork,
     /// The figure.
     pub figure: &'a CheckedFigure,
-    /// The other program's, over its repeats; `None` if it gave none.
+    /// The other program's estimate over its repeats; `None` if it gave none.
     pub theirs: Option<Estimate>,
-    /// Lodestone's.
+    /// Lodestone's estimate.
     pub ours: Option<Estimate>,
     /// Lodestone's ÷ the other program's, paired by round, with its interval; `None` with fewer than two rounds of both.
     pub ratio: Option<Estimate>,
-    /// What that comes to.
+    /// The result.
     pub agreement: Option<Agreement>,
 }
 
-/// Sets the figures of the works beside each other, in their order. Works that the run does not have are left out. A ratio is
-/// within the margin by two one-sided tests ([`Verdict::Same`]), beyond it if all of its 95 % interval is and Holm's procedure over
+/// Compares the figures of the works, in their order. Works that the run does not have are left out. A ratio is within the
+/// margin by two one-sided tests ([`Verdict::Same`]), and beyond it if all of its 95 % interval is and Holm's procedure over
 /// the figures finds a difference.
 pub fn agreements<'a>(works: &'a [CheckedWork], analysis: &Analysis, margin: f64) -> Vec<CheckedPair<'a>> {
     let mut found = Vec::new();
@@ -94,7 +94,7 @@ fn judged(comparison: &Comparison, margin: f64) -> Agreement {
     let beyond = |(low, high): (f64, f64)| low > 1.0 + margin || high < 1.0 / (1.0 + margin);
     match comparison.verdict {
         Verdict::Same => Agreement::Agrees,
-        // Not by chance in any of the table's figures, either: the verdict is corrected for their number.
+        // The verdict is corrected for the number of figures in the table.
         Verdict::Faster | Verdict::Slower if comparison.ratio.interval.is_some_and(beyond) => {
             Agreement::Differs
         }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_wholly_beyond_the_margin_differs() {
+    fn a_ratio_differs_only_wholly_beyond_the_margin() {
         let judge = |value, interval, verdict| judged(&comparison(value, interval, verdict), 0.05);
         assert_eq!(judge(1.01, (0.99, 1.03), Verdict::Same), Agreement::Agrees);
         assert_eq!(

@@ -1,11 +1,11 @@
-//! A change for good within one repeat: the rate of its intervals falls at one place and stays there.
+//! A permanent change within one repeat: the rate of its intervals falls at one point and stays low.
 //!
-//! Where: the place at which two constant rates fit the intervals best (least squares, weighted by time). Whether: the
-//! maximum of the cumulated deviations from the mean (CUSUM; Page 1954, Ploberger and Krämer, Econometrica 60, 1992),
-//! whose law without a change is that of the largest deviation of a Brownian bridge, Kolmogorov's. Intervals depend on
-//! each other, so the deviations are measured by their long-run standard deviation, taken around the two rates: around one
-//! mean a real change would be taken for dependence. A slow decline also makes a large CUSUM, so two rates have to fit
-//! better than a line does. How often it is wrong all the same, the tests count.
+//! Location: the change point at which two constant rates fit the intervals best (least squares, weighted by time).
+//! Existence: the maximum of the cumulative deviations from the mean (CUSUM; Page 1954, Ploberger and Krämer, Econometrica
+//! 60, 1992), whose distribution without a change is that of the largest deviation of a Brownian bridge (Kolmogorov).
+//! Intervals depend on each other, so the deviations are scaled by their long-run standard deviation around the two rates:
+//! around one mean, a real change would be mistaken for dependence. A slow decline also gives a large CUSUM, so two rates
+//! must fit better than a line. The tests count the remaining errors.
 //!
 //! Repeats of one step are judged together: twice the median of their probabilities is a probability, however they
 //! depend on each other (Rüger 1978; Vovk and Wang, Biometrika 107, 2020).
@@ -13,15 +13,15 @@
 use crate::stats::median;
 use crate::transient::Work;
 
-/// Fewer intervals than this are no series.
+/// Fewer intervals than this are not tested.
 const FEWEST: usize = 12;
 /// Each part is at least this share of the repeat …
 const SHARE: f64 = 0.2;
-/// … and lasts so many seconds.
+/// … and lasts at least this many seconds.
 const SECONDS: f64 = 2.0;
-/// A fall by less is not spoken of.
+/// A smaller fall is not reported.
 const FALL: f64 = 0.3;
-/// A fall of the rate for good.
+/// A permanent fall of the rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cliff {
     /// Mean rate until then, per second.
@@ -36,10 +36,10 @@ pub struct Cliff {
     pub p: f64,
 }
 
-/// The likeliest cliff of a row of intervals, however likely by chance. `None` if there is no place that leaves enough on
-/// both sides, if the rate does not fall by at least 30 % there or comes back, or if a line fits better.
+/// The likeliest cliff of a series of intervals, however likely by chance. `None` if no change point leaves enough on both
+/// sides, if the rate does not fall by at least 30 % there or recovers, or if a line fits better.
 pub(crate) fn cliff(intervals: &[Work]) -> Option<Cliff> {
-    // What was left when the time was over is no whole interval.
+    // The last, partial interval is left out.
     let usual = median(&intervals.iter().map(|w| w.seconds).collect::<Vec<_>>())?;
     let whole: Vec<Work> = intervals.iter().copied().filter(|w| w.seconds > usual / 2.0).collect();
     let n = whole.len();
@@ -47,7 +47,7 @@ pub(crate) fn cliff(intervals: &[Work]) -> Option<Cliff> {
         return None;
     }
     let rates: Vec<f64> = whole.iter().map(|w| w.amount / w.seconds).collect();
-    let at = best_place(&whole, &rates)?;
+    let at = best_change_point(&whole, &rates)?;
     let (before, after) = (mean(&rates[..at]), mean(&rates[at..]));
     if after > before * (1.0 - FALL) || !stays(&rates, at) {
         return None;
@@ -63,7 +63,7 @@ pub(crate) fn cliff(intervals: &[Work]) -> Option<Cliff> {
         sum += rate - all;
         largest = largest.max(sum.abs());
     }
-    // Rates are not known more finely than a thousandth.
+    // Rates have a resolution of a thousandth.
     let deviation = long_run_deviation(&residuals).max(all * 0.001);
     let p = kolmogorov(largest / deviation / (n as f64).sqrt());
     Some(Cliff {
@@ -75,8 +75,8 @@ pub(crate) fn cliff(intervals: &[Work]) -> Option<Cliff> {
     })
 }
 
-/// The cliff that the repeats of a step have in common: the medians of theirs, and how many have one. `None` unless most repeats
-/// do.
+/// The cliff that the repeats of a step have in common: the medians over their cliffs, and the number of repeats that have
+/// one. `None` unless most repeats have one.
 pub fn common_cliff(repeats: &[Vec<Work>]) -> Option<(Cliff, usize)> {
     let found: Vec<Option<Cliff>> = repeats.iter().map(|r| cliff(r)).collect();
     let cliffs: Vec<Cliff> = found.iter().flatten().copied().collect();
@@ -97,7 +97,7 @@ pub fn common_cliff(repeats: &[Vec<Work>]) -> Option<(Cliff, usize)> {
 }
 
 /// The number of intervals before the change for which two constants fit best, with enough on both sides.
-fn best_place(whole: &[Work], rates: &[f64]) -> Option<usize> {
+fn best_change_point(whole: &[Work], rates: &[f64]) -> Option<usize> {
     let n = rates.len();
     let total: f64 = whole.iter().map(|w| w.seconds).sum();
     let least = SECONDS.max(SHARE * total);
@@ -109,7 +109,7 @@ fn best_place(whole: &[Work], rates: &[f64]) -> Option<usize> {
         if seconds < least - 1e-9 || total - seconds < least - 1e-9 {
             continue;
         }
-        // The square sum between the two parts.
+        // Sum of squares between the two parts.
         let between = sum * sum * n as f64 / (at * (n - at)) as f64;
         if best.is_none_or(|(_, most)| between > most) {
             best = Some((at, between));
@@ -118,8 +118,8 @@ fn best_place(whole: &[Work], rates: &[f64]) -> Option<usize> {
     best.map(|(at, _)| at)
 }
 
-/// True if the rate does not come back: the last quarter of what follows, and most of it, is below the middle between
-/// both rates, and most of what precedes is above. A stall ends; it is another rule's matter.
+/// True if the rate does not recover: the last quarter of what follows, and most of it, is below the midpoint of both
+/// rates, and most of what precedes is above. A stall does not count; another rule reports it.
 fn stays(rates: &[f64], at: usize) -> bool {
     let (before, after) = (&rates[..at], &rates[at..]);
     let middle = f64::midpoint(mean(before), mean(after));
@@ -142,21 +142,21 @@ fn squares_around_line(rates: &[f64]) -> f64 {
     let n = rates.len() as f64;
     let (all, middle) = (mean(rates), (n - 1.0) / 2.0);
     let across: f64 = rates.iter().enumerate().map(|(i, r)| (i as f64 - middle) * (r - all)).sum();
-    let places: f64 = (0..rates.len()).map(|i| (i as f64 - middle).powi(2)).sum();
+    let positions: f64 = (0..rates.len()).map(|i| (i as f64 - middle).powi(2)).sum();
     let total: f64 = rates.iter().map(|r| (r - all).powi(2)).sum();
-    total - across * across / places
+    total - across * across / positions
 }
 
-/// Square root of the long-run variance of what resembles the value before it (AR(1)): the variance times (1 + ρ) ÷ (1 − ρ).
-/// The correlation ρ of residuals around two fitted rates comes out too small by about (2 + 4 ρ) ÷ n, which is added.
+/// Square root of the long-run variance of an AR(1) series: the variance times (1 + ρ) ÷ (1 − ρ). The correlation ρ of
+/// residuals around two fitted rates is biased by about −(2 + 4 ρ) ÷ n, which is corrected.
 fn long_run_deviation(residuals: &[f64]) -> f64 {
     let n = residuals.len() as f64;
     let all = squares(residuals);
     let pairs: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let raw = if all > 0.0 { pairs / all } else { 0.0 };
-    // A negative one would make the test more willing than independent intervals do.
+    // A negative ρ would make the test more liberal than for independent intervals.
     let rho = (raw + (2.0 + 4.0 * raw) / n).clamp(0.0, 0.95);
-    // Three figures were fitted: two rates and a place.
+    // Three parameters were fitted: two rates and a change point.
     (all / (n - 3.0) * (1.0 + rho) / (1.0 - rho)).sqrt()
 }
 
@@ -179,7 +179,7 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
 
-    /// Intervals of half a second at these rates, off by `spread`, each resembling the one before by `rho`.
+    /// Intervals of half a second at these rates, with noise of `spread` and lag-1 autocorrelation `rho`.
     fn noisy(rng: &mut Xoshiro256PlusPlus, rates: &[f64], spread: f64, rho: f64, heavy: bool) -> Vec<Work> {
         let (normal, t) = (Normal::new(0.0f64, 1.0).unwrap(), StudentT::new(3.0f64).unwrap());
         let mut last = normal.sample(rng);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_is_used_up_is_found_with_its_size_and_both_rates() {
+    fn a_cliff_is_found_with_its_size_and_both_rates() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let found = cliff(&noisy(&mut rng, &step(12, 28, 0.6), 0.05, 0.3, false)).unwrap();
         assert!((found.seconds - 6.0).abs() < 0.6, "{found:?}");
@@ -206,11 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn neither_a_stall_nor_a_decline_nor_a_small_or_a_brief_fall_is_a_cliff() {
+    fn stalls_declines_and_small_or_brief_falls_are_no_cliff() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
         let mut found = |rates: &[f64]| cliff(&noisy(&mut rng, rates, 0.03, 0.0, false));
         let stall = [step(12, 6, 1.0), vec![1e9; 22]].concat();
-        assert_eq!(found(&stall), None, "it comes back");
+        assert_eq!(found(&stall), None, "it recovers");
         let decline: Vec<f64> = (0..40).map(|i| 1e9 * (1.0 - 0.02 * f64::from(i))).collect();
         assert_eq!(found(&decline), None, "a line fits better");
         assert_eq!(found(&step(20, 20, 0.2)), None);
@@ -221,17 +221,17 @@ mod tests {
     }
 
     #[test]
-    fn kolmogorovs_law_has_its_known_quantiles() {
+    fn the_kolmogorov_distribution_has_its_known_quantiles() {
         for (x, p) in [(1.224, 0.10), (1.358, 0.05), (1.628, 0.01)] {
             assert!((kolmogorov(x) - p).abs() < 0.001, "{x}");
         }
     }
 
-    /// Storage without a cliff: how often one is told at 5 %, of a single repeat and of three. Where intervals follow each
-    /// other closely (ρ = 0.8) and scatter by half, twelve of them look like a cliff more often than promised; METHODOLOGY.md
-    /// says so.
+    /// Storage without a cliff: how often one is reported at 5 %, for a single repeat and for three. Where intervals are
+    /// strongly autocorrelated (ρ = 0.8) and spread by half, twelve of them look like a cliff more often than the level
+    /// promises; METHODOLOGY.md documents this.
     #[test]
-    fn where_nothing_changes_hardly_anything_is_found() {
+    fn noise_without_a_change_rarely_has_a_cliff() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         for (spread, rho, heavy, most) in [
             (0.05, 0.0, false, 10),
@@ -241,7 +241,7 @@ mod tests {
             (0.5, 0.8, false, 120),
         ] {
             for n in [12, 20, 60] {
-                let mut spoken = |repeats: usize| {
+                let mut reported = |repeats: usize| {
                     let has_one = |_: &i32| {
                         let repeats: Vec<Vec<Work>> = (0..repeats)
                             .map(|_| noisy(&mut rng, &vec![1e9; n], spread, rho, heavy))
@@ -250,14 +250,14 @@ mod tests {
                     };
                     (0..1000).filter(has_one).count()
                 };
-                let (one, three) = (spoken(1), spoken(3));
+                let (one, three) = (reported(1), reported(3));
                 assert!(one <= most && three <= 40, "{one} and {three} of 1000");
             }
         }
     }
 
     #[test]
-    fn what_is_there_is_found_in_most_cases_and_most_repeats_must_have_it() {
+    fn a_common_cliff_needs_most_repeats() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
         let found = (0..500)
             .filter(|_| {

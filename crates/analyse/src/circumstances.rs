@@ -1,18 +1,18 @@
-//! What differs between the circumstances of two runs: machine, storage, temperature. A figure that changed may have
-//! changed for one of these reasons.
+//! Differences between the circumstances of two runs: machine, storage, temperature. They may explain a figure that
+//! changed.
 //!
-//! Only what both runs know is compared. That one was made as root and knows the cipher is no difference.
+//! Only facts that both runs know are compared: a cipher that only the run made as root knows is no difference.
 
 use std::collections::BTreeMap;
 
 use model::{Host, Layer, Run, Target, fact};
 
-/// Total memory as the kernel counts it differs a little from boot to boot; speak from this share on.
+/// The kernel's total memory varies slightly from boot to boot; a difference is reported from this share on.
 const MEMORY_SHARE: f64 = 0.01;
-/// Differences in °C that are worth a word.
+/// A temperature difference is reported above this many °C.
 const WARMER: f64 = 5.0;
 
-/// Facts about where something happens to stand rather than what it is.
+/// Facts about where something is rather than what it is.
 const NAMES: [&str; 7] = [
     fact::MOUNT_POINT,
     fact::SOURCE,
@@ -22,7 +22,7 @@ const NAMES: [&str; 7] = [
     "partitions",
     "state",
 ];
-/// Facts about layers that are only there if they apply.
+/// Facts about layers that are present only if they apply.
 const ABSENT_IS_NO: [&str; 7] = [
     fact::DEGRADED,
     fact::READ_ONLY,
@@ -32,7 +32,7 @@ const ABSENT_IS_NO: [&str; 7] = [
     "encryption options",
     "paths lost",
 ];
-/// Facts about machines that are only there if they apply.
+/// Facts about machines that are present only if they apply.
 const ABSENT_OF_MACHINE: [&str; 6] = [
     fact::VIRTUALISATION,
     fact::CONTAINER,
@@ -41,26 +41,26 @@ const ABSENT_OF_MACHINE: [&str; 6] = [
     fact::MEMORY_LIMIT,
     fact::MITIGATIONS,
 ];
-/// What stands for the absence of a fact.
+/// The value of an absent fact.
 pub const ABSENT: &str = "no";
 
-/// One thing that was different.
+/// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The target, by its name in the second run; `None` for the machine.
     pub target: Option<String>,
     /// The layer of its stack, or the sensor.
     pub layer: Option<String>,
-    /// What it is: the name of a fact, such as `scheduler`, or `kernel`, `memory`, `stack`, `options`, `temperature`.
+    /// The name of a fact, such as `scheduler`, or `kernel`, `memory`, `stack`, `options`, `temperature`.
     pub what: String,
-    /// What it was in the first run, in the fact's own unit.
+    /// Its value in the first run, in the fact's own unit.
     pub before: String,
-    /// What it was in the second.
+    /// Its value in the second run.
     pub after: String,
 }
 
-/// What differs between the circumstances of two runs: of the machine first, then from each target's top down, then
-/// temperatures at the start that are more than 5 °C apart.
+/// The differences between the circumstances of two runs: of the machine first, then of each target from the top down,
+/// then temperatures at the start that are more than 5 °C apart.
 pub fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     let mut found = Vec::new();
     machine(a, b, &mut found);
@@ -68,7 +68,7 @@ pub fn differences(a: &Run, b: &Run) -> Vec<Difference> {
         let mut of_target = Vec::new();
         stacks(before, after, &mut of_target);
         for difference in of_target {
-            // What lies below several targets is told once.
+            // A layer below several targets is reported once.
             let same = |known: &&Difference| {
                 (&known.layer, &known.what, &known.before, &known.after)
                     == (&difference.layer, &difference.what, &difference.before, &difference.after)
@@ -84,37 +84,36 @@ pub fn differences(a: &Run, b: &Run) -> Vec<Difference> {
 
 fn machine(a: &Run, b: &Run, found: &mut Vec<Difference>) {
     let (x, y) = (&a.started.host, &b.started.host);
-    let mut say = |what: &str, before: String, after: String| {
+    let mut report = |what: &str, before: String, after: String| {
         if before != after {
             found.push(Difference { target: None, layer: None, what: what.to_owned(), before, after });
         }
     };
     if x.id != y.id {
-        // Two installations of one name are two machines.
+        // Two installations with the same name are two machines.
         let name = |host: &Host| format!("{} ({})", host.name, host.id);
-        say("machine", name(x), name(y));
+        report("machine", name(x), name(y));
     }
-    say("version", a.started.version.clone(), b.started.version.clone());
-    say("kernel", x.kernel.clone(), y.kernel.clone());
-    say("architecture", x.architecture.clone(), y.architecture.clone());
-    say("cpu", x.cpu.clone(), y.cpu.clone());
-    say("cpus", x.cpus.to_string(), y.cpus.to_string());
+    report("version", a.started.version.clone(), b.started.version.clone());
+    report("kernel", x.kernel.clone(), y.kernel.clone());
+    report("architecture", x.architecture.clone(), y.architecture.clone());
+    report("cpu", x.cpu.clone(), y.cpu.clone());
+    report("cpus", x.cpus.to_string(), y.cpus.to_string());
     let most = x.memory_bytes.max(y.memory_bytes) as f64;
     if x.memory_bytes.abs_diff(y.memory_bytes) as f64 > MEMORY_SHARE * most {
-        say("memory", x.memory_bytes.to_string(), y.memory_bytes.to_string());
+        report("memory", x.memory_bytes.to_string(), y.memory_bytes.to_string());
     }
     for (what, before, after) in [("board", &x.board, &y.board), ("os", &x.os, &y.os)] {
         if let (Some(before), Some(after)) = (before, after) {
-            say(what, before.clone(), after.clone());
+            report(what, before.clone(), after.clone());
         }
     }
     for (what, before, after) in changed(&x.facts, &y.facts, &ABSENT_OF_MACHINE) {
-        say(&what, before, after);
+        report(&what, before, after);
     }
 }
 
-/// Facts that both have and that differ. Those in `or_no` count as no where they are absent, if the other side knows
-/// any facts at all.
+/// Facts that both sides have and that differ. Absent facts in `or_no` count as "no", if both sides have any facts at all.
 fn changed(
     a: &BTreeMap<String, String>,
     b: &BTreeMap<String, String>,
@@ -133,7 +132,7 @@ fn changed(
     both.filter(|(_, before, after)| before != after).collect()
 }
 
-/// Targets of one name; where there is one in each run, these, whatever they are called.
+/// Pairs of targets with the same name; if each run has only one target, these two, whatever their names.
 fn pairs<'a>(a: &'a [Target], b: &'a [Target]) -> Vec<(&'a Target, &'a Target)> {
     if let ([before], [after]) = (a, b) {
         return vec![(before, after)];
@@ -170,7 +169,7 @@ fn stacks(a: &Target, b: &Target, found: &mut Vec<Difference>) {
         });
     }
     for (i, after) in b.stack.iter().enumerate() {
-        // Names of disks differ between boots; in a stack of the same shape the place tells which is which.
+        // Names of disks differ between boots; in stacks of the same shape the position identifies the layer.
         let before = match alike {
             true => a.stack.get(i),
             false => a.stack.iter().find(|layer| (layer.kind, &layer.name) == (after.kind, &after.name)),
@@ -181,7 +180,7 @@ fn stacks(a: &Target, b: &Target, found: &mut Vec<Difference>) {
     }
 }
 
-/// The kind of a filesystem is its name; a device's name says nothing.
+/// A filesystem's name is its type; a device's name identifies nothing.
 fn filesystem(layer: &Layer) -> Option<&str> {
     layer.device.is_none().then_some(layer.name.as_str())
 }
@@ -195,7 +194,7 @@ fn layers(a: &Layer, b: &Layer, target: &str, found: &mut Vec<Difference>) {
             fact::OPTIONS => (only_in(&before, &after), only_in(&after, &before)),
             _ => (before, after),
         };
-        // Options in another order are the same.
+        // The order of options does not matter.
         if before != after {
             let (target, layer) = (Some(target.to_owned()), Some(b.name.clone()));
             found.push(Difference { target, layer, what, before, after });
@@ -203,7 +202,7 @@ fn layers(a: &Layer, b: &Layer, target: &str, found: &mut Vec<Difference>) {
     }
 }
 
-/// The mount options that only the first has.
+/// The mount options that only the first list has.
 fn only_in(options: &str, other: &str) -> String {
     let other: Vec<&str> = other.split(',').collect();
     let own: Vec<&str> = options.split(',').filter(|option| !other.contains(option)).collect();
@@ -226,7 +225,7 @@ fn temperatures(a: &Run, b: &Run, found: &mut Vec<Difference>) {
     }
 }
 
-/// The first reading of each sensor, by probe and key, with the target whose disk it is.
+/// The first reading of each sensor, by probe and key, with the target whose disk it measures.
 fn at_start(run: &Run) -> BTreeMap<(String, String), (Option<String>, f64)> {
     let mut first: BTreeMap<(String, String), (u64, f64)> = BTreeMap::new();
     for reading in
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn it_speaks_of_what_changed() {
+    fn changes_are_reported() {
         type Change = fn(&mut Run);
         let cases: [(Change, &str); 18] = [
             (|r| r.started.host.kernel = "6.99".into(), "kernel: 6.18 → 6.99"),
@@ -389,13 +388,13 @@ mod tests {
     }
 
     #[test]
-    fn it_is_silent_of_what_says_nothing() {
+    fn irrelevant_changes_are_not_reported() {
         type Change = fn(&mut Run);
         let cases: [(Change, &str); 11] = [
             (|_| {}, "nothing changed"),
             (|r| r.started.host.memory_bytes += 4096, "memory differs from boot to boot"),
             (|r| r.started.targets[0].free_bytes /= 2, "free space"),
-            (|r| drop(disk(r).insert("temperature".into(), "50".into())), "a temperature by SMART"),
+            (|r| drop(disk(r).insert("temperature".into(), "50".into())), "a temperature from SMART"),
             (|r| drop(disk(r).insert("power-on hours".into(), "11".into())), "time goes by"),
             (|r| drop(disk(r).insert("firmware".into(), "2".into())), "the other run did not know it"),
             (|r| r.started.targets[0].stack[1].name = "sdb".into(), "the same disk after a boot"),
@@ -405,7 +404,7 @@ mod tests {
             ),
             (
                 |r| drop(r.started.targets[0].stack[0].facts.insert("mount point".into(), "/media".into())),
-                "another place",
+                "another mount point",
             ),
             (|r| r.readings[0].value = 44.9, "hardly warmer"),
             (
@@ -427,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_below_two_targets_is_told_once_and_strangers_are_not_compared() {
+    fn shared_layers_are_reported_once_and_by_target_name() {
         let two = |scheduler: &str| {
             let mut run = base();
             disk(&mut run).insert("scheduler".into(), scheduler.into());

@@ -1,12 +1,12 @@
-//! Is one target faster than another, by how much, and is the difference real?
+//! Comparison of targets: the ratio, its interval, and the verdict.
 //!
-//! Ratios are means of logarithms: of paired ones within a run, where every round measured every target
-//! under the same circumstances, of unpaired ones across runs. A difference is claimed only if it
-//! survives Holm's correction (Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scand.
-//! J. Statist. 6, 1979). The verdicts that tables show are one family, whatever their metric, so that in
-//! at most one run of twenty any claim in a table is wrong; of the others each metric is a family. "Same" is claimed if the ratio lies within the margin by two one-sided
-//! tests (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). Where rounds end when all is decided, somebody looks
-//! after every one: see [`crate::sequential`].
+//! Ratios are means of log ratios: paired within a run, where every round measured every target under the same
+//! circumstances, and unpaired across runs. A difference is claimed only if it survives Holm's correction (Holm, "A Simple
+//! Sequentially Rejective Multiple Test Procedure", Scand. J. Statist. 6, 1979). The verdicts that tables show are one
+//! family, whatever their metric, so that at most one run in twenty has any wrong claim in a table; of the others each
+//! metric is a family. "Same" is claimed if the ratio is within the margin by two one-sided tests (Schuirmann,
+//! J. Pharmacokinet. Biopharm. 15, 1987). A run that ends when all is decided has an interim analysis after every round:
+//! see [`crate::sequential`].
 
 use std::collections::BTreeMap;
 
@@ -17,24 +17,24 @@ use model::{
 use crate::sequential::{AnytimeP, INTERIM_SHARE, serial_inflation};
 use crate::stats::{mean_and_deviation, t_above, t_quantile};
 
-/// Chance of a wrong claim that is accepted.
+/// Accepted chance of a wrong claim.
 const ALPHA: f64 = 0.05;
-/// Waiting for more rounds than this is no plan.
+/// More rounds than this are not worth forecasting.
 const MOST_ROUNDS: f64 = 999.0;
 
-/// How values of two targets belong together.
+/// How the values of two targets are paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
     /// Values of the same round were measured under the same circumstances.
     ByRound,
-    /// The same, and after every round it was looked whether another is needed.
+    /// By round, with an interim analysis after every round on whether another is needed.
     ByRoundInterim,
     /// The values come from different runs; drift between them is not cancelled.
     None,
 }
 
 impl Pairing {
-    /// How values within one run belong together.
+    /// How the values within one run are paired.
     pub fn within(plan: &Plan) -> Self {
         match plan.rounds {
             Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => Self::ByRoundInterim,
@@ -46,7 +46,7 @@ impl Pairing {
         match self {
             Self::ByRound => "paired log ratios by round, 95 % t interval; verdict by Holm and TOST",
             Self::ByRoundInterim => {
-                "paired log ratios by round, 95 % t interval allowing for the looks; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
+                "paired log ratios by round, 95 % t interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
             }
             Self::None => "unpaired log ratios (Welch), 95 % t interval; drift between runs is not cancelled",
         }
@@ -64,7 +64,7 @@ pub struct Series {
     pub operation: Operation,
     /// Metric.
     pub metric: Metric,
-    /// The verdict that the tables show is about this series.
+    /// The tables show the verdict on this series.
     pub is_headline: bool,
     /// Round and value.
     pub values: Vec<(u32, f64)>,
@@ -88,10 +88,9 @@ impl Series {
     }
 }
 
-/// The metric in which an operation of a step is judged: bandwidth where data are moved as fast as
-/// possible, operations per second for names, the 99th percentile of the latency where the load is
-/// given. `None` for operations that are part of another (syncs, and writes that are judged as durable
-/// writes).
+/// The metric by which an operation of a step is judged: bandwidth for data moved as fast as possible, operations per
+/// second for metadata operations, the 99th percentile of the latency under a given load. `None` for operations that are
+/// part of another (syncs, and writes that are judged as durable writes).
 pub fn headline(step: &Step, operation: Operation) -> Option<Metric> {
     if !step.foreign.is_empty() {
         return step.foreign.iter().find(|(o, _)| *o == operation).map(|(_, metric)| *metric);
@@ -120,7 +119,7 @@ pub fn compare(series: &[Series], baseline: &str, pairing: Pairing, margin: f64)
     judged.into_iter().map(|judged| judged.comparison).collect()
 }
 
-/// Compares while rounds are still being made: only what holds however often one looks decides.
+/// Compares while rounds continue: only tests that hold for any number of interim analyses decide.
 pub(crate) fn compare_meanwhile(series: &[Series], baseline: &str, margin: f64) -> Vec<Comparison> {
     let judged = judged(series, baseline, Pairing::ByRoundInterim, margin, true);
     judged.into_iter().map(|judged| judged.comparison).collect()
@@ -128,28 +127,28 @@ pub(crate) fn compare_meanwhile(series: &[Series], baseline: &str, margin: f64) 
 
 fn judged(series: &[Series], baseline: &str, pairing: Pairing, margin: f64, meanwhile: bool) -> Vec<Judged> {
     let mut found: Vec<Judged> = Vec::new();
-    for theirs in series.iter().filter(|s| s.target != baseline) {
+    for own in series.iter().filter(|s| s.target != baseline) {
         let same = |s: &&Series| {
             s.target == baseline
-                && s.step == theirs.step
-                && s.operation == theirs.operation
-                && s.metric == theirs.metric
+                && s.step == own.step
+                && s.operation == own.operation
+                && s.metric == own.metric
         };
         let Some(base) = series.iter().find(same) else { continue };
-        let Some(mut test) = Test::new(&theirs.values, &base.values, pairing, margin) else { continue };
+        let Some(mut test) = Test::new(&own.values, &base.values, pairing, margin) else { continue };
         test.has_ended = !meanwhile;
         let comparison = Comparison {
-            step: theirs.step.clone(),
-            operation: theirs.operation,
-            metric: theirs.metric,
-            target: theirs.target.clone(),
+            step: own.step.clone(),
+            operation: own.operation,
+            metric: own.metric,
+            target: own.target.clone(),
             baseline: baseline.to_owned(),
             ratio: test.ratio(),
             verdict: Verdict::Undecided,
             method: pairing.method(),
             more_rounds: None,
         };
-        found.push(Judged { comparison, test, is_headline: theirs.is_headline });
+        found.push(Judged { comparison, test, is_headline: own.is_headline });
     }
     judge(&mut found.iter_mut().filter(|j| j.is_headline).collect::<Vec<_>>());
     for metric in Metric::ALL {
@@ -193,7 +192,7 @@ fn judge(family: &mut [&mut Judged]) {
     }
 }
 
-/// Mean of log ratios, its standard error, and how well that is known.
+/// Mean of log ratios, its standard error, and the degrees of freedom of that.
 #[derive(Clone, Copy, Debug)]
 struct Test {
     mean: f64,
@@ -203,21 +202,21 @@ struct Test {
     rounds: f64,
     /// Margin of "same", as a logarithm.
     margin: f64,
-    /// What holds although it was looked at after every round, if it was.
+    /// The p values that allow for interim analyses, if there were any.
     interim: Option<AnytimeP>,
     /// No more rounds will be made.
     has_ended: bool,
 }
 
 impl Test {
-    /// `None` if there are not two values on either side, or one is not positive.
-    fn new(theirs: &[(u32, f64)], base: &[(u32, f64)], pairing: Pairing, margin: f64) -> Option<Self> {
+    /// `None` if either side has fewer than two values, or a value is not positive.
+    fn new(own: &[(u32, f64)], base: &[(u32, f64)], pairing: Pairing, margin: f64) -> Option<Self> {
         let margin = (1.0 + margin).ln();
         let log = |v: f64| (v > 0.0).then(|| v.ln());
         match pairing {
             Pairing::ByRound | Pairing::ByRoundInterim => {
                 let mut logs = Vec::new();
-                for (round, value) in theirs {
+                for (round, value) in own {
                     if let Some((_, other)) = base.iter().find(|(r, _)| r == round) {
                         logs.push(log(*value)? - log(*other)?);
                     }
@@ -228,18 +227,18 @@ impl Test {
             Pairing::None => {
                 let logs =
                     |values: &[(u32, f64)]| values.iter().map(|(_, v)| log(*v)).collect::<Option<Vec<_>>>();
-                let (theirs, base) = (logs(theirs)?, logs(base)?);
-                let (a, b) = (mean_and_deviation(&theirs)?, mean_and_deviation(&base)?);
+                let (own, base) = (logs(own)?, logs(base)?);
+                let (a, b) = (mean_and_deviation(&own)?, mean_and_deviation(&base)?);
                 let variance = |deviation: f64, n: usize| deviation.powi(2) / n as f64;
-                let (va, vb) = (variance(a.1, theirs.len()), variance(b.1, base.len()));
+                let (va, vb) = (variance(a.1, own.len()), variance(b.1, base.len()));
                 // Welch and Satterthwaite.
-                let shares = va.powi(2) / (theirs.len() - 1) as f64 + vb.powi(2) / (base.len() - 1) as f64;
+                let shares = va.powi(2) / (own.len() - 1) as f64 + vb.powi(2) / (base.len() - 1) as f64;
                 let freedom = if shares > 0.0 {
                     (va + vb).powi(2) / shares
                 } else {
-                    (theirs.len() + base.len() - 2) as f64
+                    (own.len() + base.len() - 2) as f64
                 };
-                let rounds = theirs.len().min(base.len()) as f64;
+                let rounds = own.len().min(base.len()) as f64;
                 let mean = a.0 - b.0;
                 Some(Self { mean, error: (va + vb).sqrt(), freedom, rounds, margin, ..Self::NOTHING })
             }
@@ -263,13 +262,13 @@ impl Test {
         Some(Self { mean, error, freedom: n - 1.0, rounds: n, ..Self::NOTHING })
     }
 
-    /// Share of the accepted error that is left for the test at the end.
+    /// Share of the accepted error that remains for the test at the end.
     fn share_at_end(&self) -> f64 {
         if self.interim.is_some() { 1.0 - INTERIM_SHARE } else { 1.0 }
     }
 
-    /// A p value that allows for the looks: a weighted Bonferroni combination of what holds at any time and what
-    /// the test at the end says.
+    /// A p value that allows for the interim analyses: a weighted Bonferroni combination of the anytime-valid p and the p of
+    /// the test at the end.
     fn combined(&self, anytime: impl Fn(&AnytimeP) -> f64, at_end: f64) -> f64 {
         let anytime = self.interim.as_ref().map_or(1.0, |interim| anytime(interim) / INTERIM_SHARE);
         let at_end = if self.has_ended { at_end / self.share_at_end() } else { 1.0 };
@@ -293,7 +292,7 @@ impl Test {
         self.combined(|interim| interim.different, at_end)
     }
 
-    /// Both one-sided tests say that the ratio lies within the margin.
+    /// True if both one-sided tests show that the ratio is within the margin.
     fn is_same(&self) -> bool {
         let room = self.margin - self.mean.abs();
         let at_end = match self.error {
@@ -304,8 +303,7 @@ impl Test {
         room > 0.0 && self.combined(|interim| interim.same, at_end) <= ALPHA
     }
 
-    /// Rounds that would have to be added for a decision in nine of ten cases, if the ratio is what it
-    /// seems and the spread stays as it is.
+    /// Further rounds for a verdict in nine of ten cases, if the ratio is as estimated and the spread stays the same.
     fn more_rounds(&self, alpha: f64) -> Option<u32> {
         const Z_POWER: f64 = 1.2816;
         let (margin, share) = (self.margin, self.share_at_end());
@@ -319,7 +317,7 @@ impl Test {
             let needed = (t_quantile(p, rounds - 1.0) + Z_POWER) * per_round / rounds.sqrt();
             distance >= needed
         };
-        // The need shrinks with every round, so that the first that is enough can be found by halving.
+        // The required distance shrinks with every round, so bisection finds the first number that is enough.
         let (mut low, mut high) = (self.rounds, MOST_ROUNDS);
         if !enough(high) {
             return None;
@@ -341,12 +339,12 @@ pub struct Summary {
     pub baseline: String,
     /// Geometric mean over the steps of how many times as fast the target is, with its 95 % interval.
     pub speed: Estimate,
-    /// Steps that are in it.
+    /// Number of steps in it.
     pub steps: usize,
 }
 
-/// For every target but the baseline the geometric mean of its headline ratios, each step counting
-/// once. Latencies count inversely, so that above 1 is always faster.
+/// For every target except the baseline the geometric mean of its headline ratios, each step counting once. Latencies
+/// count inversely, so above 1 is always faster.
 pub fn summarise(plan: &Plan, series: &[Series], baseline: &str, pairing: Pairing) -> Vec<Summary> {
     let mut targets: Vec<&str> = Vec::new();
     for s in series.iter().filter(|s| s.target != baseline) {
@@ -367,10 +365,9 @@ pub fn summarise(plan: &Plan, series: &[Series], baseline: &str, pairing: Pairin
     targets.into_iter().filter_map(summary).collect()
 }
 
-/// Logarithms of a step's headline speeds, the mean over its operations, by round: the target's and the
-/// baseline's.
+/// Logarithms of a step's headline speeds, the mean over its operations, by round: the target's and the baseline's.
 struct StepLogs {
-    theirs: Vec<(u32, f64)>,
+    own: Vec<(u32, f64)>,
     base: Vec<(u32, f64)>,
 }
 
@@ -378,7 +375,7 @@ impl StepLogs {
     /// Round and log ratio, of the rounds that both have.
     fn paired(&self) -> Vec<(u32, f64)> {
         let base = |round: u32| self.base.iter().find(|(r, _)| *r == round).map(|(_, v)| *v);
-        self.theirs.iter().filter_map(|(round, v)| Some((*round, v - base(*round)?))).collect()
+        self.own.iter().filter_map(|(round, v)| Some((*round, v - base(*round)?))).collect()
     }
 }
 
@@ -401,12 +398,12 @@ fn step_logs(series: &[Series], step: &str, target: &str, baseline: &str) -> Opt
         }
         Some(logs)
     };
-    Some(StepLogs { theirs: of(target)?, base: of(baseline)? })
+    Some(StepLogs { own: of(target)?, base: of(baseline)? })
 }
 
-/// Paired: the mean over the steps, each with the rounds that it has. Its error is that of sums over rounds, so
-/// that what a round does to several steps alike is in it (a cluster-robust variance with rounds as clusters; where
-/// all steps have the same rounds, it is that of the rounds' means).
+/// Paired: the mean over the steps, each with the rounds that it has. Its error is that of sums over rounds, so it includes
+/// what a round does to several steps alike (a cluster-robust variance with rounds as clusters; where all steps have the
+/// same rounds, it is that of the rounds' means).
 fn over_rounds(steps: &[StepLogs]) -> Option<Estimate> {
     let steps: Vec<Vec<(u32, f64)>> = steps.iter().map(StepLogs::paired).filter(|s| !s.is_empty()).collect();
     let fewest = steps.iter().map(Vec::len).min()?;
@@ -431,7 +428,7 @@ fn over_steps(steps: &[StepLogs]) -> Option<Estimate> {
         .iter()
         .filter_map(|s| {
             let exp = |logs: &[(u32, f64)]| logs.iter().map(|(r, v)| (*r, v.exp())).collect::<Vec<_>>();
-            Test::new(&exp(&s.theirs), &exp(&s.base), Pairing::None, 0.0)
+            Test::new(&exp(&s.own), &exp(&s.base), Pairing::None, 0.0)
         })
         .collect();
     let n = tests.len() as f64;
@@ -465,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_paired_so_that_drift_common_to_both_cancels() {
+    fn pairing_cancels_common_drift() {
         let base = [100.0, 150.0, 80.0, 200.0, 120.0];
         let twice: Vec<f64> = base.iter().zip([1.99, 2.01, 2.0, 2.02, 1.98]).map(|(b, f)| b * f).collect();
         let comparison = verdict(&base, &twice, Metric::Bandwidth);
@@ -506,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_or_impossible_values_give_no_comparison() {
+    fn too_few_or_nonpositive_values_give_no_comparison() {
         let of = |a: &[f64], b: &[f64]| {
             let both = [series("a", "s", Metric::Iops, a), series("b", "s", Metric::Iops, b)];
             compare(&both, "a", Pairing::ByRound, 0.03).len()
@@ -516,11 +513,10 @@ mod tests {
         assert_eq!(of(&[1.0, 1.5], &[2.0, 2.0]), 1);
     }
 
-    /// Twenty identical pairs at 5 % spread, judged in different metrics, a thousand times: without
-    /// correction every run would have one wrong claim on average; with it at most one run in twenty may
-    /// have any.
+    /// Twenty identical pairs at 5 % spread, judged in different metrics, a thousand times: without correction every run
+    /// would have one wrong claim on average; with it at most one run in twenty may have any.
     #[test]
-    fn in_a_table_of_twenty_equal_pairs_a_wrong_claim_is_rare() {
+    fn wrong_claims_in_a_table_of_equal_pairs_are_rare() {
         const JUDGED_IN: [Metric; 4] = [Metric::Bandwidth, Metric::Iops, Metric::LatP99, Metric::LatP50];
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let noise = Normal::new(0.0f64, 0.05).unwrap();
@@ -544,7 +540,7 @@ mod tests {
     #[test]
     fn the_forecast_of_rounds_is_about_right() {
         // A true ratio of 1.10 at 5 % spread of the log ratio: forecast from 4 rounds, then check that
-        // so many rounds do decide it in most cases.
+        // this number of rounds decides it in most cases.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
         let noise = Normal::new(1.10f64.ln(), 0.05).unwrap();
         let needed = Test {
@@ -566,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_is_the_geometric_mean_with_each_step_counting_once() {
+    fn the_summary_is_the_geometric_mean_over_steps() {
         let plan = Plan {
             id: String::new(),
             suite: String::new(),

@@ -1,13 +1,13 @@
 //! Differences by time of day: runs of one plan at several hours.
 //!
-//! A day has its own circumstances, so that hours are compared within days where runs allow it: the values
-//! of a day are put down to its hours at random, over and over (a permutation test with days as blocks; see
-//! Edgington, "Randomization Tests", 1980), and the differences between the hours are set against those that
-//! come about so. Runs of one hour of one day count as one value, because they share whatever that hour was
-//! like. Where most days have only one hour, the values are put down to all hours at random, and the answer
-//! says that days are not kept apart. Holm's correction is over the steps of the plan.
+//! Each day has its own circumstances, so hours are compared within days where the runs allow it: the values of a day are
+//! assigned to its hours at random many times (a permutation test with days as blocks; see Edgington, "Randomization
+//! Tests", 1980), and the differences between the hours are compared with those of the random assignments. Runs of one
+//! hour of one day count as one value, because they share the circumstances of that hour. Where most days have only one
+//! hour, the values are permuted over all days, and the result states that days are not separated. Holm's correction is
+//! over the steps of the plan.
 //!
-//! The hour is the reader's local one and is handed in: nothing here reads a clock.
+//! The caller passes the reader's local hour: nothing here reads a clock.
 
 use model::{Better, Estimate, Run};
 use rand::seq::SliceRandom;
@@ -18,9 +18,9 @@ use crate::compare::headline;
 use crate::measure::measurements;
 use crate::stats::{mean_and_deviation, t_quantile};
 
-/// Chance, over all steps, that hours are said to differ that do not.
+/// Accepted chance, over all steps, that equal hours are reported to differ.
 const ALPHA: f64 = 0.05;
-/// Ways of putting values down to hours that are tried, besides the true one.
+/// Number of random assignments of values to hours, in addition to the true one.
 const SHUFFLES: usize = 9_999;
 /// Seed of the shuffling: the same runs give the same answer.
 const SEED: u64 = 1;
@@ -29,16 +29,16 @@ const SEED: u64 = 1;
 /// higher is faster).
 pub type RunAt = (u8, i64, f64);
 
-/// What the runs say about the hours.
+/// The verdict on the hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoursVerdict {
     /// The hours differ.
     Differ,
     /// No difference between the hours is shown.
     NotShown,
-    /// So few runs cannot show any difference; with so many more, evenly at these hours, they could.
+    /// Too few runs to show any difference; with `missing` more, spread evenly over these hours, they could.
     TooFew {
-        /// Runs missing.
+        /// Number of missing runs.
         missing: usize,
     },
     /// All runs were made in the same hour of the day.
@@ -52,13 +52,12 @@ pub struct HourFigure {
     pub hour: u8,
     /// Runs that began in it.
     pub runs: usize,
-    /// How many times as fast as at the other hours, with an interval that holds for all hours together
-    /// with 95 %.
+    /// Speed ÷ speed at the other hours, with a simultaneous 95 % interval over all hours.
     pub speed: Estimate,
 }
 
 impl HourFigure {
-    /// Slower than the other hours, as far as its interval says.
+    /// True if its whole interval is slower than the other hours.
     pub fn is_slower(&self) -> bool {
         self.speed.interval.is_some_and(|(_, high)| high < 1.0)
     }
@@ -69,11 +68,11 @@ impl HourFigure {
 pub struct ByHour {
     /// The hours with runs, in order.
     pub hours: Vec<HourFigure>,
-    /// Compared within days; otherwise differences between the days are in it.
+    /// Compared within days; otherwise the figures include differences between days.
     pub within_days: bool,
     /// Probability that equal hours look like this, before any correction.
     pub p: f64,
-    /// What it comes to, at 5 % over the steps looked at together.
+    /// The verdict, at 5 % over the steps judged together.
     pub verdict: HoursVerdict,
 }
 
@@ -111,9 +110,9 @@ struct Cell {
     log: f64,
 }
 
-/// The values with what may be exchanged for what.
+/// The values, grouped by what may be exchanged.
 struct Design {
-    /// The hours that occur.
+    /// The hours with runs.
     hours: Vec<u8>,
     /// How many runs began in each.
     runs: Vec<usize>,
@@ -144,7 +143,7 @@ impl Design {
         let shared: usize = cells.chunk_by(|a, b| a.day == b.day).map(<[_]>::len).filter(|n| *n > 1).sum();
         let within_days = shared * 2 > cells.len();
         if within_days {
-            // A day with one hour says nothing about hours.
+            // A day with one hour has no information about hours.
             cells = cells
                 .chunk_by(|a, b| a.day == b.day)
                 .filter(|day| day.len() > 1)
@@ -168,26 +167,26 @@ impl Design {
         ByHour { hours, within_days: self.within_days, p: self.p(), verdict: HoursVerdict::NotShown }
     }
 
-    /// Share of the ways of putting values down to hours, the true one included, in which the hours differ
-    /// at least as much: as the sum over the hours of (sum of their deviations)² ÷ number.
+    /// Share of the assignments of values to hours, the true one included, in which the hours differ at least as much,
+    /// measured by the sum over the hours of (sum of their deviations)² ÷ number.
     fn p(&self) -> f64 {
         if self.hours.len() < 2 || self.cells.len() < 3 {
             return 1.0;
         }
         let mut values: Vec<Vec<f64>> = self.blocks().iter().map(|block| deviations(block)).collect();
-        let places: Vec<usize> = self.blocks().concat().iter().map(|cell| cell.hour).collect();
+        let hour_of: Vec<usize> = self.blocks().concat().iter().map(|cell| cell.hour).collect();
         let mut counts = vec![0.0; self.hours.len()];
-        places.iter().for_each(|hour| counts[*hour] += 1.0);
+        hour_of.iter().for_each(|hour| counts[*hour] += 1.0);
         let difference = |values: &[Vec<f64>]| -> f64 {
             let mut sums = vec![0.0; counts.len()];
-            places.iter().zip(values.iter().flatten()).for_each(|(hour, v)| sums[*hour] += v);
+            hour_of.iter().zip(values.iter().flatten()).for_each(|(hour, v)| sums[*hour] += v);
             sums.iter()
                 .zip(&counts)
                 .filter(|(_, n)| **n > 0.0)
                 .map(|(sum, n): (&f64, &f64)| sum * sum / n)
                 .sum()
         };
-        // Equal sums in another order must not count as smaller.
+        // Rounding must not make an equal sum in another order count as smaller.
         let observed = difference(&values) * (1.0 - 1e-9);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
         let as_large = (0..SHUFFLES)
@@ -209,12 +208,12 @@ impl Design {
         HourFigure { hour: self.hours[hour], runs: self.runs[hour], speed }
     }
 
-    /// The quantile of Student's t that makes the intervals of all hours hold together (Bonferroni).
+    /// The quantile of Student's t for simultaneous intervals over all hours (Bonferroni).
     fn quantile(&self, freedom: f64) -> f64 {
         t_quantile(1.0 - ALPHA / 2.0 / self.hours.len() as f64, freedom)
     }
 
-    /// Mean over the days of hour less the mean of the day's other hours, and half of its interval.
+    /// Mean over the days of the hour less the mean of the day's other hours, and the half-width of its interval.
     fn within_days_of(&self, hour: usize) -> (f64, Option<f64>) {
         let differences: Vec<f64> = self
             .blocks()
@@ -232,7 +231,7 @@ impl Design {
         }
     }
 
-    /// Mean of the hour less the mean of all others, and half of Welch's interval.
+    /// Mean of the hour less the mean of all others, and the half-width of Welch's interval.
     fn across_days_of(&self, hour: usize) -> (f64, Option<f64>) {
         let (own, others): (Vec<Cell>, Vec<Cell>) = self.cells.iter().partition(|c| c.hour == hour);
         let logs = |cells: &[Cell]| cells.iter().map(|c| c.log).collect::<Vec<f64>>();
@@ -248,17 +247,16 @@ impl Design {
         (mean(&own) - mean(&others), half)
     }
 
-    /// Runs that are missing before the clearest difference could be significant at `alpha`: whole days
-    /// with all these hours, or one more run at each of them.
+    /// Number of further runs before the clearest difference could be significant at `alpha`: whole days with all these
+    /// hours, or further runs at each of them.
     fn missing(&self, alpha: f64) -> usize {
         let hours = self.hours.len().max(2);
         let more = (0..).find(|more| self.least_log_p(*more, hours) <= alpha.ln()).unwrap_or_default();
         more * hours
     }
 
-    /// Logarithm of the smallest probability that could come out with so many more days, or runs at each
-    /// hour: one in the number of ways to put the values down to hours, times the ways to name the hours
-    /// anew that make the same difference.
+    /// Logarithm of the smallest possible p with `more` further days, or runs at each hour: one in the number of assignments
+    /// of values to hours, times the permutations of the hours that give the same difference.
     fn least_log_p(&self, more: usize, hours: usize) -> f64 {
         if self.within_days {
             let largest = self.blocks().iter().map(|b| b.len()).max().unwrap_or(hours).max(hours);
@@ -297,10 +295,10 @@ pub struct TargetByHour {
     pub steps: Vec<(String, ByHour)>,
 }
 
-/// Groups runs by machine, plan and target and looks at the hours of each group of three runs or more. A
-/// run comes with the local hour at which it began and the number of its local day. A step's speed in a run
-/// is the geometric mean of its headline values (inverted for latencies) over its operations and repeats;
-/// steps that not all runs of the group have are left out.
+/// Groups runs by machine, plan and target, and analyses the hours of each group of three runs or more. Each run comes with
+/// the local hour at which it began and the number of its local day. A step's speed in a run is the geometric mean of its
+/// headline values (inverted for latencies) over its operations and repeats; steps that are not in all runs of the group
+/// are left out.
 pub fn runs_by_hour(runs: &[(&Run, u8, i64)]) -> Vec<TargetByHour> {
     let key = |run: &Run, target: &str| {
         (run.started.host.id.clone(), run.started.plan.id.clone(), target.to_owned())
@@ -356,7 +354,7 @@ mod tests {
     use super::*;
     use rand_distr::{Distribution, Normal};
 
-    /// Runs at these hours of so many days; the day's own level spreads by 20 %, a run by 2 %.
+    /// Runs at these hours of `days` days; the level of a day varies by 20 %, a run by 2 %.
     fn runs(days: i64, hours: &[u8], speed: fn(u8) -> f64, seed: u64) -> Vec<RunAt> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut draw = |spread: f64| -> f64 { Normal::new(0.0, spread).unwrap().sample(&mut rng) };
@@ -375,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_evening_is_found_beneath_days_that_differ_more() {
+    fn a_slow_hour_is_found_despite_different_days() {
         let found = by_hour(&runs(6, &[8, 14, 20], evening, 1));
         assert_eq!(found.verdict, HoursVerdict::Differ, "{found:?}");
         assert!(found.within_days && found.p < 0.01);
@@ -386,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_hours_are_said_to_differ_in_at_most_one_case_of_twenty() {
+    fn equal_hours_rarely_differ() {
         for hours in [&[8, 20][..], &[3, 9, 15, 21]] {
             let wrong = |seed: &u64| by_hour(&runs(7, hours, |_| 1.0, *seed)).verdict == HoursVerdict::Differ;
             let wrong = (0..100).filter(wrong).count();
@@ -395,8 +393,8 @@ mod tests {
     }
 
     #[test]
-    fn too_few_runs_say_how_many_are_missing() {
-        // Two hours on each of five days: of 2^5 ways two are as clear as the clearest, 1/16 is above 5 %.
+    fn too_few_runs_report_the_missing_number() {
+        // Two hours on each of five days: 2 of 2^5 assignments are as clear as the clearest, and 1/16 is above 5 %.
         let five = by_hour(&runs(5, &[8, 20], evening, 2));
         assert_eq!(five.verdict, HoursVerdict::TooFew { missing: 2 });
         assert_eq!(by_hour(&runs(6, &[8, 20], evening, 2)).verdict, HoursVerdict::Differ);

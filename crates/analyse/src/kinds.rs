@@ -1,9 +1,10 @@
-//! What kind of storage behaves like this: a likelihood over a few measured traits.
+//! Classifies the kind of storage by a likelihood over a few measured traits.
 //!
-//! Each kind has a range for each trait, from published figures and data sheets ([`KINDS`]). Within its range a trait is
-//! evenly likely on a logarithmic scale, outside it falls off like a bell ([`TAIL`]). So a narrow range that fits says more
-//! than a wide one, and nothing is excluded by one odd figure ([`WORST`]). Traits of one device depend on each other, which
-//! is why the sum of their logarithms is tempered ([`TEMPER`]) before it becomes a probability with equal chances for all kinds.
+//! Each kind has a range for each trait, from published figures and data sheets ([`KINDS`]). The density of a trait is
+//! uniform within its range on a logarithmic scale, with Gaussian tails outside ([`TAIL`]). So a narrow range that fits
+//! weighs more than a wide one, and one odd figure excludes nothing ([`WORST`]). Traits of one device depend on each other,
+//! so the sum of their log likelihoods is tempered ([`TEMPER`]) before it becomes a probability, with equal priors for all
+//! kinds.
 
 /// A kind of storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub(crate) enum Kind {
     Memory,
 }
 
-/// What is measured of storage to tell its kind. `None` where it was not measured.
+/// The measured traits that identify a kind of storage. `None` for a trait that was not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Traits {
     /// Median latency in nanoseconds of random reads of 4 to 16 KiB, one at a time.
@@ -60,7 +61,7 @@ const US: f64 = 1e3;
 const MS: f64 = 1e6;
 const MB: f64 = 1e6;
 
-/// For each kind its ranges, in the order of [`Traits`]. Where they come from:
+/// The ranges of each kind, in the order of [`Traits`]. Their sources:
 ///
 /// * Spinning disks: 75 to 180 random reads per second, 15k drives 210 (half a turn and a seek: 4.2 + 8.5 ms at 7200
 ///   rpm by the data sheets); 80 to 290 MB/s; NCQ gains two to three times at depth 32.
@@ -86,30 +87,30 @@ const KINDS: [(Kind, [Range; TRAITS]); 7] = [
     (Kind::Memory, [(0.3 * US, 60.0 * US), (1.0, 10.0), (2.0, 40.0), (0.9, 8.0), (0.5 * US, 120.0 * US), (0.5, 1.5), (1000.0 * MB, 30e9)]),
 ];
 
-/// How fast a trait gets unlikely outside its range: the standard deviation of its logarithm.
+/// Standard deviation of a trait's logarithm outside its range.
 const TAIL: f64 = 0.3;
-/// Logarithm of the least likelihood that one trait can give.
+/// Logarithm of the lowest likelihood that one trait can give.
 const WORST: f64 = -9.0;
 /// Share of each trait's evidence that counts.
 const TEMPER: f64 = 0.7;
-/// Fewer traits than this tell nothing.
+/// Fewer traits than this give no verdict.
 const FEWEST: usize = 3;
 /// A kind that fits worse than this, on average over the traits, does not fit.
 const POOR: f64 = -5.0;
 
-/// What the traits come to.
+/// The result of a classification.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verdict {
     /// All kinds with their probabilities, the likeliest first.
     pub kinds: Vec<(Kind, f64)>,
     /// How many traits it rests on.
     pub traits: usize,
-    /// For each trait by how much it speaks for the first kind rather than for the others, in logarithms.
+    /// For each trait its support for the first kind over the others, as a log likelihood ratio.
     pub weights: [f64; TRAITS],
 }
 
 impl Verdict {
-    /// How sure it is.
+    /// The certainty in a word.
     pub fn sureness(&self) -> &'static str {
         match (self.kinds[0].1, self.traits) {
             (p, 4..) if p >= 0.95 => "surely",
@@ -154,7 +155,8 @@ fn likelihood(value: f64, (low, high): Range) -> f64 {
     (-width.ln() - outside.powi(2) / (2.0 * TAIL * TAIL)).max(WORST)
 }
 
-/// What kind of storage has these traits. `None` without the latency of random reads and two more, or if no kind fits.
+/// The kind of storage with these traits. `None` without the latency of random reads and two more traits, or if no kind
+/// fits.
 pub(crate) fn classify(traits: &Traits) -> Option<Verdict> {
     traits.random_read_ns?;
     let values = traits.values().map(|v| v.filter(|v| v.is_finite() && *v > 0.0));
@@ -177,11 +179,11 @@ pub(crate) fn classify(traits: &Traits) -> Option<Verdict> {
     let total: f64 = scored.iter().map(|(.., score)| (score - best).exp()).sum();
     let kinds: Vec<(Kind, f64)> =
         scored.iter().map(|(kind, _, s)| (*kind, (s - best).exp() / total)).collect();
-    // Against each other kind, by how likely that is, and a little against all.
+    // The mean over the other kinds, weighted by their probability plus a small constant.
     let weights = std::array::from_fn(|i| {
         let others = scored.iter().zip(&kinds).skip(1);
-        let (sum, weight) = others.fold((0.0, 0.0), |(sum, weight), ((_, theirs, _), (_, p))| {
-            (sum + (p + 0.01) * (scored[0].1[i] - theirs[i]), weight + p + 0.01)
+        let (sum, weight) = others.fold((0.0, 0.0), |(sum, weight), ((_, other, _), (_, p))| {
+            (sum + (p + 0.01) * (scored[0].1[i] - other[i]), weight + p + 0.01)
         });
         sum / weight
     });
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_with_published_figures_are_what_they_are() {
+    fn published_figures_are_classified_correctly() {
         let cases = [
             ("7200 rpm desktop disk", traits(78.0, 2.0, 180.0, 2.2, 16.0, 150.0), Kind::SpinningDisk),
             ("5400 rpm notebook disk", traits(60.0, 2.2, 110.0, 1.8, 25.0, 90.0), Kind::SpinningDisk),
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_between_two_kinds_names_both() {
+    fn traits_between_two_kinds_name_both() {
         // Without writes and queue a card and a stick are alike.
         let alike = Traits {
             random_read_ns: Some(600e3),
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_and_what_fits_nothing_is_not_told() {
+    fn too_few_or_impossible_traits_give_no_verdict() {
         assert_eq!(classify(&Traits { random_read_ns: Some(1e6), ..Traits::default() }), None);
         let no_reads = Traits { random_read_ns: None, ..traits(100.0, 2.0, 100.0, 2.0, 10.0, 100.0) };
         assert_eq!(classify(&no_reads), None);

@@ -1,10 +1,9 @@
-//! What the figures say: measurements with intervals, comparisons with verdicts, findings with evidence.
+//! Analysis of runs: measurements with intervals, comparisons with verdicts, findings with evidence.
 //!
 //! # Invariants
-//! * Pure: it opens no file, starts no process, reads no clock. The same log gives the same answer.
-//! * Only repeats that ended as planned count, and of them only what lies behind the ramp.
-//! * One value per repeat: operations within a repeat depend on each other and are never the basis of
-//!   an interval.
+//! * Pure: it opens no file, starts no process and reads no clock. The same log gives the same result.
+//! * Only repeats that ended as planned count, and of these only the time after the ramp.
+//! * One value per repeat: operations within a repeat depend on each other and are never the basis of an interval.
 
 mod agreement;
 mod change;
@@ -42,22 +41,22 @@ use findings::{RuleContext, findings};
 use measure::{Counts, measurements_of};
 use model::{Comparison, Finding, Measurement, Run};
 
-/// Everything that can be said about one run.
+/// The full analysis of one run.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// Every metric of every operation of every step on every target.
     pub measurements: Vec<Measurement>,
-    /// For each measurement that is a headline what its repeats look like.
+    /// For each headline measurement the diagnostics of its repeats; `None` for the others.
     pub diagnostics: Vec<Option<RepeatDiagnostics>>,
     /// Every target against the baseline.
     pub comparisons: Vec<Comparison>,
-    /// One figure per target over all steps, the baseline left out.
+    /// One figure over all steps for each target except the baseline.
     pub summaries: Vec<Summary>,
-    /// What the figures mean.
+    /// The findings, the most important first.
     pub findings: Vec<Finding>,
 }
 
-/// Analyses a run, with its targets compared to the one called `baseline` and the repeats put together by `rule`.
+/// Analyses a run: compares its targets with the one called `baseline` and aggregates the repeats by `rule`.
 pub fn analyse(run: &Run, baseline: &str, rule: Estimator) -> Analysis {
     let counts = Counts::of(run);
     let measurements = measurements_of(run, rule, &counts);

@@ -12,22 +12,22 @@ use crate::steady::STEADY_WINDOW;
 
 /// Every metric that one repeat gives, by operation, in the metric's unit.
 ///
-/// Rates are all operations or bytes over all the measured wall time, a final sync included; for
-/// metadata operations, which take turns, over the time spent in their own passes.
+/// A rate is the total of operations or bytes over all the measured wall time, a final sync included; for metadata
+/// operations, which take turns, over the time spent in their own passes.
 pub fn repeat_values(step: &Step, repeat: &Repeat) -> Vec<(Operation, Metric, f64)> {
     values_of(step, repeat, &RepeatCounts::of(repeat))
 }
 
-/// Everything that was counted, by operation.
+/// Statistics by operation.
 pub(crate) type Totals = BTreeMap<Operation, OperationStats>;
 
-/// What a repeat counted in all its intervals together. Merging their histograms costs more than anything else here,
-/// so it is done once.
+/// The statistics of a repeat over all its intervals. Merging their histograms is the most expensive step here, so it is
+/// done once.
 #[derive(Debug)]
 pub(crate) struct RepeatCounts {
     /// In the measured window.
     pub measured: Totals,
-    /// The ramp included; `None` where there is none.
+    /// With the ramp; `None` if there is none.
     with_ramp: Option<Totals>,
 }
 
@@ -45,13 +45,13 @@ impl RepeatCounts {
         Self { measured, with_ramp }
     }
 
-    /// In the whole repeat, the ramp included.
+    /// In the whole repeat, with the ramp.
     pub fn whole(&self) -> &Totals {
         self.with_ramp.as_ref().unwrap_or(&self.measured)
     }
 }
 
-/// What each repeat of a run counted, in the order of the run.
+/// The statistics of each repeat of a run, in the order of the run.
 #[derive(Debug)]
 pub(crate) struct Counts(Vec<RepeatCounts>);
 
@@ -71,7 +71,7 @@ impl Counts {
         self.finished(run, step, target).filter(|(repeat, _)| repeat.is_complete())
     }
 
-    /// The same with those that ended otherwise, as far as they ended.
+    /// The repeats of one step on one target that ended, as planned or otherwise, with their counts.
     pub fn finished<'a>(
         &'a self,
         run: &'a Run,
@@ -115,7 +115,7 @@ fn values_of(step: &Step, repeat: &Repeat, counts: &RepeatCounts) -> Vec<(Operat
     values
 }
 
-/// The figures of another program, and of the histograms that it gave what it did not say itself.
+/// The figures of another program, and from its histograms those that it did not report itself.
 fn imported_values(imported: &Imported, measured: &Totals) -> Vec<(Operation, Metric, f64)> {
     let mut values: Vec<_> = imported.figures.iter().map(|f| (f.operation, f.metric, f.value)).collect();
     let mut own = Vec::new();
@@ -130,7 +130,7 @@ fn imported_values(imported: &Imported, measured: &Totals) -> Vec<(Operation, Me
     values
 }
 
-/// The operation that a step's circumstances are told with: the first that it counts.
+/// The operation that carries a step's circumstances: the first that it counts.
 fn primary(step: &Step) -> Option<Operation> {
     step.operations().first().copied()
 }
@@ -178,9 +178,9 @@ fn circumstances(
     }
 }
 
-/// Bytes that the block devices counted in one direction, divided by the bytes that the workload moved,
-/// both over the whole repeat. `below` counts levels of block devices from the uppermost, 0; devices
-/// side by side (an array's members) add up. `None` without such a level or such operations.
+/// Bytes that the block devices counted in one direction ÷ bytes that the workload moved, both over the whole repeat.
+/// `below` is the level of block devices, from the uppermost, 0; devices of one level (an array's members) add up. `None`
+/// without such a level or such operations.
 pub(crate) fn device_ratio(
     whole: &Totals,
     finished: &RepeatFinished,
@@ -201,13 +201,13 @@ pub(crate) fn device_ratio(
     (moved > 0).then(|| counted as f64 / moved as f64)
 }
 
-/// Every metric of every operation of every step on every target, over the repeats that ended as
-/// planned, put together by `rule`; in the order of the plan.
+/// Every metric of every operation of every step on every target, over the repeats that ended as planned, aggregated by
+/// `rule`; in the order of the plan.
 pub fn measurements(run: &Run, rule: Estimator) -> Vec<Measurement> {
     measurements_of(run, rule, &Counts::of(run))
 }
 
-/// [`measurements`] from what was counted.
+/// [`measurements`] from existing counts.
 pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Vec<Measurement> {
     let mut measurements = Vec::new();
     let first = first_round_that_counts(run);
@@ -223,7 +223,7 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
                 }
             }
             let mut operations = step.operations();
-            // What a log of another version counts besides is shown all the same.
+            // Operations that only a log of another version counts are shown too.
             operations.extend(Operation::ALL.into_iter().filter(|o| !step.operations().contains(o)));
             for operation in operations {
                 for metric in Metric::ALL {
@@ -247,8 +247,8 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
     measurements
 }
 
-/// The first round that counts: of a run whose rounds go on until a step is steady, that of the last five of them, which
-/// are what was steady (PTS calls them the measurement window); else 0.
+/// The first round that counts: in a run whose rounds continue until a step is steady, the first of the last five, which
+/// were steady (the measurement window of the PTS); else 0.
 pub fn first_round_that_counts(run: &Run) -> u32 {
     let Some(step) = &run.started.plan.until_steady else { return 0 };
     let watched = run.repeats.iter().filter(|r| r.started.step == *step && r.is_complete());
@@ -276,8 +276,8 @@ pub(crate) mod tests {
         Workload { direct: true, cache: CacheState::Cold, ..Workload::random_reads() }
     }
 
-    /// A run of one step on one target with three repeats of one second, each of which read or wrote
-    /// 1000 blocks, all from or to the device.
+    /// A run of one step on one target with three repeats of one second, each of which read or wrote 1000 blocks, all from
+    /// or to the device.
     pub(crate) fn run(workload: Workload) -> Run {
         let step = Step {
             id: "step".into(),
@@ -404,7 +404,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn of_rounds_that_went_on_until_all_was_steady_the_last_five_count_and_what_prepared_them_is_told() {
+    fn only_the_five_steady_rounds_and_once_steps_count() {
         let mut run = run(workload());
         let repeat = run.repeats[0].clone();
         run.repeats = (0..7).map(|_| repeat.clone()).collect();
@@ -429,7 +429,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn rates_are_all_operations_over_all_time() {
+    fn rates_are_total_operations_over_total_time() {
         let run = run(workload());
         assert_eq!(value(&run, Operation::Read, Metric::Iops), 1000.0);
         assert_eq!(value(&run, Operation::Read, Metric::Bandwidth), 4_096_000.0);
@@ -441,7 +441,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_final_sync_is_in_the_time_and_its_share_is_told() {
+    fn the_final_sync_counts_in_time_and_sync_share() {
         let mut run = run(Workload {
             mix: Mix::Transfer { read_percent: 0 },
             sync: SyncRule { every: 0, data_only: false, at_end: true },
@@ -459,7 +459,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn only_good_repeats_and_only_what_lies_behind_the_ramp_count() {
+    fn only_completed_repeats_after_the_ramp_count() {
         let mut run = run(workload());
         run.repeats[0].finished.as_mut().unwrap().outcome = RepeatOutcome::Interrupted;
         run.repeats[1].intervals[0].phase = Phase::Ramp;
@@ -469,7 +469,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_counted_once_is_what_each_repeat_adds_up_to() {
+    fn counts_equal_the_sums_of_each_repeat() {
         let mut run = run(workload());
         let ramp = Interval { phase: Phase::Ramp, ..run.repeats[1].intervals[0].clone() };
         run.repeats[1].intervals.insert(0, ramp);
@@ -485,7 +485,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn members_of_an_array_add_up_on_their_level() {
+    fn array_members_add_up_on_their_level() {
         let run = run(workload());
         let repeat = &run.repeats[0];
         let mut finished = repeat.finished.clone().unwrap();
@@ -502,7 +502,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn names_are_rated_over_the_time_of_their_own_passes() {
+    fn metadata_rates_are_over_their_own_passes() {
         let work = MetadataWork {
             operations: vec![MetadataOperation::Create],
             files: 1,

@@ -1,6 +1,6 @@
 //! The published score of PiBenchmarks.
 
-/// What the score of PiBenchmarks is made of, each in the unit in which the script reads it.
+/// The inputs of PiBenchmarks' score, each in the unit that the script uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PiFigures {
     /// dd's rate in MB/s (10^6 bytes).
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_score_is_the_formula_of_the_script_cut_to_a_whole_number() {
+    fn the_score_is_the_scripts_formula_truncated() {
         let figures = PiFigures {
             dd_mb_per_second: 23.7,
             fio_random_reads: 2500.0,

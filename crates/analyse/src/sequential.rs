@@ -1,19 +1,19 @@
-//! What may be said of log ratios that were looked at after every round.
+//! Tests of log ratios with an interim analysis after every round.
 //!
-//! Who looks after every round and stops when a difference shows finds one in the end, whether it is there or
-//! not. Two things keep the error rate. While rounds are still being made only an *anytime-valid* test decides:
+//! Testing after every round and stopping at the first difference finds a difference in the end, whether it is real or
+//! not. Two measures keep the error rate. While rounds continue, only an *anytime-valid* test decides:
 //! the Bayes factor of a t test with a normal prior on the effect size, which for equal targets is a martingale, so that it
-//! ever exceeds 1/α with a chance of at most α (Ville), however often and for whatever reason one looks
+//! ever exceeds 1/α with a chance of at most α (Ville), however often and for whatever reason it is tested
 //! (Rouder et al., Psychon. Bull. Rev. 16, 2009, for the formula; Grünwald, de Heide and Koolen, "Safe Testing",
 //! J. R. Stat. Soc. B 86, 2024, and Wang and Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means
 //! with unknown variance", Sequential Analysis, 2025, for what it guarantees). It gets a quarter of the accepted
-//! chance of error. The rest is kept for one plain t test when the rounds have ended, as Haybittle (1971) and Peto et al.
-//! (1976) keep it, so that what the budget cuts off is judged nearly as sharply as if nobody had looked.
+//! chance of error. One plain t test after the last round gets the rest, as in Haybittle (1971) and Peto et al. (1976),
+//! so that a run that the budget ends is judged nearly as sharply as without interim analyses.
 
-/// Share of the accepted error that the looks after each round may use up.
-pub(crate) const LOOKS_SHARE: f64 = 0.25;
-/// Rounds before the first look: below that a few repeats in one of two modes look like certainty.
-pub(crate) const FIRST_LOOK: usize = 5;
+/// Share of the accepted error that the interim analyses may use.
+pub(crate) const INTERIM_SHARE: f64 = 0.25;
+/// Rounds before the first interim analysis: with fewer, a few repeats in one of two modes look like certainty.
+pub(crate) const FIRST_INTERIM: usize = 5;
 /// Variance of the prior on the effect size: differences of about one spread are expected.
 const PRIOR_VARIANCE: f64 = 1.0;
 
@@ -33,10 +33,10 @@ fn ln_bayes_factor(n: f64, mean: f64, squares: f64, mu: f64) -> f64 {
     -0.5 * k.ln() + n / 2.0 * quotient.ln()
 }
 
-/// Log ratios taken in one after the other, with all that is needed of them after each.
+/// Running sums over log ratios, enough for the tests after each.
 struct Running {
     n: f64,
-    /// Everything is kept as the distance from the first value, so that no digits are lost.
+    /// The sums are over distances from the first value, to keep precision.
     first: f64,
     last: f64,
     sum: f64,
@@ -69,8 +69,8 @@ impl Running {
 
     fn inflation(&self) -> f64 {
         let (n, deviations) = (self.n, self.deviations());
-        // What is left of equal values by rounding is no spread.
-        if n < FIRST_LOOK as f64 || deviations <= 1e-12 * self.squares {
+        // The rounding error of equal values is no spread.
+        if n < FIRST_INTERIM as f64 || deviations <= 1e-12 * self.squares {
             return 1.0;
         }
         let mean = self.sum / n;
@@ -84,11 +84,11 @@ impl Running {
     }
 }
 
-/// How much wider than for independent rounds the spread must be taken, as a factor on the variance of the mean.
+/// The factor by which the variance of the mean exceeds that of independent rounds.
 ///
-/// Where each round resembles the one before, n rounds tell less than n. With the lag-1 autocorrelation ρ, corrected
-/// for its bias of −(1 + 3ρ)/n, the variance is (1 + ρ)/(1 − ρ) times as large (Bayley and Hammersley 1946). 1 unless ρ is
-/// above its own standard error, 1/√n, and for fewer than five values.
+/// Where each round resembles the previous one, n rounds are worth fewer than n. With the lag-1 autocorrelation ρ,
+/// corrected for its bias of −(1 + 3ρ)/n, the variance is (1 + ρ)/(1 − ρ) times as large (Bayley and Hammersley 1946).
+/// The factor is 1 unless ρ is above its own standard error, 1/√n, and for fewer than five values.
 pub(crate) fn serial_inflation(values: &[f64]) -> f64 {
     let Some((first, others)) = values.split_first() else { return 1.0 };
     let mut running = Running::new(*first);
@@ -96,7 +96,7 @@ pub(crate) fn serial_inflation(values: &[f64]) -> f64 {
     running.inflation()
 }
 
-/// p values that hold however often one has looked.
+/// p values that hold for any number of interim analyses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct AnytimeP {
     /// Of no difference.
@@ -106,7 +106,7 @@ pub(crate) struct AnytimeP {
 }
 
 impl AnytimeP {
-    /// The smallest after any round from [`FIRST_LOOK`] on, for log ratios in the order of their rounds.
+    /// The smallest after any round from [`FIRST_INTERIM`] on, for log ratios in the order of their rounds.
     /// `margin` is that of "same", as a logarithm.
     pub fn of(logs: &[f64], margin: f64) -> Self {
         let (mut different, mut same) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
@@ -114,7 +114,7 @@ impl AnytimeP {
         let mut running = Running::new(*first);
         for value in others {
             running.record(*value);
-            if running.n < FIRST_LOOK as f64 {
+            if running.n < FIRST_INTERIM as f64 {
                 continue;
             }
             let (mean, squares) = (running.mean(), running.deviations() * running.inflation());
@@ -137,7 +137,7 @@ mod tests {
     use rand_xoshiro::rand_core::SeedableRng;
 
     #[test]
-    fn the_bayes_factor_is_the_published_one() {
+    fn the_bayes_factor_matches_the_published_formula() {
         // n = 9, mean = 1, s = 1: t = 3, ν = 8, k = 10. By hand: 10^-½ · ((1 + 9/8) / (1 + 9/80))^4.5.
         let expected = 10f64.powf(-0.5) * (2.125f64 / 1.1125).powf(4.5);
         assert!((ln_bayes_factor(9.0, 1.0, 8.0, 0.0) - expected.ln()).abs() < 1e-12);
@@ -145,9 +145,9 @@ mod tests {
         assert!(ln_bayes_factor(5.0, 1.0, 0.0, 0.0).is_finite(), "no spread is no certainty");
     }
 
-    /// What a plain t test comes to that is looked at after every round: METHODOLOGY.md, "How sure that is".
+    /// METHODOLOGY.md, "How sure that is", has the error rate of a plain t test after every round.
     #[test]
-    fn who_looks_after_every_round_is_wrong_no_more_often_than_promised() {
+    fn interim_analyses_keep_the_error_rate() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut wrong = 0;
         for _ in 0..2000 {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_resemble_the_one_before_count_less() {
+    fn autocorrelated_rounds_count_less() {
         let independent = [1.0, -1.0, 0.5, -0.7, 0.9, -1.2, 0.3, 0.1];
         assert_eq!(serial_inflation(&independent), 1.0);
         let creeping: Vec<f64> = (0..20).map(|i| f64::from(i / 5)).collect();

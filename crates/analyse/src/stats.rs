@@ -1,13 +1,13 @@
-//! The few formulas that everything rests on.
+//! The basic estimators and their intervals.
 
 use crate::sequential::serial_inflation;
 use model::Estimate;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
-/// The rule behind a maximum.
+/// The method of a maximum.
 pub(crate) const METHOD_LARGEST: &str = "largest over repeats, no interval";
 
-/// How the repeats of a measurement are put into one figure.
+/// How the repeats of a measurement become one figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Estimator {
     /// The mean, with Student's interval.
@@ -20,7 +20,7 @@ pub enum Estimator {
 }
 
 impl Estimator {
-    /// The rule in words.
+    /// The method in words.
     pub fn method(self) -> &'static str {
         match self {
             Self::Mean => "mean over repeats, 95 % t interval",
@@ -31,7 +31,7 @@ impl Estimator {
         }
     }
 
-    /// The estimate with its 95 % interval, where there are repeats enough for one; `None` without values.
+    /// The estimate, with its 95 % interval where there are enough repeats for one; `None` without values.
     pub fn estimate(self, values: &[f64]) -> Option<Estimate> {
         match self {
             Self::Mean => mean_with_t_interval(values),
@@ -63,7 +63,7 @@ pub(crate) fn t_above(x: f64, freedom: f64) -> f64 {
 }
 
 /// The mean of `values`, in the order in which they were measured, with Student's 95 % interval, `mean ± t(0.975, n−1) ·
-/// s/√n`, widened where values resemble the one before. No interval for fewer than two values; no estimate for none.
+/// s/√n`, widened where values are autocorrelated. No interval for fewer than two values; no estimate for none.
 pub fn mean_with_t_interval(values: &[f64]) -> Option<Estimate> {
     let n = values.len() as f64;
     let Some((mean, deviation)) = mean_and_deviation(values) else {
@@ -73,12 +73,12 @@ pub fn mean_with_t_interval(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: mean, interval: Some((mean - half, mean + half)) })
 }
 
-/// The middle value, or the mean of the two; `None` for none.
+/// The middle value, or the mean of the two middle values; `None` without values.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     middle(&sorted(values))
 }
 
-/// The same of values in order.
+/// The median of sorted values.
 fn middle(sorted: &[f64]) -> Option<f64> {
     match sorted.len() {
         0 => None,
@@ -93,11 +93,11 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// The median with its 95 % bootstrap percentile interval, not drawn but computed: the k-th smallest of n values is
-/// at or above the median of a resample with the chance that at least half of n draws are among the k smallest
-/// (Efron, Ann. Statist. 7, 1979, section 3). For even n the resample's lower median is taken for the lower end and its
-/// upper median for the upper end. No interval for fewer than six values: even from the smallest to the largest of five
-/// it covers the median only 94 times of 100.
+/// The median with its 95 % bootstrap percentile interval, computed exactly instead of by resampling: the k-th smallest of
+/// n values is at or above the median of a resample with the chance that at least half of n draws are among the k smallest
+/// (Efron, Ann. Statist. 7, 1979, section 3). For even n the lower end uses the resample's lower median and the upper end
+/// its upper median. No interval for fewer than six values: even the full range of five covers the median only 94 times
+/// of 100.
 fn median_with_bootstrap_interval(values: &[f64]) -> Option<Estimate> {
     const FEWEST: usize = 6;
     let sorted = sorted(values);
@@ -107,7 +107,7 @@ fn median_with_bootstrap_interval(values: &[f64]) -> Option<Estimate> {
         return Some(Estimate { value, interval: None });
     }
     let draws = n.div_ceil(2) as u64;
-    // The chance that the resample's lower median is one of the k smallest.
+    // The chance that the resample's lower median is among the k smallest.
     let within =
         |k: usize| Binomial::new(k as f64 / n as f64, n as u64).map_or(f64::NAN, |b| 1.0 - b.cdf(draws - 1));
     let low = (1..=n).find(|k| within(*k) > 0.025).unwrap_or(1);
@@ -125,17 +125,17 @@ fn trimmed_mean_with_interval(values: &[f64]) -> Option<Estimate> {
         let estimate = mean_with_t_interval(values)?;
         return Some(Estimate { interval: None, ..estimate });
     }
-    let kept = &sorted[1..n - 1];
-    let value = kept.iter().sum::<f64>() / kept.len() as f64;
+    let inner = &sorted[1..n - 1];
+    let value = inner.iter().sum::<f64>() / inner.len() as f64;
     if n < FEWEST {
         return Some(Estimate { value, interval: None });
     }
     let mut winsorized = sorted.clone();
     (winsorized[0], winsorized[n - 1]) = (sorted[1], sorted[n - 2]);
     let (_, deviation) = mean_and_deviation(&winsorized)?;
-    let (n, kept) = (n as f64, kept.len() as f64);
-    let error = deviation * (n - 1.0).sqrt() / (kept * (kept - 1.0)).sqrt();
-    let half = t_quantile(0.975, kept - 1.0) * error;
+    let (n, inner) = (n as f64, inner.len() as f64);
+    let error = deviation * (n - 1.0).sqrt() / (inner * (inner - 1.0)).sqrt();
+    let half = t_quantile(0.975, inner - 1.0) * error;
     Some(Estimate { value, interval: Some((value - half, value + half)) })
 }
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_interval_is_students() {
-        // Values and interval of a textbook example: 10, 12, 14: s = 2, t(0.975, 2) = 4.303.
+        // A textbook example: 10, 12, 14 have s = 2, and t(0.975, 2) = 4.303.
         let estimate = mean_with_t_interval(&[10.0, 12.0, 14.0]).unwrap();
         assert_eq!(estimate.value, 12.0);
         let (low, high) = estimate.interval.unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_has_no_interval_and_none_has_no_estimate() {
+    fn one_value_has_no_interval_and_no_value_no_estimate() {
         for rule in [Estimator::Mean, Estimator::Median, Estimator::Trimmed] {
             assert_eq!(rule.estimate(&[5.0]).unwrap(), Estimate { value: 5.0, interval: None });
             assert!(rule.estimate(&[]).is_none());
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_is_between_the_two_in_the_middle() {
+    fn an_even_median_is_the_mean_of_the_two_middle_values() {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[7.0]), Some(7.0));
         assert_eq!(median(&[9.0, 1.0, 4.0]), Some(4.0));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn median_and_trimmed_mean_do_not_follow_one_wild_repeat() {
+    fn median_and_trimmed_mean_resist_an_outlier() {
         let values = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 900.0];
         assert_eq!(Estimator::Median.estimate(&values).unwrap().value, 13.0);
         assert_eq!(Estimator::Trimmed.estimate(&values).unwrap().value, 13.0);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hold_the_truth_about_as_often_as_they_say() {
+    fn intervals_have_their_nominal_coverage() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
         for (rule, n) in [
             (Estimator::Mean, 5),
@@ -193,14 +193,14 @@ mod tests {
             (Estimator::Trimmed, 6),
             (Estimator::Trimmed, 15),
         ] {
-            let held = (0..4000)
+            let covered = (0..4000)
                 .filter(|_| {
                     let values: Vec<f64> = (0..n).map(|_| StandardNormal.sample(&mut rng)).collect();
                     let (low, high) = rule.estimate(&values).unwrap().interval.unwrap();
                     low <= 0.0 && 0.0 <= high
                 })
                 .count();
-            assert!((3680..=3900).contains(&held), "{rule:?} of {n}: {held} of 4000");
+            assert!((3680..=3900).contains(&covered), "{rule:?} of {n}: {covered} of 4000");
         }
     }
 }

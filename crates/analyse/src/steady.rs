@@ -1,10 +1,9 @@
-//! Steady state, as SNIA's Solid State Storage Performance Test Specification (PTS 2.0.2, definition of steady
-//! state) has it: over a measurement window of five rounds in a row, the largest value less the smallest is at
-//! most 20 % of the mean of all five, and the line of least squares through them rises or falls over the
-//! window by at most 10 % of that mean.
+//! Steady state, as defined by SNIA's Solid State Storage Performance Test Specification (PTS 2.0.2): over a measurement
+//! window of five consecutive rounds, the largest value less the smallest is at most 20 % of the mean of all five, and
+//! the least-squares line through them rises or falls over the window by at most 10 % of that mean.
 //!
-//! It is a convention about what may be called steady, not a test: it asks how much the values differ, and
-//! not whether they could differ so much by chance.
+//! This is a convention, not a statistical test: it checks how much the values differ, not whether they could differ as
+//! much by chance.
 
 /// Rounds in the measurement window.
 pub(crate) const STEADY_WINDOW: usize = 5;
@@ -15,24 +14,24 @@ pub(crate) const STEADY_SLOPE: f64 = 0.10;
 /// Sums of floating point are not exact; a range of exactly 20 % is within the limit.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether and when a row of values came to a steady state.
+/// Whether and when a series of values reached a steady state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyState {
-    /// The last value, from 0, of the first window that is steady; `None` if none is.
+    /// Index of the last value of the first steady window; `None` if no window is steady.
     pub reached_at: Option<usize>,
     /// The last window is steady.
     pub steady_at_end: bool,
-    /// The window that the shares are about: the first that is steady, else the last one. Places in the
-    /// row; fewer than five if there are no more.
+    /// Indices of the window that the shares describe: the first steady one, else the last one. Shorter than five if
+    /// there are fewer values.
     pub window: std::ops::Range<usize>,
     /// Its largest value less its smallest, as a share of its mean.
     pub range_share: f64,
-    /// How far its fitted line rises (or falls, if below 0) over the window, as a share of its mean.
+    /// Rise of its fitted line over the window (fall if below 0), as a share of its mean.
     pub slope_share: f64,
 }
 
-/// Looks for a steady state in a row of values: one per round, or the rates of the intervals of a repeat.
-/// Fewer than five values never are steady, and neither are values whose mean is not above 0.
+/// Finds the steady state of a series of values: one per round, or the rates of the intervals of a repeat. Fewer than
+/// five values are never steady, nor are values whose mean is not above 0.
 pub fn steady_state(values: &[f64]) -> SteadyState {
     let last = values.len().saturating_sub(STEADY_WINDOW);
     let whole = values.len() >= STEADY_WINDOW;
@@ -54,8 +53,7 @@ fn within_limits((range, slope): (f64, f64)) -> bool {
     range <= STEADY_RANGE + ROUNDING && slope.abs() <= STEADY_SLOPE + ROUNDING
 }
 
-/// Range and rise of the fitted line over some values, as shares of their mean. Not numbers if the mean is
-/// not above 0.
+/// Range of some values and rise of their fitted line, as shares of their mean. NaN if the mean is not above 0.
 fn shares(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -65,9 +63,9 @@ fn shares(values: &[f64]) -> (f64, f64) {
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
     let middle = (n - 1.0) / 2.0;
-    let places = || (0..values.len()).map(|i| i as f64 - middle);
-    let squares: f64 = places().map(|x| x * x).sum();
-    let products: f64 = places().zip(values).map(|(x, v)| x * (v - mean)).sum();
+    let positions = || (0..values.len()).map(|i| i as f64 - middle);
+    let squares: f64 = positions().map(|x| x * x).sum();
+    let products: f64 = positions().zip(values).map(|(x, v)| x * (v - mean)).sum();
     let slope = if squares > 0.0 { products / squares } else { 0.0 };
     ((largest - smallest) / mean, slope * (n - 1.0) / mean)
 }
@@ -77,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_of_exactly_a_fifth_is_steady_and_a_little_more_is_not() {
+    fn the_range_limit_is_inclusive() {
         let at = |range: f64| {
             let half = range / 2.0 * 100.0;
             steady_state(&[100.0, 100.0 + half, 100.0, 100.0 - half, 100.0])
@@ -90,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_rises_a_tenth_over_the_window_is_steady_and_a_little_more_is_not() {
+    fn the_slope_limit_is_inclusive() {
         let rising = |share: f64| -> Vec<f64> {
             (0..5).map(|i| 1000.0 * (1.0 + share * (f64::from(i) / 4.0 - 0.5))).collect()
         };
@@ -101,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_drive_slows_down_until_it_is_steady() {
+    fn a_fresh_drive_becomes_steady() {
         let rounds = [200.0, 150.0, 120.0, 104.0, 101.0, 100.0, 99.0, 100.0, 101.0];
         let state = steady_state(&rounds);
         assert_eq!((state.reached_at, state.window.clone(), state.steady_at_end), (Some(7), 3..8, true));
@@ -109,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_was_left_again_is_told_apart() {
+    fn a_steady_state_that_ended_is_recognised() {
         let mut rounds = vec![100.0; 6];
         rounds.push(50.0);
         let state = steady_state(&rounds);
@@ -117,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_five_values_or_none_above_zero_are_not_steady() {
+    fn too_few_or_nonpositive_values_are_not_steady() {
         for rounds in [&[][..], &[100.0; 4], &[0.0; 6], &[f64::NAN; 6]] {
             let state = steady_state(rounds);
             assert_eq!((state.reached_at, state.steady_at_end), (None, false), "{rounds:?}");

@@ -1,29 +1,29 @@
-//! Which steps need another round on which targets.
+//! Decides which steps need another round on which targets.
 
 use std::collections::BTreeSet;
 
 use model::{Comparison, Estimate, Verdict};
 
 use crate::compare::{Series, compare_meanwhile};
-use crate::sequential::FIRST_LOOK;
+use crate::sequential::FIRST_INTERIM;
 use crate::stats::Estimator;
 
-/// Rounds before an interval may end a step by being narrow: from fewer the spread is guessed too badly, and
-/// whoever stops where it seems small is too sure (Chow and Robbins, Ann. Math. Statist. 36, 1965, on how much).
+/// Rounds before a narrow interval may end a step: fewer rounds estimate the spread too badly, and stopping where it
+/// seems small gives intervals that are too narrow (Chow and Robbins, Ann. Math. Statist. 36, 1965, on how much).
 const FEWEST_FOR_PRECISION: usize = 10;
 
-/// What a run with rounds `auto` aims for, apart from decisions.
+/// The aims of a run with rounds `auto`, apart from verdicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aims {
-    /// Half the width of an interval, as a share of the figure, that is precise enough.
+    /// Half-width of an interval, as a share of the figure, from which the figure is precise enough.
     pub precision: f64,
-    /// Targets whose ratio lies from 1/(1 + margin) to 1 + margin are the same.
+    /// Targets whose ratio is from 1/(1 + margin) to 1 + margin are the same.
     pub margin: f64,
 }
 
-/// The pairs of step and target that need no further round: with several targets those whose comparisons with the
-/// baseline are all decided or precise enough, and the baseline where all others are; with one those whose
-/// figures are precise enough. To be given all headline series so far, after whole rounds.
+/// The pairs of step and target that need no further round. With several targets: those whose comparisons with the
+/// baseline are all decided or precise enough, and the baseline where all other targets are. With one target: those
+/// whose figures are precise enough. `series` has all headline series so far, after whole rounds.
 pub fn settled(series: &[Series], baseline: &str, aims: Aims) -> BTreeSet<(String, String)> {
     let headlines: Vec<Series> = series.iter().filter(|s| s.is_headline).cloned().collect();
     let comparisons = compare_meanwhile(&headlines, baseline, aims.margin);
@@ -63,11 +63,11 @@ fn is_settled(comparison: &Comparison, headlines: &[Series], aims: Aims) -> bool
         .map(|s| s.values.len())
         .min()
         .unwrap_or(0);
-    (rounds >= FIRST_LOOK && comparison.verdict != Verdict::Undecided)
+    (rounds >= FIRST_INTERIM && comparison.verdict != Verdict::Undecided)
         || (rounds >= FEWEST_FOR_PRECISION && is_narrow(&comparison.ratio, aims))
 }
 
-/// True if every headline figure of the step on the target is as precise as it is to be.
+/// True if every headline figure of the step on the target is precise enough.
 fn is_precise(headlines: &[Series], step: &str, target: &str, aims: Aims) -> bool {
     headlines.iter().filter(|s| s.step == step && s.target == target).all(|s| {
         let values: Vec<f64> = s.values.iter().map(|(_, v)| *v).collect();
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// `n` values around `middle`, alternately `share` above and below it, in an order that creeps nowhere.
+    /// `n` values around `middle`, up to `share` above and below it, in an order without a trend.
     fn around(middle: f64, share: f64, n: usize) -> Vec<f64> {
         const SIGNS: [f64; 7] = [1.0, -1.0, -0.4, 0.9, 0.2, -0.8, 0.1];
         (0..n).map(|i| middle * (1.0 + share * SIGNS[i % 7])).collect()
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decided_step_is_not_repeated_for_the_sake_of_an_undecided_one() {
+    fn a_decided_step_needs_no_round_for_an_undecided_one() {
         let all = [
             series("a", "clear", &around(100.0, 0.02, 8)),
             series("b", "clear", &around(300.0, 0.01, 8)),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_baseline_goes_on_while_any_target_needs_it() {
+    fn the_baseline_continues_while_any_target_needs_it() {
         let all = [
             series("a", "s", &around(100.0, 0.02, 8)),
             series("b", "s", &around(300.0, 0.01, 8)),
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_settled_before_the_first_look() {
+    fn nothing_is_settled_before_the_first_interim_analysis() {
         let all =
             [series("a", "s", &[100.0, 101.0, 99.0, 100.0]), series("b", "s", &[900.0, 905.0, 899.0, 901.0])];
         assert!(settled(&all, "a", AIMS).is_empty());
     }
 
     #[test]
-    fn a_single_target_is_settled_when_its_figures_are_precise() {
+    fn a_single_target_is_settled_when_precise() {
         let of =
             |share: f64, n: usize| settled(&[series("a", "s", &around(100.0, share, n))], "a", AIMS).len();
         assert_eq!(of(0.02, 12), 1);

@@ -1,8 +1,8 @@
-//! What telemetry says of each step: the readings that fell into its repeats.
+//! Telemetry of each step: the readings within its repeats.
 
 use model::{Reading, Run};
 
-/// A look that lay at least by half in a repeat, or for so long, counts for the least and the largest value.
+/// A reading counts for the minimum and the maximum if at least half of it, or this much time, is within a repeat.
 const ENOUGH_NS: u64 = 1_000_000_000;
 
 /// The telemetry of one step on one target.
@@ -12,7 +12,7 @@ pub struct StepTelemetry {
     pub step: String,
     /// The target's name.
     pub target: String,
-    /// Repeats that it is from: those that ended as planned.
+    /// Number of repeats it covers: those that ended as planned.
     pub repeats: usize,
     /// One figure for each series, in the order in which they first appear.
     pub figures: Vec<TelemetryFigure>,
@@ -27,7 +27,7 @@ pub struct TelemetryFigure {
     pub key: String,
     /// The unit of the values.
     pub unit: String,
-    /// Mean over the time of the repeats; waiting times are weighted by the operations that waited.
+    /// Time-weighted mean over the repeats; waiting times are weighted by the operations that waited.
     pub mean: f64,
     /// Least value.
     pub min: f64,
@@ -39,19 +39,19 @@ pub struct TelemetryFigure {
 
 /// The probe whose series are shares of each processor's time.
 const CPU: &str = "cpu";
-/// Key of what is derived from it: at each moment the processor that worked most.
+/// Key of the derived series: at each moment the busiest processor.
 const BUSIEST: &str = "busiest";
-/// What a processor spends its time on. The first three are work.
+/// The parts of a processor's time. The first three are work.
 const PARTS: [&str; 5] = ["user", "system", "irq", "iowait", "steal"];
 const WORK: usize = 3;
 
-/// The telemetry of every step on every target, in the plan's order. A repeat lasts from its start to its last
-/// completion, the ramp included. Empty if none was read.
+/// The telemetry of every step on every target, in the plan's order. A repeat lasts from its start to its last completion,
+/// the ramp included. Empty without readings.
 pub fn telemetry(run: &Run) -> Vec<StepTelemetry> {
     telemetry_of(run, &Readings::new(run))
 }
 
-/// [`telemetry`] from readings that are in order already.
+/// [`telemetry`] from sorted readings.
 pub(crate) fn telemetry_of(run: &Run, readings: &Readings<'_>) -> Vec<StepTelemetry> {
     let all = &readings.0;
     let mut found = Vec::new();
@@ -97,12 +97,12 @@ impl<'a> Readings<'a> {
 }
 
 impl StepTelemetry {
-    /// One series over the repeats of the step.
+    /// The figure of one series.
     pub fn get(&self, probe: &str, key: &str) -> Option<&TelemetryFigure> {
         self.figures.iter().find(|figure| figure.probe == probe && figure.key == key)
     }
 
-    /// All series of one probe.
+    /// The figures of one probe.
     pub fn of<'a>(&'a self, probe: &'a str) -> impl Iterator<Item = &'a TelemetryFigure> {
         self.figures.iter().filter(move |figure| figure.probe == probe)
     }
@@ -114,34 +114,34 @@ pub(crate) struct Series<'a> {
     /// Its name within the probe.
     pub key: &'a str,
     unit: &'a str,
-    /// When, in nanoseconds of the run, and what, in the order of time.
+    /// Time, in nanoseconds of the run, and value, in order of time.
     pub values: Vec<(u64, f64)>,
 }
 
 fn series(readings: &[Reading]) -> Vec<Series<'_>> {
-    let mut places = std::collections::HashMap::new();
+    let mut indices = std::collections::HashMap::new();
     let mut all: Vec<Series<'_>> = Vec::new();
     for reading in readings {
         let Reading { at_ns, probe, key, value, unit } = reading;
-        let place = *places.entry((probe.as_str(), key.as_str())).or_insert(all.len());
-        if place == all.len() {
+        let index = *indices.entry((probe.as_str(), key.as_str())).or_insert(all.len());
+        if index == all.len() {
             all.push(Series { probe, key, unit, values: Vec::new() });
         }
-        all[place].values.push((*at_ns, *value));
+        all[index].values.push((*at_ns, *value));
     }
     all.iter_mut().for_each(|series| series.values.sort_by_key(|(at_ns, _)| *at_ns));
     all
 }
 
-/// What differs by no more than this share is not told anew (`host`'s book of readings).
+/// A value that differs by at most this share is not logged again (`host`'s change filter).
 const SAME: f64 = 0.03;
 
 /// A part of a series: from, to, and the value in between.
 type Piece = (u64, u64, f64);
 
 impl Series<'_> {
-    /// Mean over the covered part of some spans of the run, in nanoseconds, with how much of them is covered. `None` if
-    /// nothing is.
+    /// Mean over the covered part of these spans of the run, in nanoseconds, and the nanoseconds covered. `None` if nothing
+    /// is covered.
     pub fn mean_over(&self, spans: &[(u64, u64)]) -> Option<(f64, u64)> {
         let mut summary = Summary::default();
         for span in spans {
@@ -150,8 +150,8 @@ impl Series<'_> {
         (summary.covered_ns > 0).then(|| (summary.mean(), summary.covered_ns))
     }
 
-    /// The same of those readings only that cover nothing but these spans, or of which the log has both ends because
-    /// the value stayed the same in between: that held inside the span too.
+    /// The mean and the nanoseconds covered of only those readings that are wholly inside a span, or that the log has at
+    /// both ends because the value stayed the same in between and so inside the span too.
     pub fn mean_inside(&self, spans: &[(u64, u64)]) -> Option<(f64, u64)> {
         let mut summary = Summary::default();
         for span in spans {
@@ -166,7 +166,7 @@ impl Series<'_> {
         (summary.covered_ns > 0).then(|| (summary.mean(), summary.covered_ns))
     }
 
-    /// The pieces that overlap a span, whole.
+    /// The whole pieces that overlap a span.
     fn pieces(&self, span: (u64, u64)) -> impl Iterator<Item = Piece> {
         self.pairs(span).map(|(before, (to, value))| (before.0, to, value))
     }
@@ -180,8 +180,8 @@ impl Series<'_> {
 
     /// The value that covers the moments just before `at_ns`.
     fn at(&self, at_ns: u64) -> Option<f64> {
-        let place = self.values.partition_point(|(at, _)| *at < at_ns);
-        (place > 0).then(|| self.values.get(place).map(|(_, value)| *value)).flatten()
+        let index = self.values.partition_point(|(at, _)| *at < at_ns);
+        (index > 0).then(|| self.values.get(index).map(|(_, value)| *value)).flatten()
     }
 
     fn figure(&self, summary: &Summary) -> Option<TelemetryFigure> {
@@ -197,7 +197,7 @@ impl Series<'_> {
     }
 }
 
-/// Mean, least and largest of pieces.
+/// Mean, minimum and maximum of pieces.
 #[derive(Default)]
 struct Summary {
     sum: f64,
@@ -208,7 +208,7 @@ struct Summary {
 }
 
 impl Summary {
-    /// Takes in what of a piece lies in a span; `weight` is per nanosecond.
+    /// Adds the part of a piece that is within a span; `weight` is per nanosecond.
     fn record(&mut self, (from, to, value): Piece, (begin, end): (u64, u64), weight: f64) {
         let overlap = to.min(end).saturating_sub(from.max(begin));
         if overlap == 0 {
@@ -223,7 +223,7 @@ impl Summary {
         }
     }
 
-    /// Zero where nothing has a weight: nothing waited.
+    /// Zero if all weights are zero, because nothing waited.
     fn mean(&self) -> f64 {
         if self.weight > 0.0 { self.sum / self.weight } else { 0.0 }
     }
@@ -256,7 +256,7 @@ fn figures(
     found
 }
 
-/// The series of the operations that a series of waiting times is about.
+/// The series that counts the operations of a series of waiting times.
 fn operations_of<'a>(waits: &Series<'_>, all: &'a [Series<'a>]) -> Option<&'a Series<'a>> {
     let (device, kind) = waits.key.rsplit_once('.')?;
     let operations = match kind {
@@ -269,10 +269,10 @@ fn operations_of<'a>(waits: &Series<'_>, all: &'a [Series<'a>]) -> Option<&'a Se
     })
 }
 
-/// Takes in a piece of waiting times, by as many operations as there were.
+/// Adds a piece of waiting times, weighted by the number of operations.
 fn record_weighted(summary: &mut Summary, piece: Piece, span: (u64, u64), operations: &Series<'_>) {
     let (from, to, value) = piece;
-    // A wait of zero says that nothing waited.
+    // A wait of zero means that nothing waited.
     if value == 0.0 {
         return;
     }
@@ -281,18 +281,18 @@ fn record_weighted(summary: &mut Summary, piece: Piece, span: (u64, u64), operat
     }
 }
 
-/// At each moment the processor that worked most, with what it spent its time on.
+/// At each moment the busiest processor, with the parts of its time.
 fn busiest(all: &[Series<'_>], spans: &[(u64, u64)]) -> Vec<TelemetryFigure> {
     let of_cpu: Vec<&Series<'_>> = all.iter().filter(|series| series.probe == CPU).collect();
     let mut processors: Vec<(&str, [Option<&Series<'_>>; PARTS.len()])> = Vec::new();
     for series in &of_cpu {
         let Some((number, part)) = series.key.rsplit_once('.') else { continue };
         let Some(part) = PARTS.iter().position(|p| *p == part) else { continue };
-        let place = processors.iter().position(|(n, _)| *n == number).unwrap_or_else(|| {
+        let index = processors.iter().position(|(n, _)| *n == number).unwrap_or_else(|| {
             processors.push((number, [None; PARTS.len()]));
             processors.len() - 1
         });
-        processors[place].1[part] = Some(series);
+        processors[index].1[part] = Some(series);
     }
     let mut times: Vec<u64> = of_cpu.iter().flat_map(|s| s.values.iter().map(|(at_ns, _)| *at_ns)).collect();
     times.sort_unstable();
@@ -338,8 +338,8 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_counts_for_the_time_since_the_one_before_it() {
-        // 0.2 until 4 s, of which the log has only both ends, then 0.8 until 6 s.
+    fn a_reading_covers_the_time_since_the_previous_one() {
+        // 0.2 until 4 s, logged only at both ends, then 0.8 until 6 s.
         let readings = [(0.0, 9.0), (1.0, 0.2), (4.0, 0.2), (6.0, 0.8), (9.0, 5.0)];
         let readings: Vec<Reading> =
             readings.iter().map(|(s, v)| reading(*s, "pressure", "io.some", *v)).collect();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_mostly_outside_does_not_make_the_extremes() {
+    fn readings_mostly_outside_do_not_count_as_extremes() {
         let readings = [(0.0, 0.0), (1.0, 0.9), (2.0, 0.3), (3.0, 0.9)];
         let readings: Vec<Reading> =
             readings.iter().map(|(s, v)| reading(*s, "memory", "dirty", *v)).collect();
@@ -361,10 +361,10 @@ mod tests {
         assert!(f.mean > 0.3 && f.mean < 0.5, "{f:?}");
     }
 
-    /// A disk that nobody read and somebody wrote to at an even rate was said to be unobserved between repeats: the log
-    /// has only both ends of what stays the same, and these lay outside.
+    /// A disk without reads and with a constant write rate was once reported as unobserved between repeats: the log has a
+    /// constant value only at both ends, and these were outside.
     #[test]
-    fn what_stays_the_same_holds_inside_a_span_too() {
+    fn a_constant_value_holds_inside_a_span() {
         let mean = |values: &[(f64, f64)], span: (u64, u64)| {
             let readings: Vec<Reading> =
                 values.iter().map(|(s, v)| reading(*s, "devices", "sdb.read", *v)).collect();
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_a_time_that_is_not_covered() {
+    fn time_without_readings_has_no_figures() {
         let readings = [reading(5.0, "load", "1min", 1.0), reading(6.0, "load", "1min", 1.0)];
         assert!(figures(&series(&readings), &[(0, 4 * SECOND)], |_| true).is_empty());
         assert!(figures(&series(&readings), &[(7 * SECOND, 8 * SECOND)], |_| true).is_empty());
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_processor_may_be_another_at_each_moment() {
+    fn the_busiest_processor_changes_over_time() {
         let mut readings = Vec::new();
         for (second, zero, one) in [(0.0, 0.0, 0.0), (1.0, 0.9, 0.1), (2.0, 0.1, 0.8)] {
             readings.push(reading(second, "cpu", "0.user", zero));
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_weighted_by_those_who_waited() {
+    fn waits_are_weighted_by_the_operations_that_waited() {
         let mut readings = Vec::new();
         for (second, rate, wait) in [(0.0, 0.0, 0.0), (1.0, 900.0, 1.0), (2.0, 100.0, 11.0), (3.0, 0.0, 0.0)]
         {

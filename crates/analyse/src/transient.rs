@@ -1,24 +1,23 @@
 //! Start-up transients: the first part of a repeat runs faster or slower than the rest of it.
 //!
-//! Whether there is one is asked of the repeats, not of the intervals: intervals of a repeat depend on each
-//! other, so that a change-point test within one repeat mistakes any slow swing for a change. Here each
-//! repeat gives one number for each possible end of the transient, the logarithm of the rate before ÷ the
-//! rate after, and Student's t test over the repeats says whether its mean is 0. That holds whatever the
-//! noise within a repeat. The ends that are tried are 1, 2, 4, … intervals, half of the repeat at most; each
-//! counts as a test (Bonferroni).
+//! Existence is tested over repeats, not over intervals: intervals of a repeat depend on each other, so a change-point
+//! test within one repeat mistakes any slow oscillation for a change. Here each repeat gives one number for each possible
+//! end of the transient, the logarithm of the rate before ÷ the rate after, and Student's t test over the repeats checks
+//! whether its mean is 0. That holds for any noise within a repeat. The ends tried are 1, 2, 4, … intervals, at most half
+//! of the repeat; each counts as a test (Bonferroni).
 //!
-//! How long it is: of the ends that are about as sure as the surest the one after which the mean of all repeats, interval by
-//! interval (Welch, "The Statistical Analysis of Simulation Results", 1983), is known best: the smallest
-//! marginal standard error, as in White's MSER ("An Effective Truncation Heuristic for Bias Reduction in
-//! Simulation Output", Simulation 69, 1997). MSER alone always names an end, also where there is nothing.
+//! The length: of the ends with nearly the smallest p, the one after which the mean of all repeats, interval by interval
+//! (Welch, "The Statistical Analysis of Simulation Results", 1983), has the smallest marginal standard error, as in White's
+//! MSER ("An Effective Truncation Heuristic for Bias Reduction in Simulation Output", Simulation 69, 1997). MSER alone
+//! always finds an end, even where there is no transient.
 
 use crate::stats::{mean_and_deviation, median, t_above};
 
-/// Fewer repeats than this tell nothing in common.
+/// Fewer repeats than this are not tested.
 const FEWEST_REPEATS: usize = 3;
-/// The chance that any transient is told of a run without one.
+/// The accepted chance that a run without a transient is reported to have one.
 pub const TRANSIENT_CHANCE: f64 = 0.05;
-/// Fewer intervals than this are no series.
+/// Repeats with fewer intervals are left out.
 const FEWEST_INTERVALS: usize = 4;
 /// A first part that differs by less does not matter, unless it changes the figure by [`MATTERS_TO_ALL`].
 const MATTERS: f64 = 0.05;
@@ -37,26 +36,26 @@ pub struct Work {
 /// A transient that the repeats have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transient {
-    /// Intervals that belong to it.
+    /// Number of intervals in the transient.
     pub intervals: usize,
-    /// Seconds that they last, the median over the repeats.
+    /// Their duration in seconds, the median over the repeats.
     pub seconds: f64,
     /// Rate in them ÷ rate after them, less 1; the geometric mean over the repeats.
     pub difference: f64,
     /// Figure of the whole repeat ÷ figure of what is after the transient, less 1.
     pub effect: f64,
-    /// Repeats in which it shows: at least half of the difference, the same way.
+    /// Number of repeats that show it: at least half of the difference, in the same direction.
     pub shows_in: usize,
-    /// Repeats looked at.
+    /// Number of repeats tested.
     pub repeats: usize,
     /// Probability that repeats without a transient look like this.
     pub p: f64,
 }
 
-/// The most probable transient of some repeats of one step on one target, however likely by chance: each
-/// repeat is the row of its measured intervals. `None` if there are fewer than three repeats with four
-/// intervals and something done in each part, or where it does not matter: less than 5 % apart and less
-/// than 1 % of the figure, or not in most of the repeats.
+/// The most probable transient of some repeats of one step on one target, however likely by chance; each repeat is the
+/// series of its measured intervals. `None` if there are fewer than three repeats with four intervals and work in each
+/// part, or where the transient does not matter: less than 5 % apart and less than 1 % of the figure, or not in most of
+/// the repeats.
 pub fn transient(repeats: &[Vec<Work>]) -> Option<Transient> {
     let repeats: Vec<&[Work]> =
         repeats.iter().map(|r| without_tail(r)).filter(|r| r.len() >= FEWEST_INTERVALS).collect();
@@ -69,14 +68,14 @@ pub fn transient(repeats: &[Vec<Work>]) -> Option<Transient> {
     let tried: Vec<Transient> =
         ends.iter().filter_map(|end| at_end(&repeats, *end, ends.len())).filter(matters).collect();
     let least = tried.iter().map(|t| t.p).fold(1.0, f64::min);
-    // Ends nearly as sure as the surest: which of them is a matter of length, not of proof.
+    // Ends with nearly the smallest p: the choice among them is one of length, not of evidence.
     let error = |t: &&Transient| marginal_error(&repeats, shortest, t.intervals);
     let likely = tried.iter().filter(|t| t.p <= (least * 10.0).min(0.01) || t.p == least);
     let best = likely.min_by(|a, b| error(a).total_cmp(&error(b)))?;
     Some(Transient { p: least, ..*best })
 }
 
-/// A last interval of less than half the length is what was left when the time was over: it joins nothing.
+/// The repeat without its last interval, if that is partial: shorter than half of the first.
 fn without_tail(repeat: &[Work]) -> &[Work] {
     match repeat {
         [rest @ .., last] if rest.first().is_some_and(|first| last.seconds < first.seconds / 2.0) => rest,
@@ -84,7 +83,7 @@ fn without_tail(repeat: &[Work]) -> &[Work] {
     }
 }
 
-/// The repeats with the transient taken to end after so many intervals, one of `tried` tries.
+/// The transient that ends after `end` intervals, as one of `tried` tests.
 fn at_end(repeats: &[&[Work]], end: usize, tried: usize) -> Option<Transient> {
     let contrast = |repeat: &&[Work]| {
         let (before, after, all) = (rate(&repeat[..end]), rate(&repeat[end..]), rate(repeat));
@@ -94,7 +93,7 @@ fn at_end(repeats: &[&[Work]], end: usize, tried: usize) -> Option<Transient> {
     let contrasts: Vec<f64> = pairs.iter().map(|(difference, _)| *difference).collect();
     let (mean, deviation) = mean_and_deviation(&contrasts)?;
     let n = contrasts.len() as f64;
-    // Repeats that agree to the last digit are no proof of an endless precision.
+    // Repeats that agree to the last digit do not prove infinite precision.
     let error = deviation.max(0.001) / n.sqrt();
     let p = (2.0 * t_above(mean.abs() / error, n - 1.0) * tried as f64).min(1.0);
     let effect = pairs.iter().map(|(_, effect)| effect).sum::<f64>() / n;
@@ -121,8 +120,8 @@ fn rate(work: &[Work]) -> f64 {
     if seconds > 0.0 { amount / seconds } else { 0.0 }
 }
 
-/// White's statistic on the mean over the repeats of the intervals behind the first `end`: their variance
-/// divided by their number.
+/// White's statistic on the mean over the repeats of the intervals after the first `end`: their variance divided by their
+/// number.
 fn marginal_error(repeats: &[&[Work]], intervals: usize, end: usize) -> f64 {
     let profile: Vec<f64> = (end..intervals)
         .map(|i| repeats.iter().map(|r| rate(&r[i..=i]) / rate(r)).sum::<f64>() / repeats.len() as f64)
@@ -139,8 +138,8 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
 
-    /// Repeats of `length` intervals of half a second at about 100 per second, off by 5 % each; in the
-    /// first `start` of them `factor` times that.
+    /// Repeats of `length` intervals of half a second at about 100 per second with 5 % noise; the first `start` intervals
+    /// run at `factor` times that rate.
     fn repeats(n: usize, length: usize, start: usize, factor: f64) -> Vec<Vec<Work>> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let noise = Normal::new(0.0f64, 0.05).unwrap();
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_takes_the_first_second_is_found_with_its_length() {
+    fn a_transient_is_found_with_its_length() {
         let found = transient(&repeats(5, 20, 2, 1.5)).unwrap();
         assert_eq!((found.intervals, found.seconds, found.shows_in, found.repeats), (2, 1.0, 5, 5));
         assert!((found.difference - 0.5).abs() < 0.03, "{found:?}");
@@ -164,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn five_intervals_as_in_the_quick_suite_are_enough() {
+    fn five_intervals_are_enough() {
         let found = transient(&repeats(6, 5, 1, 0.8)).unwrap();
         assert_eq!(found.intervals, 1);
         assert!(found.p < 0.01, "{found:?}");
     }
 
     #[test]
-    fn what_does_not_matter_or_is_not_in_common_is_not_told() {
+    fn small_or_uncommon_transients_are_not_reported() {
         assert_eq!(transient(&repeats(5, 20, 2, 1.01)), None);
         assert_eq!(transient(&repeats(5, 20, 0, 1.0)), None);
         assert_eq!(transient(&repeats(2, 20, 2, 1.5)), None, "two repeats");
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_an_interval_at_the_end_is_left_out() {
+    fn a_partial_last_interval_is_left_out() {
         let mut cut = repeats(5, 20, 2, 1.5);
         cut.iter_mut().for_each(|r| r.push(Work { seconds: 0.001, amount: 40.0 }));
         assert_eq!(transient(&cut), transient(&repeats(5, 20, 2, 1.5)));

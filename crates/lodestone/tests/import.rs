@@ -197,7 +197,7 @@ fn unreadable_outputs_are_reported_with_their_line() {
         assert!(said.contains(part), "{part}: {said}");
     }
     let shown = bench.ok(&["show", "--all-findings"]);
-    assert!(shown.contains("97 % of the time went into 2176 syncs of 134 ms each"), "{shown}");
+    assert!(shown.contains("97 % of the time was spent in 2176 syncs of 134 ms each"), "{shown}");
 }
 
 #[test]

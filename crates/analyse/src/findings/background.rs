@@ -1,8 +1,8 @@
-//! Work of others on the same device.
+//! I/O of other processes on the same device.
 //!
-//! More bytes at the device than the workload moved may be the filesystem's own doing. So background work is claimed
-//! only from what the workload cannot have caused: writes while it only read, reads while it only wrote, traffic
-//! between repeats, and processes by name.
+//! The filesystem may cause the bytes at the device beyond those of the workload. So background work is claimed only
+//! from what the workload cannot have caused: writes while it only read, reads while it only wrote, traffic between
+//! repeats, and processes by name.
 
 use model::{Finding, LayerKind, Severity, Subject, Target};
 
@@ -10,9 +10,9 @@ use super::context::{Ended, Pair};
 use super::words::{list, rate};
 use super::{Rule, RuleContext, evidence, subject, total};
 
-/// Less than this, in bytes per second, is a log line now and then.
+/// A lower rate, in bytes per second, is an occasional log line.
 const QUIET: f64 = 1e6;
-/// Less than this share of the workload's own rate does not matter.
+/// A smaller share of the workload's own rate does not matter.
 const MATTERS: f64 = 0.05;
 
 /// Filesystems and arrays that read in order to write.
@@ -36,8 +36,8 @@ fn at_bottom(r: &Ended<'_>, bytes: impl Fn(&model::DeviceActivity) -> u64) -> Op
     Some((names.join("+"), sum as f64 / seconds))
 }
 
-/// Traffic in the direction that the workload does not have: median rate, the devices, the rounds that had it, and
-/// what it is of the workload's own rate.
+/// Traffic in the direction that the workload does not have: the devices, the median rate, the rounds that had it, and
+/// its share of the workload's own rate.
 struct Foreign {
     devices: String,
     rate: f64,
@@ -50,7 +50,7 @@ fn foreign(pair: &Pair<'_>) -> Option<Foreign> {
     let only_reads = w.reads_data() && !w.modifies();
     let only_writes =
         w.writes_data() && !w.reads_data() && !w.verify && !w.writes_back() && !reads_to_write(pair.target);
-    // A write of less than a block of the device or of the filesystem makes it read the rest.
+    // A write smaller than a block of the device or the filesystem makes it read the rest (read-modify-write).
     let is_whole = w.used_blocks().iter().all(|block| *block >= 4096);
     if !(only_reads || only_writes && is_whole && pair.repeats.iter().all(|r| r.repeat.started.direct)) {
         return None;
@@ -63,7 +63,7 @@ fn foreign(pair: &Pair<'_>) -> Option<Foreign> {
     let loud = pair.repeats.iter().filter(|r| rate_of(r).is_some_and(|rate| rate >= QUIET));
     let rounds: Vec<u32> = loud.map(Ended::round).collect();
     let devices = at_bottom(&pair.repeats[0], |_| 0)?.0;
-    // Most repeats: one that the filesystem's own late work fell into is no background.
+    // In most repeats: the filesystem's own delayed work in a single one is no background work.
     let is_common = rounds.len() >= 2 && rounds.len() * 2 > pair.repeats.len();
     (rate >= QUIET && share >= MATTERS && is_common).then_some(Foreign { devices, rate, rounds, share })
 }
@@ -84,11 +84,11 @@ fn others(pair: &Pair<'_>, context: &RuleContext<'_>) -> Vec<(String, f64)> {
     rates
 }
 
-/// Bytes per second that the deepest devices moved beyond what the workload did: the median over the repeats, and what
-/// that is of the workload's own rate. Not more than this can others have done there.
+/// Bytes per second that the deepest devices moved beyond the workload's: the median over the repeats, and its share of
+/// the workload's own rate. Other processes cannot have moved more than this there.
 fn excess(pair: &Pair<'_>) -> Option<(f64, f64)> {
     let own = pair.median(own_rate)?;
-    // What is written back was read before, which is in no figure.
+    // A block that is written back was read before, and no figure counts that read.
     let times = if pair.step.workload.writes_back() { 2.0 } else { 1.0 };
     let beyond = pair.median(|r| {
         let all = at_bottom(r, |d| d.read_bytes.saturating_add(d.written_bytes))?.1;
@@ -102,11 +102,11 @@ fn own_rate(r: &Ended<'_>) -> Option<f64> {
     Some(read.saturating_add(written) as f64 / (r.finished.counted_ns.max(1) as f64 / 1e9))
 }
 
-/// True if others moved so much on a pair's device that its figures are not the storage's alone: a fifth of its own rate.
+/// True if other processes moved at least a fifth of a pair's own rate on its device and so affected its figures.
 pub(super) fn is_disturbed(pair: &Pair<'_>, context: &RuleContext<'_>) -> bool {
     const MUCH: f64 = 0.2;
     let is_foreign = foreign(pair).is_some_and(|f| f.share >= MUCH);
-    // Reads make no filesystem read or write more, so what is beyond them is others'.
+    // Reads do not make a filesystem read or write more, so other processes caused what is beyond them.
     let is_beyond = !pair.step.workload.modifies()
         && pair.repeats.iter().all(|r| r.repeat.started.direct)
         && !reads_to_write(pair.target)
@@ -119,15 +119,15 @@ pub(super) fn background_traffic(rule: &Rule, context: &RuleContext<'_>) -> Vec<
     let finding = |pair: &Pair<'_>| {
         let foreign = foreign(pair);
         let others = others(pair, context);
-        // I/O of others that this device saw nothing of was on another one.
-        let theirs: f64 = others.iter().map(|(_, rate)| rate).sum();
+        // I/O of other processes that does not show on this device was on another one.
+        let by_others: f64 = others.iter().map(|(_, rate)| rate).sum();
         let (beyond, share) = excess(pair)?;
-        let named = theirs.min(beyond);
+        let named = by_others.min(beyond);
         let is_named = named >= QUIET && share >= MATTERS && named >= MATTERS * pair.median(own_rate)?;
         if foreign.is_none() && !is_named {
             return None;
         }
-        // Writes make filesystems write more.
+        // Writes make filesystems write more, so the excess may be the filesystem's.
         let is_unclear = foreign.is_none() && pair.step.workload.modifies();
         let (mut parts, mut figures) = (Vec::new(), Vec::new());
         if let Some(f) = &foreign {
@@ -152,13 +152,9 @@ pub(super) fn background_traffic(rule: &Rule, context: &RuleContext<'_>) -> Vec<
         } else {
             let devices = at_bottom(&pair.repeats[0], |_| 0)?.0;
             parts.push(format!(
-                "{devices} moved {} more than the workload did, while others did I/O{}",
+                "{devices} moved {} more than the workload did, while other processes did I/O{}",
                 rate(beyond),
-                if is_unclear {
-                    "; what of it is theirs and what the filesystem's own cannot be told"
-                } else {
-                    ""
-                }
+                if is_unclear { "; their share of it and the filesystem's are not known" } else { "" }
             ));
         }
         if is_named {
@@ -178,7 +174,7 @@ pub(super) fn background_traffic(rule: &Rule, context: &RuleContext<'_>) -> Vec<
     context.completed().filter(|p| !p.step.workload.is_metadata()).filter_map(finding).collect()
 }
 
-/// What was noticed before the first round, see `host::readiness`.
+/// Topics of the notes made before the first round, see `host::readiness`.
 pub(super) const NOTED_BEFORE: [&str; 2] = ["device-not-quiet", "background-work"];
 
 pub(super) fn background_before(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
@@ -194,9 +190,9 @@ pub(super) fn background_before(rule: &Rule, context: &RuleContext<'_>) -> Vec<F
         .collect()
 }
 
-/// When nothing was asked of a target's devices: from the end of each repeat to the start of the next. What precedes a
-/// repeat that needs new or whole data is left out, and so is what follows one that is read back: that is our own work.
-/// While a target with other devices is measured, nothing is asked of this one's either.
+/// When Lodestone sent no I/O to a target's devices: from the end of each repeat to the start of the next, and while a
+/// target with other devices was measured. Pauses before a repeat that lays out data and after one that is verified are
+/// left out, because Lodestone works in them.
 fn pauses(context: &RuleContext<'_>, target: &Target) -> Vec<(u64, u64)> {
     let repeats = &context.run.repeats;
     let is_busy = |step: &str| {
@@ -210,15 +206,15 @@ fn pauses(context: &RuleContext<'_>, target: &Target) -> Vec<(u64, u64)> {
     let pause = |pair: &[model::Repeat]| {
         let [before, after] = pair else { return None };
         let (from, to) = (before.finished.as_ref()?.at_ns, after.started.at_ns);
-        let is_ours = is_busy(&before.started.step) || is_busy(&after.started.step);
-        (!is_ours && to > from.saturating_add(10_000_000)).then_some((from, to))
+        let is_own_work = is_busy(&before.started.step) || is_busy(&after.started.step);
+        (!is_own_work && to > from.saturating_add(10_000_000)).then_some((from, to))
     };
     let devices =
         |target: &Target| -> Vec<(u32, u32)> { target.stack.iter().filter_map(|l| l.device).collect() };
     let own = devices(target);
     let is_elsewhere = |other: &Target| {
-        let theirs = devices(other);
-        !theirs.is_empty() && theirs.iter().all(|device| !own.contains(device))
+        let foreign = devices(other);
+        !foreign.is_empty() && foreign.iter().all(|device| !own.contains(device))
     };
     let elsewhere = context
         .completed()
@@ -228,7 +224,7 @@ fn pauses(context: &RuleContext<'_>, target: &Target) -> Vec<(u64, u64)> {
 }
 
 pub(super) fn background_between(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    /// Fewer seconds of pauses say nothing.
+    /// Pauses that are shorter in total show nothing.
     const ENOUGH_NS: u64 = 200_000_000;
     let mut found = Vec::new();
     for target in context.targets() {
@@ -248,7 +244,7 @@ pub(super) fn background_between(rule: &Rule, context: &RuleContext<'_>) -> Vec<
                 continue;
             }
             let message = format!(
-                "when nothing was asked of it, between repeats or during those of other targets, {} read {} and wrote {} for others",
+                "while Lodestone sent it no I/O, between repeats or during those of other targets, {} read {} and wrote {} for other processes",
                 layer.name,
                 rate(read),
                 rate(write)
@@ -256,7 +252,7 @@ pub(super) fn background_between(rule: &Rule, context: &RuleContext<'_>) -> Vec<
             let figures = vec![
                 evidence(format!("{} read between repeats", layer.name), read, "B/s"),
                 evidence(format!("{} wrote between repeats", layer.name), write, "B/s"),
-                evidence("pauses looked at", covered_ns as f64 / 1e9, "s"),
+                evidence("length of these pauses", covered_ns as f64 / 1e9, "s"),
             ];
             found
                 .push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.1));

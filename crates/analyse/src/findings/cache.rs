@@ -1,4 +1,4 @@
-//! Bytes that the workload moved against bytes that the devices did: caches, copies, compression.
+//! Compares the bytes that the workload moved with the bytes that the devices moved: caches, copies, compression.
 
 use model::{DataClass, Finding, LayerKind, Operation, Preparation, Severity, Step, TargetKind, fact};
 
@@ -7,13 +7,13 @@ use super::words::percent;
 use super::{Rule, RuleContext, evidence, subject};
 use crate::measure::device_ratio;
 
-/// A level of block devices under a target and the median share of the read bytes that it delivered.
+/// A level of block devices below a target, and the median share of the bytes read that it delivered.
 struct Delivered {
     devices: String,
     share: f64,
 }
 
-/// For each level, from the uppermost.
+/// One entry for each level, from the uppermost down.
 fn read_shares(pair: &Pair<'_>) -> Vec<Delivered> {
     let mut shares = Vec::new();
     for below in 0.. {
@@ -29,11 +29,11 @@ fn read_shares(pair: &Pair<'_>) -> Vec<Delivered> {
     shares
 }
 
-/// Less than this share of the bytes read from a device is a cache's doing.
+/// If less than this share of the bytes reached a device, a cache served the rest.
 const TRUSTED: f64 = 0.9;
 
-/// True if no cache of this machine stood in for a device: on each level at least nine tenths of the bytes arrived that
-/// the workload moved, in each direction that it has.
+/// True if no cache of this machine replaced a device: at least nine tenths of the bytes that the workload moved reached
+/// each level, in each direction that it has.
 pub(super) fn reached_the_devices(pair: &Pair<'_>) -> bool {
     let arrived = |operation| {
         (0..)
@@ -48,7 +48,7 @@ pub(super) fn reached_the_devices(pair: &Pair<'_>) -> bool {
 pub(super) fn cache_served_reads(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let shares = read_shares(pair);
-        // What the first level that delivers too little did not deliver, the level above it had cached.
+        // The level above the first one that delivers too little served the rest from a cache.
         let at = shares.iter().position(|level| level.share < TRUSTED)?;
         let Delivered { devices, share } = &shares[at];
         let direct = pair.repeats.iter().all(|r| r.repeat.started.direct);
@@ -69,7 +69,7 @@ pub(super) fn cache_served_reads(rule: &Rule, context: &RuleContext<'_>) -> Vec<
     judged.filter_map(finding).collect()
 }
 
-/// Reads of a user's file that no device delivered although direct I/O was on: what was never written is made up.
+/// Direct reads of a user's file that no device delivered: the kernel returns zeros for what was never written.
 fn may_be_unwritten(pair: &Pair<'_>) -> bool {
     let is_direct = pair.repeats.iter().all(|r| r.repeat.started.direct);
     let is_unknown = pair.target.kind == TargetKind::File && !pair.step.workload.modifies();
@@ -82,7 +82,7 @@ pub(super) fn unwritten_extents(rule: &Rule, context: &RuleContext<'_>) -> Vec<F
     let finding = |pair: &Pair<'_>| {
         let Delivered { devices, share } = read_shares(pair).into_iter().next()?;
         let message = format!(
-            "direct reads, but {devices} delivered only {} of their bytes: most of the file seems never to have been written (holes or unwritten extents), which is read without touching the device",
+            "direct reads, but {devices} delivered only {} of their bytes: most of the file seems never to have been written (holes or unwritten extents), and reads of such parts do not reach the device",
             percent(share)
         );
         let figures = vec![evidence(format!("bytes read from {devices} ÷ bytes read"), share, "1")];
@@ -101,7 +101,7 @@ pub(super) fn buffered_fallback(rule: &Rule, context: &RuleContext<'_>) -> Vec<F
         let steps: Vec<&Step> = context.transfers_on(target).filter(is_fallback).map(|p| p.step).collect();
         if !steps.is_empty() {
             let message = format!(
-                "direct I/O cannot be had here, so {} step(s) went through the page cache: evicted before each repeat for reads, synced inside the time for writes",
+                "direct I/O is not available here, so {} step(s) went through the page cache: evicted before each repeat of reads, synced within the measured time of writes",
                 steps.len()
             );
             let figures = vec![evidence("steps without direct I/O", steps.len() as f64, "1")];
@@ -139,11 +139,11 @@ pub(super) fn write_amplification(rule: &Rule, context: &RuleContext<'_>) -> Vec
         let filesystem =
             pair.target.stack.iter().find(|l| l.kind == LayerKind::Filesystem).map(|l| l.name.as_str());
         let message = format!(
-            "{ratio:.2} bytes were written to the device for every byte of data: metadata, copies or checksums of {}, or somebody else writing to the same device",
+            "{ratio:.2} bytes were written to the device for every byte of data: metadata, copies or checksums of {}, or other writes to the same device",
             filesystem.unwrap_or("a layer in between")
         );
         let figures = vec![evidence("bytes written to the device ÷ bytes written", ratio, "1")];
-        // Of what the device did, so much was not the workload.
+        // The share of the device's writes that the workload did not issue.
         Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(1.0 - 1.0 / ratio))
     };
     context.completed().filter(|p| p.step.workload.writes_data()).filter_map(finding).collect()
@@ -153,7 +153,7 @@ pub(super) fn writes_not_on_device(rule: &Rule, context: &RuleContext<'_>) -> Ve
     let finding = |pair: &Pair<'_>| {
         let ratio = write_ratio(pair).filter(|ratio| *ratio < TRUSTED)?;
         let message = format!(
-            "only {:.0} % of the bytes written reached the device, even after everything was settled: blocks were written again before they left a cache, or a layer compresses or deduplicates",
+            "only {:.0} % of the bytes written reached the device, even after everything had settled: blocks were overwritten before they left a cache, or a layer compresses or deduplicates",
             ratio * 100.0
         );
         let figures = vec![evidence("bytes written to the device ÷ bytes written", ratio, "1")];
@@ -163,7 +163,7 @@ pub(super) fn writes_not_on_device(rule: &Rule, context: &RuleContext<'_>) -> Ve
     context.completed().filter(|p| p.step.workload.writes_data()).filter_map(finding).collect()
 }
 
-/// The layer of a stack that compresses what is written to it, by its options.
+/// The layer of a stack that compresses the data written to it, according to its kind or options.
 fn compressing_layer(pair: &Pair<'_>) -> Option<String> {
     let found = pair.target.stack.iter().find(|layer| {
         let options = layer.facts.get(fact::OPTIONS).map_or("", String::as_str);
@@ -192,15 +192,15 @@ pub(super) fn compressible_data(rule: &Rule, context: &RuleContext<'_>) -> Vec<F
             return None;
         }
         let (severity, who) = match compressing_layer(pair) {
-            Some(layer) => (Severity::Warning, format!("{layer} compresses, so less than that is stored")),
+            Some(layer) => (Severity::Warning, format!("{layer} compresses, so it stores less")),
             None => (
                 Severity::Info,
-                "some drives and volumes store such data in less, or not at all, and are faster for it"
+                "some drives and volumes store such data in less space, or not at all, and are faster for it"
                     .to_owned(),
             ),
         };
         let message = format!("the data written are {data}: {who}");
-        let figures = vec![evidence("share of the data that can be left out", share, "1")];
+        let figures = vec![evidence("share of the data that need not be stored", share, "1")];
         Some(rule.finding(severity, pair.subject(), message, figures).changing(share))
     };
     context.completed().filter(|p| p.step.workload.writes_data()).filter_map(finding).collect()

@@ -10,9 +10,9 @@ use crate::change::{Cliff, common_cliff};
 use crate::repeats::threshold;
 use crate::transient::Work;
 
-/// The chance that a run without any cliff is said to have one.
+/// The accepted chance that a run without any cliff is reported to have one.
 const CHANCE: f64 = 0.05;
-/// A lower mode that is not at least this much lower is no cliff.
+/// A mode is a cliff only if it is lower by at least this share.
 const FALL: f64 = 0.3;
 
 pub(super) fn write_cliff(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
@@ -27,7 +27,7 @@ pub(super) fn read_cliff(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
     found
 }
 
-/// What may have been used up.
+/// What may have been used up, in words.
 fn reason(pair: &Pair<'_>) -> &'static str {
     match (pair.step.workload.writes_data(), pair.repeats.iter().all(|r| r.repeat.started.direct)) {
         (true, true) => "as when a fast cache of the device (SLC) or a volume's burst credit is used up",
@@ -38,7 +38,7 @@ fn reason(pair: &Pair<'_>) -> &'static str {
     }
 }
 
-/// Changes within repeats. All that is searched for is one family for Benjamini and Hochberg's procedure.
+/// Changes within repeats. All searches are one family for Benjamini and Hochberg's procedure.
 fn within_repeats(
     rule: &Rule,
     context: &RuleContext<'_>,
@@ -80,7 +80,7 @@ fn within_repeats(
     judged.into_iter().filter_map(finding).collect()
 }
 
-/// Repeats of two modes that changed once, from fast to slow: what was used up lasted longer than a repeat.
+/// Repeats in two modes that changed once, from fast to slow: what was used up lasted longer than a repeat.
 fn between_rounds(rule: &Rule, context: &RuleContext<'_>, operation: Operation) -> Vec<Finding> {
     let finding = |(pair, m, diagnostics): (&Pair<'_>, &model::Measurement, &crate::RepeatDiagnostics)| {
         let modes = diagnostics.modes.as_ref()?;
@@ -92,7 +92,7 @@ fn between_rounds(rule: &Rule, context: &RuleContext<'_>, operation: Operation) 
         }
         let round = m.values[at].0;
         let first = pair.repeats.iter().find(|r| r.round() == round)?.began_ns();
-        // What all steps moved on this target in that direction before.
+        // The bytes that all steps moved before on this target in that direction.
         let earlier =
             context.completed().filter(|p| p.target.name == pair.target.name).flat_map(|p| &p.repeats);
         let earlier = earlier
@@ -100,7 +100,7 @@ fn between_rounds(rule: &Rule, context: &RuleContext<'_>, operation: Operation) 
             .map(|r| if operation == Operation::Write { r.moved().1 } else { r.moved().0 });
         let bytes = total(earlier);
         let message = format!(
-            "from {} on the rate was {} instead of {} ({} less) and stayed there; until then {} had gone this way on this target, {}",
+            "from {} on the rate was {} instead of {} ({} less) and stayed there; until then {} had moved in this direction on this target, {}",
             rounds(&[round]),
             rate(modes.low_mean),
             rate(modes.high_mean),

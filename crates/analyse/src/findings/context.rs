@@ -1,4 +1,4 @@
-//! What the rules look at: a run with everything that several of them need, computed once.
+//! The input of the rules: a run with everything that several of them need, computed once.
 
 use model::{
     Evidence, Measurement, Metric, Operation, OperationStats, Pace, Repeat, RepeatFinished, Run, Step,
@@ -11,15 +11,15 @@ use crate::repeats::{RepeatDiagnostics, diagnose_all};
 use crate::stats::median;
 use crate::telemetry::{Readings, StepTelemetry, telemetry_of};
 
-/// A run as the rules see it.
+/// A run with what the rules need of it.
 pub(crate) struct RuleContext<'a> {
     pub run: &'a Run,
     pub measurements: &'a [Measurement],
-    /// What the repeats behind each measurement look like, for those that are a headline.
+    /// The diagnostics of the repeats behind each headline measurement; `None` for the others.
     pub diagnostics: Vec<Option<RepeatDiagnostics>>,
     /// What the machine did during each step on each target.
     pub telemetry: Vec<StepTelemetry>,
-    /// The same over the whole run.
+    /// The machine's readings over the whole run.
     pub readings: Readings<'a>,
     finished: Vec<Pair<'a>>,
     completed: Vec<Pair<'a>>,
@@ -42,7 +42,7 @@ pub(super) struct Ended<'a> {
 }
 
 impl<'a> RuleContext<'a> {
-    /// Looks at a run that came to these measurements and counts.
+    /// The context of a run with these measurements and counts.
     pub fn new(run: &'a Run, measurements: &'a [Measurement], counts: &'a Counts) -> Self {
         let mut finished = Vec::new();
         for step in &run.started.plan.steps {
@@ -73,17 +73,17 @@ impl<'a> RuleContext<'a> {
         }
     }
 
-    /// Every step on every target with the repeats that ended, those that failed included.
+    /// Every step on every target with the repeats that ended, failed ones included.
     pub(super) fn finished(&self) -> impl Iterator<Item = &Pair<'a>> {
         self.finished.iter()
     }
 
-    /// The same, with only the repeats that ended as planned and asked something of the storage.
+    /// Every step on every target with only the repeats that ended as planned and reached the storage.
     pub(super) fn completed(&self) -> impl Iterator<Item = &Pair<'a>> {
         self.completed.iter()
     }
 
-    /// Those of one target that ended as planned and move data.
+    /// The completed pairs of one target that move data.
     pub(super) fn transfers_on<'b>(&'b self, target: &'b Target) -> impl Iterator<Item = &'b Pair<'a>> {
         self.completed().filter(move |p| p.target.name == target.name && !p.step.workload.is_metadata())
     }
@@ -92,7 +92,7 @@ impl<'a> RuleContext<'a> {
         self.run.started.targets.iter()
     }
 
-    /// The headline measurements with their pairs and what their repeats look like.
+    /// The headline measurements with their pairs and the diagnostics of their repeats.
     pub(super) fn headlines(&self) -> impl Iterator<Item = (&Pair<'a>, &'a Measurement, &RepeatDiagnostics)> {
         self.measurements.iter().zip(&self.diagnostics).filter_map(|(m, diagnostics)| {
             let pair = self.completed().find(|p| p.step.id == m.step && p.target.name == m.target)?;
@@ -113,7 +113,7 @@ impl<'a> RuleContext<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// The median of what the repeats give; the rules judge by it so that one odd repeat makes no finding.
+    /// The median of `value` over the repeats; the rules judge by it so that one odd repeat makes no finding.
     pub fn median(&self, value: impl Fn(&Ended<'a>) -> Option<f64>) -> Option<f64> {
         median(&self.repeats.iter().filter_map(value).collect::<Vec<_>>())
     }
@@ -128,7 +128,7 @@ impl<'a> Pair<'a> {
         context.telemetry.iter().find(|t| t.step == self.step.id && t.target == self.target.name)
     }
 
-    /// True if the rate is the storage's: no given load, no pauses, no work on names.
+    /// True if the storage determines the rate: no given load, no pauses, no metadata operations.
     pub fn is_closed_transfer(&self) -> bool {
         let workload = &self.step.workload;
         workload.pace == Pace::Closed && workload.modifiers.think.is_none() && !workload.is_metadata()
@@ -136,7 +136,7 @@ impl<'a> Pair<'a> {
 }
 
 impl<'a> Ended<'a> {
-    /// What was counted of one operation in the measured window.
+    /// The statistics of one operation in the measured window.
     pub fn measured(&self, operation: Operation) -> Option<&'a OperationStats> {
         self.counts.measured.get(&operation)
     }
@@ -146,7 +146,7 @@ impl<'a> Ended<'a> {
         self.finished.window_ns as f64 / 1e9
     }
 
-    /// Nanoseconds of the run at which the repeat began.
+    /// When the repeat began, in nanoseconds of the run.
     pub fn began_ns(&self) -> u64 {
         self.repeat.started.at_ns
     }
@@ -168,8 +168,8 @@ impl<'a> Ended<'a> {
     }
 }
 
-/// Looks at the repeats behind each measurement that is a headline; `None` for the others. All headlines
-/// are one family, see [`crate::diagnostics`].
+/// The diagnostics of the repeats behind each headline measurement; `None` for the others. All headlines are one
+/// family, see [`crate::repeats`].
 fn headline_diagnostics(run: &Run, measurements: &[Measurement]) -> Vec<Option<RepeatDiagnostics>> {
     let is_headline: Vec<bool> = measurements.iter().map(|m| is_headline(run, m)).collect();
     let values: Vec<Vec<f64>> = measurements
@@ -186,7 +186,7 @@ fn is_headline(run: &Run, m: &Measurement) -> bool {
     run.started.plan.step(&m.step).is_some_and(|step| headline(step, m.operation) == Some(m.metric))
 }
 
-/// A sum that ends at the largest number: what a log claims may be anything.
+/// A saturating sum: a damaged log may claim any number.
 pub(super) fn total(values: impl Iterator<Item = u64>) -> u64 {
     values.fold(0, u64::saturating_add)
 }

@@ -1,4 +1,4 @@
-//! Storage that failed, and data that are not what was written.
+//! Failing storage, and data that differ from what was written.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) fn data_corrupted(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
         let mismatched = total(bad().map(|(_, check)| check.mismatched));
         let checked = total(bad().map(|(_, check)| check.checked));
         let message = format!(
-            "{mismatched} of {checked} checked blocks were not what had been written; the first at byte {} of the test data: {}",
+            "{mismatched} of {checked} checked blocks differ from what was written; the first at byte {} of the test data: {}",
             first.offset, first.what
         );
         let figures = vec![
@@ -36,7 +36,7 @@ pub(super) fn storage_failed(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
             .repeats
             .iter()
             .filter_map(|r| match &r.finished.outcome {
-                // Of a program that failed instead of the storage a note tells.
+                // A note reports a program that failed instead of the storage.
                 RepeatOutcome::Failed(RepeatFailure { kind: FailureKind::Program(_), .. }) => None,
                 RepeatOutcome::Failed(failure) => Some((r, failure)),
                 _ => None,
@@ -62,26 +62,26 @@ pub(super) fn storage_failed(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
     context.finished().filter_map(finding).collect()
 }
 
-/// What is known of the data: only verification knows anything.
+/// The fate of the data, which only verification knows.
 fn what_became_of_the_data(pair: &Pair<'_>) -> String {
     let checks = || pair.repeats.iter().filter_map(|r| r.finished.integrity.as_ref());
     let checked = total(checks().map(|check| check.checked));
     let lost = total(checks().map(|check| check.mismatched));
     match (checked, lost) {
-        (0, _) => "whether data were lost is not known (--verify true tells)".to_owned(),
-        (checked, 0) => format!("all {checked} blocks that were checked are what had been written"),
+        (0, _) => "whether data were lost is not known (--verify true checks it)".to_owned(),
+        (checked, 0) => format!("all {checked} checked blocks match what was written"),
         (checked, lost) => {
-            format!("data were lost: {lost} of {checked} checked blocks are not what had been written")
+            format!("data were lost: {lost} of {checked} checked blocks differ from what was written")
         }
     }
 }
 
-/// What one errno did to a pair.
+/// The failed operations of a pair with one errno.
 #[derive(Default)]
 struct Trouble {
     count: u64,
     rounds: Vec<u32>,
-    /// Span of the run in which they came, in nanoseconds.
+    /// Span of the run in which they occurred, in nanoseconds.
     from_ns: u64,
     to_ns: u64,
 }
@@ -100,7 +100,7 @@ pub(super) fn operation_errors(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
             .map(|(errno, t)| format!("{} × {}", t.count, std::io::Error::from_raw_os_error(*errno)))
             .collect();
         let message = format!(
-            "{} among {} operations, and the repeats went on; {}",
+            "{} among {} operations, and the repeats continued; {}",
             super::words::list(&kinds),
             all,
             what_became_of_the_data(pair)

@@ -1,4 +1,4 @@
-//! Heat: temperatures that rose, clocks that dropped, processors that were slowed down.
+//! Heat: temperatures that rose, clocks that dropped, processors that were throttled.
 
 use model::{Evidence, Finding, Severity, Subject};
 
@@ -8,15 +8,15 @@ use super::{Rule, RuleContext, evidence};
 use crate::stats::median;
 use crate::telemetry::Series;
 
-/// A rise, in kelvin, that is worth a word.
+/// A rise, in kelvin, from which a sensor is reported.
 const RISE: f64 = 10.0;
-/// Disks slow themselves down from about this temperature on (°C): consumer NVMe drives give their warning limit as 70 to
+/// Disks throttle from about this temperature on (°C): consumer NVMe drives give their warning limit as 70 to
 /// 85, SATA disks and flash are specified up to 60 or 70.
 const HOT_DISK: f64 = 70.0;
-/// Processors of boards slow down from 80 or 85 °C on (Raspberry Pi: soft limit 80).
+/// Processors of single-board computers throttle from 80 or 85 °C on (Raspberry Pi: soft limit 80).
 const HOT_PROCESSOR: f64 = 80.0;
 
-/// What one sensor said.
+/// The readings of one sensor.
 struct Sensor<'a> {
     name: &'a str,
     first: (u64, f64),
@@ -24,7 +24,7 @@ struct Sensor<'a> {
     limit: f64,
 }
 
-/// All sensors whose temperature rose by much or came to where things slow down.
+/// All sensors whose temperature rose by [`RISE`] or reached its limit.
 fn warm<'a>(context: &'a RuleContext<'_>) -> Vec<Sensor<'a>> {
     let mut found = Vec::new();
     for (probe, limit) in [("disk_temperature", HOT_DISK), ("temperature", HOT_PROCESSOR)] {
@@ -47,7 +47,7 @@ impl Sensor<'_> {
     }
 }
 
-/// Headline figures that got worse over the run, as a share, with the words for them; the trend is tested elsewhere.
+/// Headline figures that got worse over the run: the share, and the change in words. The trend is tested elsewhere.
 fn falling(context: &RuleContext<'_>) -> Vec<(f64, String)> {
     let fell = |(pair, m, diagnostics): (&Pair<'_>, &model::Measurement, &crate::RepeatDiagnostics)| {
         let change = diagnostics.trend?.change;
@@ -79,13 +79,10 @@ pub(super) fn temperature_rose(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
                 sensor.rise(),
                 sensor.highest.1
             ),
-            false => format!("{} was at {:.0} °C all the time", sensor.name, sensor.highest.1),
+            false => format!("{} stayed at {:.0} °C", sensor.name, sensor.highest.1),
         };
         if is_hot {
-            message.push_str(&format!(
-                ", and from about {:.0} °C on many such devices slow themselves down",
-                sensor.limit
-            ));
+            message.push_str(&format!(", and many such devices throttle from about {:.0} °C", sensor.limit));
         }
         let (severity, effect) = match fallen.iter().map(|(share, _)| *share).reduce(f64::max) {
             Some(share) => {
@@ -103,18 +100,18 @@ pub(super) fn temperature_rose(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
             }
         };
         let figures = vec![
-            evidence(format!("{} at first", sensor.name), sensor.first.1, "°C")
+            evidence(format!("{} at the start", sensor.name), sensor.first.1, "°C")
                 .between(sensor.first.0, sensor.first.0),
             evidence(format!("{} at its highest", sensor.name), sensor.highest.1, "°C")
                 .between(sensor.highest.0, sensor.highest.0),
-            evidence("limit that counts as hot here", sensor.limit, "°C"),
+            evidence("limit that counts as hot", sensor.limit, "°C"),
         ];
         rule.finding(severity, Subject::default(), message, figures).changing(effect)
     };
     warm(context).into_iter().map(finding).collect()
 }
 
-/// When the repeats that ended as planned ran, in nanoseconds of the run.
+/// The spans of the repeats that ended as planned, in nanoseconds of the run.
 fn spans(pair: &Pair<'_>) -> Vec<(u64, u64)> {
     let span = |r: &super::context::Ended<'_>| (r.began_ns(), r.ended_ns(pair.step));
     pair.repeats.iter().map(span).collect()
@@ -129,7 +126,7 @@ fn clocks(pair: &Pair<'_>, clock: &Series<'_>) -> Option<(f64, f64)> {
 }
 
 pub(super) fn clock_dropped(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    /// The same work at a clock lower by this share is slowed down, not merely idle in between.
+    /// From this drop on, the processor is throttled and not merely idle in between.
     const DROP: f64 = 0.1;
     let Some(clock) = context.readings.get("frequency", "max") else { return Vec::new() };
     let pairs: Vec<(f64, f64)> = context.completed().filter_map(|pair| clocks(pair, clock)).collect();
@@ -139,7 +136,7 @@ pub(super) fn clock_dropped(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findi
         |pick: fn(&(f64, f64)) -> f64| median(&pairs.iter().map(pick).collect::<Vec<_>>()).unwrap_or(0.0);
     let (before, after) = (of(|p| p.0), of(|p| p.1));
     let message = format!(
-        "the fastest processor's clock was {} in the last third of the repeats of the same steps, from {:.2} GHz to {:.2} GHz: figures that need the processor are of two machines",
+        "the fastest processor's clock was {} in the last third of the steps' repeats, from {:.2} GHz to {:.2} GHz: early and late figures that depend on the processor do not compare",
         by(ratio - 1.0, "higher", "lower"),
         before / 1e9,
         after / 1e9
@@ -151,7 +148,7 @@ pub(super) fn clock_dropped(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findi
     vec![rule.finding(Severity::Warning, Subject::default(), message, figures).changing(1.0 - ratio)]
 }
 
-/// What a series of the probe `throttling` stands for.
+/// The meaning of a series of the probe `throttling`.
 fn reason(key: &str) -> Option<String> {
     Some(match key {
         "core" | "package" => format!("the processor counted thermal throttling ({key})"),
@@ -176,19 +173,19 @@ pub(super) fn throttled(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
         };
         let seconds = covered_ns as f64 / 1e9;
         let is_event = matches!(series.key, "core" | "package");
-        let (told, unit) = if is_event { (mean * seconds, "1") } else { (mean, "1") };
+        let value = if is_event { mean * seconds } else { mean };
         reasons.push(match is_event {
-            true => format!("{reason} {told:.0} times"),
-            false => format!("{reason} ({} of the time, or of its strength)", percent(mean)),
+            true => format!("{reason} {value:.0} times"),
+            false => format!("{reason} ({} of the time, or of full strength)", percent(mean)),
         });
-        figures.push(evidence(format!("throttling.{}", series.key), told, unit));
+        figures.push(evidence(format!("throttling.{}", series.key), value, "1"));
         largest = largest.max(if is_event { 0.1 } else { mean });
     }
     if reasons.is_empty() {
         return Vec::new();
     }
     let fallen = falling(context);
-    let mut message = format!("while it was measured {}", list(&reasons));
+    let mut message = format!("during the measurement {}", list(&reasons));
     if let Some((_, words)) = fallen.first() {
         message.push_str(&format!("; {words} at the end of the run"));
     }

@@ -1,7 +1,7 @@
-//! What other programs printed: figures that their own raw numbers contradict, and the traps of each tool.
+//! Imported results: figures that their own raw numbers contradict, and the traps of each tool.
 //!
-//! The importer sees what is odd about an output and leaves a remark under the name of the rule that tells it; what
-//! follows from figures is judged here.
+//! The importer detects oddities of an output and records each as a remark under the name of the rule that reports it.
+//! The rules here judge what follows from the figures.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use super::context::{Ended, Pair};
 use super::words::{amount, percent};
 use super::{Rule, RuleContext, evidence};
 
-/// Of this many seconds a figure says little of what lasts.
+/// A result of fewer seconds shows little about the sustained rate.
 const SHORT_S: f64 = 10.0;
-/// Data of fewer bytes fit into the memory of nearly any machine.
+/// A data set of fewer bytes fits into the memory of nearly any machine.
 const SMALL: u64 = 4 << 30;
 
 fn imported<'a>(ended: &Ended<'a>) -> Option<&'a Imported> {
     ended.repeat.imported.as_deref()
 }
 
-/// How much a remark of this name matters, and by what share it changes the answer.
+/// The severity of a remark of this name, and the share by which it changes the answer.
 fn weight(topic: &str) -> (Severity, f64) {
     match topic {
         "printed-contradicts-raw" => (Severity::Warning, 0.5),
@@ -33,7 +33,7 @@ fn weight(topic: &str) -> (Severity, f64) {
     }
 }
 
-/// What the importer remarked under the rule's name, once for each step on each target.
+/// The importer's remarks under the rule's name, one finding for each step on each target.
 pub(super) fn remarked(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let (severity, effect) = weight(rule.name);
     let finding = |pair: &Pair<'_>| {
@@ -60,7 +60,7 @@ pub(super) fn remarked(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     context.completed().filter_map(finding).collect()
 }
 
-/// A figure that the raw numbers of the same output do not make, and what was remarked of the same kind.
+/// A figure that the raw numbers of the same output contradict, and the remarks of the same kind.
 pub(super) fn printed_contradicts_raw(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = remarked(rule, context);
     for pair in context.completed() {
@@ -78,9 +78,9 @@ pub(super) fn printed_contradicts_raw(rule: &Rule, context: &RuleContext<'_>) ->
         }
         let Some((imported, figure, share, round)) = worst else { continue };
         let (Some(printed), Some(raw)) = (&figure.printed, &figure.recomputed) else { continue };
-        let more = if count > 1 { format!("; so have {} more figures", count - 1) } else { String::new() };
+        let more = if count > 1 { format!("; so are {} more figures", count - 1) } else { String::new() };
         let message = format!(
-            "{} prints {} as its {} ({}), and its own raw numbers ({}) make {}: {} apart, which no rounding explains{more}",
+            "{} prints {} as its {} ({}), but its own raw numbers ({}) give {}: they are {} apart, more than rounding explains{more}",
             imported.tool,
             printed.text,
             words(figure),
@@ -104,7 +104,7 @@ fn words(figure: &Figure) -> String {
     figure.metric.name().replace('_', " ")
 }
 
-/// A value in the unit of its metric, for people.
+/// A value in the unit of its metric, human-readable.
 fn shown(figure: &Figure, value: f64) -> String {
     match figure.metric.unit() {
         "B/s" => super::words::rate(value),
@@ -114,14 +114,14 @@ fn shown(figure: &Figure, value: f64) -> String {
     }
 }
 
-/// True if the program's latencies leave out the time of its syncs.
+/// True if the program's latencies exclude the time of its syncs.
 pub(super) fn hides_syncs(ended: &Ended<'_>) -> bool {
     imported(ended).is_some_and(|imported| imported.facts.contains_key(fact::SYNCS_OUTSIDE_LATENCY))
 }
 
-/// Syncs that took a good part of the time and are in no latency of the program.
+/// Syncs that took much of the time and that no latency of the program includes.
 pub(super) fn hidden_syncs(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    /// Less than this share of the time needs no word.
+    /// A smaller share of the time is not reported.
     const SHARE: f64 = 0.1;
     let finding = |pair: &Pair<'_>| {
         let hiding = pair.repeats.iter().find(|r| hides_syncs(r))?;
@@ -130,7 +130,7 @@ pub(super) fn hidden_syncs(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
             context.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
         let mean = context.value(pair, Operation::Sync, Metric::LatMean)?;
         let message = format!(
-            "{} of the time went into {count} syncs of {} each on average, which are in none of the latencies: those say only how fast the page cache takes and gives",
+            "{} of the time was spent in {count} syncs of {} each on average, which no latency includes: the latencies show only the speed of the page cache",
             percent(share.min(1.0)),
             super::words::time(mean)
         );
@@ -143,13 +143,13 @@ pub(super) fn hidden_syncs(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
     context.completed().filter_map(finding).collect()
 }
 
-/// Repeats of an imported step that were over soon.
+/// Imported repeats that were short.
 pub(super) fn imported_short(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         imported(pair.repeats.first()?)?;
         let seconds = pair.median(|r| Some(r.seconds())).filter(|s| *s > 0.0 && *s < SHORT_S)?;
         let message = format!(
-            "measured for {seconds:.1} s: caches of the device and of the machine may have taken it all"
+            "measured for {seconds:.1} s: caches of the device and of the machine may have absorbed it all"
         );
         let figures = vec![evidence("measured time", seconds, "s")];
         Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(0.05))
@@ -157,19 +157,19 @@ pub(super) fn imported_short(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
     context.completed().filter_map(finding).collect()
 }
 
-/// Imported transfers through the page cache that are small enough to stay there, as far as the output says so.
+/// Imported transfers through the page cache that are small enough to stay there, as far as the output reports it.
 pub(super) fn cache_likely(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let first = imported(pair.repeats.first()?)?;
-        let told = |name: &str| !first.unsaid.iter().any(|unsaid| unsaid == name);
+        let is_said = |name: &str| !first.unsaid.iter().any(|unsaid| unsaid == name);
         let size = pair.repeats.iter().map(|r| r.repeat.started.size_bytes).max().filter(|size| *size > 0)?;
         let w = &pair.step.workload;
-        if w.direct || w.is_metadata() || !told("direct") || size >= SMALL {
+        if w.direct || w.is_metadata() || !is_said("direct") || size >= SMALL {
             return None;
         }
         let from = if w.reads_data() { "reads may come from" } else { "writes may stay in" };
         let message = format!(
-            "{} through the page cache fit into the memory of nearly any machine, and the output does not say how much there was: {from} memory",
+            "{} through the page cache fit into the memory of nearly any machine, and the output does not report its size: {from} memory",
             amount(size)
         );
         let figures = vec![evidence("data", size as f64, "B")];
@@ -178,7 +178,7 @@ pub(super) fn cache_likely(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
     context.completed().filter_map(finding).collect()
 }
 
-/// Imported writes of which the output says that nothing made them durable.
+/// Imported writes that nothing made durable, according to the output.
 pub(super) fn never_synced(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let first = imported(pair.repeats.first()?)?;
@@ -193,7 +193,7 @@ pub(super) fn never_synced(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
         if unsaid || syncs || w.direct || !w.writes_data() || w.is_metadata() {
             return None;
         }
-        let message = "written through the page cache and never synced: the figure is that of memory until the kernel makes writers wait";
+        let message = "written through the page cache and never synced: the figure is that of memory until the kernel throttles the writers";
         Some(
             rule.finding(
                 Severity::Warning,

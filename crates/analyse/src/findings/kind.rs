@@ -1,4 +1,4 @@
-//! What kind of storage a target behaves like, set against what the kernel says it is.
+//! The kind of storage that a target behaves like, compared with what the kernel reports.
 
 use model::{Finding, Layer, LayerKind, Metric, Mix, Operation, Pattern, Severity, Target, fact};
 
@@ -7,7 +7,7 @@ use super::words::{list, percent, rate, time};
 use super::{Rule, RuleContext, evidence, subject};
 use crate::kinds::{Kind, TRAITS, Traits, Verdict, classify};
 
-/// A pair that reads or writes data of `least` to `most` bytes in the way wanted; of several the one with the most in flight.
+/// A pair of this operation whose workload is `wanted`; of several, the one with the most operations in flight.
 fn deepest<'a>(
     context: &'a RuleContext<'_>,
     target: &'a Target,
@@ -20,7 +20,7 @@ fn deepest<'a>(
         let percent = if operation == Operation::Read { 100 } else { 0 };
         p.is_closed_transfer()
             && w.mix == Mix::Transfer { read_percent: percent }
-            // Through the page cache it is not the device that answers, unless there is nothing else.
+            // Through the page cache the device does not answer; allowed only where direct I/O is not available.
             && (p.repeats.iter().all(|r| r.repeat.started.direct) || w.direct)
             && super::cache::reached_the_devices(p)
             && p.step.prepare == model::Preparation::Written
@@ -61,16 +61,16 @@ fn traits(context: &RuleContext<'_>, target: &Target) -> Traits {
     }
 }
 
-/// Each trait in a sentence.
+/// Each trait as a clause.
 fn reasons(values: [Option<f64>; TRAITS]) -> [Option<String>; TRAITS] {
     let [random, spread, sequential, depth, durable, write, speed] = values;
     [
         random.map(|ns| format!("a random read takes {}", time(ns))),
         spread.map(|x| format!("one in a hundred takes {x:.1} times as long")),
         sequential.map(|x| format!("sequential reads have {x:.0} times the bandwidth of random ones")),
-        depth.map(|x| format!("a deep queue gains {x:.1} times")),
+        depth.map(|x| format!("a deep queue gives {x:.1} times the rate")),
         durable.map(|ns| format!("a durable write takes {}", time(ns))),
-        write.map(|x| format!("random writes come {x:.2} times as often as random reads")),
+        write.map(|x| format!("random writes are {x:.2} times as fast as random reads")),
         speed.map(|x| format!("sequential reads run at {}", rate(x))),
     ]
 }
@@ -85,7 +85,7 @@ const NAMES: [(&str, &str); TRAITS] = [
     ("bandwidth of sequential reads", "B/s"),
 ];
 
-/// What the kernel says, in words, and which kinds that allows.
+/// What the kernel reports, in words, and the kinds that it allows.
 struct Claim {
     words: String,
     allows: Vec<Kind>,
@@ -98,7 +98,7 @@ fn claim(target: &Target) -> Option<Claim> {
         return made(bottom.name.clone(), &[Kind::Memory]);
     }
     if bottom.kind == LayerKind::Network {
-        // Whatever the server has; only that it is not memory in this machine is claimed.
+        // The server may have any storage; it claims only not to be memory in this machine.
         return made(format!("a network mount ({})", bottom.name), &EVERYTHING);
     }
     disk_claim(bottom)
@@ -115,21 +115,21 @@ const EVERYTHING: [Kind; 7] = [
 ];
 
 fn disk_claim(bottom: &Layer) -> Option<Claim> {
-    let told = |name: &str| bottom.facts.get(name).map_or("", String::as_str);
-    let link = told(fact::LINK);
-    let rotation = told(fact::ROTATION_RATE);
+    let value = |name: &str| bottom.facts.get(name).map_or("", String::as_str);
+    let link = value(fact::LINK);
+    let rotation = value(fact::ROTATION_RATE);
     let name = format!("{} ({link})", bottom.name);
     let made = |words: String, allows: &[Kind]| Some(Claim { words, allows: allows.to_vec() });
     if rotation.parse::<u32>().is_ok_and(|rpm| rpm > 0) {
-        return made(format!("a disk of {rotation} rpm, {name}"), &[Kind::SpinningDisk]);
+        return made(format!("a {rotation} rpm disk, {name}"), &[Kind::SpinningDisk]);
     }
     match link {
         "nvme" => made(format!("an NVMe disk, {name}"), &[Kind::NvmeFlash]),
-        "mmc" if told("type") == "MMC" => {
+        "mmc" if value("type") == "MMC" => {
             made(format!("an eMMC, {name}"), &[Kind::SdCard, Kind::UsbStick, Kind::SataFlash])
         }
         "mmc" => made(format!("an SD card, {name}"), &[Kind::SdCard]),
-        // A bridge tells nothing of what is behind it.
+        // A USB bridge hides the device behind it.
         "usb" => made(
             format!("a USB disk, {name}"),
             &[Kind::UsbStick, Kind::SdCard, Kind::SpinningDisk, Kind::SataFlash, Kind::NvmeFlash],
@@ -141,15 +141,15 @@ fn disk_claim(bottom: &Layer) -> Option<Claim> {
         "iscsi" => made(format!("a disk over iSCSI, {name}"), &EVERYTHING),
         "zram" => made(format!("compressed memory, {name}"), &[Kind::Memory]),
         "virtio" | "xen" | "hyperv" | "scsi" | "" => made(
-            format!("{name}, a disk of which the kernel cannot say what is behind it"),
+            format!("{name}, a disk whose hardware the kernel does not know"),
             &[Kind::SataFlash, Kind::NvmeFlash, Kind::Network],
         ),
         _ => None,
     }
 }
 
-/// The traits that speak most for the verdict, at most three, in words.
-fn told_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict) -> String {
+/// The traits that support the verdict most, at most three, in words.
+fn main_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict) -> String {
     let words = reasons(values);
     let mut order: Vec<usize> = (0..TRAITS).filter(|i| words[*i].is_some()).collect();
     order.sort_by(|a, b| verdict.weights[*b].total_cmp(&verdict.weights[*a]));
@@ -162,27 +162,27 @@ pub(super) fn behaves_like(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
         let disturbed =
             context.transfers_on(target).any(|pair| super::background::is_disturbed(pair, context));
         let traits = traits(context, target);
-        // How much latencies scatter is then the others' doing.
+        // Other processes then cause the spread of the latencies.
         let traits = if disturbed { Traits { read_spread: None, ..traits } } else { traits };
         let Some(verdict) = classify(&traits) else { continue };
         let values = traits.values();
         let (best, p) = verdict.kinds[0];
         let sureness = if disturbed { "perhaps" } else { verdict.sureness() };
-        let named = |(kind, p): &(Kind, f64)| format!("{} ({})", kind.name(), percent(p.min(0.99)));
-        let names: Vec<String> = verdict.candidates().iter().map(named).collect();
+        let with_share = |(kind, p): &(Kind, f64)| format!("{} ({})", kind.name(), percent(p.min(0.99)));
+        let names: Vec<String> = verdict.candidates().iter().map(with_share).collect();
         let mut message =
-            format!("behaves {} like {}: {}", sureness, names.join(" or "), told_reasons(values, &verdict));
+            format!("{sureness} behaves like {}: {}", names.join(" or "), main_reasons(values, &verdict));
         let claim = claim(target);
-        // A contradiction is claimed only if no candidate is allowed and it is more than perhaps.
+        // A contradiction is claimed only if no candidate is allowed and the verdict is surer than "perhaps".
         let contradicts = claim.as_ref().is_some_and(|claim| {
             sureness != "perhaps" && !verdict.candidates().iter().any(|(kind, _)| claim.allows.contains(kind))
         });
         if let Some(claim) = &claim {
             let but = if contradicts { "but" } else { "and" };
-            message.push_str(&format!("; {but} the kernel says: {}", claim.words));
+            message.push_str(&format!("; {but} the kernel reports: {}", claim.words));
         }
         if disturbed {
-            message.push_str("; others worked on the device meanwhile, so this is not sure");
+            message.push_str("; other processes used the device meanwhile, so this is not sure");
         }
         let mut figures = vec![evidence(format!("probability of {}", best.name()), p, "1")];
         for ((value, (name, unit)), range) in values.into_iter().zip(NAMES).zip(best.ranges()) {
@@ -190,7 +190,7 @@ pub(super) fn behaves_like(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
             figures.push(evidence(name, value, unit));
             if value < range.0 || value > range.1 {
                 let nearest = if value < range.0 { range.0 } else { range.1 };
-                figures.push(evidence(format!("usual end of that for {}", best.name()), nearest, unit));
+                figures.push(evidence(format!("nearest usual value for {}", best.name()), nearest, unit));
             }
         }
         let severity = if contradicts { Severity::Warning } else { Severity::Info };

@@ -1,4 +1,4 @@
-//! What a layer costs, where two targets of a run differ by one.
+//! The cost of a layer, where two targets of a run differ by one layer.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::{Rule, RuleContext, evidence, total};
 use crate::compare::{Pairing, Series, compare, headline};
 use crate::stats::{mean_and_deviation, t_quantile};
 
-/// The stack as words from the top down, without what costs nothing. A loop device with the filesystem that its file
-/// lies in is one layer.
+/// The stack as words from the top down, without the layers that cost nothing. A loop device and the filesystem of its
+/// backing file are one layer.
 fn words(target: &Target) -> Vec<String> {
     let mut by_level: BTreeMap<u32, Vec<&Layer>> = BTreeMap::new();
     for layer in target.stack.iter().filter(|layer| layer.kind != LayerKind::Partition) {
@@ -29,24 +29,24 @@ fn words(target: &Target) -> Vec<String> {
     words
 }
 
-/// Filesystems that take each other's place.
+/// Filesystems that can replace each other, the plainest first.
 const FILESYSTEMS: [&str; 9] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "vfat", "exfat"];
 
 fn word(layer: &Layer) -> String {
-    let told = |name: &str| layer.facts.get(name).cloned();
+    let value = |name: &str| layer.facts.get(name).cloned();
     match layer.kind {
         LayerKind::Filesystem => layer.name.clone(),
         LayerKind::Crypt => "encryption (dm-crypt)".to_owned(),
-        LayerKind::Raid => told(fact::LEVEL).unwrap_or_else(|| "an array".to_owned()),
+        LayerKind::Raid => value(fact::LEVEL).unwrap_or_else(|| "an array".to_owned()),
         LayerKind::Lvm => "a logical volume".to_owned(),
         LayerKind::Loop => "a loop device".to_owned(),
         LayerKind::Network => format!("the network ({})", layer.name),
-        // Disks of one model are alike; one without a model is only like itself.
-        LayerKind::Disk | LayerKind::Partition => told("model").unwrap_or_else(|| layer.name.clone()),
+        // Disks of one model are equal; a disk without a model is equal only to itself.
+        LayerKind::Disk | LayerKind::Partition => value("model").unwrap_or_else(|| layer.name.clone()),
     }
 }
 
-/// What `with` has that `without` has not, if that is one layer, or another filesystem in the same place.
+/// The layer that `with` has and `without` lacks, if it is exactly one, or a different filesystem at the same level.
 fn one_more(with: &[String], without: &[String]) -> Option<String> {
     if with.len() == without.len() + 1 {
         let at = (0..with.len()).find(|i| with.get(*i) != without.get(*i))?;
@@ -56,13 +56,13 @@ fn one_more(with: &[String], without: &[String]) -> Option<String> {
         (0..with.len()).filter(|i| with.len() == without.len() && with[*i] != without[*i]).collect();
     let [at] = differ.as_slice() else { return None };
     let (this, that) = (with[*at].as_str(), without[*at].as_str());
-    // The plainer of two filesystems is the one to be compared with.
+    // The plainer of two filesystems is the baseline.
     let plainness = |name: &str| FILESYSTEMS.iter().position(|known| *known == name);
     let is_fancier = plainness(this)? > plainness(that)?;
     is_fancier.then(|| format!("{this} instead of {that}"))
 }
 
-/// The other target of the run, if there is one, that lacks exactly one layer of this one.
+/// The target of the run, if any, that lacks exactly one layer of this one.
 fn plainer<'a>(context: &'a RuleContext<'_>, target: &Target) -> Option<(&'a Target, String)> {
     let with = words(target);
     context.run.started.targets.iter().find_map(|other| {
@@ -80,7 +80,7 @@ fn work_per_byte(r: &Ended<'_>) -> Option<f64> {
     (moved > 0 && busy > 0).then(|| busy as f64 / moved as f64)
 }
 
-/// Processor time per byte with the layer ÷ without, over the paired rounds of all steps, with its 95 % interval.
+/// Processor time per byte with the layer ÷ without it, over the paired rounds of all steps, with its 95 % interval.
 fn work_ratio(context: &RuleContext<'_>, target: &Target, plain: &Target) -> Option<(f64, f64, f64)> {
     let mut logs = Vec::new();
     for pair in context.transfers_on(target) {
@@ -109,7 +109,7 @@ pub(super) fn layer_cost(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
             let step = plan.step(&c.step);
             c.target == target.name && step.is_some_and(|s| headline(s, c.operation) == Some(c.metric))
         };
-        // What a cache did on either side is no cost of a layer.
+        // The effect of a cache on either side is no cost of a layer.
         let is_the_layers = |c: &&Comparison| {
             let mut sides = context.completed().filter(|p| {
                 p.step.id == c.step && (p.target.name == target.name || p.target.name == plain.name)
@@ -135,30 +135,31 @@ fn cost(
     (target, plain, layer): (&Target, &Target, &str),
     decided: &[&Comparison],
 ) -> Finding {
-    let said = |c: &&Comparison| {
+    let in_words = |c: &&Comparison| {
         let (low, high) = c.ratio.interval.unwrap_or((c.ratio.value, c.ratio.value));
         let change = |ratio: f64| (ratio - 1.0) * 100.0;
         format!(
-            "{} {:+.0} % ({:+.0} to {:+.0}) of {}",
-            c.step,
-            change(c.ratio.value),
-            change(low),
-            change(high),
+            "{} in {} {:+.0} % ({:+.0} to {:+.0})",
             match c.metric {
                 model::Metric::Bandwidth => format!("{} bandwidth", c.operation.name().replace('_', " ")),
                 model::Metric::Iops => format!("{} operations", c.operation),
                 _ => format!("{} p99", c.operation),
-            }
+            },
+            c.step,
+            change(c.ratio.value),
+            change(low),
+            change(high)
         )
     };
     let mut largest: Vec<&Comparison> = decided.to_vec();
     largest.sort_by(|a, b| b.ratio.value.ln().abs().total_cmp(&a.ratio.value.ln().abs()));
-    let told: Vec<String> = largest.iter().take(4).map(said).collect();
+    let largest_four: Vec<String> = largest.iter().take(4).map(in_words).collect();
     let more = match largest.len() {
         0..=4 => String::new(),
-        n => format!(", and differs in {} more step(s)", n - 4),
+        n => format!(", and differences in {} more step(s)", n - 4),
     };
-    let mut message = format!("what {layer} changes against {}: {}{more}", plain.name, list(&told));
+    let mut message =
+        format!("effect of {layer} compared with {}: {}{more}", plain.name, list(&largest_four));
     let mut figures: Vec<model::Evidence> = Vec::new();
     for c in &largest {
         figures.push(
@@ -167,9 +168,11 @@ fn cost(
         );
     }
     if let Some((ratio, low, high)) = work_ratio(context, target, plain) {
-        figures.push(evidence("processor time per byte ÷ that without the layer", ratio, "1"));
+        figures.push(evidence("processor time per byte ÷ without the layer", ratio, "1"));
         if low > 1.0 || high < 1.0 {
-            message.push_str(&format!("; processor time per byte {ratio:.2} times ({low:.2} to {high:.2})"));
+            message.push_str(&format!(
+                "; processor time per byte is {ratio:.2} times as much ({low:.2} to {high:.2})"
+            ));
         }
     }
     let effect = largest.first().map_or(0.0, |c| 1.0 - c.ratio.value.min(c.ratio.value.recip()));

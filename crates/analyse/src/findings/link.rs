@@ -1,4 +1,4 @@
-//! The link to the disk as the limit, or slower than it could be.
+//! The link to the disk: as the limit, or slower than both ends support.
 
 use model::{Finding, Layer, LayerKind, Metric, Operation, Severity, Target, fact};
 
@@ -6,28 +6,28 @@ use super::context::Pair;
 use super::words::{percent, rate, short_list};
 use super::{Rule, RuleContext, evidence, subject};
 
-/// The fastest that both ends of a layer's link are known to be capable of.
+/// The highest speed that both ends of a layer's link are known to support.
 fn capability(layer: &Layer) -> Option<f64> {
-    let told = bits(layer, fact::HIGHEST_LINK_SPEED)?;
+    let highest = bits(layer, fact::HIGHEST_LINK_SPEED)?;
     match layer.facts.get(fact::LINK).map(String::as_str) {
-        Some("ata") => Some(bits(layer, fact::DISK_HIGHEST_LINK_SPEED)?.min(told)),
-        _ => Some(told),
+        Some("ata") => Some(bits(layer, fact::DISK_HIGHEST_LINK_SPEED)?.min(highest)),
+        _ => Some(highest),
     }
 }
 
-/// What a link can carry of user data in practice.
+/// The user data that a link can carry in practice.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Payload {
-    /// What people call the link.
+    /// Common name of the link.
     pub name: String,
     /// Bytes per second.
     pub rate: f64,
-    /// Bytes per second that no data can exceed: what is above came from a cache.
+    /// Bytes per second that no transfer can exceed: a higher rate came from a cache.
     pub most: f64,
 }
 
-/// What a link of this kind carries that runs at so many bits per second on the wire, all lanes together. `None` for a
-/// kind of which nothing is known.
+/// The payload of a link of this kind that runs at `bits` bits per second on the wire, all lanes together. `None` for an
+/// unknown kind.
 ///
 /// * USB 2 (480 Mb/s): 13 packets of 512 B in each of 8000 microframes are 53.2 MB/s at most (USB 2.0, table 5-10);
 ///   bulk-only mass storage waits for a command and a status around each transfer, and gets 35 to 43 MB/s.
@@ -37,7 +37,7 @@ pub(super) struct Payload {
 ///   each, 93 % of that: 560 of 600 is the best that any drive is specified with.
 /// * PCIe: 8b/10b at 2.5 and 5 GT/s, 128b/130b from 8 on (PCIe 3.0, 4.2.2); 24 B around packets of 128 to 256 B and flow
 ///   control leave about 90 %: 3.5 GB/s of 3.94 for four lanes at 8 GT/s. Lanes times 2.5 or 5 never are lanes times 8, 16
-///   or 32, so that the sum tells the encoding.
+///   or 32, so the sum determines the encoding.
 /// * SD and eMMC: checksums, gaps and commands leave about 90 %: 94 MB/s of 104 at SDR104.
 /// * SAS: 8b/10b up to 12 Gb/s, 92 % of that.
 /// * Ethernet: of 1538 B on the wire 1448 are data of TCP with time stamps (IPv4, MTU 1500): 94.1 %; with jumbo frames
@@ -70,8 +70,8 @@ fn bits(layer: &Layer, name: &str) -> Option<f64> {
     layer.facts.get(name)?.parse::<f64>().ok().filter(|bits| *bits > 0.0)
 }
 
-/// The one layer of a target that is at the end of a link whose speed is known. With several disks the load is shared
-/// in ways that only the array knows.
+/// The one layer of a target that is at the end of a link of known speed. `None` for several disks, because only the
+/// array knows how they share the load.
 fn linked(target: &Target) -> Option<(&Layer, Payload)> {
     let mut ends = target.stack.iter().filter(|l| matches!(l.kind, LayerKind::Disk | LayerKind::Network));
     let layer = ends.next()?;
@@ -83,7 +83,7 @@ fn linked(target: &Target) -> Option<(&Layer, Payload)> {
 }
 
 pub(super) fn link_bound(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    /// Within so much of what the link can carry, the link is what limits.
+    /// From this share of what the link can carry, the link is the limit.
     const NEAR: f64 = 0.9;
     let mut found = Vec::new();
     for target in context.targets() {
@@ -92,7 +92,7 @@ pub(super) fn link_bound(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
             let one_way = if pair.step.workload.modifies() { Operation::Write } else { Operation::Read };
             let is_one_way = !(pair.step.workload.modifies() && pair.step.workload.reads_data());
             let rate = context.value(pair, one_way, Metric::Bandwidth).filter(|_| is_one_way)?;
-            // What a cache served did not go over the link.
+            // Data served by a cache did not cross the link.
             let at_device =
                 context.value(pair, one_way, Metric::DeviceRatio).map_or(1.0, |ratio| ratio.min(1.0));
             Some(rate * at_device)
@@ -105,7 +105,7 @@ pub(super) fn link_bound(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         let Some((_, most)) = near.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
         let steps: Vec<String> = near.iter().map(|(pair, _)| pair.step.id.clone()).collect();
         let message = format!(
-            "{} at most is {} of what {} can carry (about {}): in {} the link, not what is behind it, is the limit",
+            "the highest rate, {}, is {} of what {} can carry (about {}): in {} the link, not what is behind it, is the limit",
             rate(*most),
             percent(most / payload.rate),
             payload.name,
@@ -120,7 +120,9 @@ pub(super) fn link_bound(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         let faster = capability(layer) > bits(layer, fact::LINK_SPEED);
         let finding = rule.finding(Severity::Warning, about, message, figures).changing(0.3);
         found.push(if faster {
-            finding.advising("find out why the link runs below what both ends can: cable, port, hub or slot")
+            finding.advising(
+                "find out why the link runs slower than both ends support: cable, port, hub or slot",
+            )
         } else {
             finding
         });
@@ -139,7 +141,7 @@ pub(super) fn link_below_capability(rule: &Rule, context: &RuleContext<'_>) -> V
                 continue;
             }
             let message = format!(
-                "the link to {} runs at {} Gb/s, {} of the {} Gb/s that the disk could; the slot, port or cable may not",
+                "the link to {} runs at {} Gb/s, {} of the {} Gb/s that the disk supports; the slot, port or cable may not",
                 layer.name,
                 now / 1e9,
                 percent(now / could),
@@ -158,9 +160,9 @@ pub(super) fn link_below_capability(rule: &Rule, context: &RuleContext<'_>) -> V
 mod tests {
     use super::*;
 
-    /// Beside each link what its users measure at best: figures of reviews and data sheets.
+    /// Each link with the best rate that its users measure, from reviews and data sheets.
     #[test]
-    fn links_carry_what_their_users_get() {
+    fn payload_matches_measured_rates() {
         for (link, bits, measured) in [
             ("usb", 480e6, 40e6),
             ("usb", 5e9, 450e6),

@@ -1,7 +1,7 @@
-//! What the figures mean: rules that speak only when the evidence carries them.
+//! What the figures mean: rules that report only what the evidence supports.
 //!
-//! Each rule is a pure function over what is seen of the run ([`RuleContext`]). A new one is a function in the file of its
-//! theme, an entry in [`RULES`] (`rules.rs`) and rows in the table of cases (`cases/`).
+//! Each rule is a pure function over a [`RuleContext`]. To add one, write a function in the file of its
+//! topic, an entry in [`RULES`] (`rules.rs`) and rows in the table of cases (`cases/`).
 
 mod background;
 mod cache;
@@ -35,17 +35,17 @@ pub use rules::RULES;
 pub struct Rule {
     /// Its short stable name.
     pub name: &'static str,
-    /// When it speaks, for the documentation.
+    /// The condition that makes it report, for the documentation.
     pub speaks_when: &'static str,
-    /// What to do about it, where the finding itself does not know better.
+    /// What to do about it, unless the finding has more specific advice.
     pub advice: &'static str,
-    /// Each of its findings is told by itself: what it lists is true of one step or target only.
+    /// Its findings are never merged: each is true of one step or target only.
     pub is_told_apart: bool,
     apply: fn(&Rule, &RuleContext<'_>) -> Vec<Finding>,
 }
 
-/// Everything the rules have to say about a run, what matters most first: by severity, then by how much it changes the
-/// answer, then in the order of the rules.
+/// All findings of a run, the most important first: by severity, then by how much they change the answer, then in the
+/// order of the rules.
 pub(crate) fn findings(context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.apply)(rule, context)).collect();
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.effect.total_cmp(&a.effect)));

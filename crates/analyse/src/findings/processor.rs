@@ -1,5 +1,5 @@
-//! The processor as the limit: the generator, a core, or the kernel's own threads; and a queue that is not what was
-//! asked for.
+//! The processor as the limit: the generator, a core, or kernel threads; and a queue depth or a load that was not
+//! reached.
 
 use model::{Finding, Operation, Pattern, Severity};
 
@@ -9,12 +9,12 @@ use super::{Rule, RuleContext, evidence, total};
 
 /// A worker that was busy for this share of the time had no time left to keep the storage busy.
 const SATURATED_WORKER: f64 = 0.9;
-/// A core is never busy for quite all of the time, because its time is counted in ticks.
+/// A core never appears busy all of the time, because its time is counted in ticks.
 const SATURATED_CORE: f64 = 0.95;
-/// Threads that take turns with others do not get all of a core.
+/// Threads that share a core with others do not get all of it.
 const SATURATED_THREAD: f64 = 0.85;
 
-/// How busy the busiest worker was, where it may have been the limit.
+/// The busy share of the busiest worker, where that worker may have been the limit.
 fn saturated_worker(pair: &Pair<'_>) -> Option<f64> {
     let busy = pair.median(|r| Some(r.finished.busiest_worker))?;
     // A worker that polls for the next arrival is busy without being the limit.
@@ -47,18 +47,18 @@ pub(super) fn core_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
     let finding = |pair: &Pair<'_>| {
         let telemetry = pair.telemetry(context)?;
         let busiest = telemetry.get("cpu", "busiest").filter(|f| f.mean >= SATURATED_CORE)?;
-        // Named with more precision by the other two rules.
+        // The other two rules name the cause more precisely.
         if saturated_worker(pair).is_some() || saturated_threads(pair, context).is_some() {
             return None;
         }
         let part = |key: &str| telemetry.get("cpu", &format!("busiest.{key}")).map_or(0.0, |f| f.mean);
         let (user, kernel, interrupts) = (part("user"), part("system"), part("irq"));
-        // Ticks are counted here and there a moment late.
+        // The kernel counts some ticks late, which can make the sum exceed 1.
         let worked = busiest.mean.min(1.0);
         let own = own_share(pair);
         let whose = match own {
             Some(own) if own < 0.5 => {
-                format!("; {} of all work on the processors was other programs'", percent(1.0 - own))
+                format!("; other programs did {} of all work on the processors", percent(1.0 - own))
             }
             _ => String::new(),
         };
@@ -70,20 +70,20 @@ pub(super) fn core_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
             percent(interrupts)
         );
         let mut figures = vec![
-            evidence("share of the time that the busiest core worked", worked, "1"),
+            evidence("share of the time that the busiest core was busy", worked, "1"),
             evidence("of it in programs", user, "1"),
             evidence("of it in the kernel", kernel, "1"),
             evidence("of it in interrupts", interrupts, "1"),
         ];
         figures.extend(own.map(|own| evidence("Lodestone's share of the work of all processors", own, "1")));
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.3);
-        let advice = "stop what else runs on this machine, and run again";
+        let advice = "stop other programs on this machine and run again";
         Some(if whose.is_empty() { found } else { found.advising(advice) })
     };
     context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
 }
 
-/// Share of the work of all processors that was Lodestone's; the kernel's threads are nobody's.
+/// Lodestone's share of the work of all processors; kernel threads belong to no program.
 fn own_share(pair: &Pair<'_>) -> Option<f64> {
     pair.median(|r| {
         let (m, p) = (r.finished.machine?, r.finished.process);
@@ -92,24 +92,24 @@ fn own_share(pair: &Pair<'_>) -> Option<f64> {
     })
 }
 
-/// The kind of kernel threads that took the most processor time, where that is a core's worth, and how many cores.
+/// The kind of kernel threads with the most processor time, and that time in cores, if it nearly fills a core.
 fn saturated_threads<'a>(pair: &Pair<'_>, context: &'a RuleContext<'_>) -> Option<(&'a str, f64)> {
     let telemetry = pair.telemetry(context)?;
-    // Memory that is reclaimed is no work on the storage.
+    // Memory reclaim is not storage work.
     let kinds = telemetry.of("kernel_threads").filter(|f| f.key != "reclaim");
     let most = kinds.max_by(|a, b| a.mean.total_cmp(&b.mean))?;
     (most.mean >= SATURATED_THREAD).then_some((most.key.as_str(), most.mean))
 }
 
-/// What a kind of kernel threads does, and whose it is.
+/// The name of a kind of kernel threads, and the work they do.
 fn work_of(kind: &str) -> (&str, String) {
     match kind {
         "dm-crypt" => ("kcryptd (dm-crypt)", "encryption".to_owned()),
-        "md" => ("the threads of md", "the array's own work (parity, copies)".to_owned()),
-        "iscsi" => ("the threads of iSCSI", "the network protocol".to_owned()),
-        "writeback" => ("the threads of writeback", "writing the page cache back".to_owned()),
-        "btrfs" => ("the threads of btrfs", "the filesystem (checksums, copies, compression)".to_owned()),
-        "loop" => ("the threads of loop devices", "the loop device".to_owned()),
+        "md" => ("the md threads", "the array's own work (parity, copies)".to_owned()),
+        "iscsi" => ("the iSCSI threads", "the network protocol".to_owned()),
+        "writeback" => ("the writeback threads", "writing the page cache back".to_owned()),
+        "btrfs" => ("the btrfs threads", "the filesystem (checksums, copies, compression)".to_owned()),
+        "loop" => ("the loop devices' threads", "the loop device".to_owned()),
         other => (other, format!("the kernel's work for {other}")),
     }
 }
@@ -120,10 +120,10 @@ pub(super) fn kernel_threads_saturated(rule: &Rule, context: &RuleContext<'_>) -
         let (threads, work) = work_of(kind);
         let all = f64::from(context.run.started.host.cpus.max(1));
         let busiest = pair.telemetry(context)?.get("cpu", "busiest").map_or(0.0, |f| f.mean);
-        // Threads on many cores are a limit for sure only if one core, or all, had no time left.
+        // Threads on many cores are certainly a limit only if one core, or all of them, had no time left.
         let is_sure = busiest >= SATURATED_WORKER || cores >= SATURATED_THREAD * all;
         let message = format!(
-            "{threads} used {cores:.2} of a core's time, of {all:.0} {}: {work}, not the disk, {} the limit",
+            "{threads} used {cores:.2} of {all:.0} {}: {work}, not the disk, {} the limit",
             if all == 1.0 { "core" } else { "cores" },
             if is_sure { "is" } else { "may be" }
         );
@@ -132,7 +132,7 @@ pub(super) fn kernel_threads_saturated(rule: &Rule, context: &RuleContext<'_>) -
             pair.telemetry(context)?.of("kernel_threads").filter(|f| f.key != kind && f.mean >= 0.01);
         figures
             .extend(others.map(|f| evidence(format!("time of {} ÷ time", work_of(&f.key).0), f.mean, "1")));
-        figures.push(evidence("share of the time that the busiest core worked", busiest, "1"));
+        figures.push(evidence("share of the time that the busiest core was busy", busiest, "1"));
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.4))
     };
     context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
@@ -142,7 +142,7 @@ pub(super) fn queue_not_filled(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
     let finding = |pair: &Pair<'_>| {
         let w = &pair.step.workload;
         let wanted = f64::from(w.iodepth) * f64::from(w.jobs);
-        // An open loop fills the queue only as far as its load asks for; periodic syncs empty it.
+        // An open loop fills the queue only as far as its load requires; periodic syncs empty it.
         let is_held =
             w.modifiers.think.is_some() || w.modifiers.flow > 0 || w.modifiers.latency_target.is_some();
         if !pair.is_closed_transfer() || w.iodepth == 1 || w.sync.every > 0 || is_held {
@@ -150,12 +150,12 @@ pub(super) fn queue_not_filled(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
         }
         let reached = pair.median(|r| r.repeat.queue_depth()).filter(|depth| *depth < wanted / 2.0)?;
         let message = format!(
-            "the kernel had {reached:.1} operations in hand at a time, not the {wanted:.0} that were configured: {} completes {} inside the submitting call here",
+            "{reached:.1} operations were in flight on average, not the {wanted:.0} that were configured: {} completes {} inside the submitting call here",
             pair.repeats[0].repeat.started.engine,
             if matches!(w.pattern, Pattern::Sequential) { "sequential I/O" } else { "I/O" }
         );
         let figures = vec![
-            evidence("achieved queue depth", reached, "1"),
+            evidence("observed queue depth", reached, "1"),
             evidence("configured queue depth", wanted, "1"),
         ];
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
@@ -178,7 +178,7 @@ pub(super) fn load_not_met(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
             .map(|(_, s)| s.count);
         let done = total(counts);
         let share = unserved as f64 / unserved.saturating_add(done) as f64;
-        // The last arrivals before the end are always too late.
+        // The last arrivals before the end are always too late to start.
         if share < 0.01 {
             return None;
         }

@@ -1,7 +1,7 @@
-//! Rules about the repeats of a step and what goes on within them: whether a mean says what they are like.
+//! Rules about the repeats of a step and the intervals within them: whether a mean describes them.
 //!
-//! Only headline metrics are looked at, because the family over which chance is shared grows with every
-//! other one, and a mode or a trend shows in the headline if it matters.
+//! Only headline metrics are tested, because every further metric enlarges the family over which the chance of error is
+//! shared, and a mode or a trend that matters shows in the headline.
 
 use std::collections::BTreeMap;
 
@@ -15,24 +15,24 @@ use crate::stats::median;
 use crate::steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, steady_state};
 use crate::transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
-/// What a look has to say: how much it matters, in words, by what share it changes the answer, and its figures.
-type Said = (Severity, String, f64, Vec<Evidence>);
+/// The result of one diagnostic: severity, message, the share by which it changes the answer, and its figures.
+type Report = (Severity, String, f64, Vec<Evidence>);
 
-/// What each look finds in the headline measurements that it says something about.
-fn said(
+/// One finding for each headline measurement that the diagnostic reports on.
+fn reported(
     context: &RuleContext<'_>,
-    say: impl Fn(&Measurement, &RepeatDiagnostics) -> Option<Said>,
+    report: impl Fn(&Measurement, &RepeatDiagnostics) -> Option<Report>,
     rule: &Rule,
 ) -> Vec<Finding> {
     let finding = |(pair, m, diagnostics): (&Pair<'_>, &Measurement, &RepeatDiagnostics)| {
-        let (severity, message, effect, mut evidence) = say(m, diagnostics)?;
+        let (severity, message, effect, mut evidence) = report(m, diagnostics)?;
         evidence.extend(rounds_of(m));
         Some(rule.finding(severity, pair.subject(), message, evidence).changing(effect))
     };
     context.headlines().filter_map(finding).collect()
 }
 
-/// Every repeat's value with its round.
+/// Each repeat's value with its round.
 fn rounds_of(m: &Measurement) -> impl Iterator<Item = Evidence> {
     let named = |(round, v): &(u32, f64)| {
         evidence(format!("round {}", round + 1), *v, m.metric.unit()).in_rounds([*round])
@@ -40,13 +40,13 @@ fn rounds_of(m: &Measurement) -> impl Iterator<Item = Evidence> {
     m.values.iter().map(named)
 }
 
-/// The rounds at these places, in words.
-fn rounds(m: &Measurement, places: &[usize]) -> String {
-    rounds_in_words(&places.iter().map(|i| m.values[*i].0).collect::<Vec<_>>())
+/// The rounds of the repeats with these indices, in words.
+fn rounds(m: &Measurement, indices: &[usize]) -> String {
+    rounds_in_words(&indices.iter().map(|i| m.values[*i].0).collect::<Vec<_>>())
 }
 
 pub(super) fn two_modes(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let say = |m: &Measurement, diagnostics: &RepeatDiagnostics| {
+    let report = |m: &Measurement, diagnostics: &RepeatDiagnostics| {
         let modes = diagnostics.modes.as_ref()?;
         let changed = modes.changed_at().map_or_else(String::new, |at| {
             format!("; it changed once, before {}, and stayed", rounds(m, &[at]))
@@ -67,32 +67,32 @@ pub(super) fn two_modes(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
         let effect = modes.high_mean / modes.low_mean - 1.0;
         Some((Severity::Warning, message, effect, means))
     };
-    said(context, say, rule)
+    reported(context, report, rule)
 }
 
 pub(super) fn outliers(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let say = |m: &Measurement, diagnostics: &RepeatDiagnostics| {
+    let report = |m: &Measurement, diagnostics: &RepeatDiagnostics| {
         let (first, rest) = diagnostics.outliers.split_first()?;
         let values: Vec<f64> = m.values.iter().map(|(_, v)| *v).collect();
         let odd: Vec<String> =
             std::iter::once(first).chain(rest).map(|i| figure(m.metric, values[*i])).collect();
         let median = median(&values)?;
         let message = format!(
-            "{}: {} ({}) far from the others, whose median is {}; they are in the mean all the same",
+            "{}: {} ({}) far from the median of all repeats, {}; the mean includes every repeat",
             what(m),
             rounds(m, &diagnostics.outliers),
             odd.join(", "),
             figure(m.metric, median),
         );
-        let middle = vec![evidence("median of all repeats", median, m.metric.unit())];
+        let figures = vec![evidence("median of all repeats", median, m.metric.unit())];
         let effect = (values.iter().sum::<f64>() / values.len() as f64 / median - 1.0).abs();
-        Some((Severity::Info, message, effect, middle))
+        Some((Severity::Info, message, effect, figures))
     };
-    said(context, say, rule)
+    reported(context, report, rule)
 }
 
 pub(super) fn trend(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let say = |m: &Measurement, diagnostics: &RepeatDiagnostics| {
+    let report = |m: &Measurement, diagnostics: &RepeatDiagnostics| {
         let trend = diagnostics.trend?;
         let message = format!(
             "{} {} over the run, from its first round to its last: later rounds are not repeats of the first ones",
@@ -108,7 +108,7 @@ pub(super) fn trend(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
         ];
         Some((Severity::Warning, message, trend.change, change))
     };
-    said(context, say, rule)
+    reported(context, report, rule)
 }
 
 pub(super) fn not_steady(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
@@ -122,21 +122,21 @@ pub(super) fn not_steady(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         let mut why = Vec::new();
         if state.range_share > STEADY_RANGE {
             why.push(format!(
-                "they range over {:.0} % of their mean (at most {:.0} %)",
+                "they range over {:.0} % of their mean (limit {:.0} %)",
                 state.range_share * 100.0,
                 STEADY_RANGE * 100.0
             ));
         }
         if state.slope_share.abs() > STEADY_SLOPE {
             why.push(format!(
-                "the line through them {} by {:.0} % of it (at most {:.0} %)",
+                "the line through them {} by {:.0} % of it (limit {:.0} %)",
                 if state.slope_share > 0.0 { "rises" } else { "falls" },
                 state.slope_share.abs() * 100.0,
                 STEADY_SLOPE * 100.0
             ));
         }
         let message = format!(
-            "{}: the last five rounds are no steady state by SNIA's rule: {}",
+            "{}: the last five rounds are not a steady state by SNIA's rule: {}",
             what(m),
             why.join(", and ")
         );
@@ -151,7 +151,7 @@ pub(super) fn not_steady(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
     context.headlines().filter_map(finding).collect()
 }
 
-/// The bytes moved in each measured interval of a repeat. Intervals of the same start add up.
+/// The bytes moved in each measured interval of a repeat. Intervals with the same start add up.
 pub(super) fn series(repeat: &Repeat) -> Vec<Work> {
     let mut by_start: BTreeMap<u64, Work> = BTreeMap::new();
     for interval in repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
@@ -166,7 +166,7 @@ pub(super) fn series(repeat: &Repeat) -> Vec<Work> {
 }
 
 pub(super) fn start_up_transient(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    // The rate of a given load is the load's; operations on names take turns.
+    // A given load fixes the rate, and metadata operations take turns.
     let judged = context.completed().filter(|p| p.is_closed_transfer());
     let found: Vec<(&Pair<'_>, Option<Transient>)> = judged
         .map(|pair| {
@@ -202,9 +202,10 @@ pub(super) fn start_up_transient(rule: &Rule, context: &RuleContext<'_>) -> Vec<
 
 fn advice(step: &Step, seconds: f64) -> String {
     if step.uses_data_up() {
-        return "what can be done only once has no ramp: more data tell what lasts".to_owned();
+        return "work that can be done only once has no ramp: use more data to see the sustained rate"
+            .to_owned();
     }
-    // To the next tenth of a second.
+    // Rounded up to the next tenth of a second.
     let ramp = ((step.ramp_ns as f64 / 1e9 + seconds) * 10.0 - 1e-6).ceil() / 10.0;
-    format!("--ramp {ramp:.1}s or more leaves it out")
+    format!("use --ramp {ramp:.1}s or more to exclude it")
 }

@@ -1,4 +1,4 @@
-//! Too small, too short, too few.
+//! Data sets that are too small, repeats that are too short, rounds that are too few.
 
 use model::{CacheState, Finding, Severity, Step, Target};
 
@@ -19,7 +19,7 @@ pub(super) fn fits_into_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
             .map(|started| started.size_bytes);
         let Some(size) = sizes.max() else { continue };
         let message = format!(
-            "the test data ({}) went through the page cache and fit into this machine's memory ({}): what was measured is partly memory",
+            "the test data ({}) went through the page cache and fit into this machine's memory ({}): the figures are partly those of memory",
             amount(size),
             amount(memory)
         );
@@ -29,7 +29,7 @@ pub(super) fn fits_into_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
     found
 }
 
-/// Requests that do nothing say nothing of a target.
+/// Requests that do nothing do not measure a target.
 pub(super) fn no_storage(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for target in context.targets() {
@@ -57,13 +57,13 @@ pub(super) fn no_storage(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
 pub(super) fn fits_into_device_cache(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     const LIMIT: u64 = 1 << 30;
     let mut found = Vec::new();
-    // Memory has no device.
+    // Filesystems in memory have no device, and so no device cache.
     let in_memory =
         |target: &Target| target.stack.iter().all(|l| matches!(l.name.as_str(), "tmpfs" | "ramfs"));
     for target in context.targets().filter(|target| !in_memory(target)) {
         let sizes =
             context.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
-        // An imported output may not say how much there was.
+        // An imported output may not report the size of its data.
         let Some(size) = sizes.filter(|size| *size > 0).min().filter(|size| *size < LIMIT) else { continue };
         let message =
             format!("the test data are only {}: a cache inside the device may hold them", amount(size));
@@ -73,12 +73,12 @@ pub(super) fn fits_into_device_cache(rule: &Rule, context: &RuleContext<'_>) -> 
     found
 }
 
-/// A repeat that was measured for less than this says little of what lasts: caches and clocks need longer to settle.
+/// A shorter repeat shows little about the sustained rate: caches and clocks need longer to settle.
 const SHORTEST_S: f64 = 0.9;
-/// Of fewer operations than this, the 99.9th percentile is the slowest one.
+/// With fewer operations, the 99.9th percentile is the slowest operation.
 const FEWEST_FOR_P999: u64 = 1000;
 
-/// Seconds of the typical repeat and operations of the slowest kind in it.
+/// Median duration of a repeat in seconds, and the count of its least frequent operation.
 fn extent(pair: &Pair<'_>) -> Option<(f64, u64)> {
     let seconds = pair.median(|r| Some(r.seconds())).filter(|seconds| *seconds > 0.0)?;
     let shown = pair.step.operations().into_iter().filter(|o| *o != model::Operation::Sync);
@@ -95,7 +95,7 @@ pub(super) fn too_short(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
         let names = |short: &[&(&Step, f64, u64)]| {
             short_list(&short.iter().map(|(step, ..)| step.id.clone()).collect::<Vec<_>>())
         };
-        // What was asked for is known to whoever asked.
+        // A short runtime that was requested is no surprise.
         let is_asked = |step: &Step| step.stop.time_ns.is_some_and(|ns| (ns as f64) < SHORTEST_S * 1e9);
         let brief: Vec<_> =
             all.iter().filter(|(s, seconds, _)| *seconds < SHORTEST_S && !is_asked(s)).collect();
@@ -154,9 +154,9 @@ pub(super) fn few_rounds(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         );
         let figures = vec![evidence("fewest good repeats of a step", *fewest as f64, "1")];
         let finding = rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.05);
-        // What another program measured is not repeated with our options.
+        // Lodestone's options do not repeat the measurement of another program.
         found.push(if run.is_imported() {
-            finding.advising("measure each three times at least")
+            finding.advising("measure each at least three times")
         } else {
             finding
         });

@@ -1,4 +1,4 @@
-//! Stalls: times in which nothing was completed, and single operations that took very long.
+//! Stalls: intervals without a completion, and single operations with extreme latency.
 
 use model::{Finding, Interval, Operation, Phase, Severity};
 
@@ -7,14 +7,14 @@ use super::words::time;
 use super::{Rule, RuleContext, evidence, total};
 use crate::stats::median;
 
-/// An interval without a completion is a stall only where the usual one has at least so many.
+/// An interval without a completion is a stall only where the usual interval has at least this many.
 const USUAL_COUNT: f64 = 10.0;
-/// An operation that takes longer is told on its own.
+/// A longer operation is reported even if it is less than [`TIMES_MEDIAN`] times the median.
 const LONG_NS: u64 = 1_000_000_000;
-/// So many times the median, and longer than an interval, is long too.
+/// An operation is long too if it takes this many times the median and longer than an interval.
 const TIMES_MEDIAN: f64 = 100.0;
 
-/// A time without completions within a repeat, in nanoseconds of the run.
+/// A period without completions within a repeat, in nanoseconds of the run.
 #[derive(Clone, Copy)]
 struct Gap {
     from_ns: u64,
@@ -28,12 +28,12 @@ impl Gap {
     }
 }
 
-/// Operations that ended in an interval; a durable write is counted as its write.
+/// Operations that completed in an interval; a durable write counts as its write.
 fn completions(interval: &Interval) -> u64 {
     total(interval.operations.iter().filter(|(o, _)| **o != Operation::DurableWrite).map(|(_, s)| s.count))
 }
 
-/// The gaps of one repeat. Where a final sync is due, the time after the last completion of data is none.
+/// The gaps of one repeat. Where a final sync is due, the time after the last completed data operation is no gap.
 fn gaps(pair: &Pair<'_>, r: &Ended<'_>) -> Vec<Gap> {
     let intervals = counted(r);
     let per_ns = |(_, len, count): &(u64, u64, u64)| *count as f64 / (*len).max(1) as f64;
@@ -47,7 +47,7 @@ fn gaps(pair: &Pair<'_>, r: &Ended<'_>) -> Vec<Gap> {
         true => intervals.iter().rposition(|(.., count)| *count > 1).unwrap_or(0),
         false => intervals.len(),
     };
-    // A worker that was held up makes its interval longer, with the completion that ended the stall in it.
+    // A stalled worker lengthens its interval, which then includes the completion that ended the stall.
     let is_dead = |interval: &&(u64, u64, u64)| interval.2 == 0 || per_ns(interval) * 1000.0 < usual;
     let mut gaps: Vec<Gap> = Vec::new();
     for (start, len, _) in intervals[..last].iter().filter(is_dead) {
@@ -60,12 +60,12 @@ fn gaps(pair: &Pair<'_>, r: &Ended<'_>) -> Vec<Gap> {
             None => gaps.push(Gap { from_ns, to_ns, round: r.round() }),
         }
     }
-    // What is left of the time when it is over may be too short for a completion.
+    // The last, partial interval may be too short for a completion.
     gaps.retain(|gap| gap.len_ns().saturating_mul(2) > pair.step.interval_ns);
     gaps
 }
 
-/// Start, length and completions of each measured interval; those of the same start add up.
+/// Start, length and completions of each measured interval; intervals with the same start add up.
 fn counted(r: &Ended<'_>) -> Vec<(u64, u64, u64)> {
     let mut intervals: Vec<(u64, u64, u64)> = Vec::new();
     for interval in r.repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
@@ -90,10 +90,10 @@ pub(super) fn stall(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
         let began = pair.repeats.iter().find(|r| r.round() == longest.round)?.began_ns();
         let how_many = match gaps.len() {
             1 => "once".to_owned(),
-            n => format!("{n} times, {} altogether", time(all_ns as f64)),
+            n => format!("{n} times, {} in total", time(all_ns as f64)),
         };
         let message = format!(
-            "nothing was completed for {} at {:.1} s into round {} ({how_many})",
+            "no operation completed for {}, {:.1} s into round {} ({how_many})",
             time(longest.len_ns() as f64),
             longest.from_ns.saturating_sub(began) as f64 / 1e9,
             longest.round + 1
@@ -102,8 +102,8 @@ pub(super) fn stall(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
             evidence("longest time without a completion", longest.len_ns() as f64, "ns")
                 .in_rounds([longest.round])
                 .between(longest.from_ns, longest.to_ns),
-            evidence("all such times together", all_ns as f64, "ns").in_rounds(rounds(&gaps)),
-            evidence("how many", gaps.len() as f64, "1"),
+            evidence("total time without a completion", all_ns as f64, "ns").in_rounds(rounds(&gaps)),
+            evidence("stalls", gaps.len() as f64, "1"),
         ];
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
         Some(found.changing(all_ns as f64 / 1e9 / measured.max(1e-9)))
@@ -117,11 +117,11 @@ fn rounds(gaps: &[Gap]) -> Vec<u32> {
     rounds
 }
 
-/// The slowest operation of a pair of the kind that took longest, if that is long: how long, which, how much more than
-/// the median, in which round, and in how many repeats there was such a one.
+/// The slowest operation of a pair, if it is long: its latency, its kind, the median of that kind, its round, and the
+/// number of repeats with a long operation.
 fn slowest(pair: &Pair<'_>) -> Option<(u64, Operation, f64, u32, usize)> {
     let mut worst: Option<(u64, Operation, f64, u32, usize)> = None;
-    // How long a durable write waits is in its sync; a sync lasts as long as there is to write.
+    // A durable write waits for its sync, and a sync takes as long as there is data to write.
     for operation in [Operation::Read, Operation::Write, Operation::Trim] {
         let Some(usual) = pair.median(|r| Some(r.measured(operation)?.lat.percentile_ns(50.0)? as f64))
         else {
@@ -130,7 +130,7 @@ fn slowest(pair: &Pair<'_>) -> Option<(u64, Operation, f64, u32, usize)> {
         let is_long = |ns: u64| {
             let over_interval = ns > pair.step.interval_ns.max(100_000_000);
             let many = ns as f64 >= TIMES_MEDIAN * usual;
-            // A queue that is deep and slow makes all wait long.
+            // In a deep queue of slow storage every operation waits long.
             (ns >= LONG_NS && ns as f64 >= 5.0 * usual) || (over_interval && many)
         };
         let of = |r: &Ended<'_>| Some((r.measured(operation)?.lat.max_ns()?, r.round()));
@@ -148,7 +148,7 @@ pub(super) fn slow_operation(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
     let finding = |pair: &Pair<'_>| {
         let (ns, operation, usual, round, repeats) = slowest(pair)?;
         let message = format!(
-            "the slowest {} took {}, {:.0} times the median ({}), in round {}; {repeats} of {} repeats have one that slow",
+            "the slowest {} took {}, {:.0} times the median ({}), in round {}; {repeats} of {} repeats have an operation that slow",
             operation.name().replace('_', " "),
             time(ns as f64),
             ns as f64 / usual,
@@ -163,11 +163,11 @@ pub(super) fn slow_operation(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
                 .in_rounds([round])
                 .between(r.began_ns(), end_ns),
             evidence("median latency", usual, "ns"),
-            evidence("repeats with one that slow", repeats as f64, "1"),
+            evidence("repeats with an operation that slow", repeats as f64, "1"),
         ];
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
         Some(found.changing(ns as f64 / 1e9 / r.seconds().max(1e-9) / 2.0))
     };
-    // With a given load a stall shows in the percentiles of all who waited.
+    // With a given load a stall shows in the percentiles, because all operations that waited count.
     context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
 }

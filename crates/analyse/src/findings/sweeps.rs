@@ -7,7 +7,7 @@ use super::words::{in_order, percent, rate, time};
 use super::{Rule, RuleContext, evidence, subject};
 use crate::compare::headline;
 
-/// One step of a series with the value that was varied and its figures.
+/// One step of a sweep: the varied value and the figures.
 struct Point<'a> {
     step: &'a Step,
     x: u64,
@@ -15,7 +15,7 @@ struct Point<'a> {
     p50: f64,
 }
 
-/// Groups the steps of each target that are equal but for what `without` takes out; each group in the order of `x`.
+/// Groups the steps of each target that are equal except for what `without` removes; each group is sorted by `x`.
 fn groups<'a>(
     context: &'a RuleContext<'_>,
     x: fn(&Workload) -> u64,
@@ -56,13 +56,13 @@ fn groups<'a>(
     groups
 }
 
-/// This share of the best is as good as the best.
+/// A rate of at least this share of the best counts as the best.
 const NEARLY: f64 = 0.9;
 
 pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    /// Sizes closer together than this are no sweep.
+    /// Sizes whose largest is less than this many times the smallest are not a sweep.
     const SPAN: u64 = 64;
-    /// A difference by less than this factor needs no word.
+    /// A smaller factor is not reported.
     const FACTOR: f64 = 2.0;
     let groups = groups(
         context,
@@ -78,7 +78,7 @@ pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         }
         let of = |p: &Point<'_>| ExactSize(p.x).to_string();
         let message = format!(
-            "{} of {} get {} ({} of the {} with {}); from {} on larger blocks gain less than 10 %",
+            "{} of {} reach {} ({} of the {} with {}); blocks larger than {} gain less than 10 %",
             in_order(&pair.step.workload, operation),
             of(small),
             rate(small.bandwidth),
@@ -109,7 +109,7 @@ pub(super) fn queue_depth_knee(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
         let what = in_order(&pair.step.workload, operation);
         let message = if knee.x == last.x {
             format!(
-                "{what}: depth {} still gains {} over depth {}; the knee lies there or beyond",
+                "{what}: depth {} still gains {} over depth {}; the knee is there or beyond",
                 last.x,
                 percent(last.bandwidth / points[points.len() - 2].bandwidth - 1.0),
                 points[points.len() - 2].x

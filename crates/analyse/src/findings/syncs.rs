@@ -1,4 +1,4 @@
-//! Syncs: what they cost, and whether they do anything.
+//! Syncs: their cost, and whether they have any effect.
 
 use model::{Finding, LayerKind, Metric, Operation, Severity, fact};
 
@@ -8,12 +8,12 @@ use super::words::{percent, time};
 use super::{Rule, RuleContext, evidence, total};
 
 pub(super) fn sync_cost(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    /// Less than this share of the time needs no word.
+    /// A smaller share of the time is not reported.
     const SHARE: f64 = 0.1;
     let finding = |pair: &Pair<'_>| {
         let share =
             context.value(pair, Operation::Sync, Metric::SyncShare).filter(|share| *share >= SHARE)?;
-        // Another rule tells of those that a program hides.
+        // Another rule reports syncs that a program's latencies hide.
         if pair.repeats.iter().any(|r| hides_syncs(r)) {
             return None;
         }
@@ -23,12 +23,12 @@ pub(super) fn sync_cost(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
         if let (Some(p50), Some(p99)) = (durable(Metric::LatP50), durable(Metric::LatP99)) {
             let plain = context.value(pair, Operation::Write, Metric::LatP50);
             message.push_str(&format!(
-                "; a durable write took {} in the middle and {} at p99",
+                "; a durable write took {} (median) and {} (p99)",
                 time(p50),
                 time(p99)
             ));
             if let Some(plain) = plain {
-                message.push_str(&format!(", without its sync {}", time(plain)));
+                message.push_str(&format!(", a write without its sync {}", time(plain)));
                 figures.push(evidence("median of a write without its sync", plain, "ns"));
             }
             figures.push(evidence("median of a durable write", p50, "ns"));
@@ -39,14 +39,14 @@ pub(super) fn sync_cost(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
     context.completed().filter_map(finding).collect()
 }
 
-/// A sync that is over in less than this, in nanoseconds, has not waited for flash to be programmed (some 200 µs to 1 ms)
-/// nor for a network: either the device has a cache that survives a loss of power, or it was not asked to empty it.
+/// A sync that takes less than this, in nanoseconds, waited neither for flash to be programmed (some 200 µs to 1 ms) nor
+/// for a network: either the device's cache survives a power failure, or the device received no flush.
 const TOO_FAST_NS: f64 = 25_000.0;
 
 pub(super) fn sync_too_cheap(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let sync = context.value(pair, Operation::Sync, Metric::LatP50).filter(|ns| *ns < TOO_FAST_NS)?;
-        // Syncs with nothing to write are rightly cheap, and memory has nothing to write to.
+        // A sync with nothing to write is rightly cheap, and so is one in memory.
         let w = &pair.step.workload;
         let bottom = pair.target.stack.iter().rfind(|layer| layer.device.is_some())?;
         let link = bottom.facts.get(fact::LINK).map_or("", String::as_str);
@@ -65,18 +65,21 @@ pub(super) fn sync_too_cheap(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
         );
         let why = match (flushes < syncs / 2, is_virtual) {
             (true, _) => format!(
-                "the kernel sent {} only {flushes} flushes for {syncs} syncs, so a loss of power may lose what was reported durable",
+                "the kernel sent {} only {flushes} flushes for {syncs} syncs, so a power failure may lose what was reported as durable",
                 bottom.name
             ),
             (false, true) => {
-                format!("{} is virtual: its host may keep what was reported durable in memory", bottom.name)
+                format!(
+                    "{} is virtual: its host may hold in memory what was reported as durable",
+                    bottom.name
+                )
             }
             (false, false) => format!(
-                "{} has a volatile write cache by its own account, and empties it faster than flash can be written: it may ignore flushes, or survive a loss of power",
+                "{} reports a volatile write cache, and flushes it faster than flash can be programmed: it may ignore flushes, or survive a power failure",
                 bottom.name
             ),
         };
-        let message = format!("a sync after each write took only {}; suspicious, because {why}", time(sync));
+        let message = format!("a sync after each write took only {}, which is suspicious: {why}", time(sync));
         let figures = vec![
             evidence("median of a sync", sync, "ns"),
             evidence("syncs", syncs as f64, "1"),

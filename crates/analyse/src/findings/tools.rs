@@ -1,5 +1,5 @@
-//! What is wrong with the way in which a classic tool measures, and the honest figure beside it; figures that a tool
-//! would print and a table does not.
+//! The flaws in how a classic tool measures, each with an honest figure for comparison; and figures that a tool would
+//! print and a table does not have.
 
 use std::collections::BTreeMap;
 
@@ -11,46 +11,46 @@ use super::{Rule, RuleContext, evidence, subject};
 use crate::compare::headline;
 use crate::score::{PiFigures, pi_score};
 
-/// A step that does honestly what another does as a tool does it has that step's id with this behind it.
+/// Suffix of the id of a step that does the work of another step without the tool's flaw.
 const HONEST: &str = "-honest";
 
-/// What is wrong with a step of a suite, and what its honest companion does instead.
+/// The flaw of a step, by suite and step; its honest companion does not have it.
 const FLAWS: &[(&str, &str, &str)] = &[
     (
         "dd",
         "write-fsync",
-        "dd writes zeros, which whatever compresses, deduplicates or leaves out zeros never stores",
+        "dd writes zeros, which storage that compresses, deduplicates or skips zeros never stores",
     ),
-    ("dd", "write-dsync-4k", "dd writes zeros, which whatever compresses or leaves out zeros never stores"),
+    ("dd", "write-dsync-4k", "dd writes zeros, which storage that compresses or skips zeros never stores"),
     (
         "hdparm",
         "direct",
-        "hdparm waits for each read before it asks for the next, which leaves most storage idle",
+        "hdparm waits for each read before it submits the next, which leaves most storage idle",
     ),
-    ("bonnie", "write", "bonnie++ writes blocks that are zeros but for a few bytes, all nearly alike"),
+    ("bonnie", "write", "bonnie++ writes blocks of zeros except for a few bytes, all nearly alike"),
     (
         "bonnie",
         "rewrite",
         "bonnie++ reads and rewrites in the page cache as much as memory holds, and its blocks are nearly all zeros",
     ),
-    ("bonnie", "read", "bonnie++ reads through the page cache, which holds whatever is smaller than memory"),
+    ("bonnie", "read", "bonnie++ reads through the page cache, which holds any data set smaller than memory"),
     (
         "bonnie",
         "seeks",
-        "bonnie++ seeks in the page cache as much as memory holds, and never syncs what it alters",
+        "bonnie++ seeks in the page cache as much as memory holds, and never syncs what it changes",
     ),
     ("bonnie", "create-seq", "bonnie++ creates thousands of files and syncs them once, all together"),
-    ("iozone", "rewrite", "iozone writes records that are zeros but for a few bytes, all alike"),
+    ("iozone", "rewrite", "iozone writes records of zeros except for a few bytes, all alike"),
     (
         "ioping",
         "latency",
         "a working set of 1 MiB stays in the device's own memory, in one erase block or on one track",
     ),
-    ("pi", "dd", "dd writes zeros, which whatever compresses, deduplicates or leaves out zeros never stores"),
+    ("pi", "dd", "dd writes zeros, which storage that compresses, deduplicates or skips zeros never stores"),
     (
         "pi-2022",
         "dd",
-        "dd writes zeros, which whatever compresses, deduplicates or leaves out zeros never stores",
+        "dd writes zeros, which storage that compresses, deduplicates or skips zeros never stores",
     ),
     (
         "sysbench",
@@ -69,7 +69,7 @@ const FLAWS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The operation and metric by which two steps that do the same are compared: the first that both have.
+/// The first operation and metric that both steps have, with the tool's and the honest value.
 fn compared(
     context: &RuleContext<'_>,
     as_tool: &Pair<'_>,
@@ -77,8 +77,8 @@ fn compared(
 ) -> Option<(Operation, Metric, f64, f64)> {
     as_tool.step.operations().into_iter().find_map(|operation| {
         let metric = headline(as_tool.step, operation)?;
-        let theirs = context.value(as_tool, operation, metric)?;
-        Some((operation, metric, theirs, context.value(honest, operation, metric)?))
+        let tool_value = context.value(as_tool, operation, metric)?;
+        Some((operation, metric, tool_value, context.value(honest, operation, metric)?))
     })
 }
 
@@ -87,23 +87,25 @@ pub(super) fn honest_figure(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findi
     let finding = |pair: &Pair<'_>| {
         let id = format!("{}{HONEST}", pair.step.id);
         let honest = context.completed().find(|p| p.step.id == id && p.target.name == pair.target.name)?;
-        let (operation, metric, theirs, ours) = compared(context, pair, honest)?;
-        if theirs <= 0.0 || ours <= 0.0 {
+        let (operation, metric, tool_value, honest_value) = compared(context, pair, honest)?;
+        if tool_value <= 0.0 || honest_value <= 0.0 {
             return None;
         }
         let flaw = FLAWS.iter().find(|(of, step, _)| *of == suite && *step == pair.step.id);
-        let flaw = flaw.map_or("the tool's way of measuring flatters or hides", |(.., flaw)| *flaw);
-        let share = ours / theirs - 1.0;
+        let flaw = flaw.map_or("the tool's method flatters or hides", |(.., flaw)| *flaw);
+        let share = honest_value / tool_value - 1.0;
         let differs = share.abs() > context.run.started.plan.margin();
-        let told = if differs { by(share, "more", "less") } else { "the same within the margin here".into() };
+        let change = if differs { by(share, "more", "less") } else { "the same within the margin".into() };
         let message = format!(
-            "{flaw}: {operation} {} as the tool does it, {} without that ({told})",
-            figure(metric, theirs),
-            figure(metric, ours)
+            "{flaw}: {operation} {} as the tool measures, {} without the flaw ({change})",
+            figure(metric, tool_value),
+            figure(metric, honest_value)
         );
         let severity = if differs { Severity::Warning } else { Severity::Info };
-        let figures =
-            vec![evidence("as the tool", theirs, metric.unit()), evidence("honest", ours, metric.unit())];
+        let figures = vec![
+            evidence("as the tool", tool_value, metric.unit()),
+            evidence("honest", honest_value, metric.unit()),
+        ];
         Some(rule.finding(severity, pair.subject(), message, figures).changing(if differs {
             share.abs()
         } else {
@@ -113,7 +115,7 @@ pub(super) fn honest_figure(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findi
     context.completed().filter_map(finding).collect()
 }
 
-/// The latencies of some operations over all repeats.
+/// The latencies of these operations over all repeats.
 fn latencies(pair: &Pair<'_>, operations: &[Operation]) -> Histogram {
     let mut all = Histogram::default();
     for repeat in &pair.repeats {
@@ -138,7 +140,7 @@ pub(super) fn sysbench_views(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
         let jobs = f64::from(pair.step.workload.jobs);
         let share = (sync * sync_count as f64 / 1e9 / (seconds * jobs)).min(1.0);
         let message = format!(
-            "{} of the time went into {sync_count} syncs of {} on average; sysbench 0.4 does not time them and would print an average of {} (95th percentile {}), 1.0 counts them as requests and would print {} ({})",
+            "{} of the time was spent in {sync_count} syncs of {} on average; sysbench 0.4 does not time them and would print an average of {} (95th percentile {}), 1.0 counts them as requests and would print {} ({})",
             percent(share),
             time(sync),
             time(old),
@@ -177,7 +179,7 @@ pub(super) fn crystal_best(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
     }
     let mut found = Vec::new();
     for target in context.targets() {
-        // The steps of a test are named after it and end with what they do: seq1m-q8t1-read.
+        // A step's id is its test and its operation: seq1m-q8t1-read.
         let mut tests: Vec<(String, Vec<String>)> = Vec::new();
         let mut figures = Vec::new();
         for step in &plan.steps {
@@ -199,7 +201,7 @@ pub(super) fn crystal_best(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
         let tests: Vec<String> =
             tests.into_iter().map(|(name, all)| format!("{name} {}", all.join(" / "))).collect();
         let message = format!(
-            "CrystalDiskMark would show the best of the rounds, in MB/s (read / write / mix): {}",
+            "CrystalDiskMark would show the best round, in MB/s (read / write / mix): {}",
             tests.join("; ")
         );
         found.push(rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.9));
@@ -223,11 +225,11 @@ pub(super) fn bonnie_cpu(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         let own = context.completed().filter(|pair| pair.target.name == target.name);
         let shares: Vec<(&Pair<'_>, f64)> = own.filter_map(|pair| Some((pair, share(pair)?))).collect();
         let figures = shares.iter().map(|(pair, share)| evidence(&pair.step.id, *share, "1")).collect();
-        let told: Vec<String> =
+        let by_step: Vec<String> =
             shares.iter().map(|(pair, share)| format!("{} {}", pair.step.id, percent(*share))).collect();
         let mut message =
-            format!("processor time of the workers in percent of the measured time: {}", told.join(", "));
-        // Each of bonnie++'s threads counts the time of the whole process, and their counts are added up.
+            format!("processor time of the workers in percent of the measured time: {}", by_step.join(", "));
+        // Each of bonnie++'s threads counts the time of the whole process, and bonnie++ adds up their counts.
         for (pair, share) in shares.iter().filter(|(pair, _)| pair.step.workload.jobs > 1) {
             let printed = share * f64::from(pair.step.workload.jobs);
             message.push_str(&format!("; bonnie++ would print {} for {}", percent(printed), pair.step.id));
@@ -262,7 +264,8 @@ pub(super) fn pi_benchmarks_score(rule: &Rule, context: &RuleContext<'_>) -> Vec
         };
         let Some(figures) = figures() else { continue };
         let score = pi_score(&figures);
-        let message = format!("PiBenchmarks' score is {score}, by its formula of the figures of this run");
+        let message =
+            format!("the PiBenchmarks score is {score}, by its formula from the figures of this run");
         let figures = vec![evidence("score", score as f64, "1")];
         found.push(rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.9));
     }

@@ -1,4 +1,4 @@
-//! Figures and lists in sentences.
+//! Formats figures and lists for sentences.
 
 use model::{Measurement, Metric, Operation, Pattern, Workload};
 
@@ -30,8 +30,8 @@ pub(super) fn figure(metric: Metric, value: f64) -> String {
             v if v >= 1e3 => (v / 1e3, units[1]),
             v => (v, units[0]),
         };
-        let places = if value >= 100.0 { 0 } else { 1 };
-        format!("{value:.places$} {unit}")
+        let digits = if value >= 100.0 { 0 } else { 1 };
+        format!("{value:.digits$} {unit}")
     };
     match metric.unit() {
         "B/s" => scaled(value, ["B/s", "kB/s", "MB/s", "GB/s"]),
@@ -40,7 +40,7 @@ pub(super) fn figure(metric: Metric, value: f64) -> String {
     }
 }
 
-/// A rise or fall, such as `20 % faster`.
+/// A relative change, such as `20 % faster`.
 pub(super) fn by(share: f64, more: &str, less: &str) -> String {
     let digits = if share.abs() < 0.0995 { 1 } else { 0 };
     format!("{:.digits$} % {}", share.abs() * 100.0, if share > 0.0 { more } else { less })
@@ -52,7 +52,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.digits$} %", share * 100.0)
 }
 
-/// Things in a row: `a`, `a and b`, `a, b and c`.
+/// A list in words: `a`, `a and b`, `a, b and c`.
 pub(super) fn list(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -61,9 +61,9 @@ pub(super) fn list(names: &[String]) -> String {
     }
 }
 
-/// Things in a row of which only the first few are named.
+/// A list that names only its first few entries.
 pub(super) fn short_list(names: &[String]) -> String {
-    /// More are not read.
+    /// Nobody reads a longer list.
     const MOST: usize = 6;
     if names.len() <= MOST {
         return list(names);
@@ -71,7 +71,7 @@ pub(super) fn short_list(names: &[String]) -> String {
     format!("{} and {} more", names[..MOST - 1].join(", "), names.len() + 1 - MOST)
 }
 
-/// Data operations of a step with the order in which they come, such as `random reads`.
+/// Data operations of a step with their access pattern, such as `random reads`.
 pub(super) fn in_order(workload: &Workload, operation: Operation) -> String {
     let order = match workload.pattern {
         Pattern::Sequential => "sequential",
@@ -81,18 +81,18 @@ pub(super) fn in_order(workload: &Workload, operation: Operation) -> String {
     format!("{order} {}", operations(operation))
 }
 
-/// Rounds, which are counted from 0 here: `round 1`, `rounds 1 and 3`.
+/// Rounds counted from 0, shown from 1: `round 1`, `rounds 1 and 3`.
 pub(super) fn rounds(rounds: &[u32]) -> String {
     let names: Vec<String> = rounds.iter().map(|round| (round + 1).to_string()).collect();
     format!("{} {}", if names.len() == 1 { "round" } else { "rounds" }, list(&names))
 }
 
-/// Operations of a kind.
+/// The plural of an operation's name.
 pub(super) fn operations(operation: Operation) -> String {
     format!("{}s", operation.name().replace('_', " "))
 }
 
-/// What was measured.
+/// The metric and operation of a measurement, such as `bandwidth of reads`.
 pub(super) fn what(m: &Measurement) -> String {
     let metric = match m.metric {
         Metric::Bandwidth => "bandwidth",

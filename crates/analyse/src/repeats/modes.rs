@@ -1,35 +1,34 @@
 //! Two modes: the repeats fall into two groups.
 //!
-//! The statistic is the share of the variance that is left within the groups when the sorted values are
-//! cut in two where that share is smallest, w = within ÷ total: two-means in one dimension. For normally
-//! spread values the direction of the vector of deviations is uniform on a sphere of n − 1 dimensions,
-//! and w is the squared sine of the angle between it and the direction that stands for the cut, so that
-//! for one given division of the repeats into two groups P(w < x) = I(x; (n − 2) / 2, 1 / 2), the
-//! incomplete beta function. There are 2^(n−1) − 1 − n divisions that leave two repeats on either side;
-//! the sum over all of them bounds the chance that any is that good, closely where it is small. So the
-//! probability needs no table, holds at every n, and is what makes five repeats enough for two modes that
-//! are many spreads apart and four enough only for the clearest.
+//! The statistic is the share of the variance that remains within the groups when the sorted values are split in two
+//! where that share is smallest, w = within ÷ total: two-means in one dimension. For normally distributed values the
+//! direction of the vector of deviations is uniform on a sphere of n − 1 dimensions, and w is the squared sine of the
+//! angle between it and the direction of the split. So for one given division of the repeats into two groups
+//! P(w < x) = I(x; (n − 2) / 2, 1 / 2), the incomplete beta function. There are 2^(n−1) − 1 − n divisions that leave at
+//! least two repeats on either side; the sum over all of them bounds the chance that any is that good, and the bound is
+//! tight where it is small. The probability needs no table and holds at every n: five repeats are enough for two modes
+//! that are many spreads apart, and four only for the clearest.
 //!
-//! Hartigan's dip and the largest gap find less with few repeats: `lodestone-benches repeats` compares them.
+//! Hartigan's dip and the largest gap detect less with few repeats: `lodestone-benches repeats` compares them.
 
 use statrs::function::beta::beta_reg;
 
 use super::{RELEVANT, RESOLUTION, logarithms};
 
-/// Of the distance between the modes at least this share is empty. Evenly spread values, which a steady
-/// drift leaves behind, can also be cut in two; from thirty repeats on this tells them from modes.
+/// At least this share of the distance between the modes is empty. Evenly spaced values, as a steady drift gives, can also
+/// be split in two; from thirty repeats on this distinguishes them from modes.
 const EMPTY: f64 = 1.0 / 3.0;
 
-/// Two groups of repeats, by their place in the order of the run.
+/// Two groups of repeats, by their index in the order of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Modes {
     /// The repeats of the lower mode, at least two, in order.
     pub low: Vec<usize>,
-    /// Those of the higher one, at least two, in order.
+    /// The repeats of the higher mode, at least two, in order.
     pub high: Vec<usize>,
     /// Mean of the lower mode, in the values' unit.
     pub low_mean: f64,
-    /// Mean of the higher one.
+    /// Mean of the higher mode, in the values' unit.
     pub high_mean: f64,
     /// Largest probability that repeats of one mode look like this.
     pub p: f64,
@@ -47,8 +46,8 @@ impl Modes {
     }
 }
 
-/// The best division of the values, however likely by chance. `None` for fewer than four values; a
-/// division that does not matter has the probability 1.
+/// The best division of the values, however likely by chance. `None` for fewer than four values; a division that is too
+/// small to matter has the probability 1.
 pub(super) fn candidate(values: &[f64]) -> Option<Modes> {
     let logs = logarithms(values);
     let n = logs.len();
@@ -64,8 +63,8 @@ pub(super) fn candidate(values: &[f64]) -> Option<Modes> {
     let gap = sorted[cut] - sorted[cut - 1];
     let is_apart = distance >= RELEVANT.ln_1p() && gap >= EMPTY * distance;
     let p = if !is_apart { 1.0 } else { chance(within / (within + between), n) };
-    let group = |places: &[usize]| {
-        let mut group = places.to_vec();
+    let group = |indices: &[usize]| {
+        let mut group = indices.to_vec();
         group.sort_unstable();
         let of: Vec<f64> = group.iter().map(|i| values[*i]).collect();
         (group, mean(&of))
@@ -74,7 +73,7 @@ pub(super) fn candidate(values: &[f64]) -> Option<Modes> {
     Some(Modes { low, high, low_mean, high_mean, p })
 }
 
-/// How many of the sorted values belong to the lower group, and the sums of squares within and between.
+/// The size of the lower group of the sorted values, and the sums of squares within and between the groups.
 fn best_cut(sorted: &[f64]) -> (usize, f64, f64) {
     let n = sorted.len();
     let middle = mean(sorted);
@@ -92,10 +91,10 @@ fn best_cut(sorted: &[f64]) -> (usize, f64, f64) {
     (best.0, (total - best.1).max(0.0), best.1)
 }
 
-/// Bound of the chance that n normal values leave no more than the share `w` within the best two groups.
+/// Upper bound of the chance that n normal values have at most the share `w` within the best two groups.
 fn chance(w: f64, n: usize) -> f64 {
     let divisions = 2f64.powf(n as f64 - 1.0) - 1.0 - n as f64;
-    // `min` passes over the undefined product of a huge number of divisions and no chance at all.
+    // `min` discards the NaN of an infinite number of divisions times a chance of zero.
     (divisions * beta_reg((n as f64 - 2.0) / 2.0, 0.5, w.clamp(0.0, 1.0))).min(1.0)
 }
 
@@ -107,29 +106,29 @@ fn mean(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Those of one measurement looked at on its own.
+    /// The modes of one measurement on its own.
     fn modes(values: &[f64]) -> Option<Modes> {
         super::super::diagnose(values).modes
     }
 
     #[test]
-    fn a_drive_that_runs_in_two_modes_shows_both_and_not_the_middle() {
+    fn two_modes_are_found_with_their_means() {
         let found = modes(&[16_000.0, 25_100.0, 16_100.0, 25_000.0, 24_900.0]).unwrap();
         assert_eq!((found.low.as_slice(), found.high.as_slice()), (&[0, 2][..], &[1, 3, 4][..]));
         assert_eq!((found.low_mean, found.high_mean), (16_050.0, 25_000.0));
         assert_eq!(found.changed_at(), None);
-        // The same to the last digit.
+        // Without any spread within the modes.
         assert!(modes(&[16e3, 16e3, 25e3, 25e3, 25e3]).unwrap().p < 1e-5);
     }
 
     #[test]
-    fn a_change_in_the_middle_of_the_run_is_dated() {
+    fn a_single_change_of_mode_is_located() {
         assert_eq!(modes(&[25.0, 25.1, 24.9, 16.0, 16.1]).unwrap().changed_at(), Some(3));
         assert_eq!(modes(&[16.0, 16.1, 25.0, 25.1, 24.9]).unwrap().changed_at(), Some(2));
     }
 
     #[test]
-    fn one_odd_repeat_is_no_mode_and_neither_is_a_row() {
+    fn one_odd_repeat_or_a_drift_is_no_mode() {
         assert_eq!(modes(&[100.0, 100.5, 99.5, 100.2, 50.0]), None);
         assert_eq!(modes(&[100.0, 110.0, 120.0, 130.0, 140.0, 150.0]), None);
         assert_eq!(modes(&[16.0, 25.0, 25.0]), None, "three repeats cannot be two and two");
@@ -137,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn modes_that_are_close_do_not_matter() {
+    fn close_modes_are_not_reported() {
         assert_eq!(modes(&[100.0, 100.0, 102.9, 102.9, 102.9, 102.9]), None);
         assert!(modes(&[100.0, 100.0, 103.1, 103.1, 103.1, 103.1]).is_some());
     }
 
     #[test]
-    fn a_thousand_repeats_are_no_trouble() {
+    fn thousands_of_repeats_are_handled() {
         let two = |i: usize| if i.is_multiple_of(3) { 16.0 } else { 25.0 } + (i % 7) as f64 * 0.1;
         let found = modes(&(0..3000).map(two).collect::<Vec<_>>());
         assert!(found.is_none_or(|m| m.low.len() == 1000));

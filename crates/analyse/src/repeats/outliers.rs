@@ -1,16 +1,15 @@
 //! Outliers: repeats far from all others.
 //!
 //! The distance is the modified z-score, 0.6745 · |x − median| ÷ MAD, with MAD the median absolute
-//! deviation (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993). Their limit of 3.5 for any
-//! number of values finds an outlier in every fifth set of five normal values, because the median of five
-//! deviations is sometimes tiny. So the limit depends here on the number of repeats and is that which
-//! the farthest of n normal values exceeds with a given probability, found by simulation:
-//! `lodestone-benches repeats --limits` prints [`LIMITS`].
+//! deviation (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993). Their limit of 3.5 for any number of values
+//! finds an outlier in every fifth set of five normal values, because the median of five deviations is sometimes tiny. So
+//! the limit here depends on the number of repeats: the farthest of n normal values exceeds it with a given probability.
+//! The limits come from a simulation: `lodestone-benches repeats --limits` prints [`LIMITS`].
 
 use super::{RELEVANT, RESOLUTION};
 use crate::stats::median;
 
-/// Fewer repeats than this have no outliers: their deviations do not tell what is usual.
+/// Fewer repeats than this have no outliers: their deviations do not show the usual spread.
 const FEWEST: usize = 5;
 
 /// Probabilities that the farthest of n normal values exceeds the limits.
@@ -50,7 +49,7 @@ const LIMITS: [(usize, [f64; 4]); 29] = [
     (100, [3.75, 4.31, 5.04, 5.75]),
 ];
 
-/// The modified z-score of each logarithm; 0 for those too close to the median to matter.
+/// The modified z-score of each logarithm; 0 for logarithms too close to the median to matter.
 pub(super) fn distances(logs: &[f64]) -> Vec<f64> {
     if logs.len() < FEWEST {
         return Vec::new();
@@ -61,9 +60,9 @@ pub(super) fn distances(logs: &[f64]) -> Vec<f64> {
     deviations.iter().map(|d| if *d < RELEVANT.ln_1p() { 0.0 } else { 0.6745 * d / usual }).collect()
 }
 
-/// Probability that the farthest of `n` normal values lies at least so far out, as a modified z-score.
-/// Between the limits of the table both logarithms are interpolated, beyond the last the line goes on:
-/// a power law, which is the true form for few values and cautious for many.
+/// Probability that the farthest of `n` normal values has at least this modified z-score. Between the limits of the table
+/// it is interpolated on logarithms of both, beyond the last limit extrapolated: a power law, which is exact in form for
+/// few values and conservative for many.
 pub(super) fn outlier_p(score: f64, n: usize) -> f64 {
     if score <= 0.0 || n < FEWEST {
         return 1.0;
@@ -73,12 +72,12 @@ pub(super) fn outlier_p(score: f64, n: usize) -> f64 {
     let (low, high) = (limits[at].ln(), limits[at + 1].ln());
     let (from, to) = (LEVELS[at].ln(), LEVELS[at + 1].ln());
     let p = (from + (to - from) * (score.ln() - low) / (high - low)).exp();
-    // More values than the table has are so many more chances.
+    // Beyond the table the chance grows with the number of values.
     let more = (n as f64 / LIMITS[LIMITS.len() - 1].0 as f64).max(1.0);
     (p * more).min(1.0)
 }
 
-/// The limits for n values, between two rows of the table interpolated.
+/// The limits for n values, interpolated between two rows of the table.
 fn limits(n: usize) -> [f64; 4] {
     let above = LIMITS.iter().position(|(of, _)| *of >= n).unwrap_or(LIMITS.len() - 1);
     let (high, limits) = LIMITS[above];
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_order_and_the_probability_goes_through_it() {
+    fn the_table_is_sorted_and_matches_the_probability() {
         for (n, limits) in LIMITS {
             assert!(limits.is_sorted(), "{n}");
             for (limit, level) in limits.iter().zip(LEVELS) {
@@ -108,13 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_far_from_the_others_is_named() {
+    fn a_repeat_far_from_the_others_is_an_outlier() {
         assert_eq!(diagnose(&[100.0, 101.0, 99.0, 100.5, 99.5, 50.0, 100.2]).outliers, [5]);
         assert_eq!(diagnose(&[100.0, 100.0, 100.0, 100.0, 100.0, 50.0]).outliers, [5], "no deviation at all");
     }
 
     #[test]
-    fn nothing_is_said_of_few_repeats_or_small_distances_or_a_wide_spread() {
+    fn few_close_or_widely_spread_repeats_have_no_outliers() {
         assert_eq!(diagnose(&[100.0, 101.0, 10.0]).outliers, [0usize; 0]);
         assert_eq!(diagnose(&[100.0, 100.0, 100.0, 100.0, 100.0, 102.0]).outliers, [0usize; 0]);
         assert_eq!(diagnose(&[80.0, 130.0, 100.0, 90.0, 115.0, 60.0]).outliers, [0usize; 0]);

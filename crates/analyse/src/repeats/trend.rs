@@ -1,10 +1,10 @@
 //! A trend over the run: the repeats rise or fall in the order in which they were measured.
 //!
-//! Whether: Kendall's and Mann's test (Mann, "Nonparametric Tests Against Trend", Econometrica 13, 1945),
-//! which asks only for the order of the values and whose distribution is exact at every n. How much:
-//! Theil and Sen's slope, the median of the slopes of all pairs (Sen, J. Am. Statist. Assoc. 63, 1968), so
-//! that one odd repeat makes no trend. Repeats that depend on their neighbours, as slow swings make them,
-//! show trends more often than the probability says: they do drift, and that is what is told.
+//! Existence: the Mann-Kendall test (Mann, "Nonparametric Tests Against Trend", Econometrica 13, 1945), which uses only the
+//! order of the values and whose distribution is exact at every n. Size: the Theil-Sen slope, the median of the slopes of
+//! all pairs (Sen, J. Am. Statist. Assoc. 63, 1968), so that one odd repeat makes no trend. Autocorrelated repeats, as
+//! under slow oscillations, show trends more often than the probability says: they do drift, and the diagnostic reports
+//! that.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -20,8 +20,8 @@ pub struct Trend {
     pub p: f64,
 }
 
-/// The trend, however likely by chance. `None` for fewer than five values: with four, no order is rare
-/// enough. A trend that does not matter has the probability 1.
+/// The trend, however likely by chance. `None` for fewer than five values: with four, no order is rare enough. A trend
+/// that is too small to matter has the probability 1.
 pub(super) fn candidate(logs: &[f64]) -> Option<Trend> {
     let n = logs.len();
     if n < 5 {
@@ -33,7 +33,7 @@ pub(super) fn candidate(logs: &[f64]) -> Option<Trend> {
         for (j, later) in logs.iter().enumerate().skip(i + 1) {
             let rise = later - earlier;
             slopes.push(rise / (j - i) as f64);
-            // What is equal within the resolution counts for neither side, which only makes it harder.
+            // Values that are equal within the resolution count for neither side, which is conservative.
             score += if rise.abs() < RESOLUTION { 0 } else { rise.signum() as i64 };
         }
     }
@@ -42,8 +42,8 @@ pub(super) fn candidate(logs: &[f64]) -> Option<Trend> {
     Some(Trend { change: rise.exp_m1(), p })
 }
 
-/// Probability that |S| is at least `score`, where S is the number of pairs in rising order less those in
-/// falling order, over all n! orders.
+/// Probability over all n! orders that |S| is at least `score`, where S is the number of rising pairs less the number of
+/// falling pairs.
 fn chance(score: usize, n: usize) -> f64 {
     let pairs = n * (n - 1) / 2;
     if n > 60 {
@@ -52,7 +52,7 @@ fn chance(score: usize, n: usize) -> f64 {
         let z = (score as f64 - 1.0).max(0.0) / deviation;
         return Normal::standard().sf(z) * 2.0;
     }
-    // Orders with so many falling pairs: one value after the other is put at any place among those before.
+    // The share of orders by their number of falling pairs: each value is inserted at any position among those before it.
     let mut shares = vec![1.0];
     for placed in 2..=n {
         let mut next = vec![0.0; shares.len() + placed - 1];
@@ -72,25 +72,25 @@ mod tests {
     use super::super::{logarithms, surviving};
     use super::*;
 
-    /// That of one measurement looked at on its own, also where it has two modes.
+    /// The trend of one measurement on its own, even where it has two modes.
     fn trend(values: &[f64]) -> Option<Trend> {
         surviving(vec![candidate(&logarithms(values))], |t| t.p).pop()?
     }
 
     #[test]
     fn the_chance_of_a_score_is_exact() {
-        // Of 120 orders of five values one rises throughout and one falls; four more are one swap away
+        // Of 120 orders of five values one rises throughout and one falls throughout; four more are one swap away
         // from either (Kendall, "Rank Correlation Methods", table 1: 0.0083 and 0.042 on one side).
         assert!((chance(10, 5) - 2.0 / 120.0).abs() < 1e-12);
         assert!((chance(8, 5) - 10.0 / 120.0).abs() < 1e-12);
         assert_eq!(chance(0, 5), 1.0);
-        // Where the exact sum ends, the normal law goes on.
+        // The normal approximation continues the exact sum.
         let close = |score| (chance(score, 60) / chance(score + 12, 61)).ln().abs() < 0.15;
         assert!(close(300) && close(500));
     }
 
     #[test]
-    fn a_drive_that_slows_down_is_seen_with_how_much() {
+    fn a_trend_is_found_with_its_size() {
         let falling: Vec<f64> = (0..10).map(|i| 100.0 * 0.98f64.powi(i)).collect();
         let found = trend(&falling).unwrap();
         assert!((found.change - (0.98f64.powi(9) - 1.0)).abs() < 1e-9, "{found:?}");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_one_odd_repeat_nor_a_step_below_what_matters_is_a_trend() {
+    fn outliers_and_small_changes_are_no_trend() {
         assert_eq!(trend(&[100.0, 100.1, 99.9, 100.05, 150.0, 100.0, 99.95, 200.0]), None);
         assert_eq!(trend(&[100.0, 100.5, 101.0, 101.5, 102.0, 102.5]), None);
         assert_eq!(trend(&[100.0, 110.0, 120.0, 130.0]), None, "four orders in 24 are no evidence");

@@ -1,4 +1,4 @@
-//! Bytes here and bytes there.
+//! Bytes of the workload and bytes of the devices.
 
 use model::*;
 
@@ -50,7 +50,7 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         ("compressible-data", true, zeros(), NOTHING),
         ("compressible-data", false, writes(), |r| {
-            // Random data lose nothing to a layer that compresses.
+            // A compressing layer cannot shrink random data.
             r.started.targets[0].stack[0].facts.insert(fact::OPTIONS.into(), "rw,compress=zstd:3".into());
         }),
         ("compressible-data", false, Workload { data: zeros().data, ..workload() }, NOTHING),
@@ -62,7 +62,7 @@ fn zeros() -> Workload {
 }
 
 #[test]
-fn a_layer_that_compresses_makes_compressible_data_a_warning() {
+fn a_compressing_layer_makes_compressible_data_a_warning() {
     let severity = |layer: &str, options: &str| {
         let mut run = run(zeros());
         run.started.targets[0].stack[0].name = layer.into();

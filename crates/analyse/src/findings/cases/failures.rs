@@ -1,4 +1,4 @@
-//! Storage that failed.
+//! Failing storage.
 
 use model::*;
 
@@ -38,7 +38,7 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         ("operation-errors", false, workload(), NOTHING),
         ("operation-errors", false, workload(), |r| {
-            // Those of a repeat that they ended are told with its failure.
+            // Errors that ended a repeat are reported with its failure.
             each_stats(r, |s| s.errors = [(5, 1)].into());
             each_finished(r, |f| f.outcome = RepeatOutcome::Interrupted);
         }),

@@ -1,8 +1,8 @@
-//! Cases of what other programs printed.
+//! Imported results.
 
 use super::*;
 
-/// An imported result with one figure, and what was remarked.
+/// An imported result with one figure and these remarks.
 fn imported(remarks: &[&str], unsaid: &[&str]) -> Imported {
     let remark = |topic: &&str| Remark { topic: (*topic).into(), message: "odd".into(), line: 3 };
     Imported {
@@ -25,7 +25,7 @@ fn imported(remarks: &[&str], unsaid: &[&str]) -> Imported {
     }
 }
 
-/// Makes all repeats imported ones.
+/// Makes all repeats imported.
 fn import(run: &mut Run, of: &Imported) {
     for repeat in &mut run.repeats {
         repeat.imported = Some(Box::new(of.clone()));
@@ -42,7 +42,7 @@ fn buffered_writes() -> Workload {
 }
 
 /// A printed and a recomputed bandwidth, both within 1 %.
-fn told(run: &mut Run, printed: f64, recomputed: f64) {
+fn print_bandwidth(run: &mut Run, printed: f64, recomputed: f64) {
     let mut of = imported(&[], &[]);
     let figure = &mut of.figures[0];
     figure.printed = Some(Printed { text: "?".into(), value: printed, error: printed / 100.0, line: 7 });
@@ -50,7 +50,7 @@ fn told(run: &mut Run, printed: f64, recomputed: f64) {
     import(run, &of);
 }
 
-/// A case with a remark under the name, and one with another.
+/// For each name a case with that remark, and one with a different remark.
 macro_rules! remarks {
     ($($name:literal),* $(,)?) => {
         vec![$(
@@ -82,8 +82,8 @@ pub(super) fn cases() -> Vec<Case> {
         "checkpoint-windows",
     ];
     let judged: Vec<Case> = vec![
-        ("printed-contradicts-raw", true, workload(), |r| told(r, 1e6, 1.2e6)),
-        ("printed-contradicts-raw", false, workload(), |r| told(r, 1e6, 1.005e6)),
+        ("printed-contradicts-raw", true, workload(), |r| print_bandwidth(r, 1e6, 1.2e6)),
+        ("printed-contradicts-raw", false, workload(), |r| print_bandwidth(r, 1e6, 1.005e6)),
         ("hidden-syncs", true, writes(), |r| import(r, &syncing("2176"))),
         ("hidden-syncs", false, writes(), |r| {
             let mut of = syncing("2176");
@@ -96,7 +96,7 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         ("imported-short", false, workload(), |r| import(r, &imported(&[], &[]))),
         ("imported-short", false, workload(), |r| {
-            // An output that says no time says nothing of it being short.
+            // Without a time the output does not show that it was short.
             import(r, &imported(&[], &[]));
             each_finished(r, |f| f.window_ns = 0);
         }),
@@ -120,7 +120,7 @@ pub(super) fn cases() -> Vec<Case> {
     [remarked, judged].concat()
 }
 
-/// An output of which syncs took 97 % of the time.
+/// A result whose syncs took 97 % of the time.
 fn syncing(count: &str) -> Imported {
     let mut of = imported(&[], &[]);
     let figure =
@@ -131,15 +131,15 @@ fn syncing(count: &str) -> Imported {
 }
 
 #[test]
-fn time_that_an_old_sysbench_does_not_count_is_that_of_its_syncs() {
+fn hidden_syncs_of_an_old_sysbench_are_reported_once() {
     let mut run = run(writes());
     import(&mut run, &syncing("2176"));
     let found = found_in(&run);
-    let told = found.iter().find(|f| f.rule == "hidden-syncs").unwrap();
+    let hidden = found.iter().find(|f| f.rule == "hidden-syncs").unwrap();
     assert!(
-        told.message.starts_with("97 % of the time went into 2176 syncs of 134 ms each on average"),
+        hidden.message.starts_with("97 % of the time was spent in 2176 syncs of 134 ms each on average"),
         "{}",
-        told.message
+        hidden.message
     );
-    assert!(!found.iter().any(|f| f.rule == "sync-cost"), "it is told once");
+    assert!(!found.iter().any(|f| f.rule == "sync-cost"), "the syncs are reported once");
 }

@@ -1,4 +1,4 @@
-//! Links, layers, sweeps, syncs, and what kind of storage it is.
+//! Links, layers, sweeps, syncs, and the kind of storage.
 
 use model::*;
 
@@ -15,7 +15,7 @@ fn layers_and_syncs() -> Vec<Case> {
     vec![
         ("link-bound", true, workload(), |r| at_link(r, "usb", "480000000", 40_000_000)),
         ("link-bound", false, workload(), |r| at_link(r, "usb", "480000000", 30_000_000)),
-        // More than the link can carry came from elsewhere.
+        // A rate above what the link can carry came from a cache.
         ("link-bound", false, workload(), |r| at_link(r, "usb", "480000000", 80_000_000)),
         ("link-bound", true, writes(), |r| at_link(r, "ata", "3000000000", 270_000_000)),
         ("link-bound", false, workload(), |r| at_link(r, "virtio", "480000000", 40_000_000)),
@@ -29,7 +29,7 @@ fn layers_and_syncs() -> Vec<Case> {
             disk(r, "nvme0n1", &[(fact::LINK_SPEED, "8000000000")])
         }),
         ("link-below-capability", false, workload(), |r| {
-            // The port could; of the disk nothing is known.
+            // The port supports more; the disk's highest speed is not known.
             let (now, port) = ((fact::LINK_SPEED, "3000000000"), ("highest link speed", "6000000000"));
             disk(r, "sda", &[(fact::LINK, "ata"), now, port]);
         }),
@@ -98,7 +98,7 @@ fn sweeps_and_kinds() -> Vec<Case> {
     ]
 }
 
-/// Another step: the first one's workload changed, at so many times its rate.
+/// Adds a step with a changed workload, at `factor` times the rate of the first step.
 fn add_step(run: &mut Run, id: &str, change: impl Fn(&mut Workload), factor: f64) {
     let mut step = run.started.plan.steps[0].clone();
     step.id = id.into();
@@ -123,14 +123,14 @@ fn scale(repeats: &mut [Repeat], factor: f64) {
     }
 }
 
-/// All bytes in each repeat of a second over a link.
+/// Gives each one-second repeat this many bytes, over a link.
 fn at_link(run: &mut Run, link: &str, speed: &str, bytes: u64) {
     disk(run, "sda", &[(fact::LINK, link), (fact::LINK_SPEED, speed)]);
     let factor = bytes as f64 / 4_096_000.0;
     scale(&mut run.repeats, factor);
 }
 
-/// A stack of these names; what begins with `dm` is encryption.
+/// A stack of these names; names that start with `dm` are encryption.
 fn stack(names: &[&str]) -> Vec<Layer> {
     let layer = |(level, name): (usize, &&str)| Layer {
         kind: match *name {
@@ -146,7 +146,7 @@ fn stack(names: &[&str]) -> Vec<Layer> {
     names.iter().enumerate().map(layer).collect()
 }
 
-/// A second target on this stack at so many times the rate of the first, which is ext4 on sda.
+/// Adds a second target on this stack, at `factor` times the rate of the first, which is ext4 on sda.
 fn concurrent(run: &mut Run, names: &[&str], factor: f64) {
     run.started.targets[0].stack = stack(&["ext4", "sda"]);
     let mut other = run.started.targets[0].clone();
@@ -158,7 +158,7 @@ fn concurrent(run: &mut Run, names: &[&str], factor: f64) {
     run.repeats.extend(repeats);
 }
 
-/// After each of the thousand writes of a repeat a sync of so many nanoseconds.
+/// Adds a sync of `ns` nanoseconds after each of a repeat's thousand writes.
 fn syncs(run: &mut Run, ns: u64) {
     for interval in run.repeats.iter_mut().flat_map(|r| &mut r.intervals) {
         let mut lat = LatencyRecorder::new();
@@ -170,7 +170,7 @@ fn syncs(run: &mut Run, ns: u64) {
     }
 }
 
-/// Random reads of so many nanoseconds, sequential ones of so many bytes per second, and what a queue of 32 gains.
+/// Random reads of `ns` nanoseconds, sequential ones of `sequential` bytes per second, and the gain of a queue of 32.
 fn behaving(run: &mut Run, ns: u64, sequential: u64, gain: f64) {
     let mut lat = LatencyRecorder::new();
     lat.record_many(ns, 1000);
@@ -189,7 +189,7 @@ fn one(rule: &str, workload: Workload, change: fn(&mut Run)) -> Finding {
 }
 
 #[test]
-fn the_kind_of_storage_is_set_against_what_the_kernel_says() {
+fn the_kind_of_storage_is_compared_with_the_kernels_report() {
     let behind = |link: &'static str, rotation: &'static str, ns, sequential, gain| {
         let mut run = run(workload());
         behaving(&mut run, ns, sequential, gain);
@@ -198,19 +198,19 @@ fn the_kind_of_storage_is_set_against_what_the_kernel_says() {
     };
     let volume = behind("virtio", "", 9_000_000, 150_000_000, 2.0);
     assert_eq!(volume.severity, Severity::Warning);
-    assert!(volume.message.starts_with("behaves surely like a spinning disk (99 %): "), "{}", volume.message);
-    assert!(volume.message.contains("; but the kernel says: vda (virtio)") && volume.advice.is_some());
+    assert!(volume.message.starts_with("surely behaves like a spinning disk (99 %): "), "{}", volume.message);
+    assert!(volume.message.contains("; but the kernel reports: vda (virtio)") && volume.advice.is_some());
     let mut disturbed = run(workload());
     behaving(&mut disturbed, 9_000_000, 150_000_000, 2.0);
     disk(&mut disturbed, "vda", &[(fact::LINK, "virtio")]);
     each_finished(&mut disturbed, |f| f.devices[0].written_bytes = 900_000_000);
     let found = found_in(&disturbed).into_iter().find(|f| f.rule == "behaves-like").unwrap();
-    assert_eq!(found.severity, Severity::Info, "what others do to latencies is no trait of the storage");
-    assert!(found.message.starts_with("behaves perhaps like"), "{}", found.message);
+    assert_eq!(found.severity, Severity::Info, "latencies under other I/O are no trait of the storage");
+    assert!(found.message.starts_with("perhaps behaves like"), "{}", found.message);
     let disk = behind("ata", "7200", 9_000_000, 150_000_000, 2.0);
     assert_eq!((disk.severity, disk.advice), (Severity::Info, None));
     assert!(
-        disk.message.contains("; and the kernel says: a disk of 7200 rpm, vda (ata)"),
+        disk.message.contains("; and the kernel reports: a 7200 rpm disk, vda (ata)"),
         "{}",
         disk.message
     );
@@ -222,11 +222,11 @@ fn the_kind_of_storage_is_set_against_what_the_kernel_says() {
 }
 
 #[test]
-fn layers_depths_and_blocks_are_told_with_their_figures() {
+fn layers_depths_and_blocks_are_reported_with_figures() {
     let layer = one("layer-cost", workload(), |r| concurrent(r, &["ext4", "dm-0", "sda"], 0.6));
     assert_eq!(
         layer.message,
-        "what encryption (dm-crypt) changes against disk: step -40 % (-40 to -40) of read bandwidth"
+        "effect of encryption (dm-crypt) compared with disk: read bandwidth in step -40 % (-40 to -40)"
     );
     let knee = one("queue-depth-knee", workload(), |r| {
         for (depth, factor) in [(4, 3.5), (16, 6.0), (64, 6.1)] {
@@ -243,12 +243,12 @@ fn layers_depths_and_blocks_are_told_with_their_figures() {
     });
     assert_eq!(
         block.message,
-        "random reads of 4 KiB get 4.1 MB/s (5.0 % of the 81.9 MB/s with 1 MiB); from 1 MiB on larger blocks gain less than 10 %"
+        "random reads of 4 KiB reach 4.1 MB/s (5.0 % of the 81.9 MB/s with 1 MiB); blocks larger than 1 MiB gain less than 10 %"
     );
     let usb = one("link-bound", workload(), |r| at_link(r, "usb", "480000000", 40_000_000));
     assert_eq!(
         usb.message,
-        "40.0 MB/s at most is 98 % of what USB 2 can carry (about 41.0 MB/s): in step the link, not what is behind it, is \
-         the limit"
+        "the highest rate, 40.0 MB/s, is 98 % of what USB 2 can carry (about 41.0 MB/s): in step the link, not what is \
+         behind it, is the limit"
     );
 }

@@ -1,4 +1,4 @@
-//! What happened meanwhile: heat, and others on the device.
+//! Heat, and I/O of other processes, during the measurement.
 
 use model::*;
 
@@ -49,7 +49,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Others on the device during a repeat.
+/// I/O of other processes on the device during a repeat.
 fn traffic() -> Vec<Case> {
     vec![
         ("background-traffic", true, workload(), |r| {
@@ -59,16 +59,16 @@ fn traffic() -> Vec<Case> {
             each_finished(r, |f| f.devices[0].written_bytes = 90_000)
         }),
         ("background-traffic", false, workload(), |r| {
-            // What a filesystem does late, once.
+            // The delayed work of a filesystem, once.
             r.repeats[0].finished.as_mut().unwrap().devices[0].written_bytes = 9_000_000;
         }),
         ("background-traffic", false, writes(), |r| {
-            // Amplification is another rule's.
+            // Another rule reports amplification.
             each_finished(r, |f| f.devices[0].written_bytes *= 4);
         }),
         ("background-traffic", true, writes(), |r| each_finished(r, |f| f.devices[0].read_bytes = 9_000_000)),
         ("background-traffic", false, writes(), |r| {
-            // Parity is read to be written.
+            // A RAID reads in order to write parity.
             each_finished(r, |f| f.devices[0].read_bytes = 9_000_000);
             r.started.targets[0].stack[0].kind = LayerKind::Raid;
         }),
@@ -77,7 +77,7 @@ fn traffic() -> Vec<Case> {
             readings(r, "other_processes", "dd.write", &[45e6; 6]);
         }),
         ("background-traffic", false, writes_back(), |r| {
-            // What is written back is read first, also while others work on other devices.
+            // Blocks that are written back are read first; the other process uses another device.
             each_finished(r, |f| f.devices[0].read_bytes = f.devices[0].written_bytes);
             readings(r, "other_processes", "dd.write", &[45e6; 6]);
         }),
@@ -86,7 +86,7 @@ fn traffic() -> Vec<Case> {
             readings(r, "other_processes", "dd.write", &[45e6; 6]);
         }),
         ("background-traffic", false, workload(), |r| {
-            // The device saw nothing of it.
+            // The I/O was on another device.
             readings(r, "other_processes", "dd.write", &[45e6; 6]);
         }),
         ("background-traffic", false, writes(), |r| {
@@ -106,7 +106,7 @@ fn writes_back() -> Workload {
     Workload { modifiers, ..writes() }
 }
 
-/// All repeats are of a second target on this device.
+/// Moves all repeats to a second target on this device.
 fn elsewhere(run: &mut Run, device: (u32, u32)) {
     let mut other = run.started.targets[0].clone();
     other.name = "other".into();
@@ -115,7 +115,7 @@ fn elsewhere(run: &mut Run, device: (u32, u32)) {
     each_started(run, |s| s.target = "other".into());
 }
 
-/// What the disk wrote in each second.
+/// Sets the rate at which the disk wrote in each second.
 fn between(run: &mut Run, written: &[f64]) {
     disk(run, "sda", &[]);
     readings(run, "devices", "sda.write", written);
@@ -133,27 +133,27 @@ fn note(topic: &str) -> Note {
 }
 
 #[test]
-fn heat_is_put_down_to_slower_figures_only_if_there_are_any() {
-    let said = |rounds: &[f64]| {
+fn heat_is_a_warning_only_if_figures_got_worse() {
+    let found_with = |rounds: &[f64]| {
         let mut run = run(workload());
         each_round(&mut run, rounds);
         readings(&mut run, "disk_temperature", "nvme0n1.Composite", &[45.0, 50.0, 60.0, 68.0]);
         found_in(&run).into_iter().find(|f| f.rule == "temperature-rose").unwrap()
     };
-    let slower = said(&[30.0, 29.0, 28.0, 27.0, 26.0, 25.0, 24.0]);
+    let slower = found_with(&[30.0, 29.0, 28.0, 27.0, 26.0, 25.0, 24.0]);
     assert_eq!(slower.severity, Severity::Warning);
     assert_eq!(
         slower.message,
         "nvme0n1.Composite rose by 23 °C to 68 °C within 4 s; meanwhile figures got worse: bandwidth of reads of \
          step on disk 20 % lower"
     );
-    let even = said(&[30.0, 29.9, 30.1, 30.0, 29.9, 30.1, 30.0]);
+    let even = found_with(&[30.0, 29.9, 30.1, 30.0, 29.9, 30.1, 30.0]);
     assert_eq!(even.severity, Severity::Info);
     assert!(even.message.ends_with("; no headline figure shows a trend"), "{}", even.message);
 }
 
 #[test]
-fn background_work_is_named_with_process_and_device() {
+fn background_traffic_names_process_and_device() {
     let mut run = run(workload());
     each_finished(&mut run, |f| f.devices[0].written_bytes = 9_000_000);
     readings(&mut run, "other_processes", "dd.write", &[45e6; 6]);

@@ -1,4 +1,4 @@
-//! The table of cases: for each rule what it must speak of, and near misses of which it must not.
+//! The table of cases: for each rule, runs that it must report and near misses that it must not.
 
 mod cache;
 mod failures;
@@ -18,8 +18,7 @@ use crate::Estimator;
 use crate::measure::tests::{run, workload};
 use crate::measure::{Counts, measurements_of};
 
-/// A case: which rule, whether it must speak, on which workload, and what is different from an
-/// ordinary run.
+/// A case: the rule, whether it must report, the workload, and the change to an ordinary run.
 type Case = (&'static str, bool, Workload, fn(&mut Run));
 
 const NOTHING: fn(&mut Run) = |_| {};
@@ -59,7 +58,7 @@ pub(super) fn each_started(run: &mut Run, change: impl Fn(&mut RepeatStarted)) {
     run.repeats.iter_mut().for_each(|r| change(&mut r.started));
 }
 
-/// One repeat for each of these bandwidths, in round after round.
+/// One repeat for each of these bandwidths, in consecutive rounds.
 pub(super) fn each_round(run: &mut Run, bandwidths: &[f64]) {
     let first = run.repeats[0].clone();
     let repeat = |(round, bandwidth): (usize, &f64)| {
@@ -71,7 +70,7 @@ pub(super) fn each_round(run: &mut Run, bandwidths: &[f64]) {
     run.repeats = bandwidths.iter().enumerate().map(repeat).collect();
 }
 
-/// In every repeat intervals in which so many bytes were moved, a hundredth more in each later round.
+/// Gives each repeat intervals that moved these bytes (times 10 000), odd ones slightly more in later rounds.
 pub(super) fn each_interval(run: &mut Run, bytes: &[u64]) {
     for repeat in &mut run.repeats {
         let (first, round) = (repeat.intervals[0].clone(), u64::from(repeat.started.round));
@@ -91,7 +90,7 @@ fn each_stats(run: &mut Run, change: impl Fn(&mut OperationStats)) {
     intervals.flat_map(|i| i.operations.values_mut()).for_each(change);
 }
 
-/// Puts a disk with these facts below the target.
+/// Adds a disk with these facts below the target.
 fn disk(run: &mut Run, name: &str, facts: &[(&str, &str)]) {
     let facts = facts.iter().filter(|(_, value)| !value.is_empty());
     run.started.targets[0].stack.push(Layer {
@@ -103,7 +102,7 @@ fn disk(run: &mut Run, name: &str, facts: &[(&str, &str)]) {
     });
 }
 
-/// Sets the repeats a second apart and gives one series of telemetry a value for each second of the run.
+/// Sets the repeats a second apart and gives one telemetry series a value for each second of the run.
 fn readings(run: &mut Run, probe: &str, key: &str, values: &[f64]) {
     const SECOND: u64 = 1_000_000_000;
     for (i, repeat) in run.repeats.iter_mut().enumerate() {
@@ -117,7 +116,7 @@ fn readings(run: &mut Run, probe: &str, key: &str, values: &[f64]) {
 }
 
 #[test]
-fn every_rule_speaks_when_it_must_and_only_then() {
+fn every_case_is_reported_exactly_when_expected() {
     for (rule, must_speak, workload, change) in cases() {
         let mut run = run(workload);
         change(&mut run);
@@ -128,7 +127,7 @@ fn every_rule_speaks_when_it_must_and_only_then() {
 }
 
 #[test]
-fn every_rule_has_a_case_in_which_it_speaks_and_one_in_which_it_does_not() {
+fn every_rule_has_a_positive_and_a_negative_case() {
     for rule in RULES {
         for must_speak in [true, false] {
             let covered =
@@ -145,7 +144,7 @@ fn an_ordinary_run_has_no_findings() {
 }
 
 #[test]
-fn repeats_that_differ_are_listed_by_round_with_what_it_means() {
+fn differing_repeats_are_listed_by_round() {
     let of = |rule: &str, workload: Workload, change: &dyn Fn(&mut Run)| {
         let mut run = run(workload);
         change(&mut run);
@@ -169,11 +168,11 @@ fn repeats_that_differ_are_listed_by_round_with_what_it_means() {
         "the first 2.0 s of a repeat ran 30 % slower than the rest, in 3 of 3 repeats, which makes its figure \
          10 % lower"
     );
-    assert_eq!(found.advice.unwrap(), "--ramp 2.0s or more leaves it out");
+    assert_eq!(found.advice.unwrap(), "use --ramp 2.0s or more to exclude it");
 }
 
 #[test]
-fn a_cache_is_placed_between_the_layers_where_the_bytes_went_missing() {
+fn a_cache_is_located_between_its_layers() {
     let mut run = run(workload());
     each_finished(&mut run, |f| {
         let below = DeviceActivity { name: "vda".into(), level: 3, read_bytes: 0, ..f.devices[0].clone() };
@@ -185,7 +184,7 @@ fn a_cache_is_placed_between_the_layers_where_the_bytes_went_missing() {
 }
 
 #[test]
-fn what_matters_most_is_told_first() {
+fn findings_are_sorted_by_severity_then_effect() {
     let mut run = run(Workload { iodepth: 32, ..workload() });
     each_finished(&mut run, |f| f.devices[0].read_bytes /= 5);
     each_started(&mut run, |s| s.size_bytes = 1 << 28);
@@ -195,23 +194,23 @@ fn what_matters_most_is_told_first() {
         first: vec![Mismatch { offset: 0, what: "x".into() }],
     });
     let found = found_in(&run);
-    let told: Vec<&str> = found.iter().map(|f| f.rule.as_str()).collect();
-    // An error that changes little, then warnings by how much they change, then notes.
-    assert_eq!(told[..3], ["data-corrupted", "cache-served-reads", "queue-not-filled"]);
-    assert!(found.is_sorted_by(|a, b| (b.severity, b.effect) <= (a.severity, a.effect)), "{told:?}");
+    let rules: Vec<&str> = found.iter().map(|f| f.rule.as_str()).collect();
+    // An error with a small effect, then warnings by their effect, then notes.
+    assert_eq!(rules[..3], ["data-corrupted", "cache-served-reads", "queue-not-filled"]);
+    assert!(found.is_sorted_by(|a, b| (b.severity, b.effect) <= (a.severity, a.effect)), "{rules:?}");
     assert_eq!(found.last().unwrap().severity, Severity::Info);
 }
 
 #[test]
-fn every_finding_says_what_to_do_or_that_nothing_is_wrong() {
+fn every_rule_but_layer_cost_has_advice() {
     for rule in RULES {
-        let is_a_price = rule.name == "layer-cost";
-        assert_eq!(rule.advice.is_empty(), is_a_price, "{}", rule.name);
+        let has_no_advice = rule.name == "layer-cost";
+        assert_eq!(rule.advice.is_empty(), has_no_advice, "{}", rule.name);
     }
 }
 
 #[test]
-fn a_log_that_claims_the_impossible_is_judged_without_a_panic() {
+fn impossible_values_in_a_log_cause_no_panic() {
     const MOST: u64 = u64::MAX;
     for workload in [workload(), writes(), Workload { iodepth: u32::MAX, jobs: u32::MAX, ..workload() }] {
         let mut run = run(workload);

@@ -43,7 +43,7 @@ pub(super) fn cases() -> Vec<Case> {
             readings(r, "cpu", "0.iowait", &[0.1; 9]);
         }),
         ("core-saturated", false, workload(), |r| {
-            // The generator itself: its rule says so.
+            // The generator itself, which its own rule reports.
             readings(r, "cpu", "0.user", &[1.0; 9]);
             each_finished(r, |f| f.busiest_worker = 0.99);
         }),

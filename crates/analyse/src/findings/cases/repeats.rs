@@ -4,7 +4,7 @@ use model::*;
 
 use super::*;
 
-/// The rate is that of the pauses.
+/// A workload whose pauses determine the rate.
 fn with_pauses() -> Workload {
     let think = Some(Think { ns: 1_000_000_000, every: 1 });
     Workload { modifiers: Modifiers { think, ..Modifiers::default() }, ..workload() }

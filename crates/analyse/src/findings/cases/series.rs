@@ -1,4 +1,4 @@
-//! What the time series of repeats show: cliffs and stalls.
+//! Time series within repeats: cliffs and stalls.
 
 use model::*;
 
@@ -7,7 +7,7 @@ use super::*;
 /// Eight fast seconds, sixteen slow ones.
 const CLIFF: [u64; 24] =
     [100, 101, 99, 100, 102, 100, 99, 100, 40, 41, 39, 40, 40, 41, 40, 39, 40, 41, 40, 40, 39, 40, 41, 40];
-/// The same, and fast again.
+/// Eight fast seconds, eight slow ones, and eight fast ones again.
 const DIP: [u64; 24] = [
     100, 101, 99, 100, 102, 100, 99, 100, 40, 41, 39, 40, 40, 41, 40, 39, 100, 101, 100, 100, 99, 100, 101,
     100,
@@ -55,7 +55,7 @@ fn synced_at_end() -> Workload {
     Workload { sync: SyncRule { every: 0, data_only: false, at_end: true }, ..writes() }
 }
 
-/// In every repeat intervals of a second in which so many operations ended.
+/// Gives each repeat intervals of a second with these counts of completions.
 fn each_count(run: &mut Run, counts: &[u64]) {
     for repeat in &mut run.repeats {
         let first = repeat.intervals[0].clone();
@@ -69,7 +69,7 @@ fn each_count(run: &mut Run, counts: &[u64]) {
     }
 }
 
-/// All operations take `usual` but one of the last repeat, which takes `longest`.
+/// All operations take `usual` except one of the last repeat, which takes `longest`.
 fn slowest(run: &mut Run, usual: u64, longest: u64) {
     let mut lat = LatencyRecorder::new();
     lat.record_many(usual, 999);
@@ -80,7 +80,7 @@ fn slowest(run: &mut Run, usual: u64, longest: u64) {
 }
 
 #[test]
-fn a_cliff_and_a_stall_say_when_and_how_much() {
+fn cliffs_and_stalls_are_reported_with_time_and_size() {
     let of = |rule: &str, workload: Workload, change: fn(&mut Run)| {
         let mut run = run(workload);
         change(&mut run);
@@ -101,7 +101,7 @@ fn a_cliff_and_a_stall_say_when_and_how_much() {
     let stall = of("stall", workload(), |r| each_count(r, &[500, 500, 0, 0, 500, 500]));
     assert_eq!(
         stall.message,
-        "nothing was completed for 2.0 s at 2.0 s into round 3 (3 times, 6.0 s altogether)"
+        "no operation completed for 2.0 s, 2.0 s into round 3 (3 times, 6.0 s in total)"
     );
     assert_eq!(stall.evidence[0].scope.as_ref().unwrap().seconds, Some((2.0, 4.0)));
 }

@@ -1,4 +1,4 @@
-//! Too small, too few.
+//! Data sets that are too small, repeats that are too short, rounds that are too few.
 
 use super::*;
 

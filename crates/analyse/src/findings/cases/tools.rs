@@ -1,8 +1,8 @@
-//! The classic tools.
+//! The workloads of the classic tools.
 
 use super::*;
 
-/// Beside the step an honest one that moves `percent` of the bytes.
+/// Adds an honest step that moves `percent` of the bytes of the tool's step.
 fn with_honest(run: &mut Run, percent: u64) {
     run.started.plan.suite = "dd".into();
     run.started.plan.steps[0].id = "write-fsync".into();
@@ -30,7 +30,7 @@ fn sysbench() -> Workload {
     }
 }
 
-/// In every repeat a hundred syncs of half a second.
+/// Adds a hundred syncs of half a second to each repeat.
 fn with_syncs(run: &mut Run) {
     let mut recorder = LatencyRecorder::new();
     recorder.record_many(500_000_000, 100);
@@ -39,7 +39,7 @@ fn with_syncs(run: &mut Run) {
     intervals.for_each(|interval| drop(interval.operations.insert(Operation::Sync, syncs.clone())));
 }
 
-/// The step becomes those that PiBenchmarks' score is made of.
+/// Replaces the step by all those that PiBenchmarks' score needs, except `but`.
 fn as_pi(run: &mut Run, but: &str) {
     const WRITES: [&str; 4] = ["dd", "fio-randwrite", "iozone-write", "iozone-random-write"];
     const READS: [&str; 3] = ["fio-randread", "iozone-read", "iozone-random-read"];
@@ -63,7 +63,7 @@ fn as_pi(run: &mut Run, but: &str) {
     }
 }
 
-/// The step becomes one of a suite's.
+/// Makes the step one of the suite crystal's, in a suite of this name.
 fn as_crystal(run: &mut Run, suite: &str) {
     run.started.plan.suite = suite.into();
     run.started.plan.steps[0].id = "rnd4k-q1t1-randread".into();
@@ -71,7 +71,7 @@ fn as_crystal(run: &mut Run, suite: &str) {
 }
 
 #[test]
-fn the_best_round_is_what_crystaldiskmark_shows() {
+fn crystal_best_is_the_best_round() {
     let mut run = run(workload());
     as_crystal(&mut run, "crystal");
     let read = run.repeats[1].intervals[0].operations.get_mut(&Operation::Read).unwrap();
@@ -81,12 +81,12 @@ fn the_best_round_is_what_crystaldiskmark_shows() {
 }
 
 #[test]
-fn the_views_of_sysbench_have_percentiles_of_their_own() {
+fn sysbench_views_differ_in_their_percentiles() {
     let mut run = run(sysbench());
     with_syncs(&mut run);
     let found = found_in(&run).into_iter().find(|f| f.rule == "sysbench-views").unwrap();
     let value = |what: &str| found.evidence.iter().find(|e| e.what == what).unwrap().value;
-    // A hundred syncs beside a thousand quicker writes are more than a twentieth.
+    // A hundred syncs among a thousand quicker writes are more than a twentieth of all requests.
     let near = |name: &str, ns: f64| (value(name) / ns - 1.0).abs() < 0.02;
     assert!(near("95th percentile as sysbench 1.0", 5e8), "{found:?}");
     assert!(value("95th percentile as sysbench 0.4") < 1e8 && value("average as sysbench 0.4") < 1e8);
@@ -118,13 +118,13 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// The workers of an ordinary run are busy for a tenth of a second of each second.
+/// The workers of an ordinary run are busy for a tenth of a second in each second.
 #[test]
-fn the_processor_share_is_counted_once_and_what_bonnie_would_print_once_for_each_thread() {
+fn bonnie_cpu_counts_processor_time_once_per_thread() {
     let mut run = run(Workload { jobs: 5, ..workload() });
     run.started.plan.suite = "bonnie".into();
     each_finished(&mut run, |finished| finished.window_ns = 1_000_000_000);
     let found = found_in(&run);
-    let told = &found.iter().find(|finding| finding.rule == "bonnie-cpu").unwrap().message;
-    assert!(told.contains(" 10 %") && told.contains("would print 50 %"), "{told}");
+    let message = &found.iter().find(|finding| finding.rule == "bonnie-cpu").unwrap().message;
+    assert!(message.contains(" 10 %") && message.contains("would print 50 %"), "{message}");
 }
