@@ -1,7 +1,7 @@
 //! How often the looks at the repeats speak where there is nothing, and where there is something.
 //!
 //! Each figure is a share of simulated measurements or runs. The seed is fixed, so that the tables of
-//! METHODOLOGY.md can be made again.
+//! docs/method/certainty.md can be made again.
 
 use analyse::{
     HoursVerdict, RepeatDiagnostics, Work, by_hour, common_cliff, diagnose, diagnose_all, steady_state,

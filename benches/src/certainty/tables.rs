@@ -286,7 +286,7 @@ fn peeks(trial: &Trial) -> bool {
 mod tests {
     use super::*;
 
-    /// The promises that METHODOLOGY.md makes, on few runs with fixed seeds; the whole table is had by the command.
+    /// The promises that docs/method/certainty.md makes, on few runs with fixed seeds; the whole table is had by the command.
     #[test]
     fn the_promises_hold_where_they_are_made() {
         const RUNS: u64 = 400;

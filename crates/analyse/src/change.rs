@@ -228,8 +228,8 @@ mod tests {
     }
 
     /// Storage without a cliff: how often one is told at 5 %, of a single repeat and of three. Where intervals follow each
-    /// other closely (ρ = 0.8) and scatter by half, twelve of them look like a cliff more often than promised; METHODOLOGY.md
-    /// says so.
+    /// other closely (ρ = 0.8) and scatter by half, twelve of them look like a cliff more often than promised
+    /// (docs/method/certainty.md).
     #[test]
     fn where_nothing_changes_hardly_anything_is_found() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);

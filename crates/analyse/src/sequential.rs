@@ -145,7 +145,7 @@ mod tests {
         assert!(ln_bayes_factor(5.0, 1.0, 0.0, 0.0).is_finite(), "no spread is no certainty");
     }
 
-    /// What a plain t test comes to that is looked at after every round: METHODOLOGY.md, "How sure that is".
+    /// What a plain t test comes to that is looked at after every round: docs/method/certainty.md.
     #[test]
     fn who_looks_after_every_round_is_wrong_no_more_often_than_promised() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);

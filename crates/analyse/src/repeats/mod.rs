@@ -110,7 +110,7 @@ mod tests {
     use rand_xoshiro::rand_core::SeedableRng;
 
     /// A thousand runs of twenty measurements at 5 % spread with nothing in them: a fixed level of 5 % for
-    /// each would speak in almost all. METHODOLOGY.md has the rates under other laws.
+    /// each would speak in almost all. docs/method/certainty.md has the rates under other laws.
     #[test]
     fn of_a_run_without_anything_something_is_told_in_at_most_one_case_of_twenty() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
