@@ -1,9 +1,9 @@
-"""A virtual machine with the disks that a test wants, and a shell in it.
+"""A virtual machine with the disks that a test needs, and a shell in it.
 
-The machine is thrown away at its end. `virtual=True` gives it a clock that counts instructions, one for
-a nanosecond, instead of time: being idle costs nothing, and what the machine measures does not depend on how busy the
-host is. Disks that QEMU emulates are served in real time, so that only disks inside the guest (scsi_debug, null_blk)
-have a latency that means anything there.
+The machine is deleted at its end. `virtual=True` gives it a clock that counts instructions, one per
+nanosecond, instead of time: idling costs nothing, and the machine's figures do not depend on the load of the
+host. QEMU serves emulated disks in real time, so only disks inside the guest (scsi_debug, null_blk)
+have a meaningful latency there.
 """
 
 import functools
@@ -19,7 +19,7 @@ import time
 HERE = pathlib.Path(__file__).parent
 
 # Seconds after which something counts as hung. The machine may share its processors with compilers, so this is
-# many times what anything takes.
+# many times the usual duration.
 WATCHDOG = 1800
 
 MODULES = {
@@ -55,7 +55,7 @@ class Hung(Exception):
 
 
 class Broke(Exception):
-    """QEMU itself came to an unwanted end, which says nothing of what is tested."""
+    """QEMU itself failed, so the result says nothing about the tested program."""
 
 
 class Failed(Exception):
@@ -63,7 +63,7 @@ class Failed(Exception):
 
 
 class Disk:
-    """An emulated disk: its kind (a key of MODULES), its size, QEMU's options of its drive such as
+    """An emulated disk: its kind (a key of MODULES), its size, QEMU's options for its drive such as
     `throttling.iops-total=100`. Its name is its serial number."""
 
     def __init__(self, kind, size="1G", **drive):
@@ -99,7 +99,7 @@ class Disk:
 
 
 class Result:
-    """What a command printed, and its exit code."""
+    """The output and the exit code of a command."""
 
     def __init__(self, out, err, code):
         self.out, self.err, self.code = out, err, code
@@ -130,7 +130,7 @@ class Machine:
         self.paths = {}
         arguments = self._arguments(image, virtual, memory)
         self.errors = open(self.home / "qemu.errors", "w+")
-        # Whoever kills the laboratory ends its machines too.
+        # If the laboratory is killed, its machines end too.
         wrapper = ("setpriv", "--pdeathsig", "KILL", "nice", "-n", "19")
         self.qemu = subprocess.Popen(
             [*wrapper, *arguments], stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors
@@ -206,11 +206,11 @@ class Machine:
         except OSError:
             line = ""
         if not line:
-            raise Hung(f"the machine does not answer; its last words:\n{self.last_words()}")
+            raise Hung(f"the machine does not answer; its last output:\n{self.last_output()}")
         return line.split()
 
-    def last_words(self, lines=15):
-        """The end of the kernel's console, and what QEMU complains about."""
+    def last_output(self, lines=15):
+        """The end of the kernel's console and of QEMU's error messages."""
         texts = [path.read_text(errors="replace") for path in (self.home / "console", self.home / "qemu.errors")]
         return "\n".join("\n".join(texts).splitlines()[-lines:])
 
@@ -224,7 +224,7 @@ class Machine:
         return Result(out, err, int(code))
 
     def run(self, text):
-        """Runs a script of bash and gives its result, whatever its exit code."""
+        """Runs a bash script and returns its result, whatever its exit code."""
         number = self._script(text)
         self.port.sendall(f"{number}\n".encode())
         answered, code = self._answer()
@@ -232,38 +232,38 @@ class Machine:
         return self._result(number, code)
 
     def sh(self, text):
-        """Runs a script of bash, which must succeed line by line, and gives what it prints."""
+        """Runs a bash script, whose every line must succeed, and returns its output."""
         result = self.run(f"set -eo pipefail\n{text}")
         if result.code:
             raise Failed(f"exit code {result.code} of:\n{text}\n{result.out[-2000:]}{result.err[-2000:]}")
         return result.out.strip()
 
     def start(self, text):
-        """Starts a script in the background; `wait` with the number given back waits for its end."""
+        """Starts a script in the background and returns its number; `wait` with it waits for its end."""
         number = self._script(text)
         here = f"/lab/{number}"
         self.run(f"(bash {here}.sh >{here}.out 2>{here}.err; echo $? >{here}.new; mv {here}.new {here}.code) &")
         return number
 
     def wait(self, number):
-        """Waits for the end of what `start` began."""
+        """Waits for the end of a script from `start`."""
         end = time.monotonic() + WATCHDOG
         code = self.share / f"{number}.code"
         while not code.exists():
             if time.monotonic() > end or self.qemu.poll() is not None:
-                raise Hung(f"does not end: {(self.share / f'{number}.sh').read_text()}\n{self.last_words()}")
+                raise Hung(f"does not end: {(self.share / f'{number}.sh').read_text()}\n{self.last_output()}")
             time.sleep(0.05)
         return self._result(number, code.read_text())
 
     def disk(self, name):
-        """The path of an emulated disk, known by its serial number: names differ between starts."""
+        """The path of an emulated disk, found by its serial number: names differ between starts."""
         if name not in self.paths:
             kind = self.disks[name].kind
             self.paths[name] = self.sh(f"bash /lab/disk {'-' if kind == 'sd' else name}")
         return self.paths[name]
 
     def qmp(self, command, **arguments):
-        """Has QEMU do something, such as unplugging a disk. `Broke` if QEMU dies of it."""
+        """Sends QEMU a command, such as unplugging a disk. Raises `Broke` if QEMU fails at it."""
         try:
             with self._connect("qmp") as client, client.makefile("rw") as stream:
                 stream.readline()
@@ -271,7 +271,7 @@ class Machine:
                     self._ask(stream, request)
         except (ConnectionError, EOFError) as error:
             code = self.qemu.wait(WATCHDOG)
-            raise Broke(f"QEMU ended with {code} at {command}: {error!r}\n{self.last_words()}") from error
+            raise Broke(f"QEMU ended with {code} at {command}: {error!r}\n{self.last_output()}") from error
 
     @staticmethod
     def _ask(stream, request):

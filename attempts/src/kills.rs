@@ -165,7 +165,7 @@ impl Bench<'_> {
         // The next commands need a run in the store, because the logs were removed.
         self.whole("import")?;
         if names(&self.root.join("out"))?.iter().any(|name| !FILES.contains(&name.as_str())) {
-            // The next call of a killed command removes its leftovers beside the output file.
+            // The next call of a killed command removes its leftovers next to the output file.
             self.whole("report")?;
             self.whole("export")?;
         }
@@ -177,7 +177,7 @@ impl Bench<'_> {
         Ok(troubles)
     }
 
-    /// Checks that output files are complete and that there are no leftovers beside them or on the targets.
+    /// Checks that output files are complete and that no leftovers are next to them or on the targets.
     fn check_files(&self, troubles: &mut Vec<String>) -> io::Result<()> {
         for directory in ["one", "two"] {
             let left = names(&self.root.join(directory))?;

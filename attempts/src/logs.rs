@@ -11,7 +11,7 @@ use record::{OnDamage, parse_log, parse_log_with};
 use crate::mutation::mutate;
 use crate::outcome::Outcome;
 
-/// Logs of real runs: one that Lodestone measured, and one that was imported.
+/// Logs of real runs: one that Lodestone measured, and one imported.
 const LOGS: [&str; 2] = [
     include_str!("../../fixtures/runs/format-2.jsonl"),
     include_str!("../../fixtures/runs/format-2-imported.jsonl"),

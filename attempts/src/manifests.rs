@@ -18,7 +18,7 @@ use crate::outcome::Outcome;
 /// Most mutations of one manifest.
 const MOST_CHANGES: u32 = 4;
 
-/// Makes `count` attempts. Each mutates the manifest of a leftover beside other files, searches for leftovers and
+/// Makes `count` attempts. Each mutates the manifest of a leftover next to other files, searches for leftovers and
 /// removes those found.
 ///
 /// # Panics
@@ -48,8 +48,8 @@ fn one(manifest: &[u8]) -> io::Result<&'static str> {
     for directory in [&parent, &victim, &parent.join("mine")] {
         fs::create_dir(directory)?;
     }
-    let kept = [victim.join("manifest.json"), parent.join("mine/data"), parent.join(".lodestone-mine")];
-    for file in &kept {
+    let others = [victim.join("manifest.json"), parent.join("mine/data"), parent.join(".lodestone-mine")];
+    for file in &others {
         fs::write(file, "kept")?;
     }
     let left = parent.join(".lodestone-left");
@@ -71,7 +71,7 @@ fn one(manifest: &[u8]) -> io::Result<&'static str> {
             "a directory was removed that was not found as a leftover, or a leftover was not removed",
         ));
     }
-    match kept.iter().find(|file| fs::read(file).ok().as_deref() != Some(b"kept")) {
+    match others.iter().find(|file| fs::read(file).ok().as_deref() != Some(b"kept")) {
         Some(lost) => Err(io::Error::other(format!("{} was lost", lost.display()))),
         None => Ok(how),
     }

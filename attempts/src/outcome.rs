@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Maximum number of failures kept with their description.
-const KEPT: usize = 10;
+/// Most failures stored with their description.
+const MAX_DESCRIBED: usize = 10;
 
 /// The outcome of a number of attempts.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ impl Outcome {
     pub fn fail(&mut self, description: String) {
         self.attempts += 1;
         self.failed += 1;
-        if self.failures.len() < KEPT {
+        if self.failures.len() < MAX_DESCRIBED {
             self.failures.push(description);
         }
     }

@@ -1,8 +1,8 @@
-//! The parts of the loop one by one, each as often as it takes to tell a change: the histogram, the places, and
-//! the driver on the simulator, where no storage and no kernel is in the way.
+//! The parts of the loop one by one, each repeated often enough to detect a change: the histogram, the offsets, and
+//! the driver on the simulator, without storage and kernel.
 //!
-//! `cargo bench -p lodestone-benches`, or with `-- --test` each once. The figures are for comparing two states of
-//! the code on one machine; what is promised is counted in instructions (`benches/instructions.json`).
+//! `cargo bench -p lodestone-benches`, or with `-- --test` each once. The figures compare two states of the code on
+//! one machine; the guaranteed limits are instruction counts (`benches/instructions.json`).
 
 use std::fs::File;
 use std::hint::black_box;
@@ -26,8 +26,8 @@ fn main() {
     criterion.final_summary();
 }
 
-/// Latencies in nanoseconds as of a fast disk with a tail: uniform in their logarithm between 16 µs and 16 ms,
-/// so that neither the caches nor the branch predictor know the next bucket.
+/// Latencies in nanoseconds of a fast disk with a tail: uniform in their logarithm between 16 µs and 16 ms, so that
+/// neither the caches nor the branch predictor know the next bucket.
 fn latencies_ns(count: usize) -> Vec<u64> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut latency = || {
@@ -44,7 +44,7 @@ fn recorded(latencies: &[u64]) -> LatencyRecorder {
     recorder
 }
 
-/// Values that one pass records.
+/// Values recorded per pass.
 const VALUES: usize = 4096;
 
 fn histogram(criterion: &mut Criterion) {
@@ -79,12 +79,12 @@ fn histogram(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Places that one pass draws.
+/// Offsets drawn per pass.
 const DRAWS: u64 = 4096;
 
 fn offsets(criterion: &mut Criterion) {
     let random = |distribution, repeats| Pattern::Random { distribution, repeats };
-    let mut group = criterion.benchmark_group("places");
+    let mut group = criterion.benchmark_group("offsets");
     group.throughput(Throughput::Elements(DRAWS));
     for (name, pattern) in [
         ("sequential", Pattern::Sequential),
@@ -102,7 +102,7 @@ fn offsets(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// One block of 4 KiB, sealed before it is written and checked after it was read.
+/// One block of 4 KiB, sealed before a write and checked after a read.
 fn verification(criterion: &mut Criterion) {
     const BLOCK: u32 = 4096;
     let generations = Generations::new(1, 1 << 20, BLOCK);
@@ -111,7 +111,9 @@ fn verification(criterion: &mut Criterion) {
     group.throughput(Throughput::Bytes(u64::from(BLOCK)));
     group.bench_function("seal", |bench| bench.iter(|| seal(&generations, black_box(&mut block), 0, 1)));
     group.bench_function("check", |bench| {
-        bench.iter(|| check(&generations, black_box(&block), 0, 1).expect("it is what was sealed"));
+        bench.iter(|| {
+            check(&generations, black_box(&block), 0, 1).expect("the block is unchanged since it was sealed")
+        });
     });
     group.finish();
 }
@@ -119,13 +121,13 @@ fn verification(criterion: &mut Criterion) {
 fn driver(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("driver on sim");
     for iodepth in [1, 32] {
-        // Setting a repeat up and ending it, which takes threads, is in every pass: few against so many operations.
+        // Every pass includes the start and end of a repeat with its threads: little against this many operations.
         drive(&mut group, iodepth, 200_000);
     }
     group.finish();
 }
 
-/// Operations per second of real time: the simulator's clock costs nothing, so what is timed is the loop.
+/// Operations per second of real time: the simulator's clock costs nothing, so only the loop is timed.
 fn drive(group: &mut BenchmarkGroup<'_, WallTime>, iodepth: u32, operations: u64) {
     group.throughput(Throughput::Elements(operations));
     group.sample_size(20);

@@ -1,19 +1,19 @@
-//! The programs that are set side by side, and the command lines that make them do the same work.
+//! The compared programs, and the command lines that make them do the same work.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Where the programs are. What is not given is left out, and said to be.
+/// Paths of the programs. One that is not given is omitted, with a note.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Programs {
-    /// Lodestone itself; the one beside this program unless given
+    /// Lodestone itself; by default the one next to this program
     #[arg(long, value_name = "PATH")]
     pub lodestone: Option<PathBuf>,
     /// fio, such as Debian's
     #[arg(long, value_name = "PATH", default_value = "fio")]
     pub fio: PathBuf,
-    /// Built sources of fio, whose `fio` is taken instead and whose `t/io_uring` joins
+    /// Built sources of fio; uses their `fio` instead and adds their `t/io_uring`
     #[arg(long, value_name = "DIR")]
     pub fio_source: Option<PathBuf>,
     /// elbencho
@@ -44,7 +44,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// What all are to do: random reads of 4 KiB from one file by one job.
+/// The work of all programs: random reads of 4 KiB from one file by one job.
 #[derive(Clone, Debug)]
 pub struct Work {
     /// The file, complete.
@@ -53,15 +53,15 @@ pub struct Work {
     pub bytes: u64,
     /// Bypassing the page cache.
     pub direct: bool,
-    /// A scratch directory for stores and for the files of programs that want their own names.
+    /// A scratch directory for stores and for the files of programs that need their own names.
     pub scratch: PathBuf,
 }
 
-/// One program with one way of working.
+/// One program with one configuration.
 pub struct Contender {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub name: &'static str,
-    /// With which contenders it is compared.
+    /// The contenders that it is compared with.
     pub group: Group,
     command: Box<dyn Fn(u32) -> (String, Vec<String>)>,
     rate: fn(&str) -> Option<f64>,
@@ -82,7 +82,7 @@ impl Group {
     /// All groups, in the order of the table.
     pub const ALL: [Self; 3] = [Self::Psync, Self::Uring, Self::Libaio];
 
-    /// What it is called.
+    /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Psync => "psync",
@@ -101,18 +101,18 @@ impl Group {
 }
 
 impl Contender {
-    /// Program and arguments for so many seconds.
+    /// Program and arguments for a run of `seconds`.
     pub fn command(&self, seconds: u32) -> (String, Vec<String>) {
         (self.command)(seconds)
     }
 
-    /// Operations per second, from what it printed.
+    /// Operations per second, from its output.
     pub fn rate(&self, stdout: &str) -> Option<f64> {
         (self.rate)(stdout)
     }
 }
 
-/// Everybody who can do the work, Lodestone first in each group.
+/// All programs that can do the work, Lodestone first in each group.
 pub fn contenders(programs: &Programs, work: &Work) -> Vec<Contender> {
     let mut all = Vec::new();
     for group in Group::ALL {
@@ -134,7 +134,7 @@ pub fn contenders(programs: &Programs, work: &Work) -> Vec<Contender> {
     all
 }
 
-/// What makes fio quickest: latencies off, batches, everything registered.
+/// fio's fastest options: no latencies, batches, everything registered.
 const TUNED: &[&str] = &[
     "--gtod_reduce=1",
     "--norandommap",
@@ -189,8 +189,8 @@ fn fio(
             format!("--direct={}", u8::from(work.direct)),
             format!("--runtime={seconds}"),
         ];
-        // Or it would evict the file first and read from the disk, and read the same blocks in every run,
-        // which caches below the disk then have.
+        // Otherwise it would evict the file first and read from the disk, and it would read the same blocks in
+        // every run, which caches below the disk then hold.
         let fixed = [
             "--rw=randread",
             "--bs=4k",
@@ -242,7 +242,7 @@ pub fn rate_of_t_io_uring(stdout: &str) -> Option<f64> {
 fn sysbench(programs: &Programs, work: &Work) -> Contender {
     let (program, work) = (text(&programs.sysbench), work.clone());
     let command = move |seconds: u32| {
-        // It looks for its file in the current directory under a name of its own.
+        // It opens its file in the current directory under a fixed name.
         let flags = if work.direct { "direct" } else { "" };
         let script = format!(
             "cd {} && ln -f {} test_file.0 && exec {program} fileio --file-total-size={} --file-num=1 \
@@ -276,13 +276,13 @@ fn elbencho(programs: &Programs, work: &Work) -> Contender {
     Contender { name: "elbencho", group: Group::Psync, command: Box::new(command), rate: rate_of_elbencho }
 }
 
-/// The column `IOPS [last]` of the table that it writes for other programs.
+/// The column `IOPS [last]` of its CSV table.
 fn rate_of_elbencho(stdout: &str) -> Option<f64> {
     let header = stdout.lines().position(|line| line.contains("IOPS [last]"))?;
     let mut rows = stdout.lines().skip(header);
     let names: Vec<&str> = rows.next()?.split(',').collect();
     let column = names.iter().position(|name| name.contains("IOPS [last]"))?;
-    // The table for people is written in between.
+    // The human-readable table comes in between.
     rows.map(|row| row.split(',').collect::<Vec<_>>())
         .find(|row| row.len() >= names.len())
         .and_then(|row| row[column].trim_matches('"').parse().ok())
@@ -308,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_programs_own_way_of_telling_its_rate_is_read() {
+    fn the_rate_of_every_program_is_parsed() {
         assert_eq!(rate_of_t_io_uring("x\nIOPS=3.50M, BW=1\nIOPS=2500K, BW=1\n"), Some(3e6));
         assert_eq!(rate_of_sysbench("File operations:\n    reads/s:      1640000.50\n"), Some(1_640_000.5));
         assert_eq!(rate_of_ioping("99 1000 98765 404 1 2 3 4 100 1000\n"), Some(98_765.0));

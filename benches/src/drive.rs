@@ -1,4 +1,4 @@
-//! The engine alone, without plan, record and report: what profilers and instruction counts look at.
+//! The engine alone, without plan, record and report, for profilers and instruction counts.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -13,13 +13,13 @@ use model::{EngineKind, Interval, Regions, RepeatOutcome, Stop, Workload};
 
 use crate::stamps::{figures_ns, more_percent};
 
-/// `O_NOATIME`, as the program itself opens files. From asm-generic/fcntl.h.
+/// `O_NOATIME`, which the program itself uses for its files. From asm-generic/fcntl.h.
 const NOATIME: i32 = 0o1_000_000;
 
 /// Random reads of 4 KiB, or a variation of them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DriveArgs {
-    /// The file, which is complete
+    /// The complete test file
     pub file: PathBuf,
     /// io_uring, libaio, psync, mmap or noop
     #[arg(long, default_value = "psync", value_parser = engine_kind)]
@@ -27,7 +27,7 @@ pub struct DriveArgs {
     /// Operations that each job keeps in flight
     #[arg(long, default_value_t = 1)]
     pub iodepth: u32,
-    /// Workers at the same time
+    /// Concurrent workers
     #[arg(long, default_value_t = 1)]
     pub jobs: u32,
     /// Operations, all jobs together
@@ -39,7 +39,7 @@ pub struct DriveArgs {
     /// Milliseconds per record of the time series
     #[arg(long, default_value_t = 500)]
     pub interval: u64,
-    /// Stamp each operation besides the batches, and tell how that differs
+    /// Stamp each operation in addition to the batches, and print the difference
     #[arg(long)]
     pub compare_stamps: bool,
 }
@@ -63,10 +63,10 @@ impl DriveArgs {
 fn engine_kind(text: &str) -> Result<EngineKind, String> {
     const ALL: [EngineKind; 5] =
         [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync, EngineKind::Mmap, EngineKind::Noop];
-    ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| "no such engine".to_owned())
+    ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| "not an engine".to_owned())
 }
 
-/// What came of it.
+/// The result of driving the engine.
 #[derive(Clone, Debug)]
 pub struct Driven {
     /// Operations per second.
@@ -75,7 +75,7 @@ pub struct Driven {
     pub user_ns: f64,
     /// Nanoseconds of kernel time per operation.
     pub system_ns: f64,
-    /// The same operations stamped both ways, if that was asked for.
+    /// The same operations stamped both ways, if requested.
     pub stamps: Option<StampComparison>,
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for Driven {
         let (batch, each, more) = (figures_ns(batch), figures_ns(each), more_percent(stamps));
         for (i, name) in ["mean", "p50", "p99"].iter().enumerate() {
             let (batch, each, more) = (batch[i], each[i], more[i]);
-            write!(f, "\n{name}: {batch:.0} ns by batches, {each:.0} ns each by itself ({more:+.2} %)")?;
+            write!(f, "\n{name}: {batch:.0} ns by batches, {each:.0} ns by single stamps ({more:+.2} %)")?;
         }
         Ok(())
     }
@@ -97,13 +97,13 @@ impl fmt::Display for Driven {
 /// Drives the engine over the file.
 ///
 /// # Errors
-/// The file cannot be opened, the engine breaks, or the repeat does not end well.
+/// The file cannot be opened, the engine fails, or the repeat does not complete.
 pub fn drive(args: &DriveArgs) -> io::Result<Driven> {
     drive_until(args, Stop { operations: Some(args.ops), ..Stop::default() })
 }
 
-/// The same with another end: a given number of operations is dealt out to the jobs beforehand, so the
-/// slowest decides how long they take together; a given time is the same for all.
+/// Like [`drive`], with another end: a number of operations is divided among the jobs beforehand, so the
+/// slowest determines the total time; a duration is the same for all.
 ///
 /// # Errors
 /// As for [`drive`].

@@ -1,4 +1,4 @@
-//! What each feature costs, as a share of the operations per second without it, on a file in the page cache.
+//! The rate with each feature, as a share of the operations per second without it, on a file in the page cache.
 
 use std::io;
 use std::path::Path;
@@ -17,7 +17,7 @@ struct Case {
     without: usize,
 }
 
-/// The first is its own measure, as is the one of plain writes.
+/// The first is its own baseline, as is the one of plain writes.
 const CASES: [Case; 8] = [
     Case { name: "reads", flags: "--rw randread", without: 0 },
     Case { name: "zipf offsets", flags: "--rw randread --distribution zipf:1.1", without: 0 },
@@ -31,7 +31,7 @@ const CASES: [Case; 8] = [
 
 const ENGINES: [(&str, u32); 2] = [("psync", 1), ("io_uring", 32)];
 
-/// Measures every feature on every engine, then what a second job adds.
+/// Measures every feature on every engine, then the gain from a second job.
 ///
 /// # Errors
 /// A run fails.

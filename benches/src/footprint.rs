@@ -1,4 +1,4 @@
-//! Memory, and the time from the start of a program to its first read of a file whose server sees it come.
+//! Memory, and the time from the start of a program to its first read of a file whose server records its arrival.
 
 use std::io;
 
@@ -10,11 +10,11 @@ use crate::table::{Values, markdown};
 /// A name, a program, its arguments for the memory, and those for the start.
 type Case = (&'static str, String, Vec<String>, Vec<String>);
 
-/// Peak memory of a default run, of a fio job as people write it, and of one with the buffers that the default run
-/// has; and the time from the start to the first read.
+/// Peak memory of a default run, of a typical fio job, and of one with the buffers of the default run; and the time
+/// from the start to the first read.
 ///
 /// # Errors
-/// A program cannot be run, or there is no FUSE.
+/// A program cannot be run, or FUSE is not available.
 pub fn footprint(setting: &Setting) -> io::Result<String> {
     let slow = SlowFile::mount(&setting.turns.place)?;
     let (file, place) = (slow.file.display(), slow.scratch.path().display());
@@ -45,9 +45,9 @@ pub fn footprint(setting: &Setting) -> io::Result<String> {
         ),
         ("fio, 1 MiB at depth 8", setting.programs.fio(), fio("--rw=rw --bs=1m --iodepth=8"), first_read),
     ];
-    let mut seen = vec![(Values::default(), Values::default()); programs.len()];
+    let mut results = vec![(Values::default(), Values::default()); programs.len()];
     for turn in turns(setting.turns.rounds, programs.len()) {
-        let ((_, program, whole, quick), (memory, start)) = (&programs[turn], &mut seen[turn]);
+        let ((_, program, whole, quick), (memory, start)) = (&programs[turn], &mut results[turn]);
         memory.push(measured::run(program, whole)?.peak_bytes as f64 / 1e6);
         start.push(slow.time_to_first_read(program, quick)?.as_secs_f64() * 1e3);
     }
@@ -56,6 +56,6 @@ pub fn footprint(setting: &Setting) -> io::Result<String> {
             (memory.shown(|mb| format!("{mb:.1} MB")), start.shown(|ms| format!("{ms:.0} ms")));
         vec![(*name).to_owned(), memory, start]
     };
-    let rows: Vec<Vec<String>> = programs.iter().zip(&seen).map(row).collect();
+    let rows: Vec<Vec<String>> = programs.iter().zip(&results).map(row).collect();
     Ok(markdown(&["", "peak memory", "start to first read"], &rows))
 }

@@ -1,5 +1,5 @@
-//! Instructions per operation in user mode, counted by callgrind: a figure that neither the neighbours nor the
-//! machine's speed change.
+//! Instructions per operation in user mode, counted by callgrind: a figure that does not depend on the neighbours or
+//! the machine's speed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 use crate::setting::{ROUNDS, turns};
 use crate::table::{Values, markdown};
 
-/// Operations of the shorter of the two runs; the longer does twice as many, and what they differ by is the
-/// operations alone.
+/// Operations of the shorter of the two runs; the longer does twice as many, and their difference is the operations
+/// alone.
 const OPERATIONS: u64 = 100_000;
-/// A count may differ by so much from the one that is kept; code elsewhere moves it by less.
+/// Largest relative difference from the stored count; code elsewhere moves it by less.
 const TOLERANCE: f64 = 0.03;
 
 /// What is counted.
 #[derive(Clone, Debug, clap::Args)]
 pub struct InstructionsArgs {
-    /// Fail if a count is more than 3 % above the one that is kept
+    /// Fail if a count is more than 3 % above the stored one
     #[arg(long)]
     pub check: bool,
-    /// Keep the counts as the ones to compare with
+    /// Store the counts for later comparison
     #[arg(long, conflicts_with = "check")]
     pub keep: bool,
-    /// fio, to be counted beside
+    /// fio, to be counted as well
     #[arg(long, value_name = "PATH")]
     pub fio: Option<PathBuf>,
     /// Rounds; all are counted in each
@@ -34,7 +34,7 @@ pub struct InstructionsArgs {
     pub rounds: u32,
 }
 
-/// The kept counts, with the compiler that they belong to.
+/// The stored counts, with the compiler that they belong to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Kept {
     rustc: String,
@@ -50,7 +50,7 @@ const CASES: [(&str, &str, u32); 4] = [
     ("libaio, depth 32", "libaio", 32),
 ];
 
-/// Counts, and compares with what is kept.
+/// Counts, and compares with the stored counts.
 ///
 /// # Errors
 /// valgrind cannot be run, or with `--check` a count has grown.
@@ -63,26 +63,28 @@ pub fn instructions(args: &InstructionsArgs) -> io::Result<String> {
     let (rustc, architecture) = (rustc()?, std::env::consts::ARCH.to_owned());
     let mut now = Kept { rustc, architecture, per_operation: BTreeMap::new() };
     let comparable = kept.filter(|kept| kept.rustc == now.rustc && kept.architecture == now.architecture);
-    let (ours, theirs) = count(args, scratch.path(), &file)?;
+    let (lodestone, fio) = count(args, scratch.path(), &file)?;
     let (mut rows, mut grown) = (Vec::new(), Vec::new());
-    for (((name, ..), ours), theirs) in CASES.iter().zip(&ours).zip(&theirs) {
-        let median = ours.median();
+    for (((name, ..), lodestone), fio) in CASES.iter().zip(&lodestone).zip(&fio) {
+        let median = lodestone.median();
         let before = comparable.as_ref().and_then(|kept| kept.per_operation.get(*name).copied());
         if let Some(before) = before.filter(|before| median > before * (1.0 + TOLERANCE)) {
-            grown.push(format!("{name}: {median:.1} instructions per operation, and {before:.1} are kept"));
+            grown.push(format!(
+                "{name}: {median:.1} instructions per operation, above the stored {before:.1}"
+            ));
         }
         let whole = |count: f64| format!("{count:.0}");
         let before = before.map_or_else(|| "–".to_owned(), whole);
-        rows.push(vec![(*name).to_owned(), ours.shown(whole), before, theirs.shown(whole)]);
+        rows.push(vec![(*name).to_owned(), lodestone.shown(whole), before, fio.shown(whole)]);
         now.per_operation.insert((*name).to_owned(), (median * 10.0).round() / 10.0);
     }
     if args.keep {
         std::fs::write(&kept_at, format!("{}\n", serde_json::to_string_pretty(&now)?))?;
     }
-    let mut text = markdown(&["", "lodestone", "kept", "fio"], &rows);
+    let mut text = markdown(&["", "lodestone", "stored", "fio"], &rows);
     if args.check && comparable.is_none() {
         text.push_str(&format!(
-            "SKIPPED: the kept counts are not of {} on {}\n",
+            "SKIPPED: the stored counts are not of {} on {}\n",
             now.rustc, now.architecture
         ));
     }
@@ -92,18 +94,18 @@ pub fn instructions(args: &InstructionsArgs) -> io::Result<String> {
     Ok(text)
 }
 
-/// Counts of ours and of fio's, which are none if it is not asked for, by case.
+/// Counts of Lodestone and of fio by case; fio's are empty unless requested.
 fn count(args: &InstructionsArgs, scratch: &Path, file: &Path) -> io::Result<(Vec<Values>, Vec<Values>)> {
-    let mut ours = vec![Values::default(); CASES.len()];
-    let mut theirs = ours.clone();
+    let mut lodestone = vec![Values::default(); CASES.len()];
+    let mut of_fio = lodestone.clone();
     for turn in turns(args.rounds, CASES.len()) {
         let (_, engine, iodepth) = CASES[turn];
-        ours[turn].push(per_operation(scratch, |n| drive(file, engine, iodepth, n))?);
+        lodestone[turn].push(per_operation(scratch, |n| drive(file, engine, iodepth, n))?);
         if let Some(fio) = &args.fio {
-            theirs[turn].push(per_operation(scratch, |n| Ok(fio_line(fio, file, engine, iodepth, n)))?);
+            of_fio[turn].push(per_operation(scratch, |n| Ok(fio_line(fio, file, engine, iodepth, n)))?);
         }
     }
-    Ok((ours, theirs))
+    Ok((lodestone, of_fio))
 }
 
 fn rustc() -> io::Result<String> {
@@ -111,7 +113,7 @@ fn rustc() -> io::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// A command line that does so many operations.
+/// A command line for a number of operations.
 type Line = (PathBuf, Vec<String>);
 
 fn drive(file: &Path, engine: &str, iodepth: u32, operations: u64) -> io::Result<Line> {
@@ -158,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_count_is_read() {
+    fn the_count_is_parsed() {
         assert_eq!(collected("==1== Events    : Ir\n==1== Collected : 4567\n"), Some(4567));
         assert_eq!(collected("valgrind: no"), None);
     }

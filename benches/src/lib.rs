@@ -1,5 +1,5 @@
-//! Lodestone beside its peers. Every figure here is a ratio of programs that ran in turn on the same machine
-//! in the same minutes; none is a test.
+//! Lodestone compared with its peers. Every figure here is a ratio of programs that ran in turn on the same
+//! machine in the same minutes; none is a test.
 
 pub mod all;
 pub mod certainty;

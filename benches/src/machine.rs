@@ -1,4 +1,4 @@
-//! The machine and the programs that a document is of.
+//! The machine and the programs of a document.
 
 use std::io;
 use std::path::Path;
@@ -10,10 +10,10 @@ use model::{Host, LayerKind, Target};
 use crate::contenders::Programs;
 use crate::setting::Turns;
 
-/// Two paragraphs: the machine with the storage of the place, and the versions of the programs.
+/// Two paragraphs: the machine with the storage of the directory, and the versions of the programs.
 ///
 /// # Errors
-/// The place is not there.
+/// The directory does not exist.
 pub fn described(programs: &Programs, turns: &Turns) -> io::Result<String> {
     let roots = Roots::default();
     let target = host::target::inspect(&roots, &turns.place).map_err(io::Error::other)?;
@@ -22,7 +22,7 @@ pub fn described(programs: &Programs, turns: &Turns) -> io::Result<String> {
         .into_iter()
         .map(|(name, version)| match version {
             Some(version) => format!("{name} {version}"),
-            None => format!("{name} is not here"),
+            None => format!("{name} is not installed"),
         })
         .collect();
     Ok(format!("The machine: {machine}.\n\nThe programs: {}.\n", versions.join(", ")))
@@ -49,23 +49,23 @@ fn storage(target: &Target) -> String {
     target.stack.iter().map(layer).collect::<Vec<_>>().join(" on ")
 }
 
-/// What each program says of itself, without its name.
+/// The version that each program reports, without its name.
 fn versions(programs: &Programs) -> Vec<(&'static str, Option<String>)> {
-    let said = |program: &str, flag: &str| said(Path::new(program), flag);
+    let printed = |program: &str, flag: &str| printed(Path::new(program), flag);
     let shown = |path: &Path| path.to_string_lossy().into_owned();
     let last = |text: String| text.split_whitespace().last().map(str::to_owned);
-    let fio = said(&programs.fio(), "--version");
+    let fio = printed(&programs.fio(), "--version");
     vec![
-        ("lodestone", said(&programs.lodestone(), "--version").and_then(last)),
+        ("lodestone", printed(&programs.lodestone(), "--version").and_then(last)),
         ("fio", fio.map(|text| text.trim().trim_start_matches("fio-").to_owned())),
-        ("elbencho", said(&shown(&programs.elbencho), "--version").as_deref().and_then(of_elbencho)),
-        ("sysbench", said(&shown(&programs.sysbench), "--version").as_deref().and_then(of_sysbench)),
-        ("ioping", said(&shown(&programs.ioping), "-v").and_then(last)),
+        ("elbencho", printed(&shown(&programs.elbencho), "--version").as_deref().and_then(of_elbencho)),
+        ("sysbench", printed(&shown(&programs.sysbench), "--version").as_deref().and_then(of_sysbench)),
+        ("ioping", printed(&shown(&programs.ioping), "-v").and_then(last)),
     ]
 }
 
-/// What a program prints when asked for its version; `None` if it cannot be run or fails.
-fn said(program: &Path, flag: &str) -> Option<String> {
+/// The output of a program for its version flag; `None` if it cannot be run or fails.
+fn printed(program: &Path, flag: &str) -> Option<String> {
     let output = Command::new(program).arg(flag).output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -86,16 +86,16 @@ mod tests {
     use model::{Layer, TargetKind};
 
     #[test]
-    fn versions_are_read() {
+    fn versions_are_parsed() {
         let elbencho = "elbencho\n * Version: 3.1-10\n * Net protocol version: 3.1.3\n";
         assert_eq!(of_elbencho(elbencho).as_deref(), Some("3.1-10"));
         assert_eq!(of_sysbench("sysbench 1.0.20 (using system LuaJIT)\n").as_deref(), Some("1.0.20"));
         assert_eq!(of_sysbench(""), None);
-        assert_eq!(said(Path::new("/nonexistent/program"), "--version"), None);
+        assert_eq!(printed(Path::new("/nonexistent/program"), "--version"), None);
     }
 
     #[test]
-    fn the_machine_is_told_with_its_storage() {
+    fn the_machine_is_described_with_its_storage() {
         let layer = |kind, name: &str, model: Option<&str>| Layer {
             kind,
             name: name.to_owned(),

@@ -21,7 +21,7 @@ use benches::telemetry::{TelemetryArgs, telemetry};
 use benches::truth::truth;
 use clap::{Parser, Subcommand};
 
-/// Measures Lodestone beside its peers
+/// Compares Lodestone with its peers
 #[derive(Parser)]
 struct Cli {
     #[command(subcommand)]
@@ -30,31 +30,31 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything below but `drive`, as one document in Markdown, with the machine that it is of
+    /// Everything below except `drive`, as one Markdown document with a description of the machine
     All(Setting),
-    /// Rates and processor time beside fio, sysbench, elbencho and ioping
+    /// Rates and CPU time, compared with fio, sysbench, elbencho and ioping
     Peers(Setting),
     /// Instructions per operation, counted by callgrind
     Instructions(InstructionsArgs),
     /// What each feature costs, and what a second job adds
     Features(Setting),
-    /// How far the stamps of batches are from those of single operations
+    /// Difference between time stamps of batches and of single operations
     Stamps(Turns),
     /// Memory, and the time to the first I/O
     Footprint(Setting),
-    /// Reported latencies against what a slow file really took
+    /// Reported latencies against the true times of a slow file
     Truth(Setting),
-    /// What telemetry costs, and whether it changes the figures
+    /// Cost of telemetry, and whether it changes the figures
     Telemetry(TelemetryArgs),
-    /// The engine alone on a file, for profilers: rate and processor time
+    /// The engine alone on a file, for profilers: rate and CPU time
     Drive(DriveArgs),
-    /// How often verdicts are wrong and intervals hold the truth, by simulation
+    /// How often verdicts are wrong and intervals contain the truth, by simulation
     Certainty(CertaintyArgs),
     /// Verdicts on equal targets on real storage
     Equal(EqualArgs),
-    /// False alarms and power of what is looked for in the repeats, by simulation
+    /// False alarms and power of the repeat diagnostics, by simulation
     Repeats(RepeatsArgs),
-    /// Runs a program and prints what it cost
+    /// Runs a program and prints its cost
     #[command(hide = true)]
     Child {
         program: String,

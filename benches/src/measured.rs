@@ -1,4 +1,4 @@
-//! Running a program and counting what it costs, by the kernel's own accounts.
+//! Runs a program and measures its cost by the kernel's own accounting.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -8,26 +8,26 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::{Deserialize, Serialize};
 
-/// What a finished program has cost.
+/// The cost of a finished program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cost {
     /// Its standard output.
     pub stdout: String,
     /// Time from its start to its end.
     pub wall: Duration,
-    /// Nanoseconds of processor time in user mode, its own children included.
+    /// Nanoseconds of CPU time in user mode, its own children included.
     pub user_ns: u64,
-    /// Nanoseconds of processor time in the kernel.
+    /// Nanoseconds of CPU time in the kernel.
     pub system_ns: u64,
     /// Largest resident memory in bytes.
     pub peak_bytes: u64,
 }
 
-/// Runs a program to its end. The accounts of ended children add up and only the largest of all memories
-/// is kept, so each program runs as the one child of a process of its own: this program, called again.
+/// Runs a program to its end. The kernel adds up the CPU time of ended children and reports only the largest of
+/// their memories, so each program runs as the only child of a separate process: this program, called again.
 ///
 /// # Errors
-/// It cannot be started or says that it failed.
+/// It cannot be started or fails.
 pub fn run(program: &str, args: &[String]) -> io::Result<Cost> {
     let output = Command::new(std::env::current_exe()?)
         .args(["child", "--", program])
@@ -36,13 +36,13 @@ pub fn run(program: &str, args: &[String]) -> io::Result<Cost> {
         .stderr(Stdio::piped())
         .output()?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(io::Error::other(format!("{program} {}: {}", args.join(" "), said.trim())));
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(format!("{program} {}: {}", args.join(" "), message.trim())));
     }
     serde_json::from_slice(&output.stdout).map_err(io::Error::other)
 }
 
-/// The other end of [`run`]: runs the program and returns what it cost, as JSON.
+/// The child side of [`run`]: runs the program and returns its cost as JSON.
 ///
 /// # Errors
 /// As for [`run`].
@@ -51,8 +51,8 @@ pub fn child(program: &str, args: &[String]) -> io::Result<String> {
     let output = Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::piped()).output()?;
     let wall = began.elapsed();
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(io::Error::other(format!("it ended with {}: {}", output.status, said.trim())));
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(format!("it ended with {}: {}", output.status, message.trim())));
     }
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let cost = Cost {

@@ -1,4 +1,4 @@
-//! Rates and processor time of all contenders, interleaved.
+//! Rates and CPU time of all contenders, interleaved.
 
 use std::fs;
 use std::io;
@@ -8,11 +8,11 @@ use crate::measured;
 use crate::setting::{CACHED_BYTES, DISK_BYTES, Setting, make, turns};
 use crate::table::{Values, markdown, rate, ratio};
 
-/// The shorter of the two runs of a turn: what it costs to start and to end is in both and cancels.
+/// The shorter of the two runs of a turn: the cost of start and end is in both and cancels out.
 const SHORT_SECONDS: u32 = 2;
 const LONG_SECONDS: u32 = 5;
 
-/// What one contender has shown.
+/// The results of one contender.
 struct Row {
     contender: Contender,
     rate: Values,
@@ -21,10 +21,10 @@ struct Row {
     trouble: Option<String>,
 }
 
-/// Compares everybody on a small file in the page cache and on the disk.
+/// Compares all programs on a small file in the page cache and on the disk.
 ///
 /// # Errors
-/// The test files cannot be made.
+/// The test files cannot be created.
 pub fn peers(setting: &Setting) -> io::Result<String> {
     let scratch = tempfile::tempdir_in(&setting.turns.place)?;
     let mut text = String::new();
@@ -51,7 +51,7 @@ fn measure(contenders: Vec<Contender>, work: &Work, rounds: u32) -> Vec<Row> {
             continue;
         }
         if !work.direct {
-            // Whoever came before may have evicted it.
+            // The program before may have evicted it.
             let _ = fs::read(&work.file);
         }
         match one_turn(&row.contender) {
@@ -65,7 +65,7 @@ fn measure(contenders: Vec<Contender>, work: &Work, rounds: u32) -> Vec<Row> {
     rows
 }
 
-/// Rate, and nanoseconds of user time per operation: by what a long run has more than a short one.
+/// Rate, and nanoseconds of user time per operation: the difference between a long and a short run.
 fn one_turn(contender: &Contender) -> io::Result<(f64, f64)> {
     let run = |seconds: u32| {
         let (program, args) = contender.command(seconds);
@@ -84,7 +84,7 @@ fn shown(rows: &[Row]) -> String {
     let mut cells = Vec::new();
     for group in Group::ALL {
         let of_group: Vec<&Row> = rows.iter().filter(|row| row.contender.group == group).collect();
-        let ours = of_group[0];
+        let lodestone = of_group[0];
         for row in of_group {
             if let Some(trouble) = &row.trouble {
                 let why = trouble.lines().next().unwrap_or_default();
@@ -96,12 +96,12 @@ fn shown(rows: &[Row]) -> String {
                 group.name().to_owned(),
                 row.contender.name.to_owned(),
                 row.rate.shown(rate),
-                ratio(ours.rate.median() / row.rate.median()),
+                ratio(lodestone.rate.median() / row.rate.median()),
                 row.user_ns.shown(|ns| format!("{ns:.0} ns")),
-                ratio(row.user_ns.median() / ours.user_ns.median()),
+                ratio(row.user_ns.median() / lodestone.user_ns.median()),
             ]);
         }
     }
-    let head = ["", "program", "IOPS", "ours ÷ theirs", "user time per I/O", "theirs ÷ ours"];
+    let head = ["", "program", "IOPS", "Lodestone ÷ program", "user time per I/O", "program ÷ Lodestone"];
     markdown(&head, &cells)
 }

@@ -1,4 +1,4 @@
-//! What a second job adds where no storage can be the limit, beside what the machine itself gives to a second
+//! The gain from a second job where no storage can be the limit, compared with the machine's own gain from a second
 //! thread: two processors may be two threads of one core, or be lent to neighbours.
 
 use std::hint::black_box;
@@ -17,11 +17,11 @@ use crate::measured;
 use crate::setting::{Setting, make, turns};
 use crate::table::{Values, markdown, rate, ratio};
 
-/// How long each measures. All stop by time: where the work is dealt out beforehand, the slower of two
-/// threads decides, and the faster one's idle end would count against both.
+/// Measured time of each. All stop by time: if the work were divided beforehand, the slower of two threads would
+/// determine the rate, and the idle end of the faster one would count against both.
 const SECONDS: u32 = 2;
 
-/// Who runs in one thread and in two.
+/// What runs in one thread and in two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Runner {
     Lodestone,
@@ -32,13 +32,13 @@ enum Runner {
 impl Runner {
     fn name(self) -> &'static str {
         match self {
-            Self::Lodestone => "lodestone, requests that do nothing",
-            Self::TIoUring => "t/io_uring, requests that do nothing",
-            Self::Arithmetic => "a loop of arithmetic",
+            Self::Lodestone => "lodestone, no-op requests",
+            Self::TIoUring => "t/io_uring, no-op requests",
+            Self::Arithmetic => "an arithmetic loop",
         }
     }
 
-    /// What it does per second in so many threads.
+    /// Its operations per second in `threads` threads.
     fn rate(self, setting: &Setting, file: &Path, threads: u32) -> io::Result<f64> {
         match self {
             Self::Lodestone => noop(file, threads),
@@ -48,7 +48,7 @@ impl Runner {
     }
 }
 
-/// Each runner in one thread and in two, and the processor time that the hypervisor took meanwhile.
+/// Each runner in one thread and in two, and the CPU time that the hypervisor took meanwhile.
 ///
 /// # Errors
 /// The engine or `t/io_uring` fails.
@@ -61,20 +61,20 @@ pub fn scaling(setting: &Setting) -> io::Result<String> {
         .into_iter()
         .filter(|runner| source || *runner != Runner::TIoUring)
         .collect();
-    // One thread, two threads, and how many times as many in the same round.
-    let mut seen = vec![[Values::default(), Values::default(), Values::default()]; runners.len()];
+    // One thread, two threads, and their ratio in the same round.
+    let mut rates = vec![[Values::default(), Values::default(), Values::default()]; runners.len()];
     let roots = Roots::default();
     let before = host::machine_cpu(&roots);
     for turn in turns(setting.turns.rounds, runners.len()) {
         let one = runners[turn].rate(setting, &file, 1)?;
         let two = runners[turn].rate(setting, &file, 2)?;
-        seen[turn].iter_mut().zip([one, two, two / one]).for_each(|(values, value)| values.push(value));
+        rates[turn].iter_mut().zip([one, two, two / one]).for_each(|(values, value)| values.push(value));
     }
     let taken = before.zip(host::machine_cpu(&roots)).map(|(before, after)| stolen(&before, &after));
     let row = |(runner, [one, two, times]): (&Runner, &[Values; 3])| {
         vec![runner.name().to_owned(), one.shown(rate), two.shown(rate), times.shown(ratio)]
     };
-    let rows: Vec<Vec<String>> = runners.iter().zip(&seen).map(row).collect();
+    let rows: Vec<Vec<String>> = runners.iter().zip(&rates).map(row).collect();
     let mut text = markdown(&["two threads against one", "one", "two", "times as many"], &rows);
     if !source {
         text.push_str("\nt/io_uring was not measured: it comes with `--fio-source`.\n");
@@ -88,7 +88,7 @@ pub fn scaling(setting: &Setting) -> io::Result<String> {
     Ok(text)
 }
 
-/// Share of all processors' time between two readings, from 0 to 1, that went to other machines.
+/// Steal time as a share of all processors' time between two readings, from 0 to 1.
 fn stolen(before: &MachineCpu, after: &MachineCpu) -> f64 {
     let all = |cpu: &MachineCpu| {
         cpu.user_ns + cpu.system_ns + cpu.irq_ns + cpu.steal_ns + cpu.iowait_ns + cpu.idle_ns
@@ -103,7 +103,7 @@ fn noop(file: &Path, jobs: u32) -> io::Result<f64> {
     Ok(drive_until(&args, stop)?.rate)
 }
 
-/// Requests that do nothing through a ring, in batches of all 32, as ours.
+/// No-op requests through a ring, in batches of all 32, as in Lodestone.
 fn t_io_uring(setting: &Setting, file: &Path, threads: u32) -> io::Result<f64> {
     let Some(source) = &setting.programs.fio_source else { return Ok(f64::NAN) };
     let program = source.join("t/io_uring").display().to_string();
@@ -117,7 +117,7 @@ fn t_io_uring(setting: &Setting, file: &Path, threads: u32) -> io::Result<f64> {
 }
 
 /// Steps per second of a loop that stays in registers and shares nothing. Eight independent chains keep a
-/// core's multipliers busy: a single chain mostly waits for itself, and two threads of one core would both find room.
+/// core's multipliers busy: a single chain mostly waits for itself, and two threads of one core would both have room.
 fn arithmetic(threads: u32, time: Duration) -> f64 {
     const STEPS: u64 = 100_000;
     let start = Barrier::new(threads as usize);
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_hypervisor_took_is_a_share_of_all_time() {
+    fn steal_time_is_a_share_of_all_time() {
         let before = MachineCpu { steal_ns: 100, idle_ns: 1000, ..MachineCpu::default() };
         let after =
             MachineCpu { steal_ns: 150, idle_ns: 1050, user_ns: 80, irq_ns: 20, ..MachineCpu::default() };
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loop_of_arithmetic_counts_the_steps_of_all_threads() {
+    fn the_arithmetic_loop_counts_the_steps_of_all_threads() {
         for threads in [1, 2] {
             assert!(arithmetic(threads, Duration::from_millis(1)) > 0.0);
         }

@@ -1,7 +1,7 @@
-//! A file whose every read takes a chosen time, by a server in user space that keeps the times that it really took.
+//! A file whose every read takes a chosen time, from a server in user space that records the true times.
 //!
-//! The file may be opened for writing, as sysbench does with all its files, but there is no writing: the server
-//! does not know the request.
+//! The file may be opened for writing, as sysbench does with all its files, but it cannot be written: the server does
+//! not implement the request.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,7 +21,7 @@ use crate::measured;
 
 /// Its size in bytes.
 pub const FILE_BYTES: u64 = 64 << 20;
-/// The name under which sysbench looks for the first of its files, in its working directory.
+/// The name that sysbench gives the first of its files, in its working directory.
 const FILE_NAME: &str = "test_file.0";
 /// How long reads take.
 #[derive(Clone, Copy, Debug)]
@@ -29,16 +29,16 @@ pub enum Delay {
     Fixed(Duration),
     /// Nine of ten take the first, one of ten the second.
     TwoModes(Duration, Duration),
-    /// All take the first, but that which begins so long after the first read takes the last.
+    /// All take the first; the first read that begins at least the second after the start takes the third.
     Stall(Duration, Duration, Duration),
 }
 
-/// What the server knows.
+/// The server's state.
 #[derive(Debug)]
 struct State {
     delay: Delay,
     reads: u64,
-    /// When the first read came.
+    /// Time of the first read.
     began: Option<Instant>,
     stalled: bool,
     /// Nanoseconds that each read took.
@@ -89,19 +89,19 @@ fn attributes(ino: u64) -> FileAttr {
     }
 }
 
-const KEPT: Duration = Duration::from_secs(3600);
+const ATTRIBUTE_TTL: Duration = Duration::from_secs(3600);
 
 impl Filesystem for Server {
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
         if name == FILE_NAME {
-            reply.entry(&KEPT, &attributes(2), fuser::Generation(0));
+            reply.entry(&ATTRIBUTE_TTL, &attributes(2), fuser::Generation(0));
         } else {
             reply.error(Errno::ENOENT);
         }
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&KEPT, &attributes(u64::from(ino)));
+        reply.attr(&ATTRIBUTE_TTL, &attributes(u64::from(ino)));
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -135,7 +135,7 @@ impl Filesystem for Server {
     }
 }
 
-/// The mounted file, and the way to its server.
+/// The mounted file, and its server's state.
 pub struct SlowFile {
     state: Arc<Mutex<State>>,
     /// Its path.
@@ -146,7 +146,7 @@ pub struct SlowFile {
 }
 
 impl Drop for SlowFile {
-    /// A ring of a program that has ended may hold the file a little longer: then unmounting would fail.
+    /// A ring of a program that has ended may hold the file a little longer: then a plain unmount would fail.
     fn drop(&mut self) {
         if let Some(point) = self.file.parent() {
             let _ = umount2(point, MntFlags::MNT_DETACH);
@@ -155,10 +155,10 @@ impl Drop for SlowFile {
 }
 
 impl SlowFile {
-    /// Mounts the file in a directory of its own below `place`.
+    /// Mounts the file in a new directory below `place`.
     ///
     /// # Errors
-    /// The kernel's, if FUSE cannot be had.
+    /// The kernel's, if FUSE is not available.
     pub fn mount(place: &Path) -> io::Result<Self> {
         let scratch = tempfile::tempdir_in(place)?;
         let point = scratch.path().join("mount");
@@ -170,7 +170,7 @@ impl SlowFile {
         Ok(Self { state, file: point.join(FILE_NAME), _session: session, scratch })
     }
 
-    /// Runs a program against a delay: what it printed, and what the reads really took, sorted.
+    /// Runs a program with a delay. Returns its output and the true times of the reads, sorted.
     ///
     /// # Errors
     /// The program's.
@@ -209,7 +209,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn nothing_stays_mounted_though_somebody_still_has_the_file_open() {
+    fn an_open_file_does_not_prevent_the_unmount() {
         let place = tempfile::tempdir().unwrap();
         let slow = match SlowFile::mount(place.path()) {
             Ok(slow) => slow,

@@ -1,4 +1,4 @@
-//! How far the figures of batches stamped together are from those of operations stamped one by one.
+//! The difference between the figures of batches stamped together and of operations stamped one by one.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::drive::{DriveArgs, drive};
 use crate::setting::{CACHED_BYTES, DISK_BYTES, Turns, make, turns};
 use crate::table::{Values, markdown};
 
-/// Where, with which engine, at which depth; and how many operations, a few seconds' worth.
+/// The file, the engine, the depth, and the number of operations, a few seconds' worth.
 struct Case {
     disk: bool,
     engine: EngineKind,
@@ -48,26 +48,26 @@ impl Case {
     }
 }
 
-/// The same operations stamped both ways: what the stamps of single operations have more, in per cent.
+/// The same operations stamped both ways: how far single stamps are above those of batches, in per cent.
 ///
 /// # Errors
-/// The test files cannot be made, or an engine fails.
+/// The test files cannot be created, or an engine fails.
 pub fn stamps(args: &Turns) -> io::Result<String> {
     let scratch = tempfile::tempdir_in(&args.place)?;
     let [cached, disk] = ["cached", "disk"].map(|name| scratch.path().join(name));
     make(&cached, CACHED_BYTES)?;
     make(&disk, DISK_BYTES)?;
-    let mut seen = vec![[Values::default(), Values::default(), Values::default()]; CASES.len()];
+    let mut differences = vec![[Values::default(), Values::default(), Values::default()]; CASES.len()];
     for turn in turns(args.rounds, CASES.len()) {
         let case = &CASES[turn];
         let more = more_percent(&case.run(if case.disk { &disk } else { &cached })?);
-        seen[turn].iter_mut().zip(more).for_each(|(values, percent)| values.push(percent));
+        differences[turn].iter_mut().zip(more).for_each(|(values, percent)| values.push(percent));
     }
     let row = |(case, more): (&Case, &[Values; 3])| {
         let cells = more.iter().map(|values| values.shown(signed_percent));
         [case.name()].into_iter().chain(cells).collect()
     };
-    let rows: Vec<Vec<String>> = CASES.iter().zip(&seen).map(row).collect();
+    let rows: Vec<Vec<String>> = CASES.iter().zip(&differences).map(row).collect();
     Ok(markdown(&["", "mean", "p50", "p99"], &rows))
 }
 
@@ -94,7 +94,7 @@ mod tests {
     use model::LatencyRecorder;
 
     #[test]
-    fn what_single_stamps_have_more_is_in_per_cent_of_the_batches() {
+    fn the_difference_is_in_per_cent_of_the_batches() {
         let of = |ns: [u64; 3]| {
             let mut recorder = LatencyRecorder::new();
             ns.into_iter().for_each(|ns| recorder.record(ns));

@@ -11,7 +11,7 @@ impl Values {
         self.0.sort_by(f64::total_cmp);
     }
 
-    /// The middle value, or the mean of the two; NaN if there is none.
+    /// The median, or NaN if there are no values.
     pub fn median(&self) -> f64 {
         match self.0.len() {
             0 => f64::NAN,
@@ -29,7 +29,7 @@ impl Values {
     }
 }
 
-/// Operations per second with a power.
+/// Operations per second with a unit prefix.
 pub fn rate(per_second: f64) -> String {
     match per_second {
         r if r >= 1e6 => format!("{:.2} M", r / 1e6),

@@ -1,4 +1,4 @@
-//! What telemetry costs: the processor time of the probes alone, and the figures of runs with and without.
+//! The cost of telemetry: the CPU time of the probes alone, and the figures of runs with and without.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -15,13 +15,13 @@ use crate::table::{Values, markdown, rate};
 /// What is measured and how often.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TelemetryArgs {
-    /// Who is measured, where and how often.
+    /// What is measured, where and how often.
     #[command(flatten)]
     pub setting: Setting,
-    /// Seconds that each run measures
+    /// Measured time of each run, in seconds
     #[arg(long, default_value_t = 5)]
     pub seconds: u32,
-    /// Seconds for which the probes alone are watched
+    /// Measured time of the probes alone, in seconds
     #[arg(long, default_value_t = 30)]
     pub alone: u32,
     /// Options of the workload
@@ -29,7 +29,7 @@ pub struct TelemetryArgs {
     pub options: Vec<String>,
 }
 
-/// The options of the workload unless the user says otherwise.
+/// The default options of the workload.
 const WORKLOAD: [&str; 6] = ["--rw", "randread", "--iodepth", "32", "--size", "1G"];
 
 impl From<&Setting> for TelemetryArgs {
@@ -39,20 +39,20 @@ impl From<&Setting> for TelemetryArgs {
     }
 }
 
-/// The usual rate.
+/// The default period.
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// The probes alone, then runs with and without telemetry in turn.
 ///
 /// # Errors
-/// A program cannot be run, or writes something else than was expected.
+/// A program cannot be run, or prints unexpected output.
 pub fn telemetry(args: &TelemetryArgs) -> io::Result<String> {
     let alone = alone(args)?;
     Ok(format!("{alone}\n\n{}", with_and_without(args)?))
 }
 
-/// Runs the whole set of probes as a run does, once a second, on a thread of its own whose clock of processor time
-/// counts, system calls included.
+/// Runs the whole set of probes as a run does, once a second, on its own thread, and measures that thread's CPU time,
+/// system calls included.
 fn alone(args: &TelemetryArgs) -> io::Result<String> {
     let target = host::target::inspect(&Roots::default(), &args.setting.turns.place);
     let layers = target.map_err(io::Error::other)?.stack;
@@ -79,7 +79,7 @@ fn alone(args: &TelemetryArgs) -> io::Result<String> {
     let watched = thread::spawn(watching).join().map_err(|_| io::Error::other("the probes panicked"))?;
     let (spent, first, most, count, bytes, active) = watched?;
     Ok(format!(
-        "{active} of {} probes at 1 Hz for {seconds} s: {:.3} % of one core (the longest look {:.2} ms, the first one before that {:.1} ms); {:.1} readings, {:.1} kB of log a second",
+        "{active} of {} probes at 1 Hz for {seconds} s: {:.3} % of one core (the longest sample {:.2} ms, the first one before that {:.1} ms); {:.1} readings, {:.1} kB of log per second",
         PROBES.len(),
         spent / f64::from(seconds) * 100.0,
         most * 1e3,
@@ -94,14 +94,14 @@ fn line_length(reading: &model::Reading) -> usize {
     serde_json::to_string(&model::Event::Reading(reading.clone())).map_or(0, |line| line.len() + 1)
 }
 
-/// Processor time of the calling thread, in user mode and in the kernel.
+/// CPU time of the calling thread, in user mode and in the kernel.
 fn thread_cpu_seconds() -> io::Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// IOPS of runs with telemetry and without, in turn, with who begins changing from pair to pair.
+/// IOPS of runs with telemetry and without, in turn; the order alternates from pair to pair.
 fn with_and_without(args: &TelemetryArgs) -> io::Result<String> {
     let scratch = tempfile::tempdir_in(&args.setting.turns.place)?;
     let (mut with, mut without, mut ratios) = (Values::default(), Values::default(), Values::default());

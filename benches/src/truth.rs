@@ -1,4 +1,4 @@
-//! What programs report against what really happened: reads of a file whose server keeps the times they really took.
+//! Reported latencies against the truth: reads of a file whose server records their true times.
 
 use std::io;
 use std::path::Path;
@@ -49,15 +49,15 @@ impl Figures {
         })
     }
 
-    /// Raw statistics, of which the sixth is the mean in nanoseconds; it tells no percentiles.
+    /// Raw statistics: the sixth is the mean in nanoseconds; ioping reports no percentiles.
     fn of_ioping(stdout: &str) -> Option<Self> {
         let mean: f64 = stdout.split_whitespace().nth(5)?.parse().ok()?;
         Some(Self { mean: mean / 1e3, p50: f64::NAN, p99: f64::NAN })
     }
 
-    /// The mean from the sum of all latencies, which is told in milliseconds with two decimals, and the number of
-    /// events, because the mean itself has no more decimals; the percentiles from the histogram, with three
-    /// decimals, by sysbench's own rule: the first bucket up to which that share of all has been counted.
+    /// The mean from the sum of all latencies, in milliseconds with two decimals, and the number of events, because
+    /// the mean itself has no more decimals; the percentiles from the histogram, with three decimals, by sysbench's
+    /// own rule: the first bucket at which the cumulative count reaches that share.
     fn of_sysbench(stdout: &str) -> Option<Self> {
         let number = |name: &str| -> Option<f64> {
             stdout.lines().find_map(|line| line.trim().strip_prefix(name)?.trim().parse().ok())
@@ -69,10 +69,10 @@ impl Figures {
         let buckets: Vec<(f64, f64)> = stdout.lines().filter_map(bucket).collect();
         let all: f64 = buckets.iter().map(|(_, count)| count).sum();
         let at = |share: f64| {
-            let mut seen = 0.0;
+            let mut counted = 0.0;
             let reached = |(_, count): &&(f64, f64)| {
-                seen += count;
-                seen >= (all * share).round()
+                counted += count;
+                counted >= (all * share).round()
             };
             Some(buckets.iter().find(reached)?.0 * 1e3)
         };
@@ -89,13 +89,13 @@ impl Figures {
     }
 }
 
-/// A program with its way of working, and what it has shown.
+/// A program with its configuration and its results.
 struct Contender {
     name: String,
     command: (String, String),
     read: fn(&str) -> Option<Figures>,
-    /// Mean, median and 99th percentile, as told and by how much that is above the truth.
-    told: [Values; 3],
+    /// Mean, median and 99th percentile, as reported and as the difference from the truth.
+    reported: [Values; 3],
     above: [Values; 3],
     /// Why it could not be measured.
     trouble: Option<String>,
@@ -104,30 +104,30 @@ struct Contender {
 impl Contender {
     fn new(name: String, command: (String, String), read: fn(&str) -> Option<Figures>) -> Self {
         let none = || [Values::default(), Values::default(), Values::default()];
-        Self { name, command, read, told: none(), above: none(), trouble: None }
+        Self { name, command, read, reported: none(), above: none(), trouble: None }
     }
 
     fn one_turn(&mut self, target: &SlowFile, delay: Delay) -> io::Result<()> {
         let (stdout, took) = target.run(delay, &self.command)?;
-        let told = (self.read)(&stdout)
+        let reported = (self.read)(&stdout)
             .ok_or_else(|| io::Error::other(format!("its output has no latencies: {stdout}")))?;
-        let above = told.minus(Figures::of_sorted(&took));
-        for (several, figures) in [(&mut self.told, told), (&mut self.above, above)] {
-            let told = several.iter_mut().zip(figures.values()).filter(|(_, us)| !us.is_nan());
-            told.for_each(|(values, us)| values.push(us));
+        let above = reported.minus(Figures::of_sorted(&took));
+        for (several, figures) in [(&mut self.reported, reported), (&mut self.above, above)] {
+            let known = several.iter_mut().zip(figures.values()).filter(|(_, us)| !us.is_nan());
+            known.for_each(|(values, us)| values.push(us));
         }
         Ok(())
     }
 
-    /// Its row beside the truth: name, what it told, and by how much that is above the truth.
-    fn row_beside_truth(&self) -> Vec<String> {
-        let told = self.told.iter().map(|values| microseconds(values.median()));
-        self.row(told.chain(self.above.iter().map(|values| values.shown(microseconds))))
+    /// Its row against the truth: name, reported figures, and their difference from the truth.
+    fn row_against_truth(&self) -> Vec<String> {
+        let reported = self.reported.iter().map(|values| microseconds(values.median()));
+        self.row(reported.chain(self.above.iter().map(|values| values.shown(microseconds))))
     }
 
-    /// Its row where only arithmetic knows the truth: name and what it told.
+    /// Its row where the truth is computed: name and reported figures.
     fn row_alone(&self) -> Vec<String> {
-        self.row(self.told.iter().map(|values| values.shown(microseconds)))
+        self.row(self.reported.iter().map(|values| values.shown(microseconds)))
     }
 
     fn row(&self, cells: impl Iterator<Item = String>) -> Vec<String> {
@@ -181,7 +181,7 @@ fn ioping(programs: &Programs, target: &SlowFile, options: &str) -> Contender {
 
 const ENGINES: [&str; 3] = ["psync", "io_uring", "libaio"];
 
-/// Everybody, one read after the other.
+/// All programs, one read after the other.
 fn closed_loops(programs: &Programs, target: &SlowFile) -> Vec<Contender> {
     let mut all: Vec<Contender> = Vec::new();
     for engine in ENGINES {
@@ -193,7 +193,7 @@ fn closed_loops(programs: &Programs, target: &SlowFile) -> Vec<Contender> {
     all
 }
 
-/// Everybody, with reads offered at a rate, and room for a backlog where a program has any.
+/// All programs, with reads offered at a rate, and room for a backlog where a program supports one.
 fn open_loops(programs: &Programs, target: &SlowFile) -> Vec<Contender> {
     let mut all: Vec<Contender> = Vec::new();
     for (engine, depth) in ENGINES.into_iter().zip([1, 1024, 1024]) {
@@ -209,10 +209,10 @@ fn open_loops(programs: &Programs, target: &SlowFile) -> Vec<Contender> {
     all
 }
 
-/// Sets figures against the truth: fixed delays, two modes, and a stall in an open loop.
+/// Compares figures with the truth: fixed delays, two modes, and a stall in an open loop.
 ///
 /// # Errors
-/// There is no FUSE here, or nothing can be made in the place.
+/// FUSE is not available, or nothing can be created in the directory.
 pub fn truth(setting: &Setting) -> io::Result<String> {
     let target = SlowFile::mount(&setting.turns.place)?;
     let (programs, rounds) = (&setting.programs, setting.turns.rounds);
@@ -224,18 +224,19 @@ pub fn truth(setting: &Setting) -> io::Result<String> {
         ("Nine of ten 100 µs, one of ten 2 ms", Delay::TwoModes(us(100), ms(2))),
     ] {
         let contenders = measure(closed_loops(programs, &target), &target, delay, rounds);
-        let rows: Vec<Vec<String>> = contenders.iter().map(Contender::row_beside_truth).collect();
+        let rows: Vec<Vec<String>> = contenders.iter().map(Contender::row_against_truth).collect();
         let head = ["µs", "mean", "p50", "p99", "mean − truth", "p50 − truth", "p99 − truth"];
         text.push_str(&format!("### {title}\n\n{}\n", markdown(&head, &rows)));
     }
-    // One second's stall in an open loop at a tenth of the capacity.
+    // A stall of one second in an open loop at a tenth of the capacity.
     let (base, at, stall) = (us(200), Duration::from_secs(5), Duration::from_secs(1));
     let contenders = measure(open_loops(programs, &target), &target, Delay::Stall(base, at, stall), rounds);
     let arithmetic = expected(base, at, stall).values().map(microseconds);
     let mut rows = vec![["arithmetic".to_owned()].into_iter().chain(arithmetic).collect()];
     rows.extend(contenders.iter().map(Contender::row_alone));
     let table = markdown(&["µs", "mean", "p50", "p99"], &rows);
-    let title = format!("A stall of 1 s in {OPEN_SECONDS} s, {OFFERED} reads a second offered, 200 µs each");
+    let title =
+        format!("A stall of 1 s in {OPEN_SECONDS} s, {OFFERED} reads per second offered, 200 µs each");
     Ok(format!("{text}### {title}\n\n{table}"))
 }
 
@@ -252,7 +253,7 @@ fn measure(mut contenders: Vec<Contender>, target: &SlowFile, delay: Delay, roun
 const OFFERED: f64 = 500.0;
 const OPEN_SECONDS: u64 = 10;
 
-/// Latencies from the intended starts, of a server that does one at a time.
+/// Latencies from the intended start times, for a server of one request at a time.
 fn expected(base: Duration, at: Duration, stall: Duration) -> Figures {
     let [base, at, stall] = [base, at, stall].map(|d| d.as_nanos() as u64);
     let between = (1e9 / OFFERED) as u64;
@@ -275,14 +276,14 @@ mod tests {
     #[test]
     fn the_arithmetic_of_a_stall() {
         let figures = expected(Duration::from_millis(1), Duration::from_secs(5), Duration::from_secs(1));
-        // 500 reads wait half a second on average and as many again while the backlog is worked off.
+        // 500 reads wait half a second on average, and as many again while the backlog drains.
         assert!((90_000.0..110_000.0).contains(&figures.mean), "{figures:?}");
         assert_eq!(figures.p50, 1000.0);
         assert!(figures.p99 > 800_000.0);
     }
 
     #[test]
-    fn figures_are_read() {
+    fn figures_are_parsed() {
         let report = r#"{"jobs":[{"read":{"lat_ns":{"mean":5000,"percentile":{"50.000000":4000,"99.000000":9000}}}}]}"#;
         assert_eq!(Figures::of_fio(report), Some(Figures { mean: 5.0, p50: 4.0, p99: 9.0 }));
         assert_eq!(Figures::of_ioping("9 1000 9 4 1 2000 3 4 9 1000").unwrap().mean, 2.0);
@@ -291,8 +292,8 @@ mod tests {
             \x20      0.064 |*****  2\n       1.021 |*****  1\n      10.000 |**     2\n\
             General statistics:\n    total number of events:   5\n\
             Latency (ms):\n         avg:   4.23\n         sum:   21.15\n";
-        let told = Figures::of_sysbench(report).unwrap().values().map(f64::round);
-        assert_eq!(told, [4230.0, 1021.0, 10_000.0]);
+        let parsed = Figures::of_sysbench(report).unwrap().values().map(f64::round);
+        assert_eq!(parsed, [4230.0, 1021.0, 10_000.0]);
         assert_eq!(Figures::of_sysbench("FATAL: Cannot open file"), None);
         assert_eq!(Figures::of_sorted(&[1000, 2000, 3000, 10_000]).p50, 2.0);
     }

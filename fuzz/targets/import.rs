@@ -1,7 +1,7 @@
-//! The importers: no bytes may make one panic, hang or take memory out of proportion, and what one gives is numbers.
+//! The importers: no input may make one panic, hang or use excessive memory, and every figure is a finite number.
 //!
-//! `LODESTONE_IMPORTER` names the tool whose importer is meant; without it all of them look at every input, as
-//! `lodestone import` does.
+//! `LODESTONE_IMPORTER` names the tool of one importer; without it all of them check every input, as in
+//! `lodestone import`.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -20,11 +20,11 @@ fuzz_target!(|bytes: &[u8]| {
         Some(importer) => {
             let text = Text::new(bytes);
             let _ = (importer.recognises)(&text);
-            // An importer must bear what it does not recognise.
+            // An importer must survive input that it does not recognise.
             (importer.parse)(&text)
         }
     };
-    // A report takes at least some bytes of its own, so that their number is bounded by the input.
+    // A report takes at least some bytes of its own, so the input bounds the number of reports.
     assert!(
         parsed.reports.len() <= bytes.len() + 1,
         "{} reports of {} bytes",

@@ -1,5 +1,5 @@
-//! The log reader: no bytes may make it panic, and what it reads must survive being folded, analysed and
-//! written in every form.
+//! The log reader: no input may make it panic, and folding, analysing and writing its result in every form
+//! must not panic either.
 #![no_main]
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The size and duration readers: no text may make them panic, and what is read must read the same when
-//! it is shown and read again.
+//! The size and duration parsers: no text may make them panic, and a parsed size must survive printing and
+//! parsing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

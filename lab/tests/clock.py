@@ -42,8 +42,9 @@ def set_by_years(lab):
         commands += [f"{command} {run['id']}" for command in ("show", "report", "export -f csv") for run in runs]
         for command in commands:
             result = machine.run(f"lodestone {command} --store /tmp/store")
-            said = result.out + result.err
-            lab.check(f"lodestone {command.replace(ids, 'ALL')} works", result.code == 0 and "panicked" not in said, said)
+            output = result.out + result.err
+            works = result.code == 0 and "panicked" not in output
+            lab.check(f"lodestone {command.replace(ids, 'ALL')} works", works, output)
 
 
 def one_run(lab, machine, before, meanwhile):
@@ -67,9 +68,9 @@ def one_run(lab, machine, before, meanwhile):
     day = before[:10].replace("-", "")
     lab.check(f"{name}: the log's name has the start date", re.search(rf"/{day}T\d{{6}}Z-[a-z0-9]+\.jsonl$", log), log)
     events = [json.loads(line) for line in machine.sh(f"cat {log}").splitlines()]
-    took = [event["window_ns"] / 1e9 for event in events if event["event"] == "repeat_finished"]
-    right = len(took) == 3 and all(LEAST_SECONDS < seconds < MOST_SECONDS for seconds in took)
-    lab.check(f"{name}: the repeats last as long as their operations", right, took)
+    durations = [event["window_ns"] / 1e9 for event in events if event["event"] == "repeat_finished"]
+    right = len(durations) == 3 and all(LEAST_SECONDS < seconds < MOST_SECONDS for seconds in durations)
+    lab.check(f"{name}: the repeats last as long as their operations", right, durations)
     times = [event.get("at_ns", 0) for event in events]
     lab.check(f"{name}: no event has a time in the future", all(0 <= at < DAY_NS for at in times), times)
     return {"id": run["run"]["id"], "log": log, "began": before}

@@ -30,12 +30,12 @@ luks="--pbkdf pbkdf2 --pbkdf-force-iterations 1000"
 
 class Kind:
     """How a target comes into use (`use`) and what the refusal must then name; how the use ends (`rest`) and which
-    signatures (`marks`) the refusal must name afterwards. `unseen`: while the target is in use, no consent is enough,
+    signatures (`marks`) the refusal must name afterwards. `unnamed`: while the target is in use, no consent is enough,
     and the refusal contains this text."""
 
-    def __init__(self, name, target, use, names, rest="", marks=None, unseen=None, live=False):
+    def __init__(self, name, target, use, names, rest="", marks=None, unnamed=None, live=False):
         self.name, self.target, self.use, self.names = name, target, use, names
-        self.rest, self.marks, self.unseen, self.live = rest, marks, unseen, live
+        self.rest, self.marks, self.unnamed, self.live = rest, marks, unnamed, live
 
 
 DM = r"/dev/dm-\d+"
@@ -93,7 +93,7 @@ LAYERS = [
         live=True,
     ),
     Kind(
-        "the metadata of a thin pool made by hand",
+        "the metadata of a thin pool created manually",
         "meta",
         "disk meta; disk pooled; dmsetup create bare --table \"0 204800 thin-pool $meta $pooled 128 0\"; dmsetup mknodes\n"
         "dmsetup message bare 0 create_thin 0",
@@ -154,7 +154,7 @@ USES = [
         ["external journal"],
         "umount /mnt/journal",
         ["external journal"],
-        unseen="it is the external journal of a mounted filesystem",
+        unnamed="it is the external journal of a mounted filesystem",
     ),
     Kind("swap", "swap", "disk swap; mkswap -q $swap; swapon $swap", ["swap"], "swapoff $swap", ["swap"], live=True),
     Kind(
@@ -237,7 +237,7 @@ USES = [
         "iscsiadm -m node -u >/dev/null 2>&1; cd /sys/kernel/config/target; rm iscsi/*/tpgt_1/lun/lun_0/port\n"
         "rmdir iscsi/iqn*/tpgt_1/lun/lun_0 iscsi/iqn*/tpgt_1/np/* iscsi/iqn*/tpgt_1 iscsi/iqn* core/iblock_0/disk",
         [],
-        unseen="a disk exported over the network",
+        unnamed="a disk exported over the network",
     ),
     Kind(
         "a disk that is mounted in another namespace",
@@ -274,13 +274,13 @@ def of_all(lab, kinds):
 def one_kind(lab, machine, kind):
     machine.sh(f"{FUNCTIONS}{kind.use}\nsync")
     target = machine.sh(f"{FUNCTIONS}echo ${kind.target}")
-    if kind.unseen:
+    if kind.unnamed:
         for what in kind.names:
             named(lab, machine, f"{kind.name}: carries {what}", target, [what])
         every = ",".join([target, *kind.names])
         refused = machine.run(RUN.format(target=target, named=f"'{every}'"))
         lab.equal(f"{kind.name}: in use, no consent is enough", refused.code, 2, refused.out + refused.err)
-        lab.check(f"{kind.name}: the refusal says that it is in use", kind.unseen in refused.err, refused.err)
+        lab.check(f"{kind.name}: the refusal reports that it is in use", kind.unnamed in refused.err, refused.err)
     else:
         consented(lab, machine, kind.name, target, kind.names, dry=kind.live or kind.rest)
     if kind.rest:

@@ -1,9 +1,9 @@
-"""The classic tools beside Lodestone on a disk whose delay is set, under a clock that counts instructions: where one operation
-follows another, there is nothing that could differ but the method."""
+"""The classic tools and Lodestone on a disk with a fixed delay, under a clock that counts instructions: where one operation
+follows another, only the method can differ."""
 
 import json
 
-# At greater depths the processor of this machine is the limit, and it is the generators that are compared.
+# At greater depths this machine's processor is the limit, and the check would compare the generators.
 CHECKS = "fio-randread-d1,fio-randwrite-d1,dd-read-direct,ioping-read,sysbench-rndrd,hdparm-direct"
 
 
@@ -16,16 +16,16 @@ mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/sda
 mkdir -p /mnt; mount /dev/sda /mnt; mkdir /mnt/x
 """)
         options = f"--only {CHECKS} --runtime 1s --size 16MiB --format json --quiet"
-        # Once for nothing: a page of a program that comes from the host's disk meanwhile would spoil a round.
+        # Warm-up: a page fault of a program on the host's disk would distort a round.
         machine.sh(f"lodestone crosscheck /mnt/x {options} --rounds 2")
         found = json.loads(machine.sh(f"lodestone crosscheck /mnt/x {options} --rounds 3"))["figures"]
         lab.equal("every check has its figures", {f["step"] for f in found}, set(CHECKS.split(",")), found)
         for figure in found:
-            # The slowest of a hundred is one of few here.
+            # Too few operations here for the slowest of a hundred.
             if figure["metric"] in ("lat_p95", "lat_p99"):
                 continue
             what = f"{figure['step']}: {figure['operation']} {figure['metric']} agrees"
-            # hdparm touches what it has read while its clock runs: in this machine that is just 5 %.
+            # hdparm touches what it has read while its clock runs, which is about 5 % in this machine.
             near = figure["step"] == "hdparm-direct" and 1 < figure["ratio"] < 1.1
             lab.check(what, figure["verdict"] == "agrees" or near, figure)
         lab.equal("nothing is left", machine.sh("ls -A /mnt/x"), "")

@@ -53,9 +53,9 @@ class Trouble:
     and the text of the failure; the expected notes and findings, each by topic or rule and text; and how the target is
     removed without leftovers."""
 
-    def __init__(self, name, target, options, happens, ends, make, heal, says="", notes=(), findings=()):
+    def __init__(self, name, target, options, happens, ends, make, heal, message="", notes=(), findings=()):
         self.name, self.target, self.options, self.happens, self.ends = name, target, options, happens, ends
-        self.make, self.heal, self.says, self.notes, self.findings = make, heal, says, notes, findings
+        self.make, self.heal, self.message, self.notes, self.findings = make, heal, message, notes, findings
         self.during, self.is_lost = "bad", False
         # Corruption is a finding of severity error, which gives exit code 3 like a failed repeat.
         self.code = 3 if "f" in ends or "data-corrupted" in dict(findings) else 0
@@ -68,7 +68,7 @@ ARRAYS = [
     ),
     Trouble(
         *("a mirror with all members offline", "/dev/md0", READS, offline("sdb", "sdc"), "f{1,3}", MIRROR, STOP),
-        says=GONE,
+        message=GONE,
     ),
     Trouble(
         *("RAID 5 with a member offline", "/bad", WRITES, offline("sdc"), ALL_WELL, f"{PARITY}; {ON_EXT4}", STOP),
@@ -76,11 +76,11 @@ ARRAYS = [
     ),
     Trouble(
         *("RAID 5 with two members offline", "/dev/md0", READS, offline("sdb", "sdc"), "f{1,3}", PARITY, STOP),
-        says=GONE,
+        message=GONE,
     ),
     Trouble(
         *("a mirror that takes a spare for a faulty member", "/dev/md0", READS, faulty("sdc"), ALL_WELL, WITH_A_SPARE, STOP),
-        notes=[DEGRADED, ("background-begun", "md0 is busy with its own work: recover")],
+        notes=[DEGRADED, ("background-begun", "md0 has background activity: recover")],
     ),
 ]
 
@@ -103,13 +103,13 @@ SPOILT = [
     Trouble(
         *("writes refused to a device", "/dev/mapper/mapped", f"{WRITES} --overwrite /dev/mapper/mapped"),
         *(flaky("1 error_writes"), "fff", MAPPED, UNMAP),
-        says="write failed: Input/output error",
+        message="write failed: Input/output error",
     ),
     *[
         Trouble(
             *(f"writes refused below {kind}", "/bad", WRITES, flaky("1 error_writes"), "fff"),
             *(f"{MAPPED}; {make} /dev/mapper/mapped; mount /dev/mapper/mapped /bad", UNMAP),
-            says=f"{GONE}|Read-only",
+            message=f"{GONE}|Read-only",
         )
         for kind, make in (
             ("ext4", "mkfs.ext4 -q -F"),
@@ -176,11 +176,11 @@ class Absence(Trouble):
     process in the kernel until then, but the record is complete without it. `during` names the target that is being
     measured when the server disappears."""
 
-    def __init__(self, name, options, how, seconds, ends, says="", during="bad"):
+    def __init__(self, name, options, how, seconds, ends, message="", during="bad"):
         happens = SERVER_GOES if seconds is None else f"{SERVER_GOES}; sleep {seconds}; {SERVER_COMES}"
         notes = [] if seconds else [("target-given-up", "the run goes on without it")]
         heal = "lodestone clean --store /tmp/store; umount /bad; ls -A /srv >/tmp/left"
-        super().__init__(name, "/bad", options, happens, ends, mounted(how), heal, says, notes)
+        super().__init__(name, "/bad", options, happens, ends, mounted(how), heal, message, notes)
         self.during, self.is_lost = during, seconds is None
         self.code = 3 if self.is_lost else 0
 
@@ -236,17 +236,17 @@ def one_trouble(lab, machine, trouble):
 
 def messages(lab, trouble, run, failures):
     name = trouble.name
-    if trouble.says and failures:
+    if trouble.message and failures:
         failure = failures[0]
-        lab.check(f"{name}: the failure is described", re.search(trouble.says, failure), failure)
+        lab.check(f"{name}: the failure is described", re.search(trouble.message, failure), failure)
         work = re.search(r"after \d+ good operations|could not be opened|did not come back", failure)
         lab.check(f"{name}: the failure has the number of good operations", work, failure)
     for topic, words in trouble.notes:
-        said = [n for n in run["notes"] if n["topic"] == topic and n["target"] == "bad" and re.search(words, n["message"])]
-        lab.equal(f"{name}: {topic} is noted once", len(said), 1, run["notes"])
+        found = [n for n in run["notes"] if n["topic"] == topic and n["target"] == "bad" and re.search(words, n["message"])]
+        lab.equal(f"{name}: {topic} is noted once", len(found), 1, run["notes"])
     for rule, words in trouble.findings:
-        said = [f for f in run["findings"] if f["rule"] == rule and f["subject"].get("target") == "bad"]
-        holds = said and said[0]["severity"] == "error" and re.search(words, said[0]["message"])
+        found = [f for f in run["findings"] if f["rule"] == rule and f["subject"].get("target") == "bad"]
+        holds = found and found[0]["severity"] == "error" and re.search(words, found[0]["message"])
         lab.check(f"{name}: {rule} is found", holds, run["findings"])
     about_good = [f for f in run["findings"] if f["severity"] == "error" and f["subject"].get("target") == "good"]
     lab.check(f"{name}: there is no error finding about the other target", not about_good, about_good)

@@ -1,6 +1,6 @@
-"""Storage that dies while it is measured, beside storage that does not. Whatever happens, the run ends by itself, says
-what failed, when, and after how much good work, measures the healthy target to the end, leaves a complete record and
-nothing on the disks, and ends with exit code 3."""
+"""Storage that fails while it is measured, next to healthy storage. Whatever happens, the run ends by itself, reports
+what failed, when, and after how many good operations, measures the healthy target to the end, leaves a complete record
+and nothing on the disks, and ends with exit code 3."""
 
 import json
 import re
@@ -12,13 +12,13 @@ RUN = (
     f"lodestone run good=/good bad={{target}} --rounds {ROUNDS} --interval 100ms --telemetry 30s --quiet --json "
     "--store /tmp/store {options}"
 )
-# So few operations that an emulated processor has time for them.
+# Few enough operations for an emulated processor.
 READS = "--rw randread --size 4M --runtime 2s --rate-iops 100"
 WRITES = "--rw randwrite --size 4M --runtime 2s --rate-iops 100"
 FRESH = "--rw write --bs 64k --prepare fresh --size 16M --runtime 30s --rate 8MB"
 NAMES = "--rw metadata --metadata-files 300 --runtime 500ms"
 
-# Waits until the bad target is being measured, by the log.
+# Waits until the log shows that the bad target is being measured.
 MEASURING = """
 until [ -e /tmp/store/runs/*.jsonl ] || [ -e /lab/{job}.code ]; do sleep 0.2; done
 tail -n +1 -f --pid=$(busybox pidof lodestone) /tmp/store/runs/*.jsonl 2>/dev/null | busybox awk '
@@ -27,7 +27,7 @@ tail -n +1 -f --pid=$(busybox pidof lodestone) /tmp/store/runs/*.jsonl 2>/dev/nu
 """
 FINISHED = "tail -n +1 -f --pid=$(busybox pidof lodestone) /tmp/store/runs/*.jsonl 2>/dev/null | grep -q run_finished"
 
-# Two disks of the same kind: the one on /good stays well.
+# Two disks of the same kind: the one on /good stays healthy.
 TWO_DISKS = """
 modprobe scsi_debug delay=0 ndelay=1000000 dev_size_mb=128 per_host_store=1 add_host=2 max_queue=64
 until [ -b /dev/sda ] && [ -b /dev/sdb ]; do sleep 0.1; done
@@ -41,16 +41,16 @@ EXT4 = "mkfs.ext4 -q -F /dev/sdb; mount /dev/sdb /bad"
 MAPPED = "dmsetup create mapped --table \"0 $(blockdev --getsz /dev/sdb) linear /dev/sdb 0\"; dmsetup mknodes"
 
 
-class Death:
-    """How a target is made, how it is measured, how it dies, what the failure must say, how the repeats on it end (c for
+class Failure:
+    """How a target is created, how it is measured, how it fails, the text of the failure, how the repeats on it end (c for
     completed, f for failed; a target that can come back is tried three times; a dictionary maps text of the first
-    failure to the ends), and how it is removed or repaired without leftovers. The killer is a script or a function of
+    failure to the ends), and how it is removed or repaired without leftovers. `kill` is a script or a function of
     the machine."""
 
-    def __init__(self, name, target, options, kill, says, ends="f", make="", heal=""):
+    def __init__(self, name, target, options, kill, message, ends="f", make="", heal=""):
         self.name, self.target, self.options, self.kill = name, target, options, kill
-        self.says, self.ends, self.make, self.heal = says, ends, make, heal
-        # A device that hangs is woken again, so that its process can go; all others stay dead until the run is over.
+        self.message, self.ends, self.make, self.heal = message, ends, make, heal
+        # A device that hangs is resumed, so that its process can end; all others stay failed until the run is over.
         self.hangs = "suspend" in str(kill)
 
 
@@ -76,22 +76,22 @@ def medium_errors(command, count):
     return f"echo '2 {count} {command} 0 0 0x2 0x3 0x11 0x0' >{FAULT_OF_SDB}"
 
 
-DEATHS = [
-    Death(
+FAILURES = [
+    Failure(
         "medium errors under a device",
         *("/dev/sdb", READS, medium_errors("0x28", 1), "read failed: No data available", "fff"),
         heal=f"echo '- 2 0x28' >{FAULT_OF_SDB}",
     ),
-    Death(
+    Failure(
         "medium errors under a filesystem",
         *("/bad", WRITES, medium_errors("0x2a", 1), "write failed: ", "fff", EXT4),
         heal=f"echo '- 2 0x2a' >{FAULT_OF_SDB}; umount /bad",
     ),
-    Death(
+    Failure(
         "one medium error",
         *("/dev/sdb", READS, medium_errors("0x28", -1), "read failed: No data available", "fccc"),
     ),
-    Death(
+    Failure(
         "bad blocks",
         *("/dev/nullb1", READS, "echo +1000-100000 >/sys/kernel/config/nullb/nullb1/badblocks", "Input/output error"),
         ends="fff",
@@ -99,88 +99,88 @@ DEATHS = [
         "echo 1 >memory_backed; echo 2 >irqmode; echo 1000000 >completion_nsec; echo 1 >power",
         heal="echo 0 >/sys/kernel/config/nullb/nullb1/power; rmdir /sys/kernel/config/nullb/nullb1",
     ),
-    Death(
+    Failure(
         "a device set offline",
         *("/dev/sdb", READS, OFFLINE, GONE, "ff", "", "echo running >/sys/block/sdb/device/state"),
     ),
-    Death(
+    Failure(
         "a filesystem on a device set offline",
         *("/bad", WRITES, OFFLINE, f"{GONE}|Read-only", "fff", EXT4),
         heal="umount /bad; echo running >/sys/block/sdb/device/state",
     ),
-    Death(
+    Failure(
         "a suspended device, io_uring",
         *("/dev/mapper/mapped", READS, "dmsetup suspend mapped", HUNG, "f", MAPPED, "dmsetup remove --retry mapped"),
     ),
-    Death(
+    Failure(
         "a suspended device, psync",
         *("/dev/mapper/mapped", f"{READS} --engine psync", "dmsetup suspend mapped", HUNG, "f"),
         *(MAPPED, "dmsetup remove --retry mapped"),
     ),
-    Death(
+    Failure(
         "a suspended device under a filesystem",
         *("/bad", WRITES, "dmsetup suspend --nolockfs mapped", HUNG, "f"),
         make=f"{MAPPED}; mkfs.ext4 -q -F /dev/mapper/mapped; mount /dev/mapper/mapped /bad",
         heal="umount /bad; dmsetup remove --retry mapped",
     ),
-    Death(
+    Failure(
         "a filesystem that is full",
         *("/bad", FRESH, "fallocate -l $(($(df --output=avail -k /bad | tail -n 1) - 64))K /bad/others"),
         *("No space left", "f", EXT4, "rm /bad/others; umount /bad"),
     ),
-    Death(
-        "a filesystem that has given up",
+    Failure(
+        "a filesystem after an internal error",
         *("/bad", FRESH, "echo 1 >/sys/fs/ext4/sdb/trigger_fs_error", READ_ONLY, "fff"),
         make="mkfs.ext4 -q -F /dev/sdb; mount -o errors=remount-ro /dev/sdb /bad",
         heal="umount /bad",
     ),
-    Death(
+    Failure(
         "a filesystem remounted read-only",
         *("/bad", NAMES, "until mount -o remount,ro /bad; do :; done 2>/dev/null", "Read-only", "c*f", EXT4),
         heal="umount /bad",
     ),
-    Death(
+    Failure(
         "an iSCSI target lost",
         *("/dev/iscsi", READS, ISCSI_GOES, GONE, "f{1,3}"),
         make=f"{ISCSI}; echo 5 >$(echo /sys/class/iscsi_session/*/recovery_tmo)",
         heal=NO_ISCSI,
     ),
     *[
-        Death(
+        Failure(
             *(f"{kind} on a device set offline", "/bad", WRITES, OFFLINE, f"{GONE}|Read-only", "f{1,3}"),
             make=f"mkfs.{kind} -q -f {options} /dev/sdb; mount /dev/sdb /bad",
             heal="umount /bad; echo running >/sys/block/sdb/device/state; wipefs -qa /dev/sdb",
         )
         for kind, options in (("xfs", "--unsupported"), ("btrfs", ""))
     ],
-    # The last two, since the device does not come back under its name.
-    Death(
+    # These two are last, because the device does not come back under its name.
+    Failure(
         "a filesystem on a device removed",
         *("/bad", WRITES, "echo 1 >/sys/block/sdb/device/delete", f"{GONE}|Read-only", ONCE_IF_NO_DEVICE, EXT4),
         heal="umount /bad; echo 0 0 0 >$(echo /sys/bus/pseudo/devices/adapter1/host*/scsi_host/host*/scan)\n"
         "until [ -b /dev/sdb ]; do sleep 0.1; done",
     ),
-    Death("a device removed", "/dev/sdb", READS, "echo 1 >/sys/block/sdb/device/delete", GONE, "f{1,2}"),
+    Failure("a device removed", "/dev/sdb", READS, "echo 1 >/sys/block/sdb/device/delete", GONE, "f{1,2}"),
 ]
 
 
 def devices(lab):
     with lab.machine(virtual=True) as machine:
         machine.sh(TWO_DISKS)
-        for death in DEATHS:
-            one_death(lab, machine, death)
+        for failing in FAILURES:
+            one_failure(lab, machine, failing)
 
 
-# Machines in which a disk is pulled out, where QEMU itself dies of that now and then.
+# Attempts to unplug a disk, because QEMU itself occasionally fails at it.
 MACHINES_TO_TRY = 3
 
 
 def unplugged(lab):
-    """Disks that are pulled out, in real time: a repeat or two may have been good before."""
+    """Disks that are unplugged, in real time: a repeat or two may have been good before."""
     for disk in ("usb", "uas", "nvme"):
         for left in reversed(range(MACHINES_TO_TRY)):
             try:
-                pulled_out(lab, disk)
+                unplug(lab, disk)
                 break
             except Broke as broke:
                 print(f"     {lab.test}: {disk}: {broke}; {left} more machine(s) to try", flush=True)
@@ -188,7 +188,7 @@ def unplugged(lab):
                     raise
 
 
-def pulled_out(lab, kind):
+def unplug(lab, kind):
     with lab.machine(disks={"well": Disk("virtio"), "bad": Disk(kind)}) as machine:
         machine.sh(f"mkfs.ext4 -q {machine.disk('well')}; mkdir -p /good /bad; mount {machine.disk('well')} /good")
         device = f"/sys/block/{machine.disk('bad').removeprefix('/dev/')}/device"
@@ -197,17 +197,17 @@ def pulled_out(lab, kind):
             "uas": ("an UAS disk unplugged", lambda m: m.qmp("device_del", id="uas-bad")),
             "nvme": ("an NVMe disk unplugged", lambda m: m.qmp("device_del", id="dev-bad")),
         }[kind]
-        one_death(lab, machine, Death(name, machine.disk("bad"), READS, kill, GONE, "c*f{1,3}"))
+        one_failure(lab, machine, Failure(name, machine.disk("bad"), READS, kill, GONE, "c*f{1,3}"))
 
 
-def one_death(lab, machine, death):
-    name = death.name
-    machine.sh(f"rm -rf /tmp/store\n{death.make}")
-    job = machine.start(RUN.format(target=death.target, options=death.options))
+def one_failure(lab, machine, failing):
+    name = failing.name
+    machine.sh(f"rm -rf /tmp/store\n{failing.make}")
+    job = machine.start(RUN.format(target=failing.target, options=failing.options))
     machine.run(MEASURING.replace("{job}", str(job)))
-    death.kill(machine) if callable(death.kill) else machine.sh(death.kill)
+    failing.kill(machine) if callable(failing.kill) else machine.sh(failing.kill)
     # A thread that sleeps in the kernel cannot be ended, but the record is complete without it.
-    if death.hangs:
+    if failing.hangs:
         machine.run(FINISHED)
         machine.sh(WAKE)
     result = machine.wait(job)
@@ -217,18 +217,18 @@ def one_death(lab, machine, death):
     ends = {t: "".join(r["outcome"][0] for r in of) for t, of in repeats.items()}
     lab.equal(f"{name}: the other target is measured to the end", ends["good"], "c" * ROUNDS, run["repeats"])
     failure = next((r["failure"] for r in repeats["bad"] if r["failure"]), "")
-    expected = death.ends
+    expected = failing.ends
     if isinstance(expected, dict):
         expected = next((how for word, how in expected.items() if word in failure), "neither")
     evidence = f"{ends['bad']} is not {expected}: {json.dumps(repeats['bad'], indent=1)}"
     lab.check(f"{name}: the number of attempts is right", re.fullmatch(expected, ends["bad"]), evidence)
-    lab.check(f"{name}: what failed is said", re.search(death.says, failure), failure)
+    lab.check(f"{name}: the failure is described", re.search(failing.message, failure), failure)
     work = re.search(r"\d+\.\d s into the repeat, after (\d+) good operations", failure)
     between_repeats = ends["bad"].startswith("c") and "could not be opened" in failure
-    lab.check(f"{name}: when, and after how much good work", between_repeats or work and int(work[1]) > 0, failure)
+    lab.check(f"{name}: the failure has its time and the number of good operations", between_repeats or work and int(work[1]) > 0, failure)
     record_is_complete(lab, machine, name, run, "storage-failed")
-    if death.heal:
-        machine.run(death.heal)
+    if failing.heal:
+        machine.run(failing.heal)
     nothing_is_left(lab, machine, name)
 
 
@@ -236,7 +236,7 @@ def record_is_complete(lab, machine, name, run, words=""):
     shown = machine.run("lodestone show last --store /tmp/store")
     lab.check(f"{name}: the run can be shown", shown.code == 0 and words in shown.out, shown.out + shown.err)
     exported = machine.run("lodestone export last --format json --store /tmp/store")
-    lab.equal(f"{name}: the record is what the run printed", exported.json(), run)
+    lab.equal(f"{name}: the record equals the output of the run", exported.json(), run)
 
 
 def nothing_is_left(lab, machine, name):

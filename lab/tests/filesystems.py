@@ -1,5 +1,5 @@
 """A short run on each kind of filesystem: it measures every step and leaves nothing behind, whatever the filesystem
-cannot do (files that are open and have no name, direct I/O, allocation without writing)."""
+does not support (unnamed open files, direct I/O, allocation without writing)."""
 
 import json
 
@@ -20,7 +20,7 @@ MAKE = {
 # NTFS shows its directories as writable by all users; root needs permission to measure in such a directory.
 ALLOWED = {name: "--allow-unsafe-directory" for name in ("ntfs3", "fuseblk")}
 
-LOOK = "ls -A /mnt; sync -f /mnt; df --output=used -k /mnt | tail -n 1"
+CONTENT = "ls -A /mnt; sync -f /mnt; df --output=used -k /mnt | tail -n 1"
 
 
 def every_filesystem(lab):
@@ -33,10 +33,10 @@ def every_filesystem(lab):
 
 
 def one_filesystem(lab, machine, name):
-    before = machine.sh(LOOK)
+    before = machine.sh(CONTENT)
     options = f"--suite quick --size 8M --runtime 100ms --rounds 1 --quiet --json {ALLOWED.get(name, '')}"
     result = machine.run(f"lodestone run /mnt {options}")
-    lab.equal(f"{name}: a run ends well", result.code, 0, result.err)
+    lab.equal(f"{name}: a run succeeds", result.code, 0, result.err)
     run = result.json()
     steps = {step["id"] for step in run["steps"]}
     measured = {repeat["step"] for repeat in run["repeats"] if repeat["outcome"] == "completed"}
@@ -48,23 +48,23 @@ def one_filesystem(lab, machine, name):
 
 
 def killed_run(lab, machine, name, before):
-    """A run that is killed while it measures may leave files with a name, where others cannot be had; `clean`
+    """A run that is killed while it measures may leave named files where unnamed ones are not supported; `clean`
     removes them."""
     options = f"--rw randread --size 8M --runtime 10m --rounds 1 --store /tmp/killed --quiet {ALLOWED.get(name, '')}"
     job = machine.start(f"lodestone run /mnt {options}")
-    # Once there is an interval in the log, the run measures.
+    # The run measures as soon as the log has an interval.
     machine.sh("until grep -qs event.:.interval /tmp/killed/runs/*.jsonl; do sleep 0.2; done")
     machine.sh("busybox killall -9 lodestone")
     machine.wait(job)
     result = machine.run("lodestone clean --store /tmp/killed; rm -r /tmp/killed")
-    lab.equal(f"{name}: after a kill `clean` ends well", result.code, 0, result.out + result.err)
+    lab.equal(f"{name}: after a kill `clean` succeeds", result.code, 0, result.out + result.err)
     left_nothing(lab, machine, f"{name}: after a kill and `clean` nothing is left", before)
 
 
 def left_nothing(lab, machine, what, before):
-    after = machine.sh(LOOK)
+    after = machine.sh(CONTENT)
     (*files_before, used_before), (*files, used) = before.splitlines(), after.splitlines()
-    # A filesystem may keep some room for its own growth: less than the test data is not the test data.
+    # A filesystem may use some space for its own growth: less than the test data cannot be the test data.
     lab.check(what, files == files_before and int(used) < int(used_before) + 4096, f"before:\n{before}\nafter:\n{after}")
 
 

@@ -1,9 +1,9 @@
-"""Latency that is known: a disk whose delay is set (scsi_debug), under a clock that no load of the host can touch.
+"""Known latency: a disk with a fixed delay (scsi_debug), under a clock that does not depend on the host's load.
 
-Two truths are asked. What the block layer itself stamped for the same operations (its trace events: issued, completed,
-to a microsecond) is the device's own; above it come only the way through the kernel and back, about 12 µs here.
-And fio's log of every operation, with the same engine and depth, is what a careful observer in user space sees; both
-ways include the same calls of the kernel, so there one per cent is asked for whatever the delay.
+There are two references. The block layer's own time stamps of the same operations (its trace events: issued, completed,
+to a microsecond) give the device's latency; only the way through the kernel and back comes on top, about 12 µs here.
+fio's log of every operation, with the same engine and depth, gives the latency in user space; both programs make the
+same system calls, so they must agree within one per cent whatever the delay.
 """
 
 import json
@@ -13,7 +13,7 @@ import statistics
 TRACE = "/sys/kernel/tracing"
 DELAYS_NS = [200_000, 1_000_000, 5_000_000, 10_000_000]
 ENGINES = ["psync", "libaio", "io_uring"]
-# Nanoseconds of virtual time that a call may take on its way to the block layer and back.
+# Nanoseconds of virtual time for the way of a call to the block layer and back.
 WAY_NS = 20_000
 
 SETUP = f"""
@@ -42,17 +42,17 @@ def one_latency(lab, machine, delay, engine, depth):
     name = f"{delay / 1e6:g} ms, {engine}, depth {depth}"
     p50 = figures(run(machine, f"--engine {engine} {many} --ops {200 * depth} --runtime none"))["lat_p50"]
     own = statistics.median(done - issued for issued, done in traced(machine).values())
-    seen = statistics.median(fio(machine, engine, depth))
-    evidence = f"reported {p50}, fio {seen}, block layer {own}, set {delay} ns"
-    lab.check(f"{name}: p50 within 1 % of what fio logs", abs(p50 / seen - 1) < 0.01, evidence)
+    reference = statistics.median(fio(machine, engine, depth))
+    evidence = f"reported {p50}, fio {reference}, block layer {own}, set {delay} ns"
+    lab.check(f"{name}: p50 within 1 % of what fio logs", abs(p50 / reference - 1) < 0.01, evidence)
     # A median of the histogram may be 1/256 off; the trace has microseconds.
     lowest, highest = own * (1 - 1 / 256) - 1000, own * 1.01 + WAY_NS
-    lab.check(f"{name}: p50 is the device's own and the way to it", lowest < p50 < highest, evidence)
+    lab.check(f"{name}: p50 is the device's latency plus the way to it", lowest < p50 < highest, evidence)
 
 
 def stall(lab):
-    """One command of an open loop is lost; the kernel gives it up after its time-out and sends it again. All that were
-    due meanwhile have waited since they were due."""
+    """One command of an open loop is lost; the kernel aborts it after its timeout and sends it again. All operations
+    that were due meanwhile have waited since their due time."""
     per_second, seconds, service_ns = 200, 10, 1_000_000
     with lab.machine(virtual=True) as machine:
         machine.sh(SETUP)
@@ -63,10 +63,10 @@ def stall(lab):
         for loop in ("open", "closed"):
             pace = f"--rate-iops {per_second} --runtime {seconds}s" if loop == "open" else "--ops 2000 --runtime none"
             job = machine.start(f"{COMMAND} --engine psync {pace}")
-            # In the first half of the run, so that what waited is served before the end.
+            # In the first half of the run, so that the waiting operations complete before the end.
             machine.sh(f"sleep 2; for file in {fault}; do echo '0 -1 0x28' >$file; done")
             result = machine.wait(job)
-            lab.equal(f"{loop} loop: a lost command is no failure", result.code, 0, result.err)
+            lab.equal(f"{loop} loop: a lost command is not a failure", result.code, 0, result.err)
             found = figures(result.json())
             spans = traced(machine).values()
             longest = max(done - issued for issued, done in spans)
@@ -74,7 +74,7 @@ def stall(lab):
             lab.check(f"{loop} loop: the longest is the stall", abs(found["lat_max"] / longest - 1) < 0.01, evidence)
             lab.check(f"{loop} loop: the stall is a second or more", longest > 1e9, evidence)
             if loop == "closed":
-                lab.check("closed loop: p99.9 does not know of it", found["lat_p99.9"] < 2 * service_ns, evidence)
+                lab.check("closed loop: p99.9 does not show it", found["lat_p99.9"] < 2 * service_ns, evidence)
                 continue
             # The i-th operation after the lost one has been due i periods later and is served i services after
             # it: it waits stall − i (period − service). Of 2000, rank 1998 is p99.9, 1980 p99, 1900 p95.
@@ -83,7 +83,7 @@ def stall(lab):
             for metric, better in (("lat_p99.9", 2), ("lat_p99", 20), ("lat_p95", 100)):
                 due = longest - better * gain
                 about = f"{metric} {found[metric]}, due {due}; {evidence}"
-                lab.check(f"open loop: {metric} is as arithmetic has it", abs(found[metric] / due - 1) < 0.01, about)
+                lab.check(f"open loop: {metric} matches the computed value", abs(found[metric] / due - 1) < 0.01, about)
 
 
 COMMAND = (
@@ -100,7 +100,7 @@ def figures(run):
 
 
 def traced(machine):
-    """For each place that was read in blocks of 4 KiB, nanoseconds of the first issue and the last completion."""
+    """For each offset read in blocks of 4 KiB, nanoseconds of the first issue and the last completion."""
     event = re.compile(r" (\d+\.\d+): block_rq_(issue|complete): .* (\d+) \+ 8 ")
     spans = {}
     for line in machine.sh(f"cat {TRACE}/trace").splitlines():

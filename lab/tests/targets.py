@@ -1,11 +1,11 @@
-"""`lodestone targets` names each kind of disk, each filesystem and each layer between right, without udev."""
+"""`lodestone targets` identifies each kind of disk, each filesystem and each layer between correctly, without udev."""
 
 from machine import Disk
 
 PLAIN = {f"plain-{kind}": kind for kind in ("virtio", "hdd", "ssd", "sata", "nvme", "usb", "uas", "sd")}
 MEMBERS = ["stripe-a", "stripe-b", "mirror-a", "mirror-b", "single-a", "single-b", "volume", "parts"]
 
-# What must stand in the only layer of each emulated disk; None for what must not stand there.
+# Facts of the only layer of each emulated disk; None for a fact that must be absent.
 DISKS = {
     "virtio": {"link": "virtio", "driver": "virtio_blk", "rotation rate": None},
     "hdd": {"link": "scsi", "rotation rate": "7200", "model": "QEMU HARDDISK"},
@@ -81,7 +81,7 @@ mkfs.ext4 -q $disk
 mount $disk /mnt/iscsi
 """
 
-# For each mount point its layers from the top down: kind, name where it is ours to give, facts.
+# For each mount point its layers from the top down: kind, name if the test chooses it, facts.
 ON_TMPFS = [("loop", None, {}), ("filesystem", "tmpfs", {"mount point": "/mnt/tmp"})]
 LUKS = {"encryption": "LUKS2", "cipher": "aes-xts-plain64", "key bits": "512"}
 VIRTIO = ("disk", None, {"link": "virtio"})
@@ -137,37 +137,37 @@ def names(lab):
         variables = "\n".join(f"{name.replace('-', '_')}={machine.disk(name)}" for name in disks)
         machine.sh(variables + SETUP)
         found = machine.run("lodestone targets --json")
-        lab.equal("targets ends well", found.code, 0, found.err)
-        places = {place["path"]: place for place in found.json()["targets"]}
+        lab.equal("targets succeeds", found.code, 0, found.err)
+        targets = {target["path"]: target for target in found.json()["targets"]}
         for name, kind in PLAIN.items():
-            a_disk(lab, kind, places.get(machine.disk(name)))
+            a_disk(lab, kind, targets.get(machine.disk(name)))
         for path, layers in STACKS.items():
-            a_stack(lab, path, layers, places.get(path))
-        mirror = places["/mnt/mirror"]["stack"][-1]["name"]
-        lab.equal("the disk left in the mirror is the right one", f"/dev/{mirror}", machine.disk("mirror-a"))
+            a_stack(lab, path, layers, targets.get(path))
+        mirror = targets["/mnt/mirror"]["stack"][-1]["name"]
+        lab.equal("the disk that remains in the mirror is the right one", f"/dev/{mirror}", machine.disk("mirror-a"))
         text = machine.run("lodestone targets")
-        lab.check("the text names all", text.code == 0 and all(path in text.out for path in STACKS), text.out)
+        lab.check("the text names all mount points", text.code == 0 and all(path in text.out for path in STACKS), text.out)
 
 
-def differs(facts, wanted):
-    """What of the facts is not as wanted."""
-    return {key: facts.get(key) for key, value in wanted.items() if facts.get(key) != value}
+def differs(facts, expected):
+    """The facts that differ from the expected ones."""
+    return {key: facts.get(key) for key, value in expected.items() if facts.get(key) != value}
 
 
-def a_disk(lab, kind, place):
-    layers = place["stack"] if place else []
+def a_disk(lab, kind, target):
+    layers = target["stack"] if target else []
     named = [layer["kind"] for layer in layers] == ["disk"] and not differs(layers[0]["facts"], DISKS[kind])
-    lab.check(f"an emulated {kind} disk", named and place["kind"] == "block_device", place)
+    lab.check(f"an emulated {kind} disk", named and target["kind"] == "block_device", target)
 
 
-def a_stack(lab, path, wanted, place):
-    layers = place["stack"] if place else []
-    same = len(layers) == len(wanted) and all(
+def a_stack(lab, path, expected, target):
+    layers = target["stack"] if target else []
+    same = len(layers) == len(expected) and all(
         layer["kind"] == kind and name in (None, layer["name"]) and not differs(layer["facts"], facts)
-        for layer, (kind, name, facts) in zip(layers, wanted)
+        for layer, (kind, name, facts) in zip(layers, expected)
     )
-    called = " on ".join(name or kind for kind, name, _ in wanted)
-    lab.check(f"{path}: {called}", same, place)
+    called = " on ".join(name or kind for kind, name, _ in expected)
+    lab.check(f"{path}: {called}", same, target)
 
 
 TESTS = [names]

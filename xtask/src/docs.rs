@@ -59,26 +59,26 @@ fn options() -> String {
     text
 }
 
-/// What becomes of fio's own example files.
+/// Results of fio's own example files.
 const FIO_EXAMPLES: &str = include_str!("../../fixtures/fio/examples.tsv");
 
 fn fio_jobs() -> String {
     let cell = |text: &str| text.replace('|', "\\|");
     let mut text = format!("# fio job files\n\n{NOTICE}");
     text.push_str(
-        "`lodestone run [TARGET] --fio FILE.fio` does what a fio job file says with Lodestone's own engines. Values of \
+        "`lodestone run [TARGET] --fio FILE.fio` runs a fio job file with Lodestone's own engines. Values of \
          the file, global sections, `include`, comments, `${VARIABLE}`, `$pagesize`, `$mb_memory`, `$ncpus`, arithmetic \
-         and `kb_base` are read as fio does; `--dry-run` shows the plan, and which options have no effect. Flags such as \
+         and `kb_base` are parsed as in fio; `--dry-run` shows the plan and the options without effect. Flags such as \
          `--runtime 5s` or `--rounds auto` override the file.\n\n\
-         What is different from fio, by intention:\n\n\
-         * Jobs between two `stonewall`s run at the same time and are one step; its figures are those of all together.\n\
-         * A file's rounds are one, in its order, unless `--rounds` says otherwise.\n\
-         * Test files are private, new, and removed: `filename` only says which jobs share a file. A device that is \
-         written to needs `--overwrite`. A target that is named stands for whatever place the file names.\n\
+         Intended differences from fio:\n\n\
+         * Jobs between two `stonewall`s run concurrently and are one step; its figures are totals over all of them.\n\
+         * A file runs for one round, in its order, unless `--rounds` overrides it.\n\
+         * Test files are private, new, and removed: `filename` only tells which jobs share a file. Writing to a \
+         device needs `--overwrite`. A target on the command line replaces every path in the file.\n\
          * Rates are open loops: latency counts from when an operation was due, as with fio's `rate_process=poisson`.\n\
-         * Random places are in another order, each block once per pass. Data are incompressible and never repeat \
-         themselves unless the file says so.\n\
-         * Reading back what was written, for `verify`, is outside of the measured time.\n\n\
+         * Random offsets are in another order, each block once per pass. Data are incompressible and never repeat \
+         themselves unless the file asks for it.\n\
+         * Reading back written data, for `verify`, is outside the measured time.\n\n\
          ## Options\n\nEvery option of fio 3.42, honoured, without effect on what is measured, or refused. An option \
          that fio does not have is refused with the nearest name. (`crates/plan/src/fio/table.rs`)\n\n\
          | option | becomes | how or why |\n| :-- | :-- | :-- |\n",
@@ -101,7 +101,7 @@ fn fio_jobs() -> String {
     let run = ordinary.clone().filter(|row| row[2] == "runs").count();
     text.push_str(&format!(
         "\n## fio's example files\n\nOf the {} example files of fio 3.42 that need no special hardware or library, {run} \
-         run as they are (with `FIO_BS=4k` where they want it), and {} are refused. A test reads them all where \
+         run as they are (with `FIO_BS=4k` where they need it), and {} are refused. A test reads them all where \
          `LODESTONE_FIO_EXAMPLES` names their directory (`crates/plan/tests/fio.rs`); `scripts/fio-examples EXAMPLES DIR` \
          runs those that run, small and short.\n\n\
          | file | needs | becomes |\n| :-- | :-- | :-- |\n",
@@ -120,8 +120,8 @@ fn findings() -> String {
     let mut text = format!("# Findings\n\n{NOTICE}");
     text.push_str(
         "Each rule is a pure function over the run log (`crates/analyse/src/findings/`), with a table of cases in \
-         which it must speak and must not. They are told by severity, then by how much they change the answer, then in \
-         this order.\n\n| rule | speaks when | what to do |\n| :-- | :-- | :-- |\n",
+         which it must fire and must not. They are sorted by severity, then by how much they change the answer, then in \
+         this order.\n\n| rule | fires when | what to do |\n| :-- | :-- | :-- |\n",
     );
     for rule in analyse::RULES {
         text.push_str(&format!("| `{}` | {} | {} |\n", rule.name, rule.speaks_when, rule.advice));

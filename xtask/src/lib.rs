@@ -1,4 +1,4 @@
-//! Chores of the repository.
+//! Maintenance tasks of the repository.
 
 pub mod docs;
 pub mod imports;

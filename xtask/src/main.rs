@@ -1,5 +1,5 @@
-//! `cargo xtask docs` writes what is generated from the code; `cargo xtask tidy` is the structure test,
-//! which `cargo test` runs too.
+//! `cargo xtask docs` writes the generated documentation; `cargo xtask tidy` is the structure test,
+//! which `cargo test` also runs.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ fn main() -> ExitCode {
         Some("docs") => {
             for (path, text) in xtask::docs::generated() {
                 let path = root.join(path);
-                let directory = path.parent().expect("generated files lie in directories");
+                let directory = path.parent().expect("generated files are in directories");
                 let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, text));
                 if let Err(error) = written {
                     eprintln!("cannot write {}: {error}", path.display());

@@ -1,4 +1,4 @@
-//! Equal targets on real storage: two directories of one filesystem, measured against each other again and again.
+//! Equal targets on real storage: two directories of one filesystem, compared repeatedly.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::table::markdown;
 /// What is measured and how often.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EqualArgs {
-    /// Who is measured and where.
+    /// What is measured and where.
     #[command(flatten)]
     setting: Setting,
     /// Comparisons to make; each run makes four
@@ -51,11 +51,11 @@ bs = "4k"
 iodepth = 32
 "#;
 
-/// Runs with rounds `auto` on two directories of the place until there are so many comparisons, and counts what they
-/// say. Each claim of a difference is wrong.
+/// Runs with rounds `auto` on two subdirectories until there are enough comparisons, and counts
+/// their verdicts. Each claim of a difference is wrong.
 ///
 /// # Errors
-/// A run fails, or writes something else than was expected.
+/// A run fails, or prints unexpected output.
 pub fn equal(args: &EqualArgs) -> io::Result<String> {
     let scratch = tempfile::tempdir_in(&args.setting.turns.place)?;
     let suite = scratch.path().join("equal.toml");
@@ -76,7 +76,7 @@ pub fn equal(args: &EqualArgs) -> io::Result<String> {
         }
     }
     let table = markdown(&["step", "ratio", "95 %", "verdict"], &rows);
-    Ok(format!("{judged} comparisons of equal targets, {wrong} of them said to differ\n\n{table}"))
+    Ok(format!("{judged} comparisons of equal targets, {wrong} of them claimed a difference\n\n{table}"))
 }
 
 /// The headline comparisons of one run.
@@ -92,8 +92,8 @@ fn comparisons(args: &EqualArgs, place: &Path, suite: &Path) -> io::Result<Vec<V
         .args(["--json", "--quiet", "--rounds", "auto", "--budget", &args.budget])
         .output()?;
     if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(io::Error::other(format!("lodestone failed: {told}")));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(io::Error::other(format!("lodestone failed: {message}")));
     }
     let run: Value = serde_json::from_slice(&output.stdout)?;
     let all = run["comparisons"].as_array().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How sure the answers are, by simulation: the program's own statistics on storage whose truth is known.
+//! The reliability of the answers, by simulation: the program's own statistics on storage with a known truth.
 
 pub mod equal;
 pub mod noise;

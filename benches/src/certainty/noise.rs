@@ -1,4 +1,4 @@
-//! Storage that is never the same twice: values as a run would measure them, with a known truth.
+//! Noisy storage: values as a run would measure them, with a known truth.
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -6,29 +6,29 @@ use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// How values scatter. Each is scaled to the same standard deviation, and all but the first two are laws of the values'
-/// logarithms.
+/// How values scatter. Each is scaled to the same standard deviation, and all but the first two are distributions of
+/// the values' logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// The values themselves normally.
+    /// Normal in the values themselves.
     Normal,
-    /// The values themselves evenly between two bounds.
+    /// Uniform in the values themselves, between two bounds.
     Uniform,
-    /// Normally.
+    /// Normal.
     LogNormal,
-    /// As Student's t with three degrees of freedom: now and then far off.
+    /// Student's t with three degrees of freedom: occasionally far off.
     HeavyTailed,
     /// Around one of two modes, the upper one in two of five cases, with a tenth of the spread around each.
     TwoMode,
-    /// Normally, each repeat resembling the one before it on the machine's time axis, whatever its target, by this
-    /// correlation.
+    /// Normal, each repeat correlated by this much with the one before it on the machine's time axis, whatever its
+    /// target.
     Machine(f64),
-    /// Normally, each repeat resembling the one before it of the same target, by this correlation.
+    /// Normal, each repeat correlated by this much with the one before it on the same target.
     Own(f64),
 }
 
 impl Noise {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub fn name(self) -> String {
         match self {
             Self::Normal => "normal".into(),
@@ -41,7 +41,7 @@ impl Noise {
         }
     }
 
-    /// By what a value that would be 1 is multiplied, `deviation` standard deviations off at this relative spread.
+    /// Factor on a value of 1 that is `deviation` standard deviations off at this relative spread.
     pub fn factor(self, spread: f64, deviation: f64) -> f64 {
         match self {
             // A rate is never below 0; at 20 % spread a normal one would be, once in millions.
@@ -55,7 +55,7 @@ impl Noise {
 #[derive(Clone, Copy, Debug)]
 pub struct Deviations {
     noise: Noise,
-    /// The last one, where the next resembles it.
+    /// The last one, where the next is correlated with it.
     last: Option<f64>,
 }
 
@@ -91,26 +91,26 @@ impl Deviations {
     }
 }
 
-/// What is measured.
+/// The simulated storage.
 #[derive(Clone, Copy, Debug)]
 pub struct World {
     /// How values scatter.
     pub noise: Noise,
     /// Relative standard deviation.
     pub spread: f64,
-    /// Change of everything from the first to the `horizon`-th repeat, as a logarithm; then it stays.
+    /// Change of all values from the first to the `horizon`-th repeat, as a logarithm; constant after that.
     pub drift: f64,
     /// See `drift`.
     pub horizon: f64,
 }
 
-/// Targets being measured.
+/// Simulated targets.
 pub struct Storage {
     world: World,
     rng: Xoshiro256PlusPlus,
     /// True speeds.
     speeds: Vec<f64>,
-    /// Of each target and, at the end, of the machine.
+    /// One per target and, last, that of the machine.
     deviations: Vec<Deviations>,
     repeats: f64,
 }

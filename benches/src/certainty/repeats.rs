@@ -1,7 +1,7 @@
-//! How often the looks at the repeats speak where there is nothing, and where there is something.
+//! How often the repeat diagnostics report an effect where there is none, and where there is one.
 //!
 //! Each figure is a share of simulated measurements or runs. The seed is fixed, so that the tables of
-//! docs/method/certainty.md can be made again.
+//! docs/method/certainty.md can be reproduced.
 
 use analyse::{
     HoursVerdict, RepeatDiagnostics, Work, by_hour, common_cliff, diagnose, diagnose_all, steady_state,
@@ -20,7 +20,7 @@ pub struct RepeatsArgs {
     /// Simulated measurements behind each figure
     #[arg(long, default_value_t = 4_000)]
     draws: usize,
-    /// Print the limits of the outlier look (crates/analyse/src/repeats/outliers.rs) instead; takes minutes
+    /// Print the limits of the outlier test (crates/analyse/src/repeats/outliers.rs) instead; takes minutes
     #[arg(long)]
     limits: bool,
 }
@@ -67,14 +67,14 @@ fn percent(count: usize, of: usize) -> String {
     if share >= 10.0 { format!("{share:.0}") } else { format!("{share:.1}") }
 }
 
-/// How many of some looks speak of modes, outliers, trends.
+/// Number of diagnostics that report modes, outliers, trends.
 #[derive(Default)]
-struct Spoken([usize; 3]);
+struct Reported([usize; 3]);
 
-impl Spoken {
+impl Reported {
     fn record(&mut self, diagnose: &RepeatDiagnostics) {
-        let spoke = [diagnose.modes.is_some(), !diagnose.outliers.is_empty(), diagnose.trend.is_some()];
-        self.0.iter_mut().zip(spoke).for_each(|(count, spoke)| *count += usize::from(spoke));
+        let found = [diagnose.modes.is_some(), !diagnose.outliers.is_empty(), diagnose.trend.is_some()];
+        self.0.iter_mut().zip(found).for_each(|(count, found)| *count += usize::from(found));
     }
 
     fn shown(&self, of: usize) -> String {
@@ -93,21 +93,21 @@ fn false_alarms(draws: usize) -> String {
             let mut row = vec![noise.name(), format!("{:.0} %", spread * 100.0)];
             for n in COUNTS {
                 let mut rng = generator(n as u64);
-                let mut spoken = Spoken::default();
+                let mut reported = Reported::default();
                 let mut unsteady = 0;
                 for _ in 0..draws {
                     let values = draw(noise, n, spread, &mut rng);
-                    spoken.record(&diagnose(&values));
+                    reported.record(&diagnose(&values));
                     unsteady += usize::from(n >= 5 && !steady_state(&values).steady_at_end);
                 }
-                row.push(format!("{} ({})", spoken.shown(draws), percent(unsteady, draws)));
+                row.push(format!("{} ({})", reported.shown(draws), percent(unsteady, draws)));
             }
             rows.push(row);
         }
     }
     format!(
-        "One measurement without anything in it: % of {draws} in which two modes / outliers / a trend are found \
-         (in brackets: that are not steady by SNIA's rule)\n\n{}",
+        "One measurement without any effect: % of {draws} in which two modes / outliers / a trend are found \
+         (in brackets: not steady by SNIA's rule)\n\n{}",
         markdown(&head(&["noise", "spread"]), &rows)
     )
 }
@@ -133,18 +133,18 @@ fn clean_runs(runs: usize) -> String {
         }
     }
     format!(
-        "A run of ten steps on two targets without anything in it: % of {runs} in which anything is found\n\n{}",
+        "A run of ten steps on two targets without any effect: % of {runs} in which anything is found\n\n{}",
         markdown(&head(&["noise", "spread"]), &rows)
     )
 }
 
-/// Something to be found in normal repeats.
+/// An effect in normal repeats.
 struct Effect {
     name: &'static str,
     spread: f64,
-    /// The factor on the repeat at this place of n.
+    /// The factor on the repeat at this index of n.
     factor: fn(usize, usize) -> f64,
-    seen: fn(&RepeatDiagnostics) -> bool,
+    is_found: fn(&RepeatDiagnostics) -> bool,
 }
 
 fn two_in_five_low(i: usize, _: usize) -> f64 {
@@ -160,39 +160,39 @@ const EFFECTS: [Effect; 7] = [
         name: "two modes 16k and 25k, 2 in 5 low, spread 1 %",
         spread: 0.01,
         factor: two_in_five_low,
-        seen: |l| l.modes.is_some(),
+        is_found: |l| l.modes.is_some(),
     },
     Effect {
         name: "the same, spread 2 %",
         spread: 0.02,
         factor: two_in_five_low,
-        seen: |l| l.modes.is_some(),
+        is_found: |l| l.modes.is_some(),
     },
     Effect {
         name: "the same, spread 5 %",
         spread: 0.05,
         factor: two_in_five_low,
-        seen: |l| l.modes.is_some(),
+        is_found: |l| l.modes.is_some(),
     },
     Effect {
         name: "two modes 40 % apart, every second low, spread 5 %",
         spread: 0.05,
         factor: |i, _| if i.is_multiple_of(2) { 1.0 } else { 1.4 },
-        seen: |l| l.modes.is_some(),
+        is_found: |l| l.modes.is_some(),
     },
     Effect {
         name: "one repeat 10 spreads low, spread 5 %",
         spread: 0.05,
         factor: |i, n| if i == n / 2 { 0.5 } else { 1.0 },
-        seen: |l| !l.outliers.is_empty(),
+        is_found: |l| !l.outliers.is_empty(),
     },
     Effect {
         name: "rise by 20 % over the run, spread 5 %",
         spread: 0.05,
         factor: rising,
-        seen: |l| l.trend.is_some(),
+        is_found: |l| l.trend.is_some(),
     },
-    Effect { name: "the same, spread 1 %", spread: 0.01, factor: rising, seen: |l| l.trend.is_some() },
+    Effect { name: "the same, spread 1 %", spread: 0.01, factor: rising, is_found: |l| l.trend.is_some() },
 ];
 
 impl Effect {
@@ -202,7 +202,7 @@ impl Effect {
     }
 }
 
-/// Alone, as one of twenty measurements of which the others have nothing, and where half of them have it.
+/// Power for an effect alone, in one of twenty measurements, and in half of twenty.
 fn power(draws: usize) -> String {
     let mut rows = Vec::new();
     for effect in &EFFECTS {
@@ -210,7 +210,7 @@ fn power(draws: usize) -> String {
         for n in COUNTS {
             let mut rng = generator(n as u64);
             let found = [1, FAMILY, FAMILY].iter().zip([1, 1, FAMILY / 2]).map(|(of, affected)| {
-                let seen: usize = (0..draws)
+                let hits: usize = (0..draws)
                     .map(|_| {
                         let values: Vec<Vec<f64>> = (0..*of)
                             .map(|i| match i < affected {
@@ -219,37 +219,37 @@ fn power(draws: usize) -> String {
                             })
                             .collect();
                         let family: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-                        usize::from((effect.seen)(&diagnose_all(&family)[0]))
+                        usize::from((effect.is_found)(&diagnose_all(&family)[0]))
                     })
                     .sum();
-                percent(seen, draws)
+                percent(hits, draws)
             });
             row.push(found.collect::<Vec<_>>().join(" / "));
         }
         rows.push(row);
     }
     format!(
-        "What is there is found: % of {draws}, on its own / as the only one of twenty measurements / as one of ten \
-         alike of twenty\n\n{}",
-        markdown(&head(&["what is there"]), &rows)
+        "Power: % of {draws} in which an effect is found, on its own / as the only one of twenty measurements / as one of \
+         ten with it of twenty\n\n{}",
+        markdown(&head(&["effect"]), &rows)
     )
 }
 
-/// Two other tests for two modes at the same level, their limits taken from as many normal draws.
+/// Two other tests for two modes at the same level, with limits from the same number of normal draws.
 fn rivals(draws: usize) -> String {
     type Statistic = fn(&[f64]) -> f64;
     let statistics: [(&str, Statistic); 2] = [("largest gap ÷ range", largest_gap), ("Hartigan's dip", dip)];
     let level = analyse::CHANCE / 3.0;
     let mut rows = Vec::new();
-    let mut ours = vec!["within ÷ total variance (used)".to_owned()];
+    let mut used = vec!["within ÷ total variance (used)".to_owned()];
     for n in COUNTS {
         let hits = |index: usize| {
             let mut rng = generator(n as u64);
             (0..draws).filter(|_| diagnose(&EFFECTS[index].values(n, &mut rng)).modes.is_some()).count()
         };
-        ours.push([1, 2, 3].map(|i| percent(hits(i), draws)).join(" / "));
+        used.push([1, 2, 3].map(|i| percent(hits(i), draws)).join(" / "));
     }
-    rows.push(ours);
+    rows.push(used);
     for (name, statistic) in statistics {
         let mut row = vec![name.to_owned()];
         for n in COUNTS {
@@ -270,14 +270,14 @@ fn rivals(draws: usize) -> String {
         rows.push(row);
     }
     format!(
-        "Tests for two modes beside each other, all at {:.2} % on normal repeats: % of {draws} found, 16k and 25k \
+        "Comparison of tests for two modes, all at {:.2} % on normal repeats: % of {draws} found, 16k and 25k \
          at 2 % spread / at 5 % / 40 % apart at 5 %\n\n{}",
         level * 100.0,
         markdown(&head(&["test"]), &rows)
     )
 }
 
-/// Of sorted values the largest gap that leaves two on either side, as a share of the range.
+/// The largest gap in sorted values with two values on either side, as a share of the range.
 fn largest_gap(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     let gaps = (2..n.saturating_sub(1)).map(|i| sorted[i] - sorted[i - 1]);
@@ -296,7 +296,7 @@ fn dip(sorted: &[f64]) -> f64 {
     (0..n).map(|i| left[i].max(right[n - 1 - i])).fold(f64::INFINITY, f64::min) / 2.0
 }
 
-/// For each prefix of the values how far its steps are from the nearest convex function, times two.
+/// For each prefix of the values, twice the distance of its steps from the nearest convex function.
 fn side_errors(sorted: &[f64]) -> Vec<f64> {
     let n = sorted.len() as f64;
     let mut errors = Vec::with_capacity(sorted.len());
@@ -374,16 +374,16 @@ fn transients(draws: usize) -> String {
     format!(
         "A start-up transient in repeats with 10 % spread between intervals, 5 % between repeats: % of {draws} found (in \
          brackets: with the right length), by the number of repeats\n\n{}",
-        markdown(&head(&["what is there"]), &rows)
+        markdown(&head(&["effect"]), &rows)
     )
 }
 
-/// How often a cliff is told where there is none, and where the rate falls by half.
+/// How often a cliff is reported where there is none, and where the rate falls by half.
 fn cliffs(draws: usize) -> String {
     const COUNTS: [usize; 3] = [12, 20, 60];
     /// Intervals before and after the fall.
     const FALL: (usize, usize) = (15, 25);
-    let told = |noise: Noise, spread: f64, rates: &[f64], repeats: usize, most: f64| {
+    let reported = |noise: Noise, spread: f64, rates: &[f64], repeats: usize, most: f64| {
         let mut rng = generator((rates.len() * repeats) as u64);
         let mut has_one = || {
             let repeats: Vec<Vec<Work>> = (0..repeats)
@@ -403,22 +403,23 @@ fn cliffs(draws: usize) -> String {
         ("AR(1), ρ = 0.8, 50 %", Noise::Own(0.8), 0.5),
     ];
     let row = |(name, noise, spread): (&str, Noise, f64)| {
-        let of =
-            |n: usize| [1, 3].map(|repeats| told(noise, spread, &vec![1.0; n], repeats, 0.05)).join(" / ");
+        let of = |n: usize| {
+            [1, 3].map(|repeats| reported(noise, spread, &vec![1.0; n], repeats, 0.05)).join(" / ")
+        };
         [vec![name.to_owned()], COUNTS.map(of).to_vec()].concat()
     };
     let fall = [vec![1.0; FALL.0], vec![0.5; FALL.1]].concat();
     format!(
-        "Cliffs told at 5 % where there is none, intervals of half a second, % of {draws}, of one repeat / of three\n\n{}\n\
+        "Cliffs reported at 5 % where there is none, intervals of half a second, % of {draws}, of one repeat / of three\n\n{}\n\
          A fall by half after 7.5 of 20 s (10 % spread, ρ = 0.3) in one repeat: {} % found at 1 %\n",
         markdown(&["noise", "12 intervals", "20", "60"], &cases.map(row)),
-        told(Noise::Own(0.3), 0.1, &fall, 1, 0.01)
+        reported(Noise::Own(0.3), 0.1, &fall, 1, 0.01)
     )
 }
 
-/// Runs at hours of days: how often hours are said to differ.
+/// Runs at hours of the day: how often hours are reported to differ.
 fn hours(draws: usize) -> String {
-    /// What is there, the hours of each day in turn, the speed in the evening.
+    /// The effect, the hours of each day in turn, the speed in the evening.
     type Case = (&'static str, &'static [&'static [u8]], f64);
     let cases: [Case; 6] = [
         ("equal hours, 8 and 20 h each day", &[&[8, 20]], 1.0),
@@ -452,12 +453,12 @@ fn hours(draws: usize) -> String {
     }
     format!(
         "Runs of one step by hour of the day, days spread by 10 %, runs within a day by 3 %: % of {draws} in which the \
-         hours are said to differ\n\n{}",
-        markdown(&["what is there", "3 days", "5", "8", "20"], &rows)
+         hours are reported to differ\n\n{}",
+        markdown(&["effect", "3 days", "5", "8", "20"], &rows)
     )
 }
 
-/// The limits of the modified z-score, as the table in the code has them.
+/// The limits of the modified z-score, in the format of the table in the code.
 fn outlier_limits(draws: usize) -> String {
     let mut out = String::new();
     for n in (5..=30).chain([40, 60, 100]) {
@@ -474,13 +475,13 @@ fn outlier_limits(draws: usize) -> String {
 /// The largest modified z-score of `n` normal values.
 fn farthest(n: usize, rng: &mut Xoshiro256PlusPlus) -> f64 {
     let mut values = draw(Noise::Normal, n, 1.0 / 100.0, rng);
-    let middle = median(&mut values);
-    values.iter_mut().for_each(|v| *v = (*v - middle).abs());
-    let usual = median(&mut values);
-    0.6745 * values[n - 1] / usual
+    let centre = median(&mut values);
+    values.iter_mut().for_each(|v| *v = (*v - centre).abs());
+    let deviation = median(&mut values);
+    0.6745 * values[n - 1] / deviation
 }
 
-/// How often the limit of 3.5 for any number of values finds an outlier in normal values.
+/// How often a limit of 3.5, whatever the number of values, finds an outlier in normal values.
 fn fixed_limit(draws: usize) -> String {
     let rate = |n: usize| {
         let mut rng = generator(n as u64);
@@ -493,7 +494,7 @@ fn fixed_limit(draws: usize) -> String {
     )
 }
 
-/// Sorts the values and gives the middle one, or the mean of the two.
+/// Sorts the values and returns their median.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len();

@@ -1,5 +1,5 @@
-//! The tables: how often the verdicts are wrong, how often a difference is found and how soon, whether the intervals
-//! hold the truth, and what fixed habits come to beside it.
+//! The tables: how often the verdicts are wrong, how often and how soon a difference is found, whether the intervals
+//! contain the truth, and how common practice compares.
 
 use analyse::{Estimator, Pairing, Series, compare};
 use model::Verdict;
@@ -40,12 +40,12 @@ pub fn certainty(args: &CertaintyArgs) -> String {
             "{n} simulated runs per figure; shares in %, with a standard error of at most {:.1}.",
             error(n)
         ),
-        format!("### Equal targets: \"faster\" or \"slower\" all the same\n\n{}", equal_targets(n)),
+        format!("### Equal targets: false \"faster\" or \"slower\"\n\n{}", equal_targets(n)),
         format!("### A true difference of 5 %\n\n{}", true_difference(n)),
-        format!("### Does the 95 % interval hold the truth?\n\n{}", coverage(n)),
-        format!("### Against a fixed number of runs, averaged\n\n{}", against_averages(n)),
+        format!("### Does the 95 % interval contain the truth?\n\n{}", coverage(n)),
+        format!("### Compared with the average of a fixed number of runs\n\n{}", against_averages(n)),
         format!("### Drift\n\n{}", drift(n)),
-        format!("### Looking after every round\n\n{}", looking(n)),
+        format!("### Interim analysis after every round\n\n{}", interim(n)),
     ]
     .join("\n\n")
 }
@@ -101,7 +101,7 @@ fn mean_rounds(trials: &[Trial]) -> f64 {
     trials.iter().map(|t| t.rounds[1] as f64).sum::<f64>() / trials.len() as f64
 }
 
-fn said(trials: &[Trial], verdict: Verdict) -> f64 {
+fn verdict_share(trials: &[Trial], verdict: Verdict) -> f64 {
     share(trials.iter().flat_map(|t| &t.comparisons), |c| c.verdict == verdict)
 }
 
@@ -112,7 +112,10 @@ fn true_difference(n: u64) -> String {
             let mut row = vec![noise.name(), format!("{:.0} %", spread * 100.0)];
             for drift in [0.0, DRIFT] {
                 let all = auto(noise, spread, drift, &[1.0, FASTER], n);
-                row.extend([Verdict::Faster, Verdict::Slower, Verdict::Same].map(|v| percent(said(&all, v))));
+                row.extend(
+                    [Verdict::Faster, Verdict::Slower, Verdict::Same]
+                        .map(|v| percent(verdict_share(&all, v))),
+                );
                 row.push(median_rounds(&all).to_string());
             }
             rows.push(row);
@@ -154,7 +157,7 @@ fn coverage(n: u64) -> String {
     )
 }
 
-/// How often a figure's own interval holds what the figure stands for: the rule's value over very many repeats.
+/// How often a figure's interval contains its true value: the estimator's value over very many repeats.
 fn figure_coverage(rule: Estimator, noise: Noise, spread: f64, alone: &[Trial]) -> f64 {
     const MANY: usize = 200_001;
     let world = World { noise, spread, drift: 0.0, horizon: 1.0 };
@@ -173,7 +176,7 @@ fn figure_coverage(rule: Estimator, noise: Noise, spread: f64, alone: &[Trial]) 
     })
 }
 
-/// What people do: so many runs of each, averaged; whichever average is more than the margin larger is called faster.
+/// Common practice: average a number of runs of each; the average that is larger by more than the margin is faster.
 fn averages_claim(trial: &Trial) -> bool {
     let mean = |i: usize| {
         let values = &trial.series[i].values;
@@ -194,7 +197,7 @@ fn averaging_error(spread: f64, rounds: u32, n: u64) -> f64 {
     claimed.max(missed)
 }
 
-/// What targets really differ by, in a run like any other: not at all, a little, clearly, beyond doubt.
+/// True ratios of targets in a typical run: none, small, clear, beyond doubt.
 const USUAL: [f64; 4] = [1.0, FASTER, 1.2, 2.0];
 
 fn against_averages(n: u64) -> String {
@@ -204,7 +207,7 @@ fn against_averages(n: u64) -> String {
             USUAL.iter().map(|truth| auto(Noise::LogNormal, spread, 0.0, &[1.0, *truth], n)).collect();
         let rounds = runs.iter().map(|r| mean_rounds(r)).sum::<f64>() / USUAL.len() as f64;
         let wrong = share(runs[0].iter().flat_map(|t| &t.comparisons), claims)
-            .max(1.0 - said(&runs[1], Verdict::Faster));
+            .max(1.0 - verdict_share(&runs[1], Verdict::Faster));
         let as_good = (1..=200).find(|k| averaging_error(spread, *k, n.min(1000)) <= wrong.max(0.05));
         rows.push(vec![
             format!("{:.0} %", spread * 100.0),
@@ -226,14 +229,14 @@ fn against_averages(n: u64) -> String {
             "auto: wrong",
             "5 runs averaged: wrong",
             "as many runs as auto, averaged: wrong",
-            "runs averaged to be as right (or 5 %)",
+            "runs to average for the same error (or 5 %)",
             "time that auto saves",
         ],
         &rows,
     )
 }
 
-/// Ten runs of each of two equal targets under drift: first all of one, then all of the other; and in rounds.
+/// Ten runs of each of two equal targets under drift: one target after the other, and in rounds.
 fn drift(n: u64) -> String {
     const ROUNDS: u32 = 10;
     let rows = SPREADS.map(|spread| {
@@ -257,16 +260,16 @@ fn drift(n: u64) -> String {
     markdown(&["spread", "one after the other (t test)", "in rounds"], &rows)
 }
 
-/// Equal targets judged after every round from the fifth on, by a plain paired t test and as the program does.
-fn looking(n: u64) -> String {
+/// Equal targets judged after every round from the fifth on, by a plain paired t test and by the program.
+fn interim(n: u64) -> String {
     let rows = SPREADS.map(|spread| {
         let world = World { noise: Noise::LogNormal, spread, drift: 0.0, horizon: 1.0 };
         let peeked = trials(n, |seed| peeks(&trial(world, &[1.0, 1.0], Ending::Fixed(MOST_ROUNDS), seed)));
-        let ours = auto(Noise::LogNormal, spread, 0.0, &[1.0, 1.0], n);
+        let sequential = auto(Noise::LogNormal, spread, 0.0, &[1.0, 1.0], n);
         vec![
             format!("{:.0} %", spread * 100.0),
             percent(share(&peeked, |claimed| *claimed)),
-            percent(share(ours.iter().flat_map(|t| &t.comparisons), claims)),
+            percent(share(sequential.iter().flat_map(|t| &t.comparisons), claims)),
         ]
     });
     markdown(&["spread", "t test after every round", "auto"], &rows)
@@ -286,25 +289,25 @@ fn peeks(trial: &Trial) -> bool {
 mod tests {
     use super::*;
 
-    /// The promises that docs/method/certainty.md makes, on few runs with fixed seeds; the whole table is had by the command.
+    /// The promises of docs/method/certainty.md, on few runs with fixed seeds; the command prints the whole table.
     #[test]
-    fn the_promises_hold_where_they_are_made() {
+    fn error_rates_and_coverage_are_as_documented() {
         const RUNS: u64 = 400;
         for noise in &NOISES[..5] {
             let equal = auto(*noise, 0.05, DRIFT, &[1.0, 1.0], RUNS);
             let wrong = share(equal.iter().flat_map(|t| &t.comparisons), claims);
-            assert!(wrong <= 0.08, "{}: {wrong} of equal targets are told apart", noise.name());
+            assert!(wrong <= 0.08, "{}: {wrong} of equal targets are reported as different", noise.name());
             let held = share(equal.iter().flat_map(|t| &t.comparisons), |c| covers(c, 1.0));
-            assert!((0.91..=0.99).contains(&held), "{}: intervals hold {held}", noise.name());
+            assert!((0.91..=0.99).contains(&held), "{}: intervals contain {held}", noise.name());
             let apart = auto(*noise, 0.03, 0.0, &[1.0, FASTER], RUNS);
-            let found = said(&apart, Verdict::Faster);
+            let found = verdict_share(&apart, Verdict::Faster);
             assert!(found >= 0.9, "{}: 5 % are found in {found}", noise.name());
-            assert!(said(&apart, Verdict::Same) <= 0.05);
+            assert!(verdict_share(&apart, Verdict::Same) <= 0.05);
         }
     }
 
     #[test]
-    fn a_sure_answer_takes_fewer_rounds_than_an_unsure_one() {
+    fn a_clear_difference_takes_fewer_rounds() {
         let of = |truth: f64| mean_rounds(&auto(Noise::LogNormal, 0.05, 0.0, &[1.0, truth], 100));
         assert!(of(2.0) < 10.0 && of(2.0) < of(1.05) / 2.0);
     }

@@ -1,4 +1,4 @@
-//! Simulated runs, judged as the program judges real ones.
+//! Simulated runs, judged by the program's own rules.
 
 use std::thread;
 
@@ -7,26 +7,26 @@ use model::{Comparison, Metric, Operation, Verdict};
 
 use super::noise::{Storage, World};
 
-/// The margin and the precision that runs have by default.
+/// The default margin and precision of a run.
 pub const AIMS: Aims = Aims { precision: 0.02, margin: 0.03 };
 
-/// What one simulated run came to.
+/// The result of one simulated run.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Every target against the first.
     pub comparisons: Vec<Comparison>,
-    /// Rounds that each target was measured, the first among them.
+    /// Number of rounds of each target, including the first.
     pub rounds: Vec<usize>,
-    /// The values, for whoever judges otherwise.
+    /// The values, for other judgements.
     pub series: Vec<Series>,
 }
 
 /// When rounds end.
 #[derive(Clone, Copy, Debug)]
 pub enum Ending {
-    /// After so many.
+    /// After this many.
     Fixed(u32),
-    /// When all is decided or precise enough, after so many at most.
+    /// When everything is decided or precise enough, after this many at most.
     Auto(u32),
 }
 
@@ -41,7 +41,7 @@ fn empty(target: usize) -> Series {
     }
 }
 
-/// One run: rounds in random order, as long as a target is not settled.
+/// One run: rounds in random order, until every target is settled.
 pub fn trial(world: World, speeds: &[f64], ending: Ending, seed: u64) -> Trial {
     let mut storage = Storage::new(world, speeds, seed);
     let mut series: Vec<Series> = (0..speeds.len()).map(empty).collect();
@@ -69,7 +69,7 @@ pub fn trial(world: World, speeds: &[f64], ending: Ending, seed: u64) -> Trial {
     Trial { comparisons, rounds, series }
 }
 
-/// Many trials with seeds of their own, shared out over the processors.
+/// `count` trials, each with its own seed, distributed over the processors.
 pub fn trials<T: Send>(count: u64, one: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let workers = thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let one = &one;
@@ -88,12 +88,12 @@ pub fn claims(comparison: &Comparison) -> bool {
     matches!(comparison.verdict, Verdict::Faster | Verdict::Slower)
 }
 
-/// True if the interval holds the true ratio.
+/// True if the interval contains the true ratio.
 pub fn covers(comparison: &Comparison, truth: f64) -> bool {
     comparison.ratio.interval.is_some_and(|(low, high)| low <= truth && truth <= high)
 }
 
-/// Share of the items for which something is true, from 0 to 1.
+/// Share of the items for which `is` holds, from 0 to 1.
 pub fn share<'a, T: 'a>(items: impl IntoIterator<Item = &'a T>, is: impl Fn(&T) -> bool) -> f64 {
     let (mut yes, mut all) = (0u32, 0u32);
     for item in items {

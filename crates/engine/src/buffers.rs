@@ -1,22 +1,22 @@
-//! The memory that operations read into and write from: one mapping per worker, set up and touched
-//! before the measured window, never grown in it.
+//! The memory that operations read into and write from: one mapping per worker, allocated and touched before the
+//! measured window and never grown within it.
 
 use std::io;
 use std::ptr::NonNull;
 
 use crate::cache::page_bytes;
 
-/// Smallest amount of write data that a worker cycles through. Successive writes therefore differ in
-/// content over a longer distance than compressing filesystems and devices look at (128 KiB to 1 MiB).
+/// Minimum amount of write data that a worker cycles through. Successive writes therefore differ over a longer
+/// distance than the window of compressing filesystems and devices (128 KiB to 1 MiB).
 const POOL_BYTES: usize = 1 << 20;
 
-/// Alignment of every buffer: the strictest that direct I/O asks for.
+/// Alignment of every buffer: the strictest that direct I/O requires.
 const PAGE: usize = 4096;
-/// Smaller memory gets no huge pages: one is 2 MiB on most machines.
+/// Smaller mappings get no huge pages: one is 2 MiB on most machines.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A worker's buffers: for each slot one to read into and several to write from, plus one block for
-/// duplicate content where there is any. All lie in one mapping, which an engine can register as a whole.
+/// A worker's buffers: per slot one to read into and several to write from, plus one block of duplicate content
+/// if the workload has any. All are in one mapping, which an engine can register as a whole.
 pub(crate) struct Buffers {
     base: NonNull<u8>,
     len: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Buffers {
     duplicate_start: usize,
 }
 
-/// How large the buffers must be.
+/// The required size of the buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferPlan {
     /// Operations in flight.
@@ -36,7 +36,7 @@ pub(crate) struct BufferPlan {
     pub read_bytes: usize,
     /// Largest write in bytes; 0 if nothing is written.
     pub write_bytes: usize,
-    /// A block of duplicate content is needed too.
+    /// A block of duplicate content is also needed.
     pub duplicate: bool,
 }
 
@@ -59,16 +59,16 @@ fn mapped(len: usize) -> io::Result<NonNull<u8>> {
     Ok(NonNull::new(base.cast()).expect("a mapping is not at address zero"))
 }
 
-/// The same at a multiple of a huge page, and in huge pages where the kernel has some left. A large block that lies
-/// scattered over memory reaches the device in many segments, or even as several requests: then luck with pages would
-/// decide about the figure.
+/// Zeroed memory aligned to a huge page, and in huge pages if the kernel has free ones. A large block that is
+/// scattered over physical memory reaches the device in many segments, or even as several requests: page
+/// placement would then affect the result.
 fn mapped_huge(len: usize) -> io::Result<NonNull<u8>> {
-    // The kernel's pages may be larger than ours.
+    // The kernel's pages may be larger than `PAGE`.
     let len = len.next_multiple_of(page_bytes() as usize);
     let start = mapped(len + HUGE_PAGE)?.as_ptr();
     let before = start.align_offset(HUGE_PAGE);
-    // SAFETY: what lies before and behind the wanted part belongs to the new mapping, and nobody knows of it; the part in
-    // the middle stays. Both ends are whole pages. Advice that fails has no consequence.
+    // SAFETY: the ranges before and after the wanted part belong to the new mapping, and nothing refers to them;
+    // the part between them stays mapped. Both ends are whole pages. Failing advice has no effect.
     unsafe {
         let base = start.add(before);
         if before > 0 {
@@ -81,7 +81,7 @@ fn mapped_huge(len: usize) -> io::Result<NonNull<u8>> {
 }
 
 impl Buffers {
-    /// Maps the memory. It is zeroed and not yet touched.
+    /// Maps the memory. It is zeroed and not touched yet.
     ///
     /// # Errors
     /// The kernel's, if there is not enough memory.
@@ -106,12 +106,12 @@ impl Buffers {
         unsafe { self.base.as_ptr().add(offset) }
     }
 
-    /// Where slot `slot` reads into.
+    /// The buffer that slot `slot` reads into.
     pub fn read(&self, slot: usize) -> *mut u8 {
         self.at(slot * self.read_stride)
     }
 
-    /// Where slot `slot` writes from on its `turn`-th use; the variants come round in turn.
+    /// The buffer that slot `slot` writes from on its `turn`-th use; the variants rotate.
     pub fn write(&self, slot: usize, turn: usize) -> *mut u8 {
         self.at(self.write_start + (slot * self.variants + turn % self.variants) * self.write_stride)
     }
@@ -121,16 +121,16 @@ impl Buffers {
         self.at(self.duplicate_start)
     }
 
-    /// All memory that is written from: the slots', and the duplicate block, which may be empty.
+    /// All memory that is written from: the slots' buffers, and the duplicate block, which may be empty.
     pub fn write_pool(&mut self) -> (&mut [u8], &mut [u8]) {
         let len = self.len - self.write_start;
-        // SAFETY: the range lies within the mapping, is initialised (zero), and `&mut self` keeps
-        // others away; no operation is in flight while the worker prepares its buffers.
+        // SAFETY: the range is within the mapping and initialised (zero), and `&mut self` excludes other users; no
+        // operation is in flight while the worker prepares its buffers.
         let pool = unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(self.write_start), len) };
         pool.split_at_mut(self.duplicate_start - self.write_start)
     }
 
-    /// Touches every page, so that no page fault falls into the measured window.
+    /// Touches every page, so that no page fault occurs in the measured window.
     pub fn touch(&mut self) {
         for offset in (0..self.len).step_by(PAGE) {
             // SAFETY: within the mapping; volatile so that the write is not optimised away.
@@ -146,8 +146,8 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours. Pages that the kernel still uses for I/O in flight are pinned
-        // by it and outlive the mapping.
+        // SAFETY: this value owns the mapping. Pages that the kernel still uses for I/O in flight are pinned by it and
+        // outlive the mapping.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn large_buffers_begin_at_a_huge_page_and_all_of_them_can_be_used() {
+    fn large_buffers_are_huge_page_aligned_and_usable() {
         for slots in [2, 5] {
             let plan = BufferPlan { slots, read_bytes: 1 << 20, write_bytes: 0, duplicate: false };
             let mut buffers = Buffers::new(plan).unwrap();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_small_slot_still_cycles_through_a_pool() {
+    fn a_single_small_slot_cycles_through_a_pool() {
         let buffers =
             Buffers::new(BufferPlan { slots: 1, read_bytes: 0, write_bytes: 4096, duplicate: false })
                 .unwrap();

@@ -1,24 +1,24 @@
-//! The page cache: how much of a file is in it, and getting it out.
+//! The page cache: measures how much of a file it holds, and evicts files from it.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// Asks the kernel to drop the cached pages of `file`. Pages that are dirty or mapped stay: sync
-/// first, and check with [`cached_bytes`].
+/// Asks the kernel to drop the cached pages of `file`. Dirty and mapped pages stay: sync first, and check with
+/// [`cached_bytes`].
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn evict(file: &File) -> io::Result<()> {
     evict_range(file, 0, 0)
 }
 
-/// The same for the pages within `len` bytes from `start`, 0 being all to the end. What the kernel caches in one piece goes
-/// only if all of the piece is within.
+/// Like [`evict`], for `len` bytes from `start`; a length of 0 means up to the end. The kernel drops a folio only
+/// if all of it is within the range.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn evict_range(file: &File, start: u64, len: u64) -> io::Result<()> {
     let fd = file.as_raw_fd();
     // SAFETY: plain integers and an open descriptor.
@@ -28,13 +28,13 @@ pub fn evict_range(file: &File, start: u64, len: u64) -> io::Result<()> {
     }
 }
 
-/// Reads the first `len` bytes of `file` from start to end, so that as many of them as fit are in the cache. With
-/// `written_in` they are written again besides, in blocks of so many bytes, and synced, so that they lie in the cache as
-/// they do after that: a block that was read ahead lies in a folio of up to megabytes, in which changing it takes ext4
-/// (Linux 6.18) ten times as long. The advice on the order of reads has to be given anew afterwards.
+/// Reads the first `len` bytes of `file` sequentially, so that as many of them as fit are in the cache. With
+/// `written_in`, also writes them again in blocks of that many bytes and syncs, so that the cache holds them as
+/// it does after such writes: a block that was read ahead is in a folio of up to megabytes, and changing it there
+/// takes ext4 (Linux 6.18) ten times as long. The access advice must be given again afterwards.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn load(file: &File, len: u64, written_in: Option<u32>) -> io::Result<()> {
     advise(file, true);
     let mut piece = vec![0; 1 << 20];
@@ -58,18 +58,18 @@ pub fn load(file: &File, len: u64, written_in: Option<u32>) -> io::Result<()> {
     if written_in.is_some() { file.sync_all() } else { Ok(()) }
 }
 
-/// Tells the kernel in which order `file` will be read, which decides about read-ahead.
+/// Advises the kernel of the access order of `file`, which determines read-ahead.
 pub fn advise(file: &File, random: bool) {
     let advice = if random { libc::POSIX_FADV_RANDOM } else { libc::POSIX_FADV_SEQUENTIAL };
-    // SAFETY: plain integers and an open descriptor; advice that fails has no consequence.
+    // SAFETY: plain integers and an open descriptor; failing advice has no effect.
     unsafe { libc::posix_fadvise64(file.as_raw_fd(), 0, 0, advice) };
 }
 
-/// Bytes of the first `len` bytes of `file` that are in the page cache: by `cachestat` where the
-/// kernel has it (Linux 6.5), else by `mincore`.
+/// Bytes of the first `len` bytes of `file` that are in the page cache: by `cachestat` if the kernel has it
+/// (Linux 6.5), otherwise by `mincore`.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn cached_bytes(file: &File, len: u64) -> io::Result<u64> {
     by_cachestat(file, len).or_else(|_| by_mincore(file, len))
 }
@@ -79,7 +79,7 @@ const SYS_CACHESTAT: libc::c_long = 451;
 
 fn by_cachestat(file: &File, len: u64) -> io::Result<u64> {
     let range = [0u64, len];
-    // cached, dirty, under writeback, evicted, recently evicted: in pages.
+    // In pages: cached, dirty, under writeback, evicted, recently evicted.
     let mut pages = [0u64; 5];
     // SAFETY: the kernel reads two u64 and writes five.
     let result =
@@ -106,7 +106,7 @@ fn by_mincore(file: &File, len: u64) -> io::Result<u64> {
             return Err(io::Error::last_os_error());
         }
         let mut resident = vec![0u8; piece.div_ceil(page as usize)];
-        // SAFETY: the vector has a byte for every page of the mapping.
+        // SAFETY: the vector has a byte for each page of the mapping.
         let result = unsafe { libc::mincore(base, piece, resident.as_mut_ptr()) };
         let error = io::Error::last_os_error();
         // SAFETY: the mapping made above.
@@ -130,14 +130,13 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::FileExt;
 
-    /// Both ways of asking must tell the same of a file that was just written and of one that was
-    /// evicted.
+    /// Both methods must report the same for a file that was just written and for one that was evicted.
     #[test]
-    fn written_pages_are_seen_and_evicted_ones_are_gone() {
+    fn written_pages_are_cached_and_evicted_pages_are_not() {
         undisturbed(written_and_evicted);
     }
 
-    /// Tries again where the figures differ, up to 20 times: the kernel may drop a page or hold on to one at any moment.
+    /// Retries up to 20 times while the figures differ: the kernel may drop or pin a page at any moment.
     fn undisturbed(figures: impl Fn() -> Vec<(u64, u64)>) {
         let differ = |figures: &Vec<(u64, u64)>| figures.iter().any(|(cached, expected)| cached != expected);
         let mut last = figures();
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_evicted_and_the_rest_stays() {
+    fn only_the_given_range_is_evicted() {
         undisturbed(evicted_in_part);
     }
 
@@ -174,7 +173,8 @@ mod tests {
         file.write_all(&vec![7; 1 << 20]).unwrap();
         file.sync_all().unwrap();
         evict(&file).unwrap();
-        // Page by page and without read-ahead: the kernel caches what it may in larger pieces, and drops only whole ones.
+        // Page by page and without read-ahead: otherwise the kernel may use larger folios, and it drops only
+        // whole ones.
         let file = File::open(directory.path().join("data")).unwrap();
         advise(&file, true);
         (0..1 << 8).for_each(|page| file.read_exact_at(&mut [0; 4096], page << 12).unwrap());
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_loaded_is_in_the_cache_and_is_what_it_was() {
+    fn loading_caches_a_file_and_keeps_its_content() {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = directory.path().join("data");
         let content: Vec<u8> = (0..20_000_000u32).map(|i| (i % 251) as u8).collect();
@@ -196,7 +196,7 @@ mod tests {
             undisturbed(|| {
                 evict(&file).unwrap();
                 load(&file, half, written_in).unwrap();
-                // The kernel reads ahead, but not as far as to the end.
+                // The kernel reads ahead, but not up to the end.
                 let part = cached_bytes(&file, len).unwrap();
                 load(&file, 2 * len, written_in).unwrap();
                 vec![(part.clamp(half, len - 1), part), (cached_bytes(&file, len).unwrap(), len)]

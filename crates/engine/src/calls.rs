@@ -1,9 +1,9 @@
-//! Data moved by plain calls, one after the other: blocks in pieces, through a stream's buffer or straight to the
-//! kernel; blocks that are read, altered and written back; and passes that are done again until they have lasted long
-//! enough. That is what older tools do. It has a loop of its own, so that the driver's pays nothing for it.
+//! Data moved by plain sequential calls: blocks in pieces, through a stdio-like stream or directly to the kernel;
+//! blocks that are read, modified and written back; and passes that repeat until a minimum time has passed. Older
+//! benchmarks work this way. The loop is separate, so that it adds no cost to the driver's.
 //!
-//! A block is one operation, however many calls move it. Nothing is verified, paced or kept in flight here; the planner
-//! refuses that.
+//! A block is one operation, however many calls move it. This loop does not verify, pace or keep operations in
+//! flight; the planner rejects workloads that need it.
 
 mod stream;
 
@@ -25,7 +25,7 @@ use crate::worker::draws::Draws;
 use crate::worker::{Region, Signals, Stock, WorkerFailure, WorkerReport, WorkerSpec};
 use stream::{ReadStream, WriteStream};
 
-/// A worker that is ready to start: memory touched, content made.
+/// A worker that is ready to start: memory touched, content generated.
 pub(crate) struct CallWorker<'a> {
     spec: WorkerSpec,
     signals: &'a Signals,
@@ -35,25 +35,25 @@ pub(crate) struct CallWorker<'a> {
     content: Content,
     rng: Xoshiro256PlusPlus,
     way: Way,
-    /// Share of the blocks read that are written back, in percent.
+    /// Percentage of the blocks read that are written back.
     update_percent: u8,
     turn: usize,
     dirty: Vec<bool>,
     writes_since_sync: u32,
-    /// Starts and bytes of writes that no sync covers yet.
-    uncovered: Vec<(u64, u64)>,
+    /// Start times and bytes of writes that no sync covers yet.
+    unsynced: Vec<(u64, u64)>,
     operations_left: u64,
     bytes_left: u64,
     failure: Option<WorkerFailure>,
 }
 
-/// How a block gets to the kernel and back.
+/// How a block reaches the kernel and returns.
 enum Way {
-    /// As it is.
+    /// In one system call.
     Whole,
-    /// In calls of so many bytes.
+    /// In calls of the given number of bytes.
     Pieces(usize),
-    /// In calls of so many bytes to a stream.
+    /// In calls of the given number of bytes to a stream.
     Streamed(usize, Box<ReadStream>, Box<WriteStream>),
 }
 
@@ -84,7 +84,7 @@ impl<'a> CallWorker<'a> {
             Mix::Update { write_percent } => write_percent,
             _ => 0,
         };
-        // What is written back lies in the buffer that it was read into.
+        // A block is written back from the buffer that it was read into.
         let writes = workload.writes_data() && !matches!(workload.mix, Mix::Update { .. });
         let Stock { buffers, content, mut rng } = Stock::of(&spec, 1, writes)?;
         let region = Region::of(&spec);
@@ -95,7 +95,7 @@ impl<'a> CallWorker<'a> {
             turn: 0,
             dirty: vec![false; spec.files.len()],
             writes_since_sync: 0,
-            uncovered: Vec::with_capacity(workload.sync.every as usize),
+            unsynced: Vec::with_capacity(workload.sync.every as usize),
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
             bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
             failure: None,
@@ -114,8 +114,8 @@ impl<'a> CallWorker<'a> {
         workload.operations().into_iter().map(|o| (Kind::of(o), plain)).collect()
     }
 
-    /// Works until a limit, a failure or the user ends it. `shared_start_ns` is when all workers start, by the machine's
-    /// clock.
+    /// Runs until a limit, a failure or the user ends it. `shared_start_ns` is the common start of all workers,
+    /// in the machine's monotonic time.
     pub fn run(
         mut self,
         shared_start_ns: u64,
@@ -149,7 +149,7 @@ impl<'a> CallWorker<'a> {
         WorkerReport { end_ns: now - origin, user_ns, system_ns, failure, ..WorkerReport::default() }
     }
 
-    /// Makes ready another pass, from the beginning and with the limits of the first.
+    /// Prepares another pass, from the beginning and with the limits of the first.
     fn begin_again(&mut self, empties: bool) -> io::Result<()> {
         if empties {
             for file in self.spec.files.iter() {
@@ -164,7 +164,7 @@ impl<'a> CallWorker<'a> {
         Ok(())
     }
 
-    /// Blocks until a limit is reached, and the sync of what was written. Returns the time.
+    /// Processes blocks until a limit is reached, then syncs what was written. Returns the time.
     fn pass(
         &mut self,
         mut now: u64,
@@ -190,7 +190,7 @@ impl<'a> CallWorker<'a> {
         now
     }
 
-    /// One block, and its writing back if that is drawn. Returns the time.
+    /// Processes one block, and writes it back if the draw says so. Returns the time.
     fn block(&mut self, clock: &StopClock, timeline: &mut Timeline, sink: &mut impl IntervalSink) -> u64 {
         let direction = self.draws.next(&mut self.rng);
         let (verb, len) = (direction.verb, direction.len);
@@ -206,7 +206,7 @@ impl<'a> CallWorker<'a> {
         let (is_whole, mut now) = self.timed(Verb::Read, offset, buffer, len, clock, timeline, sink);
         let update = self.update_percent;
         if is_whole && update > 0 && (update == 100 || self.rng.random_range(0..100) < update) {
-            // SAFETY: the worker's own buffer, of at least a block's length, which nobody else reaches.
+            // SAFETY: the worker's own buffer, at least a block long, which nothing else accesses.
             let block = unsafe { std::slice::from_raw_parts_mut(buffer, len as usize) };
             alter(block, offset);
             now = self.timed(Verb::Write, offset, buffer, len, clock, timeline, sink).1;
@@ -214,7 +214,7 @@ impl<'a> CallWorker<'a> {
         now
     }
 
-    /// Moves one block, stamps and counts it. Returns whether all of it was moved, and the time.
+    /// Moves, stamps and counts one block. Returns whether all of it was moved, and the time.
     #[expect(clippy::too_many_arguments, reason = "what is moved, and where it is counted")]
     fn timed(
         &mut self,
@@ -228,7 +228,7 @@ impl<'a> CallWorker<'a> {
     ) -> (bool, u64) {
         let number = (offset / self.spec.file_bytes) as usize;
         let (files, at) = (&self.spec.files, offset % self.spec.file_bytes);
-        // SAFETY: the worker's own buffer, of at least a block's length, which nobody else reaches.
+        // SAFETY: the worker's own buffer, at least a block long, which nothing else accesses.
         let block = unsafe { std::slice::from_raw_parts_mut(buffer, len as usize) };
         let before = clock.now();
         let result = match verb {
@@ -244,13 +244,13 @@ impl<'a> CallWorker<'a> {
             self.dirty[number] = true;
             if moved > 0 && self.spec.workload.sync.every > 0 {
                 self.writes_since_sync += 1;
-                self.uncovered.push((before, moved));
+                self.unsynced.push((before, moved));
             }
         }
         (moved == u64::from(len), now)
     }
 
-    /// Counts what has moved so many bytes or failed. Returns the bytes.
+    /// Counts an operation that moved the given bytes or failed. Returns the bytes.
     #[expect(clippy::too_many_arguments, reason = "everything about one operation")]
     fn count(
         &mut self,
@@ -284,7 +284,7 @@ impl<'a> CallWorker<'a> {
         }
     }
 
-    /// What a stream still holds goes to the kernel, as when it is closed. Returns the time.
+    /// Writes what a stream still holds to the kernel, as closing it does. Returns the time.
     fn flush(&mut self, clock: &StopClock, timeline: &mut Timeline, sink: &mut impl IntervalSink) -> u64 {
         let result = match &mut self.way {
             Way::Streamed(_, _, stream) => stream.flush(&self.spec.files),
@@ -298,7 +298,7 @@ impl<'a> CallWorker<'a> {
         now
     }
 
-    /// Syncs every file that was written to since the last time. Returns the time.
+    /// Syncs every file that was written to since the last sync. Returns the time.
     fn sync(&mut self, clock: &StopClock, timeline: &mut Timeline, sink: &mut impl IntervalSink) -> u64 {
         let mut now = clock.now();
         let mut is_durable = true;
@@ -324,8 +324,8 @@ impl<'a> CallWorker<'a> {
             }
         }
         self.writes_since_sync = 0;
-        // What a failed sync should have covered never became durable.
-        for (start, bytes) in self.uncovered.drain(..).filter(|_| is_durable) {
+        // What a failed sync should have covered did not become durable.
+        for (start, bytes) in self.unsynced.drain(..).filter(|_| is_durable) {
             let recorder = timeline.current.of(Kind::DurableWrite);
             recorder.count += 1;
             recorder.bytes += bytes;
@@ -350,7 +350,7 @@ impl<'a> CallWorker<'a> {
         }
     }
 
-    /// The storage's refusal ends the repeat, for all workers.
+    /// A failure of the storage ends the repeat for all workers.
     #[cold]
     fn end(&mut self, kind: FailureKind, operation: Operation, offset: Option<u64>, at_ns: u64) {
         self.failure.get_or_insert(WorkerFailure { kind, operation, offset, at_ns });
@@ -362,14 +362,14 @@ fn errno(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// Changes one byte of the block that begins at `offset`: in each block another one.
+/// Changes one byte of the block that begins at `offset`: a different one in each block.
 fn alter(block: &mut [u8], offset: u64) {
     let len = block.len();
     let byte = &mut block[(offset / len as u64) as usize % len];
     *byte = byte.wrapping_add(1);
 }
 
-/// Reads a block of the file with a number; fewer bytes only at its end.
+/// Reads a block of the file with the given number; returns fewer bytes only at its end.
 fn read(way: &mut Way, files: &[File], number: usize, at: u64, block: &mut [u8]) -> io::Result<usize> {
     let file = &files[number];
     match way {
@@ -389,7 +389,7 @@ fn read(way: &mut Way, files: &[File], number: usize, at: u64, block: &mut [u8])
     }
 }
 
-/// Writes a block of the file with a number.
+/// Writes a block of the file with the given number.
 fn write(way: &mut Way, files: &[File], number: usize, at: u64, block: &[u8]) -> io::Result<usize> {
     let file = &files[number];
     match way {
@@ -414,7 +414,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_altered_is_one_byte_of_each_block_and_another_one_in_the_next() {
+    fn altering_changes_one_byte_at_a_varying_position() {
         for (offset, changed) in [(0, 0), (16, 1), (15 * 16, 15), (16 * 16, 0)] {
             let mut block = [255u8; 16];
             alter(&mut block, offset);

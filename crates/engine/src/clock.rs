@@ -1,4 +1,4 @@
-//! Time, read in one place: engines have no clock, the driver owns the one that it is given.
+//! Time is read only here: engines have no clock, and the driver owns the clock that it is given.
 
 mod counter;
 
@@ -9,34 +9,34 @@ use counter::Counter;
 pub use counter::read_the_counter;
 pub(crate) use counter::settle;
 
-/// A clock in nanoseconds from an arbitrary start, never going backwards.
+/// A clock in nanoseconds from an arbitrary start that never goes backwards.
 pub trait Clock {
-    /// The time now.
+    /// The current time.
     fn now(&self) -> u64;
-    /// Returns as soon as the time is `until_ns` or later, or earlier if a signal arrives.
+    /// Returns when the time is `until_ns` or later, or earlier if a signal arrives.
     fn sleep_until(&self, until_ns: u64);
-    /// Waits for the start that all workers share, given in the machine's monotonic time, and returns
-    /// it in this clock's time.
+    /// Waits for the common start of all workers, given in the machine's monotonic time, and returns it in this
+    /// clock's time.
     fn start(&mut self, shared_ns: u64) -> u64;
-    /// True if time goes on by itself, so that a thread can wait for it by looking again and again.
+    /// True if time advances on its own, so that a thread can wait for it by polling.
     const PASSES: bool;
 }
 
-/// `CLOCK_MONOTONIC`, the same for all threads of the machine; from the start on read by way of the processor's
-/// counter, if [`read_the_counter`] was called.
+/// `CLOCK_MONOTONIC`, the same for all threads of the machine. If [`read_the_counter`] was called, it is read
+/// from the processor's counter from the start on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MonotonicClock {
     counter: Option<Counter>,
 }
 
 impl MonotonicClock {
-    /// A clock that is right now; the longer the process has run, the longer it stays so.
+    /// A clock that is accurate now; the longer the process has run, the longer it stays accurate.
     pub fn set() -> Self {
         Self { counter: Counter::set() }
     }
 }
 
-/// The last stretch before a due time is spun rather than slept: a wake-up takes about as long.
+/// The last stretch before a due time is spun instead of slept: a wake-up takes about that long.
 const SPIN_NS: u64 = 60_000;
 
 impl Clock for MonotonicClock {
@@ -49,8 +49,8 @@ impl Clock for MonotonicClock {
         let now = self.now();
         if until_ns > now + SPIN_NS {
             let until = timespec(monotonic_ns() + (until_ns - SPIN_NS - now));
-            // SAFETY: both pointers are valid or null for the call. An early return by a signal is
-            // welcome: the caller looks at its stop flag and comes back.
+            // SAFETY: both pointers are valid or null for the call. An early return by a signal is intended: the caller
+            // checks its stop flag and calls again.
             unsafe {
                 libc::clock_nanosleep(
                     libc::CLOCK_MONOTONIC,
@@ -78,7 +78,7 @@ impl Clock for MonotonicClock {
     const PASSES: bool = true;
 }
 
-/// Makes the calling thread's timers exact to a microsecond instead of the usual 50.
+/// Sets the calling thread's timer slack to a microsecond instead of the default 50.
 pub(crate) fn meet_due_times() {
     // SAFETY: sets a property of this thread only.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
@@ -95,8 +95,8 @@ pub(crate) fn thread_cpu_ns() -> (u64, u64) {
     rusage_ns(libc::RUSAGE_THREAD)
 }
 
-/// CPU time of the whole process in nanoseconds, `(user, system)`; threads that the kernel runs on
-/// its behalf (io_uring's workers) are in it.
+/// CPU time of the whole process in nanoseconds, `(user, system)`, including threads that the kernel runs on its
+/// behalf (io_uring's workers).
 pub fn process_cpu_ns() -> (u64, u64) {
     rusage_ns(libc::RUSAGE_SELF)
 }
@@ -122,31 +122,31 @@ pub(crate) fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ }
 }
 
-/// A worker's clock that can be stopped: what is done meanwhile, to make ready what is measured next, counts neither
-/// as time nor as processor time.
+/// A worker's clock that can be paused: preparation of the next measurement counts neither as time nor as CPU
+/// time.
 #[derive(Debug)]
 pub(crate) struct StopClock {
     clock: MonotonicClock,
     stopped_ns: u64,
-    /// Processor time before the start and while the clock stood, `(user, system)`.
+    /// CPU time before the start and while the clock was paused, `(user, system)`.
     uncounted: (u64, u64),
 }
 
 impl StopClock {
-    /// Waits for the start that all workers share, and starts.
+    /// Waits for the common start of all workers, and starts.
     pub fn start(shared_ns: u64) -> Self {
         let mut clock = MonotonicClock::default();
         clock.start(shared_ns);
         Self { clock, stopped_ns: 0, uncounted: thread_cpu_ns() }
     }
 
-    /// The time now, in nanoseconds: the machine's monotonic time without what the clock stood.
+    /// The current time in nanoseconds: the machine's monotonic time minus the time the clock was paused.
     #[inline]
     pub fn now(&self) -> u64 {
         self.clock.now() - self.stopped_ns
     }
 
-    /// Does something while the clock stands.
+    /// Runs `work` while the clock is paused.
     pub fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
         let (began, (user, system)) = (self.clock.now(), thread_cpu_ns());
         let done = work();
@@ -157,19 +157,19 @@ impl StopClock {
         done
     }
 
-    /// Processor time of the calling thread since the start in nanoseconds, `(user, system)`.
+    /// CPU time of the calling thread since the start in nanoseconds, `(user, system)`.
     pub fn cpu_ns(&self) -> (u64, u64) {
         let (user, system) = thread_cpu_ns();
         (user - self.uncounted.0, system - self.uncounted.1)
     }
 }
 
-/// A clock that stands still until somebody moves it: the time of the simulator.
+/// A clock that advances only when it is moved: the time of the simulator.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualClock(Rc<Cell<u64>>);
 
 impl VirtualClock {
-    /// Moves the clock forward to `ns`; a time in the past leaves it where it is.
+    /// Moves the clock forward to `ns`; a time in the past has no effect.
     pub fn advance_to(&self, ns: u64) {
         self.0.set(self.0.get().max(ns));
     }
@@ -206,27 +206,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_while_the_clock_stands_counts_neither_as_time_nor_as_processor_time() {
-        const ASIDE_NS: u64 = 50_000_000;
+    fn a_paused_clock_counts_neither_time_nor_cpu_time() {
+        const PAUSED_NS: u64 = 50_000_000;
         let began = monotonic_ns();
         let mut clock = StopClock::start(began);
         let before = clock.now();
         let busy = clock.aside(|| {
             let (aside, cpu) = (monotonic_ns(), thread_cpu_ns());
-            while thread_cpu_ns().0 + thread_cpu_ns().1 < cpu.0 + cpu.1 + ASIDE_NS {}
+            while thread_cpu_ns().0 + thread_cpu_ns().1 < cpu.0 + cpu.1 + PAUSED_NS {}
             monotonic_ns() - aside
         });
-        assert!(clock.now() >= before, "it never goes back");
-        // The processor's time moves in ticks, and a thousandth of the time may be the clocks' difference.
+        assert!(clock.now() >= before, "it never goes backwards");
+        // CPU time advances in ticks, and the clocks may differ by a thousandth of the time.
         assert!(clock.now() + busy - busy / 1000 <= monotonic_ns());
         let (user, system) = clock.cpu_ns();
-        assert!(user + system + ASIDE_NS <= thread_cpu_ns().0 + thread_cpu_ns().1);
+        assert!(user + system + PAUSED_NS <= thread_cpu_ns().0 + thread_cpu_ns().1);
         while clock.now() < before + 1_000_000 {}
-        assert!(clock.now() > before, "it goes on");
+        assert!(clock.now() > before, "it continues");
     }
 
     #[test]
-    fn a_virtual_clock_is_shared_and_never_goes_back() {
+    fn a_virtual_clock_is_shared_and_never_goes_backwards() {
         let clock = VirtualClock::default();
         let other = clock.clone();
         clock.sleep_until(500);

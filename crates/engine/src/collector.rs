@@ -20,16 +20,16 @@ use crate::steady::Steadiness;
 use crate::task::{EngineError, Outcome, Task};
 use crate::worker::{Signals, WorkerReport};
 
-/// Nanoseconds of silence beyond its deadline after which a worker is given up: it hangs in the kernel. A sync of a
-/// gigabyte to a slow card takes minutes and reports nothing either.
+/// Nanoseconds of silence beyond its deadline after which a worker is abandoned: it hangs in the kernel. A sync
+/// of a gigabyte to a slow card takes minutes and also reports nothing.
 const HANG_TIMEOUT_NS: u64 = 1_200_000_000_000;
 /// The same after the user has asked to stop.
 const HANG_TIMEOUT_WHEN_INTERRUPTED_NS: u64 = 6_000_000_000;
-/// How long workers that are still being set up may take to end after the user has asked to stop.
+/// Limit for workers that are still being set up to end after the user has asked to stop.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the collector waits for a message before it checks for an interruption or a hang.
 const POLL_PERIOD: Duration = Duration::from_millis(100);
-/// An interval that one worker owes is not waited for longer than this number of intervals of another.
+/// A missing part of an interval is not waited for longer than this number of intervals of another worker.
 const MAX_LAG_INTERVALS: u64 = 4;
 
 /// Merges what the workers deliver.
@@ -39,21 +39,21 @@ pub(crate) struct Collector {
     jobs: u32,
     iodepth: u32,
     ramp_ns: u64,
-    /// How far one worker may be behind another before its part is no longer waited for.
+    /// How far a worker may lag behind another before its part is no longer waited for.
     max_lag_ns: u64,
     deadline_ns: Option<u64>,
     steady: Option<Steadiness>,
     first_operation: Operation,
     signals: Arc<Signals>,
     pub free: Vec<SyncSender<Box<WorkerInterval>>>,
-    /// Intervals of which some worker's part may be missing, by start.
+    /// Intervals that may lack a worker's part, by start.
     open: BTreeMap<u64, Interval>,
-    /// Up to where each worker has delivered; `u64::MAX` when it is done.
+    /// The time up to which each worker has delivered; `u64::MAX` when it is done.
     delivered: Vec<u64>,
     reports: Vec<WorkerReport>,
-    /// All good operations and bytes, the ramp included.
+    /// All successful operations and bytes, including the ramp.
     good: (u64, u64),
-    /// Why workers were given up, if any were.
+    /// Why workers were abandoned, if any were.
     given_up: Option<RepeatFailure>,
 }
 
@@ -67,7 +67,7 @@ impl Collector {
             iodepth: workload.iodepth,
             steady: workload.modifiers.steady.map(|rule| Steadiness::new(rule, task.ramp_ns)),
             ramp_ns: task.ramp_ns,
-            // In virtual time a worker that is behind is only slower to compute.
+            // In virtual time a worker that lags is only slower to compute.
             max_lag_ns: if time_passes { MAX_LAG_INTERVALS * task.interval_ns } else { u64::MAX },
             deadline_ns: task.deadline_ns(),
             first_operation: workload.operations().first().copied().unwrap_or(Operation::Read),
@@ -85,7 +85,7 @@ impl Collector {
         EngineError::Start { engine: self.engine, jobs: self.jobs, iodepth: self.iodepth, source }
     }
 
-    /// Waits until all workers are set up; false if the user has stopped the repeat before.
+    /// Waits until all workers are set up; false if the user stopped the repeat first.
     pub fn await_ready(&mut self, messages: &Receiver<(usize, Message)>) -> Result<bool, EngineError> {
         let mut ready = 0;
         while ready < self.jobs && !self.signals.interrupted() {
@@ -97,7 +97,7 @@ impl Collector {
                 Ok((worker, Message::Interval(spare))) => self.recycle(worker, spare),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok((_, Message::Done(Ok(_)))) | Err(RecvTimeoutError::Disconnected) => {
-                    return Err(self.start_error(io::Error::other("a worker ended before it began")));
+                    return Err(self.start_error(io::Error::other("a worker ended before it started")));
                 }
             }
         }
@@ -106,11 +106,11 @@ impl Collector {
 
     fn recycle(&self, worker: usize, mut interval: Box<WorkerInterval>) {
         interval.clear();
-        // A worker that is gone needs no more intervals.
+        // A worker that has ended needs no more intervals.
         let _ = self.free[worker].try_send(interval);
     }
 
-    /// Takes messages until every worker is done or given up.
+    /// Receives messages until every worker is done or abandoned.
     pub fn collect(
         &mut self,
         messages: &Receiver<(usize, Message)>,
@@ -148,8 +148,8 @@ impl Collector {
         broken.map_or(Ok(()), Err)
     }
 
-    /// True if the workers still out have been silent for so long that they must hang in the kernel.
-    /// They are left behind: a thread in an uninterruptible sleep cannot be ended.
+    /// True if the remaining workers have been silent for so long that they must hang in the kernel. They are
+    /// abandoned: a thread in an uninterruptible sleep cannot be ended.
     fn give_up(&mut self, start_ns: u64, last_heard_ns: u64) -> bool {
         let now = monotonic_ns();
         let interrupted = self.signals.interrupted();
@@ -200,8 +200,8 @@ impl Collector {
         self.reports.push(report);
     }
 
-    /// Delivers the intervals that are complete, and those that some worker owes for too long: its
-    /// part will come as a second record of the same start.
+    /// Delivers the complete intervals, and those that a worker has owed for too long: its part arrives later as
+    /// a second record with the same start.
     fn emit(&mut self, all: bool, on_interval: &mut dyn FnMut(Interval)) {
         let slowest = self.delivered.iter().copied().min().unwrap_or(u64::MAX);
         let newest = self.open.last_key_value().map_or(0, |(start, _)| *start);
@@ -226,10 +226,10 @@ impl Collector {
         let whole_ns = self.reports.iter().map(|r| r.end_ns).max().unwrap_or(0);
         let share = |r: &WorkerReport| (r.user_ns + r.system_ns) as f64 / r.end_ns as f64;
         let mut stamps: Option<StampComparison> = None;
-        for theirs in self.reports.iter().filter_map(|r| r.stamps.as_deref()) {
+        for part in self.reports.iter().filter_map(|r| r.stamps.as_deref()) {
             match &mut stamps {
-                Some(stamps) => stamps.merge(theirs),
-                None => stamps = Some(theirs.clone()),
+                Some(stamps) => stamps.merge(part),
+                None => stamps = Some(part.clone()),
             }
         }
         let mut integrity: Option<IntegrityCheck> = None;
@@ -239,8 +239,8 @@ impl Collector {
             }
         }
         let mut offset_log: BTreeMap<Operation, OffsetLog> = BTreeMap::new();
-        for (operation, theirs) in self.reports.iter().flat_map(|r| &r.offset_log) {
-            offset_log.entry(*operation).or_default().merge(theirs.clone());
+        for (operation, part) in self.reports.iter().flat_map(|r| &r.offset_log) {
+            offset_log.entry(*operation).or_default().merge(part.clone());
         }
         Outcome {
             offset_log,
@@ -266,7 +266,7 @@ impl Collector {
         }
     }
 
-    /// The earliest failure of any worker, the hang, the interruption, or all is well.
+    /// The earliest failure of any worker, else the hang, else the interruption, else completion.
     fn outcome(&self) -> RepeatOutcome {
         let first = self.reports.iter().filter_map(|r| r.failure.as_ref()).min_by_key(|f| f.at_ns);
         if let Some(failure) = first {
@@ -286,7 +286,7 @@ impl Collector {
     }
 }
 
-/// Waits for all workers to end, but not long. False if some did not.
+/// Waits for all workers to end, up to a limit. False if some did not.
 pub(crate) fn all_end(messages: &Receiver<(usize, Message)>) -> bool {
     let until = Instant::now() + SETUP_TIMEOUT;
     loop {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_that_leave_without_a_report_are_an_error() {
+    fn a_worker_that_ends_without_a_report_is_an_error() {
         let mut collector = Collector::new(&task(), Arc::default(), true);
         let (sender, messages) = sync_channel::<(usize, Message)>(1);
         drop(sender);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_hangs_while_it_is_set_up_does_not_keep_the_user_waiting() {
+    fn a_worker_that_hangs_in_set_up_does_not_block_an_interrupt() {
         let signals = Arc::new(Signals::default());
         let mut collector = Collector::new(&task(), Arc::clone(&signals), true);
         let (_hangs, messages) = sync_channel::<(usize, Message)>(1);
@@ -346,7 +346,7 @@ mod tests {
         });
         // It would wait for ever.
         assert!(!collector.await_ready(&messages).unwrap());
-        assert!(!all_end(&messages), "it is left behind");
+        assert!(!all_end(&messages), "it is abandoned");
         user.join().unwrap();
     }
 }

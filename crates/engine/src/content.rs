@@ -1,8 +1,8 @@
-//! What is written.
+//! The content of writes.
 //!
-//! Random data are made once, before the measured window, and only stamped per block: 16 bytes in
-//! every 512, so that no two sectors are ever alike and nothing can be deduplicated, at a cost of a
-//! few nanoseconds per 4 KiB.
+//! Random data are generated once, before the measured window, and only stamped per block: 16 bytes in every 512,
+//! so that no two sectors are ever equal and nothing can be deduplicated, at a cost of a few nanoseconds per 4
+//! KiB.
 
 use model::{Data, DataClass};
 use rand::RngExt;
@@ -11,16 +11,16 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::buffers::Buffers;
 
-/// Stamped once in every so many bytes.
+/// Each stretch of this many bytes gets one stamp.
 const STAMP_EVERY: usize = 512;
 const STAMP_BYTES: usize = 16;
-/// The unit in which a share of zeros is kept: what compressing filesystems and devices look at least.
+/// The unit to which a share of zeros applies: the smallest unit of compressing filesystems and devices.
 const COMPRESS_UNIT: usize = 4096;
 
-/// Makes the content of the blocks that one worker writes.
+/// Generates the content of the blocks that one worker writes.
 pub(crate) struct Content {
     data: Data,
-    /// Bytes at the start of each compression unit that are random; the rest is zeros.
+    /// Bytes at the start of each compression unit that are random; the rest are zeros.
     random_bytes: usize,
     unit: usize,
     seed: u64,
@@ -43,8 +43,8 @@ impl Content {
         }
     }
 
-    /// Fills the write buffers; to be done once, before the first block. The duplicate block is the
-    /// same for every seed and worker, so that duplicates are duplicates everywhere.
+    /// Fills the write buffers; call once, before the first block. The duplicate block is the same for every seed
+    /// and worker, so that duplicates match across workers.
     pub fn fill(&mut self, buffers: &mut Buffers, block_bytes: usize) {
         if self.data.class == DataClass::Zero || block_bytes == 0 {
             return;
@@ -61,7 +61,7 @@ impl Content {
         fill(duplicate, &mut Xoshiro256PlusPlus::seed_from_u64(0x6475_706c_6963_6174));
     }
 
-    /// The buffer with the content of the next block, for slot `slot`: stamped, or the duplicate.
+    /// The buffer with the next block's content, for slot `slot`: stamped, or the duplicate block.
     #[inline]
     pub fn next(&mut self, buffers: &Buffers, slot: usize, turn: usize, block_bytes: usize) -> *mut u8 {
         let buffer = buffers.write(slot, turn);
@@ -72,8 +72,8 @@ impl Content {
             return buffers.duplicate();
         }
         self.blocks += 1;
-        // SAFETY: the buffer has room for a block, belongs to a slot that is not in flight, and is
-        // reached by nobody else meanwhile.
+        // SAFETY: the buffer has room for a block, belongs to a slot that is not in flight, and is not accessed by
+        // anything else meanwhile.
         let block = unsafe { std::slice::from_raw_parts_mut(buffer, block_bytes) };
         let random_bytes = self.random_bytes;
         let mut number = self.seed ^ self.blocks.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -119,7 +119,7 @@ mod tests {
         Data { class: DataClass::Random, compress_percent, dedupe_percent }
     }
 
-    /// Shannon entropy in bits per byte: 8 for what no compressor can shrink.
+    /// Shannon entropy in bits per byte: 8 for incompressible data.
     fn entropy(bytes: &[u8]) -> f64 {
         let mut counts = [0usize; 256];
         bytes.iter().for_each(|b| counts[usize::from(*b)] += 1);
@@ -128,24 +128,24 @@ mod tests {
     }
 
     #[test]
-    fn random_data_are_incompressible_and_no_sector_is_like_another() {
+    fn random_data_are_incompressible_and_sectors_differ() {
         let blocks = blocks(random(0, 0), 1, 1000);
         assert!(entropy(&blocks.concat()) > 7.999);
         let sectors: HashSet<&[u8]> = blocks.iter().flat_map(|b| b.chunks(512)).collect();
         assert_eq!(sectors.len(), 1000 * BLOCK / 512);
-        // Neighbouring blocks must not share their content but for the stamps: a compressor would
-        // find that within its window.
+        // Neighbouring blocks must not share content except for the stamps: a compressor would find it within its
+        // window.
         let equal = blocks[0].iter().zip(&blocks[1]).filter(|(a, b)| a == b).count();
         assert!(equal < BLOCK / 64, "{equal} equal bytes");
     }
 
     #[test]
-    fn another_seed_writes_other_data() {
+    fn a_different_seed_writes_different_data() {
         assert_ne!(blocks(random(0, 0), 1, 1), blocks(random(0, 0), 2, 1));
     }
 
     #[test]
-    fn the_asked_share_of_each_block_is_zeros() {
+    fn the_requested_share_of_each_block_is_zeros() {
         for block in blocks(random(60, 0), 1, 10) {
             let zeros = block.iter().rev().take_while(|b| **b == 0).count();
             assert!(zeros.abs_diff(BLOCK * 60 / 100) < 8, "{zeros} zeros");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_asked_share_of_the_blocks_is_duplicate_also_between_workers() {
+    fn the_requested_share_of_blocks_is_duplicate_across_workers() {
         let all: Vec<Vec<u8>> = [1, 2].iter().flat_map(|seed| blocks(random(0, 30), *seed, 2000)).collect();
         let distinct: HashSet<&Vec<u8>> = all.iter().collect();
         let duplicates = 1.0 - distinct.len() as f64 / all.len() as f64;

@@ -6,12 +6,12 @@ use std::{io, mem, thread};
 use crate::recorder::{IntervalSink, WorkerInterval};
 use crate::worker::WorkerReport;
 
-/// Intervals per worker that circulate between it and the collector.
+/// Number of intervals per worker that circulate between it and the collector.
 pub(crate) const SPARE_INTERVALS: usize = 3;
 
-/// What a worker tells the collector.
+/// A worker's messages to the collector.
 pub(crate) enum Message {
-    /// Set up and waiting for the start, or not.
+    /// Set-up is complete, or has failed.
     Ready(io::Result<()>),
     /// A finished interval.
     Interval(Box<WorkerInterval>),
@@ -26,7 +26,7 @@ pub(crate) struct IntervalPool {
     pub free: Receiver<Box<WorkerInterval>>,
     /// An empty interval that could not be exchanged.
     pub spare: Option<Box<WorkerInterval>>,
-    /// Waits for a free interval instead of doing without: virtual time does not run away meanwhile.
+    /// Waits for a free interval instead of continuing without one: virtual time does not advance meanwhile.
     pub blocking: bool,
 }
 
@@ -36,12 +36,13 @@ impl IntervalSink for IntervalPool {
         let Some(empty) = self.spare.take().or_else(receive) else { return false };
         let full = mem::replace(current, empty);
         match self.to_collector.try_send((self.worker, Message::Interval(full))) {
-            // The channel has room for everything that should circulate, but counts are never dropped.
+            // The channel has room for all circulating intervals; even if it were full, counts must not be
+            // dropped.
             Err(TrySendError::Full((_, Message::Interval(full)))) => {
                 self.spare = Some(mem::replace(current, full));
                 false
             }
-            // Disconnected: nobody listens any more.
+            // Disconnected: the receiver is gone.
             _ => true,
         }
     }
@@ -100,7 +101,7 @@ mod tests {
         to_collector.send((0, Message::Ready(Ok(())))).unwrap();
         let mut sink = IntervalPool { worker: 0, to_collector, free, spare: None, blocking: false };
         let mut current = interval(42);
-        assert!(!sink.exchange(&mut current), "there is no room");
+        assert!(!sink.exchange(&mut current), "the channel is full");
         assert_eq!(current.of(Kind::Read).count, 42);
         messages.recv().unwrap();
         assert!(sink.exchange(&mut current), "the empty interval was kept for the next time");

@@ -1,13 +1,13 @@
-//! Lodestone's I/O engine: it drives storage and counts what happens, and nothing else.
+//! Lodestone's I/O engine: it drives storage and counts what happens, and does nothing else.
 //!
 //! # Invariants
-//! * It knows no suite, no command line and no store, opens no path and picks no default: it is given
-//!   open files, a workload resolved to the last detail, and a place to deliver intervals to.
-//! * Engines ([`ENGINES`]) hand I/O to the kernel and have no clock; the driver takes all time stamps.
+//! * It knows no suite, command line or store, opens no path and chooses no default: it receives open files, a
+//!   fully resolved workload, and a callback for intervals.
+//! * Engines ([`ENGINES`]) submit I/O to the kernel and have no clock; the driver takes all time stamps.
 //! * Memory is allocated and touched before the measured window, never inside it.
-//! * Storage that fails is data (an [`Outcome`]); only a broken rig is an error.
+//! * A storage failure is data (an [`Outcome`]); only a failure of the test rig is an error.
 //!
-//! This is the only crate in which `unsafe` may stand.
+//! Only this crate may contain `unsafe`.
 #![allow(unsafe_code)]
 
 mod buffers;
@@ -33,7 +33,7 @@ mod task;
 mod verify;
 mod worker;
 
-/// What the micro-benchmarks measure besides [`run`]: parts of the loop that nobody else may rely on.
+/// Parts of the loop for the micro-benchmarks, in addition to [`run`]; nothing else may rely on them.
 #[doc(hidden)]
 pub mod parts {
     pub use crate::offsets::OffsetGenerator;
@@ -43,10 +43,10 @@ pub mod parts {
         generations.seal(block, offset, generation);
     }
 
-    /// Checks a block that was sealed.
+    /// Checks a sealed block.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of the mismatch.
     pub fn check(
         generations: &crate::Generations,
         block: &[u8],

@@ -1,9 +1,9 @@
-//! Work on names: many small files are created, looked up, opened and removed, in passes.
+//! Metadata operations: many small files are created, looked up, opened and removed, in passes.
 //!
-//! Each pass does one operation to all of a job's files; the passes follow each other until the time is up, or
-//! until whole rounds of them have lasted long enough. The rate of an operation is its count over the time spent
-//! in its own passes, with the sync that a pass may end with. While files are made or removed that the next pass
-//! needs otherwise, the clock stands.
+//! Each pass applies one operation to all of a job's files; passes follow each other until the time is up, or
+//! until whole rounds of them have lasted long enough. The rate of an operation is its count divided by the time
+//! spent in its own passes, including a sync at the end of a pass. The clock is paused while files are created or
+//! removed only to prepare the next pass.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -28,7 +28,7 @@ use crate::worker::{Limits, Signals, WorkerFailure, WorkerReport};
 /// Flags to open directories: symbolic links are not followed.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// What one metadata worker needs to know.
+/// The parameters of one metadata worker.
 pub(crate) struct MetadataSpec {
     pub index: u32,
     pub workload: std::sync::Arc<Workload>,
@@ -37,11 +37,11 @@ pub(crate) struct MetadataSpec {
     pub interval_ns: u64,
     pub max_errors: u64,
     pub seed: u64,
-    /// An empty directory of the run's own.
+    /// An empty directory that belongs to the run.
     pub directory: OwnedFd,
 }
 
-/// A worker with its directories made.
+/// A worker with its directories created.
 pub(crate) struct MetadataWorker<'a> {
     spec: &'a MetadataSpec,
     signals: &'a Signals,
@@ -50,7 +50,7 @@ pub(crate) struct MetadataWorker<'a> {
     directories: Vec<OwnedFd>,
     names: Vec<String>,
     exists: Vec<bool>,
-    /// The files in the order of a pass; only where that is drawn anew for each.
+    /// The files in the order of a pass; only if each pass draws a new order.
     shuffled: Vec<u32>,
     rng: Xoshiro256PlusPlus,
     content: Vec<u8>,
@@ -62,11 +62,11 @@ pub(crate) struct MetadataWorker<'a> {
 }
 
 impl<'a> MetadataWorker<'a> {
-    /// Makes the worker's directories, and the files if its passes do not begin by creating them. What
-    /// the storage refuses of that is told by [`MetadataWorker::run`], as a failure of the first pass.
+    /// Creates the worker's directories, and the files if its passes do not begin by creating them. A storage
+    /// error in this step is reported by [`MetadataWorker::run`], as a failure of the first pass.
     ///
     /// # Errors
-    /// Only a workload that is not one of metadata.
+    /// Only for a workload without metadata operations.
     pub fn new(spec: &'a MetadataSpec, signals: &'a Signals) -> io::Result<Self> {
         let Mix::Metadata(work) = &spec.workload.mix else {
             return Err(io::Error::other("a metadata worker was given a data workload"));
@@ -99,7 +99,7 @@ impl<'a> MetadataWorker<'a> {
         Ok(worker)
     }
 
-    /// Makes what the first pass needs.
+    /// Creates what the first pass needs.
     fn prepare(&mut self, first: MetadataOperation) -> io::Result<()> {
         let make = |parent: &OwnedFd, name: &str| -> io::Result<OwnedFd> {
             rustix::fs::mkdirat(parent, name, Mode::RWXU)?;
@@ -112,11 +112,11 @@ impl<'a> MetadataWorker<'a> {
         self.make_ready(first)
     }
 
-    /// Makes what a pass of this operation needs, outside the measured time.
+    /// Creates what a pass of this operation needs, outside the measured time.
     fn make_ready(&mut self, operation: MetadataOperation) -> io::Result<()> {
         self.shuffled.shuffle(&mut self.rng);
         let has_changed = self.provide(operation != MetadataOperation::Create, Signals::ended)?;
-        // A pass that ends with a sync shall not have to sync what was only made for it.
+        // The sync at the end of a pass must not include what was created only to prepare it.
         if has_changed && self.spec.workload.sync.at_end {
             rustix::fs::syncfs(&self.spec.directory)?;
         }
@@ -133,7 +133,7 @@ impl<'a> MetadataWorker<'a> {
         operations.into_iter().map(|o| (Kind::of(o), plain)).collect()
     }
 
-    /// Makes passes until a limit, a failure or the user ends the work, then removes all files.
+    /// Runs passes until a limit, a failure or the user ends them, then removes all files.
     pub fn run(
         mut self,
         shared_start_ns: u64,
@@ -172,12 +172,12 @@ impl<'a> MetadataWorker<'a> {
         report
     }
 
-    /// True if another round of passes is to be made.
+    /// True if another round of passes is due.
     fn goes_on(&self, now: u64, origin: u64, deadline: u64) -> bool {
         if self.work.operations.is_empty() || self.ended(now, deadline) {
             return false;
         }
-        // One round is made in any case.
+        // One round is always run.
         let lasted = |least_ns| now > origin && now - origin >= least_ns;
         self.spec.workload.modifiers.again.is_none_or(|again| !lasted(again.least_ns))
     }
@@ -190,7 +190,7 @@ impl<'a> MetadataWorker<'a> {
             || self.signals.stops()
     }
 
-    /// One operation on every file, and the sync of what it changed.
+    /// Applies one operation to every file, and syncs what it changed.
     fn pass(
         &mut self,
         operation: MetadataOperation,
@@ -236,7 +236,7 @@ impl<'a> MetadataWorker<'a> {
         before
     }
 
-    /// Goes over the files as their directories list them, until `one` says that it is enough.
+    /// Visits the files in directory order, until `one` reports that it is done.
     fn as_listed(&mut self, one: &mut impl FnMut(&mut Self, usize) -> bool) -> io::Result<()> {
         for directory in 0..self.directories.len() {
             let mut entries = Dir::read_from(&self.directories[directory])?;
@@ -253,7 +253,7 @@ impl<'a> MetadataWorker<'a> {
         Ok(())
     }
 
-    /// Syncs the filesystem, as a part of a pass that counts as an operation of its own.
+    /// Syncs the filesystem, as a part of a pass that counts as a separate operation.
     fn sync_all(
         &mut self,
         pass: Kind,
@@ -271,7 +271,7 @@ impl<'a> MetadataWorker<'a> {
         now
     }
 
-    /// Counts one operation that took so long, and the sync within it for itself.
+    /// Counts one operation with its duration, and the sync within it separately.
     fn record(&mut self, kind: Kind, done: Operated, took_ns: u64, now: u64, timeline: &mut Timeline) {
         let (result, sync) = done;
         timeline.current.of(kind).active_ns += took_ns;
@@ -282,7 +282,7 @@ impl<'a> MetadataWorker<'a> {
         }
     }
 
-    /// Counts what has ended with so many bytes or an error.
+    /// Counts an operation that ended with the given bytes or an error.
     fn count(&mut self, kind: Kind, result: io::Result<u64>, lat_ns: u64, now: u64, timeline: &mut Timeline) {
         match result {
             Ok(bytes) => {
@@ -299,7 +299,7 @@ impl<'a> MetadataWorker<'a> {
         }
     }
 
-    /// One operation on one file: bytes moved, and the sync within it.
+    /// Applies one operation to one file; returns the bytes moved and the sync within it.
     fn operate(&mut self, operation: MetadataOperation, file: usize) -> Operated {
         let directory = &self.directories[file % self.directories.len()];
         let name = self.names[file].as_str();
@@ -332,7 +332,7 @@ impl<'a> MetadataWorker<'a> {
         }
     }
 
-    /// How a name is removed.
+    /// The flags that remove a name.
     fn removal(&self) -> AtFlags {
         match self.work.names {
             Names::Files => AtFlags::empty(),
@@ -340,8 +340,8 @@ impl<'a> MetadataWorker<'a> {
         }
     }
 
-    /// Makes all files exist, or none, outside the measured passes. With millions of files that takes a
-    /// while: it is left as soon as `ended` says so. True if anything had to be changed.
+    /// Creates all files, or removes all, outside the measured passes. With millions of files that takes a while:
+    /// it stops as soon as `ended` returns true. True if anything had to be changed.
     fn provide(&mut self, wanted: bool, ended: fn(&Signals) -> bool) -> io::Result<bool> {
         let mut has_changed = false;
         for file in 0..self.names.len() {
@@ -363,7 +363,7 @@ impl<'a> MetadataWorker<'a> {
                 }
             } else {
                 match rustix::fs::unlinkat(directory, self.names[file].as_str(), self.removal()) {
-                    // A creation that failed may have left a name behind, or not.
+                    // A failed creation may or may not have left a name behind.
                     Ok(()) | Err(Errno::NOENT) => self.exists[file] = false,
                     Err(error) => return Err(error.into()),
                 }
@@ -372,8 +372,8 @@ impl<'a> MetadataWorker<'a> {
         Ok(has_changed)
     }
 
-    /// Removes everything that the worker made. What resists is left to the run's own cleaning up,
-    /// which removes the whole private directory and reports what it cannot; so is everything that the
+    /// Removes everything that the worker created. Whatever cannot be removed is left to the run's own cleanup,
+    /// which removes the whole private directory and reports what it cannot remove; so is everything that the
     /// user does not want to wait for.
     fn remove_all(&mut self) {
         let _ = self.provide(false, Signals::interrupted);
@@ -396,7 +396,7 @@ impl<'a> MetadataWorker<'a> {
         }
     }
 
-    /// The storage's refusal ends the repeat, for all workers.
+    /// A storage failure ends the repeat for all workers.
     fn end(&mut self, operation: Operation, error: &io::Error, at_ns: u64) {
         let kind = FailureKind::Errno(errno(error));
         self.failure.get_or_insert(WorkerFailure { kind, operation, offset: None, at_ns });
@@ -426,7 +426,7 @@ fn named(naming: Naming, number: u32, rng: &mut Xoshiro256PlusPlus) -> String {
 /// Hexadecimal digits of the number in a name.
 const DIGITS: usize = 10;
 
-/// The number of the file with this name, if it is one of ours.
+/// The number of the file with this name, if Lodestone created it.
 fn number_of(naming: Naming, name: &[u8]) -> Option<usize> {
     let name = std::str::from_utf8(name).ok()?;
     match naming {
@@ -440,7 +440,7 @@ fn make_directory(directory: &OwnedFd, name: &str) -> io::Result<()> {
     Ok(rustix::fs::mkdirat(directory, name, Mode::RWXU)?)
 }
 
-/// How an operation ended: the bytes that it moved, and the sync within it.
+/// The result of an operation: the bytes moved, and the sync within it.
 type Operated = (io::Result<u64>, Option<Sync>);
 
 /// A sync within a creation.
@@ -449,8 +449,8 @@ struct Sync {
     result: io::Result<()>,
 }
 
-/// Creates a file with content; with a rule, syncs it before the close. The creation is good even if
-/// its sync is not.
+/// Creates a file with content; with a rule, syncs it before the close. The creation counts as successful even if
+/// its sync fails.
 fn create(
     directory: &OwnedFd,
     name: &str,
@@ -478,7 +478,7 @@ fn read_whole(directory: &OwnedFd, name: &str, scratch: &mut [u8]) -> io::Result
     let fd = rustix::fs::openat(directory.as_fd(), name, flags, Mode::empty())?;
     let mut file = File::from(fd);
     let mut bytes = 0;
-    // The scratch buffer is one byte larger than the content, so that one read sees the end.
+    // The scratch buffer is one byte larger than the content, so that one read detects the end.
     while scratch.len() > 1 {
         match file.read(scratch)? {
             0 => break,
@@ -524,10 +524,10 @@ mod tests {
         }
     }
 
-    /// Keeps what it is given at the end.
-    struct Keep(Vec<WorkerInterval>);
+    /// Collects the intervals delivered to it.
+    struct Collected(Vec<WorkerInterval>);
 
-    impl IntervalSink for Keep {
+    impl IntervalSink for Collected {
         fn exchange(&mut self, _: &mut Box<WorkerInterval>) -> bool {
             false
         }
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_file_stands_in_its_name_whatever_that_looks_like() {
+    fn the_number_of_a_file_is_read_from_its_name() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
         for naming in [Naming::Numbered, Naming::Sequential, Naming::Random] {
             let names: Vec<String> = (0..1000).map(|number| named(naming, number, &mut rng)).collect();
@@ -558,21 +558,22 @@ mod tests {
     }
 
     #[test]
-    fn files_that_cannot_be_made_between_two_passes_are_a_failure_of_the_storage() {
+    fn a_failed_preparation_of_a_pass_is_a_storage_failure() {
         let directory = tempfile::tempdir().unwrap();
         let (spec, signals) = (spec(directory.path()), Signals::default());
         let mut worker = MetadataWorker::new(&spec, &signals).unwrap();
         std::fs::remove_dir_all(directory.path().join("job0")).unwrap();
         worker.exists.fill(false);
-        let failure = worker.run(0, first(&spec), &mut Keep(vec![])).failure.unwrap();
+        let failure = worker.run(0, first(&spec), &mut Collected(vec![])).failure.unwrap();
         assert_eq!(failure.kind, FailureKind::Errno(libc::ENOENT));
         assert_eq!(failure.operation, Operation::Stat);
         assert!(signals.ended(), "the other workers end too");
     }
 
-    /// Its time used to be counted as that of a good sync, and its errno under the creations.
+    /// The time of a failed sync used to count as that of a successful one, and its errno as one of the
+    /// creations.
     #[test]
-    fn a_failed_sync_of_a_created_file_is_an_error_of_the_sync_and_not_of_the_creation() {
+    fn a_failed_sync_of_a_created_file_counts_as_a_sync_error() {
         let directory = tempfile::tempdir().unwrap();
         let (mut spec, signals) = (spec(directory.path()), Signals::default());
         if let Mix::Metadata(work) = &mut std::sync::Arc::make_mut(&mut spec.workload).mix {
@@ -583,9 +584,9 @@ mod tests {
         let failed = Err(io::Error::from_raw_os_error(libc::EIO));
         let sync = Sync { took_ns: 5_000, result: failed };
         worker.record(Kind::Create, (Ok(100), Some(sync)), 7_000, 10_000, &mut timeline);
-        let mut keep = Keep(vec![]);
-        timeline.finish(10_000, &mut keep);
-        let operations = keep.0[0].finish();
+        let mut collected = Collected(vec![]);
+        timeline.finish(10_000, &mut collected);
+        let operations = collected.0[0].finish();
         let (creates, syncs) = (&operations[&Operation::Create], &operations[&Operation::Sync]);
         assert_eq!((creates.count, creates.lat.max_ns(), creates.error_count()), (1, Some(2_000), 0));
         assert_eq!((syncs.count, syncs.lat.count(), syncs.errors.get(&libc::EIO)), (0, 0, Some(&1)));

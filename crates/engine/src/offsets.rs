@@ -1,4 +1,4 @@
-//! Which block comes next.
+//! Generators of block numbers and offsets.
 
 use model::{Distribution, Pattern, Zone};
 use rand::RngExt;
@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::permutation::Permutation;
 
-/// Draws block numbers of `0..blocks` in the order that a pattern asks for.
+/// Generates block numbers of `0..blocks` in the order of a pattern.
 pub(crate) struct BlockOrder {
     blocks: u64,
     next: u64,
@@ -16,14 +16,14 @@ pub(crate) struct BlockOrder {
 
 enum Order {
     Sequential,
-    /// Runs of so many blocks, each followed by a leap.
+    /// Runs of `run` blocks, each followed by a jump of `skip` blocks.
     Strided {
         run: u64,
         skip: i64,
-        /// Blocks of the present run that are done.
+        /// Finished blocks of the current run.
         done: u64,
     },
-    /// So many places, evenly spaced, in order.
+    /// `count` evenly spaced offsets, in order.
     Spaced {
         count: u64,
         at: u64,
@@ -34,15 +34,15 @@ enum Order {
         at: usize,
         base: u64,
     },
-    /// Every block once per pass, each pass in another order.
+    /// Every block once per pass, in a new order for each pass.
     Once(Permutation),
     Uniform,
-    /// Popularity ranks, scattered over the region so that hot blocks are not neighbours.
+    /// Zipf ranks, scattered over the region so that hot blocks are not adjacent.
     Zipf {
         law: Zipf<f64>,
         target: Permutation,
     },
-    /// Ranks by the self-similar law, scattered likewise.
+    /// Ranks by the self-similar law, scattered in the same way.
     Pareto {
         exponent: f64,
         target: Permutation,
@@ -62,10 +62,10 @@ impl BlockOrder {
     /// An order over `blocks` blocks.
     ///
     /// # Panics
-    /// If `blocks` is 0, or the distribution's parameters are out of their documented range: the
-    /// planner has checked both.
+    /// If `blocks` is 0, or the distribution's parameters are out of their documented range: the planner checks
+    /// both.
     pub fn new(pattern: &Pattern, blocks: u64, block_bytes: u64, rng: &mut Xoshiro256PlusPlus) -> Self {
-        assert!(blocks > 0, "an order over no blocks");
+        assert!(blocks > 0, "an order needs at least one block");
         let mut first = 0;
         let order = match pattern {
             Pattern::Sequential => Order::Sequential,
@@ -182,8 +182,8 @@ impl BlockOrder {
     }
 }
 
-/// The block of the present of `count` places, and on to the next. Not a part of the loop over the orders, whose code for
-/// the others would be worse for its division.
+/// The block at the current one of `count` offsets; advances to the next. Kept out of the loop over the orders,
+/// because its division would degrade the code of the others.
 #[cold]
 #[inline(never)]
 fn spaced(blocks: u64, count: u64, at: &mut u64) -> u64 {
@@ -192,15 +192,16 @@ fn spaced(blocks: u64, count: u64, at: &mut u64) -> u64 {
     block as u64
 }
 
-/// Bytes at whose multiples evenly spaced blocks begin, so that they need not be multiples of the block apart: pages.
+/// Evenly spaced blocks begin at multiples of this many bytes (pages), so that their distance need not be a
+/// multiple of the block size.
 const SPACED_GRAIN: u64 = 4096;
-/// How many blocks are drawn at a time: the order's state then stays in registers.
+/// Number of blocks drawn at a time: the order's state then stays in registers.
 const AHEAD: usize = 64;
 
-/// The places of one direction, drawn ahead.
+/// The offsets of one direction, drawn ahead.
 pub struct OffsetGenerator {
     order: BlockOrder,
-    /// Bytes of the data set at which the region starts, and bytes of a block.
+    /// Start of the region in bytes of the data set, and the block size in bytes.
     start: u64,
     block_bytes: u64,
     ahead: [u64; AHEAD],
@@ -208,7 +209,7 @@ pub struct OffsetGenerator {
 }
 
 impl OffsetGenerator {
-    /// The places of blocks of `block_bytes` in `len` bytes from `start`.
+    /// Offsets of blocks of `block_bytes` in `len` bytes from `start`.
     ///
     /// # Panics
     /// If there is no room for a block, or the distribution's parameters are out of their documented range.
@@ -220,7 +221,7 @@ impl OffsetGenerator {
         rng: &mut Xoshiro256PlusPlus,
     ) -> Self {
         let (blocks, block_bytes) = match pattern {
-            // Where a block may begin, so that it ends within the region.
+            // The block starts for which a block ends within the region.
             Pattern::Spaced { .. } if block_bytes.is_multiple_of(SPACED_GRAIN) => {
                 ((len - block_bytes) / SPACED_GRAIN + 1, SPACED_GRAIN)
             }
@@ -249,8 +250,8 @@ impl OffsetGenerator {
     }
 }
 
-/// Cuts `0..blocks` into zones by their shares of the size, without gap or overlap. A zone too small for
-/// a block gets one; only if there are fewer blocks than zones, some share the last block.
+/// Divides `0..blocks` into zones by their shares of the size, without gap or overlap. A zone too small for a
+/// block gets one; only if there are fewer blocks than zones, some share the last block.
 fn block_zones(zones: &[Zone], blocks: u64) -> Vec<BlockZone> {
     let total_access: f64 = zones.iter().map(|z| z.access_percent).sum();
     let total_size: f64 = zones.iter().map(|z| z.size_percent).sum();
@@ -261,7 +262,7 @@ fn block_zones(zones: &[Zone], blocks: u64) -> Vec<BlockZone> {
         access += zone.access_percent;
         size += zone.size_percent;
         let share = (size / total_size * blocks as f64).round() as u64;
-        // Each zone that is still to come needs a block too; the last one takes all that is left.
+        // Each remaining zone needs a block too; the last one takes all that is left.
         let most = blocks.saturating_sub(still_to_come).max(first + 1);
         end = if still_to_come == 0 { blocks } else { share.clamp(first + 1, most) };
         cut.push(BlockZone { access_until: access / total_access, first, blocks: end - first });
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn strides_leave_out_what_they_should_and_backwards_begins_at_the_end() {
+    fn strides_skip_blocks_and_backwards_starts_at_the_end() {
         let strided =
             |run: u64, skip: i64| Pattern::Strided { run_bytes: run * 4096, skip_bytes: skip * 4096 };
         assert_eq!(draw(&strided(1, -2), 4, 6), [3, 2, 1, 0, 3, 2]);
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn spaced_places_are_pages_over_the_whole_region_and_no_block_reaches_beyond_it() {
+    fn spaced_offsets_are_pages_within_the_whole_region() {
         let mut rng = rng();
         let pattern = Pattern::Spaced { count: 100 };
         for (len, block) in [(1 << 40, 10 << 20), (1 << 30, 10 << 20), (10 << 20, 10 << 20), (51_200, 512)] {
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn random_without_repeats_visits_each_block_once_per_pass_in_another_order() {
+    fn random_without_repeats_visits_each_block_once_per_pass() {
         let draws = draw(&random(Distribution::Uniform, false), 100, 200);
         let (first, second) = draws.split_at(100);
         assert_ne!(first, second);
@@ -382,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_is_a_bell_around_the_middle() {
+    fn normal_is_a_bell_curve_around_the_centre() {
         let draws = draw(&random(Distribution::Normal { deviation_percent: 10.0 }, false), 1000, 100_000);
         let within = draws.iter().filter(|b| b.abs_diff(500) <= 100).count() as f64 / 100_000.0;
         assert!((within - 0.683).abs() < 0.01, "{within} within one deviation");
@@ -405,7 +406,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The start of a zone used to be rounded down and the end of the one before to the nearest.
+        /// The start of a zone used to be rounded down and the end of the preceding one to the nearest.
         #[test]
         fn zones_neither_overlap_nor_leave_a_gap(
             sizes in proptest::collection::vec(0.1f64..100.0, 1..9),

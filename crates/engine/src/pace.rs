@@ -1,4 +1,4 @@
-//! When operations are meant to start.
+//! Intended start times of operations.
 
 use model::Pace;
 use rand::RngExt;
@@ -6,14 +6,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The arrivals of one worker.
 pub(crate) enum Arrivals {
-    /// A new operation whenever there is room.
+    /// A new operation as soon as a slot is free.
     Closed,
-    /// Operations arrive on their own, served or not.
+    /// Operations arrive independently of completions.
     Open(OpenLoop),
 }
 
-/// Arrivals at a rate. Times are kept as floating point nanoseconds from the start, so that a gap of a
-/// fraction of a nanosecond does not add up to a wrong rate.
+/// Arrivals at a rate. Times are floating point nanoseconds from the start, so that fractions of a nanosecond in
+/// the gaps do not add up to a wrong rate.
 pub(crate) struct OpenLoop {
     start_ns: u64,
     mean_gap_ns: f64,
@@ -30,7 +30,7 @@ impl Arrivals {
             Pace::Poisson { per_second } => (per_second, true),
         };
         let mean_gap_ns = 1e9 * f64::from(workers) / per_second;
-        // Workers at a fixed rate take turns instead of striking together.
+        // Workers at a fixed rate are staggered instead of starting operations together.
         let next_ns = if poisson {
             exponential(mean_gap_ns, rng)
         } else {
@@ -41,19 +41,19 @@ impl Arrivals {
 }
 
 impl OpenLoop {
-    /// When the next operation is meant to start.
+    /// The intended start of the next operation.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.start_ns + self.next_ns as u64
     }
 
-    /// Goes on to the arrival after the present one.
+    /// Advances to the next arrival.
     #[inline]
     pub fn advance(&mut self, rng: &mut Xoshiro256PlusPlus) {
         self.next_ns += if self.poisson { exponential(self.mean_gap_ns, rng) } else { self.mean_gap_ns };
     }
 
-    /// Number of arrivals from now up to `until_ns`, which are consumed.
+    /// Number of arrivals from now to `until_ns`, which are consumed.
     pub fn drain_until(&mut self, until_ns: u64, rng: &mut Xoshiro256PlusPlus) -> u64 {
         let mut arrivals = 0;
         while self.due_ns() < until_ns {
@@ -78,7 +78,7 @@ mod tests {
     fn arrivals(pace: Pace, index: u32, workers: u32, n: usize) -> Vec<u64> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
         let Arrivals::Open(mut open) = Arrivals::new(pace, index, workers, 1_000, &mut rng) else {
-            panic!("an open loop was asked for");
+            panic!("an open loop was requested");
         };
         (0..n)
             .map(|_| {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_that_nobody_served_are_counted() {
+    fn unserved_arrivals_are_counted() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
         let pace = Pace::Fixed { per_second: 1000.0 };
         let Arrivals::Open(mut open) = Arrivals::new(pace, 0, 1, 0, &mut rng) else { panic!() };

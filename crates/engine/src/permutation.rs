@@ -1,5 +1,4 @@
-//! A random permutation of `0..n` that needs no table: every block once, in random order, in constant
-//! memory.
+//! A random permutation of `0..n` without a table: every block once, in random order, in constant memory.
 //!
 //! The numbers of `k` bits (2^k the smallest power of two not below n) are mixed by steps that are
 //! each invertible modulo 2^k: adding a constant, multiplying by an odd number, and xoring with a
@@ -26,7 +25,7 @@ impl Permutation {
     /// # Panics
     /// If `len` is 0.
     pub fn new(len: u64, rng: &mut impl Rng) -> Self {
-        assert!(len > 0, "a permutation of nothing");
+        assert!(len > 0, "a permutation needs at least one value");
         let bits = u64::BITS - (len - 1).leading_zeros();
         let bits = bits.max(1);
         let mask = u64::MAX >> (u64::BITS - bits);
@@ -73,11 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_do_not_stay_neighbours() {
+    fn neighbours_are_separated() {
         let len = 262_144;
         let permutation = Permutation::new(len, &mut Xoshiro256PlusPlus::seed_from_u64(1));
         let near = (1..len).filter(|i| permutation.at(*i).abs_diff(permutation.at(i - 1)) <= 8).count();
-        // 17 of 262144 places count as near, so about 17 by chance.
+        // 17 of 262144 distances count as near, so about 17 by chance.
         assert!(near < 60, "{near} of {len} successors are within 8 blocks");
     }
 
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_range_works() {
+    fn the_largest_range_is_supported() {
         let permutation = Permutation::new(u64::MAX, &mut Xoshiro256PlusPlus::seed_from_u64(3));
         assert_ne!(permutation.at(0), permutation.at(u64::MAX - 1));
     }

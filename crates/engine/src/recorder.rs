@@ -1,4 +1,4 @@
-//! What a worker counts: dense, thread-local, without allocation once it runs.
+//! A worker's counters: dense, thread-local, without allocation during the run.
 
 use std::collections::BTreeMap;
 
@@ -73,12 +73,12 @@ impl From<Verb> for Kind {
     }
 }
 
-/// Which of the three latencies can be told for an operation.
+/// The latency components that can be measured for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Latencies {
     /// Time in the submitting call, and the rest: asynchronous engines.
     pub slat: bool,
-    /// Time from the end of the submission, where that is not simply `lat`.
+    /// Time from the end of the submission, if it differs from `lat`.
     pub clat: bool,
 }
 
@@ -138,7 +138,7 @@ impl OperationRecorder {
 /// One worker's part of one interval.
 pub(crate) struct WorkerInterval {
     pub phase: Phase,
-    /// From the start of the repeat.
+    /// Nanoseconds from the start of the repeat.
     pub start_ns: u64,
     pub len_ns: u64,
     pub in_flight_ns: u64,
@@ -155,13 +155,13 @@ impl WorkerInterval {
         Self { phase: Phase::Measure, start_ns: 0, len_ns: 0, in_flight_ns: 0, operations: recorders }
     }
 
-    /// The recorder of an operation that was named at creation.
+    /// The recorder of an operation that was declared at creation.
     #[inline]
     pub fn of(&mut self, kind: Kind) -> &mut OperationRecorder {
         self.operations[kind as usize].as_mut().expect("the workload declared this operation")
     }
 
-    /// Forgets what was counted.
+    /// Resets all counters.
     pub fn clear(&mut self) {
         self.in_flight_ns = 0;
         self.operations.iter_mut().flatten().for_each(|r| r.clear());
@@ -179,7 +179,7 @@ impl WorkerInterval {
         Self::new(&recorders)
     }
 
-    /// What was counted, by operation; those that did nothing are left out.
+    /// The counts by operation; those without any are omitted.
     pub fn finish(&self) -> BTreeMap<Operation, OperationStats> {
         Kind::ALL
             .into_iter()
@@ -190,17 +190,17 @@ impl WorkerInterval {
     }
 }
 
-/// Where a worker's finished intervals go.
+/// Receives a worker's finished intervals.
 pub(crate) trait IntervalSink {
-    /// Takes the full interval and puts an empty one in its place; false, and nothing changed, if
-    /// there is none free: then the worker makes that interval longer.
+    /// Takes the full interval and replaces it with an empty one; false, without a change, if none is free: then
+    /// the worker extends that interval.
     fn exchange(&mut self, current: &mut Box<WorkerInterval>) -> bool;
-    /// Takes a full interval for good, whatever it takes.
+    /// Takes the last full interval, even if it has to wait.
     fn deliver(&mut self, full: Box<WorkerInterval>);
 }
 
-/// Cuts a worker's time into intervals: the ramp on its own grid, then the measured time on another
-/// that begins where the ramp ends.
+/// Divides a worker's time into intervals: the ramp on its own grid, then the measured time on another that
+/// begins where the ramp ends.
 pub(crate) struct Timeline {
     /// Start of the repeat by the worker's clock.
     origin_ns: u64,
@@ -208,7 +208,7 @@ pub(crate) struct Timeline {
     interval_ns: u64,
     /// End of the current interval by the worker's clock.
     pub boundary_ns: u64,
-    /// Until when time in flight has been added up.
+    /// Time up to which the time in flight has been integrated.
     integrated_ns: u64,
     /// The current interval.
     pub current: Box<WorkerInterval>,
@@ -241,15 +241,15 @@ impl Timeline {
         now - self.origin_ns
     }
 
-    /// Adds up the time that `level` operations were in flight, until `now`.
+    /// Integrates `level` operations in flight up to `now`.
     #[inline]
     pub fn integrate(&mut self, now: u64, level: u64) {
         self.current.in_flight_ns += level * now.saturating_sub(self.integrated_ns);
         self.integrated_ns = self.integrated_ns.max(now);
     }
 
-    /// Ends intervals until the current one contains `now`. An interval in which nothing happened is
-    /// delivered all the same: that is how a stall shows.
+    /// Ends intervals until the current one contains `now`. An interval without activity is delivered as well: it
+    /// shows a stall.
     pub fn roll(&mut self, now: u64, level: u64, sink: &mut impl IntervalSink) {
         while now >= self.boundary_ns {
             let boundary = self.boundary_ns;
@@ -260,7 +260,7 @@ impl Timeline {
             } else if self.current.phase == Phase::Measure {
                 self.boundary_ns = boundary + self.interval_ns;
             } else {
-                // The ramp's end is a border that no interval may cross.
+                // No interval may cross the end of the ramp.
                 let empty = Box::new(self.current.like());
                 sink.deliver(std::mem::replace(&mut self.current, empty));
                 self.begin(boundary);

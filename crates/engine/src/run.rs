@@ -1,4 +1,4 @@
-//! One repeat: its workers are started together, each in a thread of its own.
+//! One repeat: its workers start together, each in its own thread.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -18,11 +18,10 @@ use crate::recorder::{Kind, Latencies, WorkerInterval};
 use crate::task::{EngineError, IoTarget, Outcome, Task};
 use crate::worker::{Flow, Limits, Signals, Worker, WorkerSpec};
 
-/// Does one repeat. Intervals go to `on_interval` as they are complete; `interrupt` ends it early.
+/// Runs one repeat. Intervals go to `on_interval` as they complete; `interrupt` ends it early.
 ///
 /// # Errors
-/// [`EngineError`] if the repeat could not be done for reasons of the rig; failing storage is an
-/// [`Outcome`].
+/// [`EngineError`] if the repeat could not be run because of the test rig; a storage failure is an [`Outcome`].
 pub fn run(
     task: Task,
     interrupt: &Arc<AtomicBool>,
@@ -34,7 +33,7 @@ pub fn run(
     let mut collector = Collector::new(&task, Arc::clone(&signals), passes);
     let (sender, messages) = sync_channel(jobs as usize * (SPARE_INTERVALS + 3));
     let specs = specs(task)?;
-    // Workers have descriptor tables of their own: what only a worker closed would stay open here.
+    // Workers have their own descriptor tables: a file closed only by a worker would stay open here.
     let _held: Vec<Arc<Vec<File>>> = specs.iter().filter_map(|(_, spec)| spec.files()).collect();
     let mut starts = Vec::with_capacity(specs.len());
     for (worker, (engine, spec)) in specs.into_iter().enumerate() {
@@ -52,14 +51,14 @@ pub fn run(
     drop(sender);
     let ready = collector.await_ready(&messages);
     if !matches!(ready, Ok(true)) {
-        // Without these, workers that become ready after all end at once.
+        // Dropping the senders ends workers that become ready later.
         drop(starts);
         let hung = !all_end(&messages);
         return ready.map(|_| Outcome { hung, ..Outcome::interrupted() });
     }
     settle();
     let process = process_cpu_ns();
-    // A little ahead, so that every worker is waiting when the time comes.
+    // Slightly in the future, so that every worker is waiting when the time comes.
     let start_ns = monotonic_ns() + 200_000 + 50_000 * u64::from(jobs);
     for start in &starts {
         let _ = start.send(start_ns);
@@ -86,7 +85,7 @@ fn work_with(engine: EngineKind, spec: Spec, signals: &Signals, sink: IntervalPo
     }
 }
 
-/// What one worker thread is made of.
+/// The kinds of worker threads.
 enum Spec {
     Data(WorkerSpec),
     /// Data moved by plain calls.
@@ -136,11 +135,11 @@ fn work<E: Engine>(spec: Spec, signals: &Signals, mut sink: IntervalPool, start:
     }
 }
 
-/// Gives the calling thread a table of file descriptors of its own. In a table that threads share, the
-/// kernel has to count every use of a file, with atomic operations in each system call. What was open before
-/// stays open here too until the thread ends.
+/// Gives the calling thread its own table of file descriptors. In a shared table, the kernel counts every use of
+/// a file with atomic operations in each system call. What was open before stays open here too until the thread
+/// ends.
 pub fn own_descriptors() {
-    // SAFETY: changes what this thread shares, and nothing else. A kernel that refuses only costs speed.
+    // SAFETY: changes only what this thread shares. A kernel that refuses only costs speed.
     unsafe { libc::unshare(libc::CLONE_FILES) };
 }
 
@@ -148,11 +147,11 @@ fn refuse(sink: &IntervalPool, error: io::Error) {
     let _ = sink.to_collector.send((sink.worker, Message::Ready(Err(error))));
 }
 
-/// Reports ready and waits for the common start; `None` if there is none, because another worker could
-/// not be set up or the user has stopped the repeat.
+/// Reports ready and waits for the common start; `None` if there is none, because another worker could not be set
+/// up or the user has stopped the repeat.
 fn begin(sink: &IntervalPool, start: &Receiver<u64>, recorders: &[(Kind, Latencies)]) -> Option<u64> {
     for _ in 0..SPARE_INTERVALS {
-        // These come back through the collector, which owns the other end of the pool.
+        // These return through the collector, which owns the other end of the pool.
         let spare = Box::new(WorkerInterval::new(recorders));
         let _ = sink.to_collector.send((sink.worker, Message::Interval(spare)));
     }
@@ -160,7 +159,7 @@ fn begin(sink: &IntervalPool, start: &Receiver<u64>, recorders: &[(Kind, Latenci
     start.recv().ok()
 }
 
-/// Splits a task and those beside it into their workers, each with its engine.
+/// Splits a task and its concurrent tasks into their workers, each with its engine.
 fn specs(mut task: Task) -> Result<Vec<(EngineKind, Spec)>, EngineError> {
     let concurrent = mem::take(&mut task.concurrent);
     let (ramp_ns, interval_ns) = (task.ramp_ns, task.interval_ns);
@@ -241,7 +240,7 @@ fn own_specs(task: Task, flow: Option<&Arc<Flow>>) -> Result<Vec<Spec>, EngineEr
     }
 }
 
-/// Blocks that a data set must have room for, so that each job has one.
+/// Number of blocks that a data set must hold, so that each job has one.
 fn least_blocks(workload: &Workload, block: u32) -> u64 {
     match workload.regions {
         Regions::Shared => 1,

@@ -1,5 +1,5 @@
-//! What this machine lets the generator do: the cost of a look at the clock, the rate at which operations that
-//! need no storage can be driven, and how late the timers are. Nothing that is measured here can be better.
+//! The limits of this machine for the generator: the cost of reading the clock, the rate at which operations that
+//! need no storage can be driven, and the lateness of timers. No measurement can be better than these.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -12,40 +12,41 @@ use crate::clock::{Clock, MonotonicClock, meet_due_times, settle};
 use crate::run::run;
 use crate::task::{EngineError, IoTarget, OpenFiles, Task};
 
-/// The most that one job can drive on this machine, whatever the storage.
+/// The highest rate that one job can drive on this machine, whatever the storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floor {
     /// Operations per second.
     pub rate: f64,
-    /// Nanoseconds of an operation's processor time in user mode: the generator itself.
+    /// Nanoseconds of CPU time per operation in user mode: the generator itself.
     pub user_ns: f64,
-    /// Nanoseconds of an operation's processor time in the kernel.
+    /// Nanoseconds of CPU time per operation in the kernel.
     pub system_ns: f64,
 }
 
-/// Nanoseconds that one look at the clock takes, the least of several means: as workers look, and through the C library.
+/// Nanoseconds per reading of the clock, the lowest of several means: as workers read it, and through the C
+/// library.
 pub fn clock_cost_ns() -> (f64, f64) {
     settle();
-    (look_ns(&MonotonicClock::set()), look_ns(&MonotonicClock::default()))
+    (read_cost_ns(&MonotonicClock::set()), read_cost_ns(&MonotonicClock::default()))
 }
 
-fn look_ns(clock: &MonotonicClock) -> f64 {
-    const LOOKS: u64 = 10_000;
+fn read_cost_ns(clock: &MonotonicClock) -> f64 {
+    const READS: u64 = 10_000;
     let mean = |_| {
         let began = clock.now();
-        for _ in 0..LOOKS {
+        for _ in 0..READS {
             std::hint::black_box(clock.now());
         }
-        (clock.now() - began) as f64 / LOOKS as f64
+        (clock.now() - began) as f64 / READS as f64
     };
     (0..20).map(mean).fold(f64::INFINITY, f64::min)
 }
 
-/// How late, in nanoseconds, a worker runs that has waited for a due time `period_ns` ahead; sorted, one
-/// value for each of `times` waits.
+/// Lateness in nanoseconds of a worker that waits for a due time `period_ns` ahead; sorted, one value for each of
+/// `times` waits.
 ///
 /// # Panics
-/// If there can be no further thread.
+/// If no further thread can be created.
 pub fn timer_lateness_ns(times: usize, period_ns: u64) -> Vec<u64> {
     thread::spawn(move || wait_often(times, period_ns)).join().expect("waiting does not panic")
 }
@@ -65,7 +66,7 @@ fn wait_often(times: usize, period_ns: u64) -> Vec<u64> {
     late
 }
 
-/// Drives random reads of 4 KiB from a file that should lie in memory, for `time_ns`.
+/// Drives random reads of 4 KiB from a file that should be in memory, for `time_ns`.
 ///
 /// # Errors
 /// The engine does not work here, or the file cannot be read.
@@ -120,19 +121,18 @@ mod tests {
         for (engine, iodepth) in [(EngineKind::Psync, 1), (EngineKind::Mmap, 1), (EngineKind::Libaio, 8)] {
             let file = tempfile::tempfile().unwrap();
             file.set_len(1 << 20).unwrap();
-            // How fast it is says nothing about the code on a machine that others use too; a thread that wakes late has
-            // done nothing.
+            // The rate depends on the machine's other load, and a thread that wakes late may have done nothing.
             let floor = (0..50)
                 .map(|_| floor(engine, iodepth, file.try_clone().unwrap(), 1 << 20, 200_000_000).unwrap())
                 .find(|floor| floor.rate > 0.0 && floor.user_ns + floor.system_ns > 0.0)
                 .unwrap();
-            // What one thread spends on a processor cannot be longer than the time that passed.
+            // A thread's CPU time cannot exceed the elapsed time.
             assert!((floor.user_ns + floor.system_ns) * floor.rate < 1.5e9, "{engine}: {floor:?}");
         }
     }
 
     #[test]
-    fn a_clock_costs_something_and_no_timer_is_early() {
+    fn reading_the_clock_takes_time_and_no_timer_is_early() {
         let (workers, library) = clock_cost_ns();
         assert!((1.0..1e6).contains(&workers) && (1.0..1e6).contains(&library));
         let late = timer_lateness_ns(5, 200_000);

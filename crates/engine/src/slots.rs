@@ -1,8 +1,8 @@
-//! The operations in flight: one slot each, a cache line long, no allocation once made.
+//! The operations in flight: one slot each, one cache line long, without allocation after creation.
 
 use crate::engines::Verb;
 
-/// What is known of the operation in a slot.
+/// The state of the operation in a slot.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
@@ -12,15 +12,15 @@ pub(crate) struct Slot {
     pub submitted: u64,
     /// Time in the submitting call.
     pub slat: u64,
-    /// When it was about to be handed over, if stamps are being compared.
+    /// Time just before its submission, if stamps are being compared.
     pub handed: u64,
     /// Byte offset in the data set.
     pub offset: u64,
     /// Bytes.
     pub len: u32,
-    /// Verified data: the generation being written, or the one that a read must find.
+    /// Verified data: the generation being written, or the one that a read must return.
     pub generation: u32,
-    /// How often the slot has written, which tells its write buffers apart.
+    /// Number of writes of the slot, which selects its write buffer.
     pub turn: u32,
     pub verb: Verb,
     is_free: bool,
@@ -54,10 +54,10 @@ impl Slots {
         !self.free.is_empty()
     }
 
-    /// A free slot, given an operation.
+    /// Assigns an operation to a free slot.
     ///
     /// # Panics
-    /// If there is none; [`Slots::any_free`] tells.
+    /// If there is none; check [`Slots::any_free`].
     #[inline]
     pub fn take(&mut self, verb: Verb, offset: u64, len: u32, intended: u64) -> u32 {
         let number = self.free.pop().expect("a free slot");
@@ -83,7 +83,7 @@ impl Slots {
         &mut self.slots[slot as usize]
     }
 
-    /// Stamps an operation that the engine took between `before` and `after`.
+    /// Stamps an operation that the engine accepted between `before` and `after`.
     #[inline]
     pub fn submitted(&mut self, slot: u32, before: u64, after: u64, starts_now: bool) {
         let slot = self.get_mut(slot);
@@ -94,7 +94,7 @@ impl Slots {
         }
     }
 
-    /// The slots in use, the one whose operation was submitted first in front: for telling what hangs.
+    /// The slots in use, in order of submission, to find what hangs.
     pub fn busy(&self) -> Vec<u32> {
         let mut busy: Vec<u32> =
             (0..self.slots.len() as u32).filter(|slot| !self.get(*slot).is_free).collect();

@@ -1,25 +1,25 @@
-//! What stamping whole batches does to the figures: the same operations stamped both ways.
+//! The effect of stamping whole batches: the same operations stamped both ways.
 
 use model::{Histogram, LatencyRecorder};
 
-/// Latencies of the same operations by two ways of stamping.
+/// Latencies of the same operations by two methods of stamping.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StampComparison {
-    /// One stamp for all that is submitted together, one for all that is reaped together.
+    /// One stamp for all operations submitted together, one for all that are reaped together.
     pub batch: Histogram,
-    /// The clock read for each operation, when it is about to be handed over and when its completion is handled.
+    /// The clock is read for each operation, just before its submission and when its completion is handled.
     pub each: Histogram,
 }
 
 impl StampComparison {
-    /// Adds another worker's.
+    /// Adds another worker's comparison.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.batch.merge(&other.batch);
         self.each.merge(&other.each);
     }
 }
 
-/// A worker's side of it.
+/// A worker's recorder of the comparison.
 #[derive(Default)]
 pub(crate) struct StampRecorder {
     batch: LatencyRecorder,

@@ -1,10 +1,10 @@
-//! When a repeat may end because its figure is steady.
+//! Decides when a repeat may end because its figure is steady.
 
 use std::collections::VecDeque;
 
 use model::{Interval, SteadyFigure, SteadyRule};
 
-/// Nanoseconds between two looks, and covered by one value.
+/// Nanoseconds between two checks, and covered by one value.
 const STEP_NS: u64 = 1_000_000_000;
 
 /// Values of the figure, one for each second, and the rule that judges them.
@@ -13,7 +13,7 @@ pub(crate) struct Steadiness {
     rule: SteadyRule,
     begin_ns: u64,
     values: VecDeque<f64>,
-    /// What has been summed up for the second under way: operations, bytes, nanoseconds of latency, and its length.
+    /// Sums for the current second: operations, bytes, nanoseconds of latency, and its length.
     operations: u64,
     bytes: u64,
     lat_ns: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Steadiness {
 }
 
 impl Steadiness {
-    /// Judges by `rule` what comes after a ramp of so many nanoseconds.
+    /// Applies `rule` to what follows a ramp of `ramp_ns` nanoseconds.
     pub fn new(rule: SteadyRule, ramp_ns: u64) -> Self {
         let begin_ns = rule.ramp_ns + ramp_ns;
         Self { rule, begin_ns, values: VecDeque::new(), operations: 0, bytes: 0, lat_ns: 0.0, len_ns: 0 }
@@ -83,7 +83,7 @@ mod tests {
     use model::{Operation, OperationStats, Phase};
     use std::collections::BTreeMap;
 
-    /// The second in which the given operations per second, one value for each second, are found to be steady.
+    /// The second in which these operations per second, one value per second, are found steady.
     fn steady_after(slope: bool, limit_percent: f64, values: &[u64]) -> Option<usize> {
         let rule = SteadyRule {
             figure: SteadyFigure::Iops,
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_is_steady_when_its_last_seconds_keep_to_the_rule() {
+    fn a_figure_is_steady_when_its_last_seconds_meet_the_rule() {
         let settles = [900, 900, 500, 400, 300, 200, 200, 202, 198, 200, 200, 200];
         assert_eq!(steady_after(false, 5.0, &settles), Some(9));
         assert_eq!(steady_after(true, 1.0, &settles), Some(9));

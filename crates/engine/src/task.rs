@@ -1,4 +1,4 @@
-//! What a repeat is asked to do, and what it came to.
+//! The definition of a repeat, and its outcome.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,55 +12,55 @@ use crate::sim::SimModel;
 use crate::stamps::StampComparison;
 use crate::verify::Generations;
 
-/// One repeat, ready to be done.
+/// One repeat, ready to run.
 pub struct Task {
     /// Number of the repeat, for its intervals.
     pub repeat: u32,
-    /// What to do.
+    /// The workload.
     pub workload: Workload,
-    /// With which engine.
+    /// The engine.
     pub engine: EngineKind,
     /// When to stop.
     pub stop: Stop,
-    /// Nanoseconds that do not count.
+    /// Nanoseconds of ramp, which do not count.
     pub ramp_ns: u64,
     /// Nanoseconds per interval.
     pub interval_ns: u64,
-    /// Errors after which the repeat is given up.
+    /// Number of errors after which the repeat is abandoned.
     pub max_errors: u64,
     /// Seed of offsets and content.
     pub seed: u64,
-    /// On what.
+    /// The target.
     pub target: IoTarget,
-    /// Stamp each operation besides, which costs time, and tell how that differs.
+    /// Also stamp each operation individually, which costs time, and report the difference.
     pub compare_stamps: bool,
     /// The simulated device, for [`EngineKind::Sim`].
     pub sim: Option<SimModel>,
-    /// What runs at the same time; of each only workload, engine, stop, errors, seed and place count.
+    /// Tasks that run concurrently; of each only workload, engine, stop, errors, seed and target count.
     pub concurrent: Vec<Task>,
 }
 
-/// What a repeat works on.
+/// The target of a repeat.
 pub enum IoTarget {
     /// Open files or a device.
     Files(OpenFiles),
-    /// For each job an empty directory of the run's own.
+    /// For each job an empty directory that belongs to the run.
     Directories(Vec<OwnedFd>),
 }
 
 /// The open files of a data set.
 pub struct OpenFiles {
-    /// For each job the files of the set, opened for that job alone.
+    /// The files of the set per job, opened for that job alone.
     pub per_job: Vec<Vec<File>>,
     /// Bytes of each file.
     pub file_bytes: u64,
     /// Whether the files are open for writing.
     pub writable: bool,
-    /// What a verified set holds.
+    /// The expected content of a verified set.
     pub generations: Option<Arc<Generations>>,
 }
 
-/// What a repeat came to; its intervals have been delivered meanwhile.
+/// The result of a repeat; its intervals were delivered during the run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How it ended.
@@ -77,19 +77,19 @@ pub struct Outcome {
     pub busiest_worker: f64,
     /// CPU time of the process.
     pub process: CpuTime,
-    /// Operations or whole workers were left behind in the kernel and may still change the files: the
-    /// caller must not wait for these, check them or make them again.
+    /// Operations or whole workers were abandoned in the kernel and may still change the files: the caller must
+    /// not wait for these files, check them or create them again.
     pub hung: bool,
-    /// What checking found, for a verified set.
+    /// The result of verification, for a verified set.
     pub integrity: Option<IntegrityCheck>,
-    /// The same operations stamped both ways, if that was asked for.
+    /// The same operations stamped both ways, if requested.
     pub stamps: Option<StampComparison>,
-    /// Where the operations were, for workloads that keep that.
+    /// The offsets of the operations, for workloads that log them.
     pub offset_log: BTreeMap<Operation, OffsetLog>,
 }
 
 impl Outcome {
-    /// The user has stopped the repeat before it began.
+    /// The user stopped the repeat before it started.
     pub(crate) fn interrupted() -> Self {
         Self {
             outcome: RepeatOutcome::Interrupted,
@@ -107,10 +107,10 @@ impl Outcome {
     }
 }
 
-/// What kept a repeat from being done at all.
+/// The reason why a repeat could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The engine or its memory could not be had.
+    /// The engine or its memory is unavailable.
     #[error("cannot start {engine} with {jobs} jobs at depth {iodepth}: {source}")]
     Start {
         /// The engine.
@@ -122,8 +122,8 @@ pub enum EngineError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The engine broke while it ran.
-    #[error("{engine} broke while running: {source}")]
+    /// The engine failed while it ran.
+    #[error("{engine} failed while running: {source}")]
     Broke {
         /// The engine.
         engine: EngineKind,
@@ -143,12 +143,12 @@ pub enum EngineError {
 }
 
 impl Task {
-    /// Workers, those beside included.
+    /// Number of workers, including those of concurrent tasks.
     pub(crate) fn jobs(&self) -> u32 {
         self.concurrent.iter().fold(self.workload.jobs, |sum, task| sum + task.workload.jobs)
     }
 
-    /// Nanoseconds from the common start to the end of the last worker, if all end by the time.
+    /// Nanoseconds from the common start to the end of the last worker, if all have a time limit.
     pub(crate) fn deadline_ns(&self) -> Option<u64> {
         let own = self.stop.time_ns.map(|ns| ns + self.ramp_ns + self.workload.modifiers.start_delay_ns);
         let all = std::iter::once(own).chain(self.concurrent.iter().map(Task::deadline_ns));

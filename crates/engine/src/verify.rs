@@ -1,15 +1,15 @@
-//! Checking that what is read is what was written.
+//! Verifies that reads return what was written.
 //!
-//! Every block of a verified data set starts with a header: which set it belongs to, its offset, its
-//! generation (how often it was written) and a checksum of everything in it. The generation that must
-//! be found at each place is kept in memory, so a lost, a misplaced, a torn and a flipped write all show.
+//! Every block of a verified data set starts with a header: its data set, its offset, its generation (the number
+//! of times it was written) and a checksum of the whole block. The expected generation of each block is held in
+//! memory, so lost, misplaced, torn and flipped writes are all detected.
 //!
 //! # What is not judged
-//! A block that is being written while it is read may rightly be old, new or half of each. Therefore no
-//! read is started of a block with a write in flight, and a read during which a write to its block was
-//! started is not counted as checked; neither is one of a block that was never written. A write that
-//! failed or was short leaves its block unknown until the next complete one. Writes to the same block
-//! never overlap: a job starts none while one is in flight, and the jobs of a verified run share no
+//! A block that is being written while it is read may correctly be old, new or half of each. Therefore no read is
+//! started of a block with a write in flight, and a read during which a write to its block was started does not
+//! count as checked; neither does a read of a block that was never written. A failed or short write leaves its
+//! block unknown until the next complete one. Writes to the same block never overlap: a job starts none while one
+//! is in flight, and the jobs of a verified run share no region.
 //! region.
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,10 +20,10 @@ use twox_hash::XxHash3_64;
 pub const HEADER_BYTES: usize = 40;
 const MAGIC: u64 = 0x4c6f_6465_7374_6f6e;
 
-/// Set in a completed generation: that write went wrong, and nobody knows what the block holds.
+/// Set in a completed generation: that write failed, and the content of the block is unknown.
 const UNKNOWN: u32 = 1 << 31;
 
-/// What a verified data set must hold: for every block the generation last written.
+/// The expected content of a verified data set: the generation last written of every block.
 #[derive(Debug)]
 pub struct Generations {
     set: u64,
@@ -33,8 +33,8 @@ pub struct Generations {
 }
 
 impl Generations {
-    /// A set of `bytes` in blocks of `block_bytes`, none of them written yet. `set` tells this set's
-    /// blocks from those of any other.
+    /// A set of `bytes` in blocks of `block_bytes`, none of them written yet. `set` distinguishes its blocks from
+    /// those of any other set.
     pub fn new(set: u64, bytes: u64, block_bytes: u32) -> Self {
         let blocks = (bytes / u64::from(block_bytes)) as usize;
         let zeros = || std::iter::repeat_with(|| AtomicU32::new(0)).take(blocks).collect();
@@ -52,7 +52,7 @@ impl Generations {
         self.started[block].load(Ordering::Relaxed) != ended
     }
 
-    /// Counts a write to `offset` that begins now and returns its generation.
+    /// Counts a write to `offset` that starts now, and returns its generation.
     pub(crate) fn start_write(&self, offset: u64) -> u32 {
         self.started[self.block(offset)].fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -62,26 +62,26 @@ impl Generations {
         self.completed[self.block(offset)].store(generation, Ordering::Relaxed);
     }
 
-    /// The write of `generation` to `offset` has failed, was short or was given up.
+    /// The write of `generation` to `offset` has failed, was short or was abandoned.
     pub(crate) fn fail_write(&self, offset: u64, generation: u32) {
         self.completed[self.block(offset)].store(generation | UNKNOWN, Ordering::Relaxed);
     }
 
-    /// The write of `generation` to `offset` was never handed to the kernel.
+    /// The write of `generation` to `offset` was never submitted to the kernel.
     pub(crate) fn cancel_write(&self, offset: u64, generation: u32) {
         self.started[self.block(offset)].store(generation - 1, Ordering::Relaxed);
     }
 
-    /// The generation that a read of `offset` must find if it starts now, for [`Generations::check`].
+    /// The generation that a read of `offset` must return if it starts now, for [`Generations::check`].
     pub(crate) fn expected(&self, offset: u64) -> u32 {
         self.completed[self.block(offset)].load(Ordering::Relaxed)
     }
 
-    /// True if a read of `offset` that has just ended can be judged; `expected` is what
-    /// [`Generations::expected`] said when it began.
+    /// True if a read of `offset` that has just ended can be checked; `expected` is the result of
+    /// [`Generations::expected`] when it started.
     pub(crate) fn can_judge(&self, offset: u64, expected: u32) -> bool {
         let started = self.started[self.block(offset)].load(Ordering::Relaxed);
-        // An unknown generation has its mark in `expected` and is never equal.
+        // An unknown generation has its mark in `expected` and never matches.
         expected != 0 && started == expected
     }
 
@@ -96,10 +96,10 @@ impl Generations {
         }
     }
 
-    /// Checks a block that was read from `offset` and can be judged.
+    /// Checks a block that was read from `offset` and for which [`Generations::can_judge`] is true.
     ///
     /// # Errors
-    /// A description of what is wrong with it.
+    /// A description of the mismatch.
     pub(crate) fn check(&self, block: &[u8], offset: u64, expected: u32) -> Result<(), String> {
         let (header, payload) = block.split_at(HEADER_BYTES);
         let mut fields = header
@@ -130,8 +130,7 @@ impl Generations {
     }
 }
 
-/// XXH3 of the payload, with the header's fields mixed in afterwards: seeding the hash itself would make
-/// it slower.
+/// XXH3 of the payload, with the header's fields mixed in afterwards: seeding the hash itself would be slower.
 fn checksum(payload: &[u8], set: u64, offset: u64, generation: u32) -> u64 {
     XxHash3_64::oneshot(payload) ^ set ^ offset.rotate_left(17) ^ u64::from(generation).rotate_left(43)
 }
@@ -169,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn lost_misplaced_foreign_and_zeroed_blocks_are_told_apart() {
+    fn lost_misplaced_foreign_and_zeroed_blocks_are_distinguished() {
         let generations = Generations::new(7, 1 << 20, BLOCK as u32);
         let first = written(&generations, 0);
         let _second = written(&generations, 0);
         let elsewhere = written(&generations, 4096);
         let foreign = written(&Generations::new(8, 1 << 20, BLOCK as u32), 0);
         let expected = generations.expected(0);
-        for (block, told) in [
+        for (block, message) in [
             (&first, "generation 1, though generation 2 was written"),
             (&elsewhere, "belongs at byte 4096"),
             (&foreign, "another data set"),
@@ -184,12 +183,12 @@ mod tests {
             (&vec![9; BLOCK], "not a block written by Lodestone"),
         ] {
             let error = generations.check(block, 0, expected).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 
     #[test]
-    fn a_read_is_judged_only_if_no_write_to_its_block_was_started_before_it_ended() {
+    fn a_read_during_a_write_to_its_block_is_not_judged() {
         let generations = Generations::new(7, 1 << 20, BLOCK as u32);
         written(&generations, 0);
         let expected = generations.expected(0);
@@ -199,7 +198,7 @@ mod tests {
         assert!(!generations.can_judge(0, expected), "a write is in flight");
         generations.complete_write(0, generation);
         assert!(!generations.is_in_flight(0));
-        assert!(!generations.can_judge(0, expected), "a write came and went");
+        assert!(!generations.can_judge(0, expected), "a write started and completed");
         assert!(generations.can_judge(0, generations.expected(0)));
     }
 
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_leaves_its_block_unknown_until_the_next_complete_one() {
+    fn a_block_is_unknown_after_a_failed_write_until_the_next_one() {
         let generations = Generations::new(7, 1 << 20, BLOCK as u32);
         written(&generations, 0);
         let generation = generations.start_write(0);
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_was_never_handed_over_leaves_everything_as_it_was() {
+    fn a_cancelled_write_changes_nothing() {
         let generations = Generations::new(7, 1 << 20, BLOCK as u32);
         let block = written(&generations, 0);
         let generation = generations.start_write(0);

@@ -1,8 +1,8 @@
 //! The loop that drives an engine: draws operations, stamps them, submits, reaps, records.
 //!
-//! All timing is done here. Memory is set up before the first operation; the loop itself neither
-//! allocates nor locks. Time stamps are taken per batch: one before a submission, one after it (for
-//! engines that can tell submission from service), one after a reap.
+//! All timing is done here. Memory is set up before the first operation; the loop itself neither allocates nor
+//! locks. Time stamps are taken per batch: one before a submission, one after it (for engines that separate
+//! submission from service), one after a reap.
 
 mod complete;
 mod completion_batch;
@@ -48,31 +48,31 @@ pub(crate) use pauses::Flow;
 use pauses::{DepthControl, Pauses};
 pub(crate) use spec::{Limits, Region, Signals, Stock, WorkerFailure, WorkerReport, WorkerSpec};
 
-/// How often a waiting worker looks at the stop flag.
-const LOOK_UP_NS: u64 = 100_000_000;
-/// Shorter waits for a due operation are polled: the kernel's timers are not that exact.
+/// How often a waiting worker checks the stop flag.
+const STOP_POLL_NS: u64 = 100_000_000;
+/// Shorter waits for a due operation are polled: the kernel's timers are less accurate.
 const POLL_NS: u64 = 60_000;
-/// For so many turns of the loop after it had to wait a worker is taken to have time still.
+/// For this number of loop iterations after it had to wait, a worker counts as limited by the device.
 const DEVICE_BOUND: u32 = 64;
-/// Tries to draw a block that is not being written, before an operation on a verified set waits.
+/// Attempts to draw a block that is not being written, before an operation on a verified set waits.
 const DRAWS: usize = 8;
 
-/// Where a worker is with its syncs.
+/// The state of a worker's syncs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SyncState {
-    /// Writing.
+    /// No sync is pending.
     Idle,
-    /// No new operation until those in flight have ended.
+    /// No new operation starts until those in flight have completed.
     Draining,
-    /// So many syncs in flight.
+    /// The number of syncs in flight.
     Syncing(u32),
 }
 
 /// A worker that is ready to start: engine open, memory touched, offsets and content prepared.
 ///
-/// However it ends, by a panic or an early return too: while the kernel holds operations, the engine,
-/// the buffers that they use and the files that they belong to are leaked on purpose. The kernel may
-/// still write into the buffers, and tearing down the engine or closing a file could wait for ever.
+/// However it ends, including by a panic or an early return: while the kernel holds operations, the engine, the
+/// buffers that they use and the files that they belong to are leaked on purpose. The kernel may still write into
+/// the buffers, and tearing down the engine or closing a file could wait for ever.
 pub(crate) struct Worker<'a, E: Engine> {
     spec: ManuallyDrop<WorkerSpec>,
     signals: &'a Signals,
@@ -87,36 +87,36 @@ pub(crate) struct Worker<'a, E: Engine> {
     batch: Vec<Request>,
     completed: Vec<Completion>,
     in_flight: u64,
-    /// When the last completions came, or the first operations after a time with none in flight began.
+    /// When the last completions arrived, or the first operations after an idle time were submitted.
     alive_ns: u64,
-    /// When the user's wish to stop was noticed while operations were in flight.
+    /// When the request to stop was noticed while operations were in flight.
     interrupted_ns: Option<u64>,
     operations_left: u64,
     bytes_left: u64,
     deadline_ns: u64,
     sync: SyncState,
-    /// Counted only if there is a sync every so many writes.
+    /// Counted only if the workload syncs after a number of writes.
     writes_since_sync: u32,
     dirty: Vec<bool>,
     /// Intended starts and bytes of writes that no sync covers yet.
-    uncovered: Vec<(u64, u64)>,
-    /// Arrivals that were drawn and never handed to the engine.
-    withdrawn: u64,
-    /// Not 0 while the worker has lately had to wait for completions, so that the storage is what limits it.
+    unsynced: Vec<(u64, u64)>,
+    /// Arrivals that were drawn and never submitted to the engine.
+    dropped_arrivals: u64,
+    /// Not 0 while the worker has recently had to wait for completions, so that the storage is the limit.
     device_bound: u32,
     pauses: Pauses,
-    /// Only if a latency is to be kept.
+    /// Only with a latency target.
     depth: Option<DepthControl>,
-    /// Only transfers: no sync between one and the next.
+    /// Only transfers: no sync between two operations.
     only_transfers: bool,
-    /// Nothing but room and limits keeps an operation from starting: there are no pauses, shares or latencies to
-    /// keep, and nothing is to be evicted before it.
+    /// Only free slots and limits keep an operation from starting: there are no pauses, shares or latency
+    /// targets, and nothing is to be evicted before it.
     is_unhindered: bool,
-    /// A transfer that went well is only counted: nothing is verified, kept or read before it either.
+    /// A successful transfer is only counted: nothing is verified, logged or read before it either.
     is_plain: bool,
-    /// Only if places are kept.
+    /// Only if offsets are logged.
     offset_log: Option<Box<OffsetLogger>>,
-    /// Something is read before each operation: its rate is over its own time.
+    /// Something is read before each operation: its rate refers to its own time.
     reads_first: bool,
     integrity: IntegrityCheck,
     /// Only if stamps are compared.
@@ -129,7 +129,7 @@ impl<E: Engine> Drop for Worker<'_, E> {
         if self.in_flight > 0 {
             return;
         }
-        // SAFETY: nothing is used after this. The engine goes first: through it the kernel knows the
+        // SAFETY: nothing is used after this. The engine is dropped first: through it the kernel knows the
         // buffers and the files.
         unsafe {
             ManuallyDrop::drop(&mut self.engine);
@@ -143,7 +143,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// Prepares a worker: everything that takes time or memory happens here.
     ///
     /// # Errors
-    /// The kernel's refusal of memory or of the engine.
+    /// The kernel's error for memory or the engine.
     pub fn new(spec: WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
         let workload = Arc::clone(&spec.workload);
         let depth = if E::SYNCHRONOUS { 1 } else { workload.iodepth as usize };
@@ -183,8 +183,8 @@ impl<'a, E: Engine> Worker<'a, E> {
             sync: SyncState::Idle,
             writes_since_sync: 0,
             dirty: vec![false; spec.files.len()],
-            uncovered: Vec::with_capacity(workload.sync.every as usize),
-            withdrawn: 0,
+            unsynced: Vec::with_capacity(workload.sync.every as usize),
+            dropped_arrivals: 0,
             is_plain: only_transfers
                 && spec.generations.is_none()
                 && !workload.modifiers.log_offset
@@ -217,11 +217,11 @@ impl<'a, E: Engine> Worker<'a, E> {
         workload.operations().into_iter().map(|o| (Kind::of(o), latencies(o))).collect()
     }
 
-    /// Works until a limit, a failure or the user ends it. `shared_start_ns` is when all workers start,
-    /// by the machine's clock.
+    /// Runs until a limit, a failure or the user ends it. `shared_start_ns` is the common start of all workers,
+    /// in the machine's monotonic time.
     ///
     /// # Errors
-    /// Only if the engine itself breaks; failing storage is in the report.
+    /// Only if the engine itself fails; a storage failure is in the report.
     pub fn run(
         mut self,
         shared_start_ns: u64,
@@ -240,7 +240,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         if self.spec.workload.modifiers.ends_all && self.failure.is_none() && !self.signals.ended() {
             self.signals.over.store(true, Ordering::Relaxed);
         }
-        // After that: those that it held back must not go on without it.
+        // After that: the workers that it held back must not continue without it.
         self.pauses.end();
         let stopped = now;
         now = self.drain(stopped, &mut timeline, sink)?;
@@ -273,7 +273,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             end_ns: now - origin,
             user_ns: user - cpu.0,
             system_ns: system - cpu.1,
-            unserved: unserved + self.withdrawn,
+            unserved: unserved + self.dropped_arrivals,
             hung: self.in_flight > 0,
             failure: self.failure.take(),
             stamps: self.stamps.as_ref().map(|stamps| Box::new(stamps.finish())),
@@ -283,7 +283,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 }
 
-/// The open flags that a workload's files need, besides reading or writing.
+/// The open flags that a workload's files need, in addition to the access mode.
 pub fn open_flags(workload: &Workload, direct: bool) -> i32 {
     let direct = if direct { libc::O_DIRECT } else { 0 };
     let sync = match workload.open_sync {

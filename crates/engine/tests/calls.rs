@@ -1,4 +1,4 @@
-//! Work by plain calls, and passes that are done again, on real files: what is counted, and what lies on disk.
+//! Plain calls and repeated passes on real files: the counts, and the content on disk.
 
 mod common;
 
@@ -41,14 +41,14 @@ fn on(path: &Path, workload: Workload, stop: Stop) -> Done {
     run_task(task(workload, EngineKind::Psync, stop, target))
 }
 
-/// True if the file has its size and was written everywhere: of random data no eight bytes in a row are zeros.
+/// True if the file has its size and was written everywhere: in random data, no eight bytes in a row are zeros.
 fn has_no_gap(path: &Path) -> bool {
     let content = std::fs::read(path).unwrap();
     content.len() as u64 == SIZE && content.chunks(8).all(|eight| eight.iter().any(|byte| *byte != 0))
 }
 
 #[test]
-fn a_rewrite_changes_one_byte_of_every_block_and_counts_both_ways() {
+fn a_rewrite_changes_one_byte_per_block_and_counts_both_ways() {
     let (_directory, path) = scratch();
     filled(&path, SIZE as usize);
     let before = std::fs::read(&path).unwrap();
@@ -70,7 +70,7 @@ fn a_rewrite_changes_one_byte_of_every_block_and_counts_both_ways() {
 }
 
 #[test]
-fn about_a_tenth_of_what_seeking_readers_read_is_written_back_and_durable_when_asked_for() {
+fn a_tenth_of_random_reads_is_written_back_durably_on_request() {
     let (_directory, path) = scratch();
     filled(&path, SIZE as usize);
     let pattern = Pattern::Random { distribution: Distribution::Uniform, repeats: true };
@@ -80,7 +80,7 @@ fn about_a_tenth_of_what_seeking_readers_read_is_written_back_and_durable_when_a
     let done = on(&path, seeks.clone(), operations(8192));
     assert_eq!(done.of(Operation::Read).count, 8192);
     let written = done.of(Operation::Write).count;
-    // Six standard deviations of a binomial distribution on either side.
+    // Six standard deviations of a binomial distribution on each side.
     assert!((657..=982).contains(&written), "{written}");
     let done = on(&path, Workload { sync, ..seeks }, operations(100));
     let (writes, durable) = (done.of(Operation::Write), done.of(Operation::DurableWrite));
@@ -105,7 +105,7 @@ fn a_block_is_one_operation_however_many_calls_move_it() {
     }
 }
 
-/// System calls that the kernel counts for this process while something is done.
+/// Number of system calls that the kernel counts for this process while `work` runs.
 fn system_calls(work: impl FnOnce()) -> (u64, u64) {
     let counted = || {
         let text = std::fs::read_to_string("/proc/self/io").unwrap();
@@ -121,8 +121,8 @@ fn system_calls(work: impl FnOnce()) -> (u64, u64) {
     (after.0 - before.0, after.1 - before.1)
 }
 
-/// Other tests of this file run in threads of the same process, so only a lower limit is sure; the streams' own tests
-/// say that nothing else reaches the kernel.
+/// Other tests of this file run in threads of the same process, so only a lower limit is certain; the streams'
+/// own tests show that nothing else reaches the kernel.
 #[test]
 fn each_byte_is_a_system_call_without_a_stream() {
     let (_directory, path) = scratch();
@@ -134,7 +134,7 @@ fn each_byte_is_a_system_call_without_a_stream() {
 }
 
 #[test]
-fn passes_are_whole_and_done_again_until_they_have_lasted_long_enough() {
+fn passes_are_whole_and_repeat_for_the_minimum_time() {
     const LEAST_NS: u64 = 500 * MS;
     let (_directory, path) = scratch();
     for empties in [false, true] {
@@ -146,10 +146,10 @@ fn passes_are_whole_and_done_again_until_they_have_lasted_long_enough() {
         let done = on(&path, work, bytes(SIZE / 2));
         let (writes, syncs) = (done.of(Operation::Write), done.of(Operation::Sync));
         assert!(done.outcome.whole_ns >= LEAST_NS);
-        // Where the disk is slow, one pass of 32 KiB with its sync may be long enough.
+        // On a slow disk, one pass of 32 KiB with its sync may last long enough.
         let own_ns = writes.lat.sum_ns() + syncs.lat.sum_ns();
         assert!(syncs.count > 1 || own_ns >= LEAST_NS / 2, "{own_ns} ns in {} passes", syncs.count);
-        assert_eq!(writes.bytes, syncs.count * SIZE / 2, "each pass is whole and has its sync");
+        assert_eq!(writes.bytes, syncs.count * SIZE / 2, "each pass is whole and has one sync");
         let left = std::fs::metadata(&path).unwrap().len();
         assert_eq!(
             left,
@@ -157,14 +157,14 @@ fn passes_are_whole_and_done_again_until_they_have_lasted_long_enough() {
             "emptied before each further pass: {empties}"
         );
     }
-    // One pass is enough where it lasts long enough.
+    // One pass suffices if it lasts long enough.
     let again = Some(Again { least_ns: 0, empties: false });
     let once = Workload { modifiers: Modifiers { again, ..Modifiers::default() }, ..in_blocks(READS) };
     assert_eq!(on(&path, once, bytes(SIZE / 2)).of(Operation::Read).bytes, SIZE / 2);
 }
 
 #[test]
-fn a_time_ends_passes_all_the_same() {
+fn a_time_limit_ends_passes() {
     let (_directory, path) = scratch();
     filled(&path, SIZE as usize);
     let again = Some(Again { least_ns: 3600 * SECOND, empties: false });
@@ -178,7 +178,7 @@ fn a_time_ends_passes_all_the_same() {
 }
 
 #[test]
-fn files_that_end_too_early_and_storage_that_is_full_are_failures() {
+fn short_files_and_full_storage_are_failures() {
     let (_directory, path) = scratch();
     filled(&path, (SIZE / 2) as usize);
     for (work, good) in [(in_calls(READS, 1, 0), SIZE / 2), (in_calls(READS, 1, 4096), SIZE / 2)] {
@@ -201,7 +201,7 @@ fn files_that_end_too_early_and_storage_that_is_full_are_failures() {
 }
 
 #[test]
-fn a_stream_over_several_files_puts_each_byte_into_its_own() {
+fn a_stream_over_several_files_separates_their_bytes() {
     let (directory, _) = scratch();
     let paths = [directory.path().join("a"), directory.path().join("b")];
     let mut files: Vec<std::fs::File> = paths
@@ -212,13 +212,13 @@ fn a_stream_over_several_files_puts_each_byte_into_its_own() {
         .collect();
     let copies = files.iter().map(|file| file.try_clone().unwrap()).collect();
     let open = OpenFiles { per_job: vec![copies], file_bytes: SIZE, writable: true, generations: None };
-    // The buffer is no divisor of a file: what it holds at the end of one must not get into the next.
+    // The buffer does not divide a file: what it holds at the end of one must not enter the next.
     let work = in_calls(WRITES, 1, 5000);
     let done = run_task(task(work, EngineKind::Psync, bytes(2 * SIZE), IoTarget::Files(open)));
     assert_eq!(done.of(Operation::Write).bytes, 2 * SIZE);
     for (file, path) in files.iter_mut().zip(&paths) {
         assert!(has_no_gap(path), "{}", path.display());
         file.seek(SeekFrom::Start(SIZE)).unwrap();
-        assert_eq!(file.read(&mut [0]).unwrap(), 0, "nothing lies behind its end");
+        assert_eq!(file.read(&mut [0]).unwrap(), 0, "nothing is after its end");
     }
 }

@@ -1,5 +1,5 @@
-//! What every engine must do, on real files: a loop over the list of all engines, so that a new one
-//! is tested by being in it.
+//! Requirements for every engine, on real files: a loop over the list of all engines, so that a new engine is
+//! tested once it is in the list.
 
 #![allow(unsafe_code)]
 
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 
-/// The engines that work here. One that does not is named aloud, not skipped in silence.
+/// The engines that work here. Any other is reported, not skipped silently.
 fn engines() -> Vec<Capabilities> {
     let mut working = Vec::new();
     for entry in ENGINES {
@@ -45,7 +45,7 @@ fn scratch() -> (TempDir, PathBuf) {
     (directory, path)
 }
 
-/// Direct I/O where the engine can do it, so that asynchronous engines are asynchronous.
+/// Direct I/O if the engine supports it, so that asynchronous engines are asynchronous.
 fn flags(engine: &Capabilities) -> i32 {
     if engine.buffered_only { 0 } else { libc::O_DIRECT }
 }
@@ -85,7 +85,7 @@ fn counts_bytes_and_latencies_add_up() {
 }
 
 #[test]
-fn what_is_written_can_be_read_back_by_any_other_means() {
+fn written_data_can_be_read_by_other_means() {
     for engine in engines() {
         let (_directory, path) = scratch();
         filled(&path, MIB as usize);
@@ -105,10 +105,10 @@ fn what_is_written_can_be_read_back_by_any_other_means() {
 }
 
 #[test]
-fn the_end_of_the_file_gives_a_short_transfer_and_then_a_failure_that_is_no_operation() {
+fn the_end_of_the_file_is_a_short_transfer_and_then_a_failure() {
     for engine in engines() {
         let (_directory, path) = scratch();
-        // Ten whole blocks, and then 100 bytes of what is claimed to be 16 blocks.
+        // Ten whole blocks, and then 100 bytes of an assumed 16 blocks.
         filled(&path, 10 * 4096 + 100);
         let sequential = Workload { pattern: Pattern::Sequential, ..workload() };
         let target = IoTarget::Files(open(&path, 1, 16 * 4096, false, 0));
@@ -139,7 +139,7 @@ fn an_error_keeps_its_errno_and_ends_the_repeat() {
 }
 
 #[test]
-fn errors_up_to_the_limit_are_counted_and_survived() {
+fn errors_up_to_the_limit_do_not_end_the_repeat() {
     for engine in engines() {
         let (_directory, path) = scratch();
         filled(&path, MIB as usize);
@@ -156,7 +156,7 @@ fn errors_up_to_the_limit_are_counted_and_survived() {
 }
 
 #[test]
-fn the_depth_is_never_exceeded_and_a_synchronous_engine_shows_that_it_is_one() {
+fn the_depth_is_never_exceeded_and_is_one_if_synchronous() {
     let (_directory, path) = scratch();
     filled(&path, 4 * MIB as usize);
     for engine in engines() {
@@ -176,7 +176,7 @@ fn the_depth_is_never_exceeded_and_a_synchronous_engine_shows_that_it_is_one() {
 }
 
 #[test]
-fn an_asynchronous_engine_reaches_the_depth_that_was_asked_for() {
+fn an_asynchronous_engine_reaches_the_configured_depth() {
     let (_directory, path) = scratch();
     filled(&path, 16 * MIB as usize);
     for engine in engines().into_iter().filter(|e| !e.synchronous) {
@@ -195,7 +195,7 @@ fn an_asynchronous_engine_reaches_the_depth_that_was_asked_for() {
 }
 
 #[test]
-fn an_open_loop_serves_or_tells_each_arrival_and_counts_from_its_intended_start() {
+fn an_open_loop_counts_each_arrival_from_its_intended_start() {
     let (_directory, path) = scratch();
     filled(&path, 4 * MIB as usize);
     for engine in engines() {
@@ -207,7 +207,7 @@ fn an_open_loop_serves_or_tells_each_arrival_and_counts_from_its_intended_start(
         let arrivals = reads.count + done.outcome.unserved;
         assert!(arrivals.abs_diff(1000) <= 1, "{}: {arrivals}", engine.kind);
         assert!(reads.count > 0, "{}", engine.kind);
-        // From the intended start the latency is never shorter than from the real one.
+        // From the intended start, the latency is never shorter than from the actual one.
         let clat = reads.clat.unwrap();
         assert_eq!(clat.count(), reads.count);
         assert!(reads.lat.sum_ns() >= clat.sum_ns(), "{}", engine.kind);
@@ -235,13 +235,13 @@ fn the_user_can_stop_a_repeat_at_any_time() {
             .unwrap();
             assert_eq!(outcome.outcome, RepeatOutcome::Interrupted, "{}", engine.kind);
             let more_ns = outcome.whole_ns.saturating_sub(stopped_ns.unwrap());
-            assert!(more_ns < 100 * SECOND, "{} went on for {more_ns} ns", engine.kind);
+            assert!(more_ns < 100 * SECOND, "{} continued for {more_ns} ns", engine.kind);
         }
     }
 }
 
 #[test]
-fn verification_accepts_what_was_written_and_finds_a_flipped_byte_with_its_place() {
+fn verification_finds_a_flipped_byte_with_its_offset() {
     for engine in engines() {
         let (_directory, path) = scratch();
         filled(&path, MIB as usize);
@@ -261,7 +261,7 @@ fn verification_accepts_what_was_written_and_finds_a_flipped_byte_with_its_place
         let check = mixed.outcome.integrity.unwrap();
         let reads = mixed_reads(&mixed.intervals);
         assert_eq!(check.mismatched, 0, "{}: {check:?}", engine.kind);
-        // All but those to whose block a write was started meanwhile.
+        // All except those to whose block a write was started meanwhile.
         let least = if engine.synchronous { reads } else { reads * 9 / 10 };
         assert!((least..=reads).contains(&check.checked), "{}: {} of {reads}", engine.kind, check.checked);
         verified(write, random, operations(500));
@@ -277,7 +277,7 @@ fn verification_accepts_what_was_written_and_finds_a_flipped_byte_with_its_place
 }
 
 #[test]
-fn of_several_files_the_one_that_was_changed_is_found_at_its_place_in_the_set() {
+fn a_changed_byte_in_several_files_is_found_at_its_set_offset() {
     for engine in engines() {
         let (directory, _) = scratch();
         let paths: Vec<PathBuf> = (0..4).map(|i| directory.path().join(format!("data{i}"))).collect();
@@ -317,7 +317,7 @@ fn flip(path: &std::path::Path, at: u64) {
 }
 
 #[test]
-fn syncs_are_counted_apart_and_durable_writes_contain_them() {
+fn syncs_are_counted_separately_and_are_in_durable_writes() {
     for engine in engines() {
         let (_directory, path) = scratch();
         filled(&path, MIB as usize);
@@ -331,7 +331,7 @@ fn syncs_are_counted_apart_and_durable_writes_contain_them() {
         // After every fourth, and once more for the two that no periodic sync covered.
         assert_eq!(syncs.count, 11, "{}", engine.kind);
         assert_eq!(durable.bytes, 42 * 4096);
-        // Every durable write is at least as long as the sync that covers it.
+        // Every durable write takes at least as long as the sync that covers it.
         assert!(durable.lat.min_ns() >= syncs.lat.min_ns(), "{}", engine.kind);
     }
 }
@@ -354,10 +354,10 @@ fn several_files_are_all_used_and_all_synced() {
     }
 }
 
-/// Syncs and trims are done one after the other in the calling thread. All that one submitting call was
-/// given used to get the time of the whole call as its latency.
+/// Syncs and trims are executed one after the other in the calling thread. All operations of one submitting call
+/// used to get the duration of the whole call as their latency.
 #[test]
-fn syncs_and_trims_that_wait_for_each_other_have_latencies_of_their_own() {
+fn queued_syncs_and_trims_have_separate_latencies() {
     for engine in engines() {
         let (directory, _) = scratch();
         let paths: Vec<PathBuf> = (0..8).map(|i| directory.path().join(format!("data{i}"))).collect();
@@ -387,7 +387,7 @@ fn several(paths: &[PathBuf], file_bytes: u64) -> engine::OpenFiles {
 }
 
 #[test]
-fn jobs_with_regions_of_their_own_write_every_block_once() {
+fn jobs_with_separate_regions_write_every_block_once() {
     for engine in engines() {
         let (_directory, path) = scratch();
         std::fs::write(&path, vec![0; 3 * MIB as usize]).unwrap();
@@ -397,7 +397,7 @@ fn jobs_with_regions_of_their_own_write_every_block_once() {
         assert_eq!(done.of(Operation::Write).count, 3 * MIB / 4096);
         let untouched =
             std::fs::read(&path).unwrap().chunks(4096).filter(|b| b.iter().all(|x| *x == 0)).count();
-        assert_eq!(untouched, 0, "{}: blocks left out means blocks written twice", engine.kind);
+        assert_eq!(untouched, 0, "{}: an unwritten block means another was written twice", engine.kind);
     }
 }
 
@@ -421,7 +421,7 @@ fn trim_punches_holes_and_is_counted() {
 }
 
 #[test]
-fn metadata_work_counts_each_operation_and_leaves_nothing_behind() {
+fn metadata_operations_are_counted_and_leave_nothing_behind() {
     let (directory, _) = scratch();
     let work = MetadataWork {
         operations: MetadataOperation::ALL.to_vec(),
@@ -451,7 +451,7 @@ fn metadata_work_counts_each_operation_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn passes_over_names_in_any_order_reach_each_file_once_and_end_with_one_sync() {
+fn metadata_passes_reach_each_file_once_and_end_with_one_sync() {
     for (naming, order) in [
         (Naming::Sequential, NameOrder::Listed),
         (Naming::Random, NameOrder::Shuffled),
@@ -472,7 +472,7 @@ fn passes_over_names_in_any_order_reach_each_file_once_and_end_with_one_sync() {
             assert_eq!(done.of(operation).count, 300, "{operation}, {naming:?}, {order:?}");
         }
         let syncs = done.of(Operation::Sync);
-        assert_eq!(syncs.count, 2, "of the passes that change something");
+        assert_eq!(syncs.count, 2, "one for each pass that changes something");
         let (created, removed) = (done.of(Operation::Create), done.of(Operation::Unlink));
         let own_ns = created.lat.sum_ns() + removed.lat.sum_ns();
         assert!(created.active_ns + removed.active_ns >= own_ns + syncs.lat.sum_ns());
@@ -482,7 +482,7 @@ fn passes_over_names_in_any_order_reach_each_file_once_and_end_with_one_sync() {
 }
 
 #[test]
-fn what_is_made_ready_between_passes_over_names_is_not_in_the_measured_time() {
+fn preparation_between_metadata_passes_is_not_measured() {
     let mut work = metadata(&[MetadataOperation::Unlink], 200);
     work.modifiers.again = Some(Again { least_ns: 200 * MS, empties: false });
     in_some_attempt(|| {
@@ -492,14 +492,14 @@ fn what_is_made_ready_between_passes_over_names_is_not_in_the_measured_time() {
         let unlinks = done.of(Operation::Unlink);
         assert!(unlinks.count.is_multiple_of(200), "whole passes: {}", unlinks.count);
         assert!(done.outcome.whole_ns >= 200 * MS);
-        // A thread may wake late for the start; otherwise there are only passes.
+        // A thread may wake late for the start; apart from that, the time consists of passes.
         let rest = done.outcome.whole_ns - unlinks.active_ns;
         let only_passes = rest < done.outcome.whole_ns / 2;
         only_passes.then_some(()).ok_or_else(|| format!("{rest} of {}", done.outcome.whole_ns))
     });
 }
 
-/// Private directories for `jobs` jobs beneath `parent`.
+/// Private directories for `jobs` jobs below `parent`.
 fn directories(parent: &std::path::Path, jobs: u32) -> IoTarget {
     let private = |job| {
         let path = parent.join(format!("private{job}"));
@@ -524,7 +524,7 @@ fn metadata(operations: &[MetadataOperation], files: u32) -> Workload {
 }
 
 #[test]
-fn directories_that_cannot_be_made_are_a_failure_of_the_storage() {
+fn a_failed_directory_creation_is_a_storage_failure() {
     let (directory, _) = scratch();
     let target = directories(directory.path(), 2);
     std::fs::write(directory.path().join("private1/job1"), "in the way").unwrap();
@@ -535,7 +535,7 @@ fn directories_that_cannot_be_made_are_a_failure_of_the_storage() {
     assert!(!done.outcome.hung);
 }
 
-/// A filesystem in memory with room for `inodes` files, mounted nowhere: it goes with its descriptor.
+/// A filesystem in memory with room for `inodes` files, not mounted anywhere: it is freed with its descriptor.
 fn small_filesystem(inodes: u32) -> std::io::Result<OwnedFd> {
     const FSCONFIG_SET_STRING: libc::c_uint = 1;
     const FSCONFIG_CMD_CREATE: libc::c_uint = 6;
@@ -555,14 +555,14 @@ fn small_filesystem(inodes: u32) -> std::io::Result<OwnedFd> {
 }
 
 #[test]
-fn a_full_filesystem_is_a_failure_with_its_errno_wherever_metadata_work_meets_it() {
+fn a_full_filesystem_is_a_failure_in_any_metadata_operation() {
     use MetadataOperation::{Create, Stat, Unlink};
     for (operations, max_errors) in [(vec![Create], 1), (vec![Stat], 1), (vec![Create, Unlink], u64::MAX)] {
         let full = match small_filesystem(20) {
             Ok(full) => full,
             Err(error) => {
                 use std::io::Write;
-                let why = format!("a filesystem in memory cannot be made: {error}");
+                let why = format!("a filesystem in memory cannot be created: {error}");
                 let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
                 return;
             }
@@ -576,7 +576,7 @@ fn a_full_filesystem_is_a_failure_with_its_errno_wherever_metadata_work_meets_it
             assert_eq!(done.failure().kind, FailureKind::Errno(libc::ENOSPC), "{operations:?}");
             assert_eq!(done.failure().operation, operations[0].operation());
         } else {
-            // Creations that left no name behind are nothing to remove before the next pass.
+            // Creations that left no name behind require no removal before the next pass.
             assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
             let creates = done.of(Operation::Create);
             assert!(creates.count > 16 && creates.errors[&libc::ENOSPC] > 80, "{creates:?}");
@@ -584,15 +584,15 @@ fn a_full_filesystem_is_a_failure_with_its_errno_wherever_metadata_work_meets_it
     }
 }
 
-/// How many files and directories there are.
-fn names_beneath(directory: &std::path::Path) -> usize {
+/// The number of files and directories.
+fn names_below(directory: &std::path::Path) -> usize {
     let entries = std::fs::read_dir(directory).unwrap().map(Result::unwrap);
-    entries.map(|e| 1 + if e.path().is_dir() { names_beneath(&e.path()) } else { 0 }).sum()
+    entries.map(|e| 1 + if e.path().is_dir() { names_below(&e.path()) } else { 0 }).sum()
 }
 
-/// Making ten million files used to be deaf to Ctrl-C.
+/// The creation of ten million files used to ignore Ctrl-C.
 #[test]
-fn the_user_can_stop_a_repeat_while_its_files_are_still_being_made() {
+fn the_user_can_stop_a_repeat_during_the_creation_of_its_files() {
     let (directory, _) = scratch();
     let target = directories(directory.path(), 2);
     let work = Workload { jobs: 2, ..metadata(&[MetadataOperation::Stat], 1_000_000) };
@@ -605,13 +605,13 @@ fn the_user_can_stop_a_repeat_while_its_files_are_still_being_made() {
     let outcome = run(task(work, EngineKind::Psync, time(SECOND), target), &interrupt, &mut |_| {}).unwrap();
     stopper.join().unwrap();
     assert_eq!(outcome.outcome, RepeatOutcome::Interrupted);
-    // Nothing was begun, and nobody is left behind that still makes files.
+    // Nothing was started, and no abandoned worker still creates files.
     assert_eq!((outcome.whole_ns, outcome.window_ns, outcome.hung), (0, 0, false));
-    assert!(names_beneath(directory.path()) < 2_000_000, "it went on until all files were made");
+    assert!(names_below(directory.path()) < 2_000_000, "it continued until all files were created");
 }
 
 #[test]
-fn a_mapping_whose_file_is_cut_short_fails_with_an_errno_instead_of_a_signal() {
+fn a_truncated_mapped_file_is_an_errno_and_not_a_signal() {
     let (_directory, path) = scratch();
     filled(&path, MIB as usize);
     let target = IoTarget::Files(open(&path, 1, MIB, false, 0));
@@ -626,11 +626,11 @@ fn a_mapping_whose_file_is_cut_short_fails_with_an_errno_instead_of_a_signal() {
     .unwrap();
     let RepeatOutcome::Failed(failure) = outcome.outcome else { panic!("{:?}", outcome.outcome) };
     assert_eq!(failure.kind, FailureKind::Errno(libc::EIO));
-    assert!(failure.good_operations > 0 && failure.good_operations == good, "{failure:?}, {good} told");
+    assert!(failure.good_operations > 0 && failure.good_operations == good, "{failure:?}, {good} reported");
 }
 
 #[test]
-fn a_data_set_without_room_is_an_error_that_says_so() {
+fn a_data_set_without_room_is_an_error() {
     let (_directory, path) = scratch();
     filled(&path, 8192);
     let target = IoTarget::Files(open(&path, 3, 8192, false, 0));
@@ -644,10 +644,10 @@ fn a_data_set_without_room_is_an_error_that_says_so() {
     assert!(error.to_string().contains("8192 bytes has no room for one block of 4096"), "{error}");
 }
 
-/// One stamp ended an operation and began the next, so that what the driver did between two of them was told as
-/// the storage's: a tenth of a read from the page cache.
+/// One stamp ended an operation and began the next, so the driver's work between two operations counted as the
+/// storage's: a tenth of a read from the page cache.
 #[test]
-fn what_the_driver_does_between_two_fast_operations_is_not_told_as_the_storages() {
+fn the_drivers_time_between_fast_operations_is_not_latency() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 1 << 20);
@@ -656,7 +656,7 @@ fn what_the_driver_does_between_two_fast_operations_is_not_told_as_the_storages(
         let mut task = task(workload(), EngineKind::Psync, operations(20_000), target);
         task.compare_stamps = true;
         let stamps = run_task(task).outcome.stamps.unwrap();
-        // As the program tells it, and by stamps of its own.
+        // By the program's stamps, and by separate ones.
         let [batch, each] = [stamps.batch, stamps.each].map(|h| h.percentile_ns(50.0).unwrap());
         let same = batch.abs_diff(each) * 50 <= each;
         same.then_some(()).ok_or_else(|| format!("p50 of {batch} ns instead of {each} ns"))

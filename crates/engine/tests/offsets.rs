@@ -1,4 +1,4 @@
-//! Operations one by one with their places, and what is read before them: on real files.
+//! Single operations with logged offsets, and reads before operations: on real files.
 
 mod common;
 
@@ -10,7 +10,7 @@ use model::*;
 
 const MIB: u64 = 1 << 20;
 
-/// Spaced transfers of 64 KiB with their places kept.
+/// Spaced transfers of 64 KiB with logged offsets.
 fn spaced(read_percent: u8, count: u32, read_first: Option<ReadFirst>) -> Workload {
     Workload {
         mix: Mix::Transfer { read_percent },
@@ -27,7 +27,7 @@ fn on_file(path: &Path, workload: Workload, engine: EngineKind, stop: Stop) -> D
 }
 
 #[test]
-fn each_place_is_kept_with_its_time_and_the_times_are_those_of_the_latencies() {
+fn each_offset_is_logged_with_the_latency_of_its_operation() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
@@ -35,7 +35,7 @@ fn each_place_is_kept_with_its_time_and_the_times_are_those_of_the_latencies() {
         let done = on_file(&path, spaced(100, 16, None), engine, operations(16));
         let offset_log = &done.outcome.offset_log[&Operation::Read];
         let offsets: Vec<u64> = offset_log.kept.iter().map(|p| p.offset).collect();
-        // From the start to the last place at which a block still fits, in steps of pages.
+        // From the start to the last offset at which a block fits, in steps of pages.
         let starts = (4 * MIB - 65536) / 4096 + 1;
         let expected: Vec<u64> = (0..16).map(|i| i * starts / 16 * 4096).collect();
         assert_eq!(offsets, expected, "{engine}");
@@ -48,7 +48,7 @@ fn each_place_is_kept_with_its_time_and_the_times_are_those_of_the_latencies() {
 }
 
 #[test]
-fn what_is_over_is_counted_and_the_ramp_is_not_there() {
+fn offsets_beyond_the_limit_are_counted_and_the_ramp_is_omitted() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
@@ -73,7 +73,7 @@ fn what_is_over_is_counted_and_the_ramp_is_not_there() {
 }
 
 #[test]
-fn a_workload_that_does_not_ask_keeps_nothing() {
+fn offsets_are_not_logged_without_a_request() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
@@ -82,7 +82,7 @@ fn a_workload_that_does_not_ask_keeps_nothing() {
 }
 
 #[test]
-fn what_is_written_back_is_what_stood_there() {
+fn a_write_back_keeps_the_content() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
@@ -92,14 +92,14 @@ fn what_is_written_back_is_what_stood_there() {
     assert_eq!(done.of(Operation::Write).bytes, 140 * 65536);
     assert_eq!(done.outcome.offset_log[&Operation::Write].kept.len(), 140);
     assert!(std::fs::read(&path).unwrap() == before);
-    // Without that they are other data: the test can fail.
+    // Without the preceding read, the data differ: the test can fail.
     let plain = Workload { modifiers: Modifiers::default(), ..back };
     on_file(&path, plain, EngineKind::Psync, operations(1));
     assert!(std::fs::read(&path).unwrap() != before);
 }
 
 #[test]
-fn the_rate_of_what_is_written_back_has_the_last_sync_in_it_but_not_the_reading() {
+fn the_write_back_rate_includes_the_last_sync_but_not_reads() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
@@ -112,12 +112,12 @@ fn the_rate_of_what_is_written_back_has_the_last_sync_in_it_but_not_the_reading(
     assert!(writes.active_ns >= own && writes.active_ns < done.outcome.window_ns, "{writes:?} {syncs:?}");
 }
 
-/// What cannot be read must not be overwritten with something else.
+/// A block that cannot be read must not be overwritten with different content.
 #[test]
-fn where_the_block_cannot_be_read_nothing_is_written() {
+fn an_unreadable_block_is_not_written() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
-    // Shorter than the set: the block in the middle is there only in part, those behind it are not.
+    // Shorter than the set: the middle block exists only in part, those after it do not exist.
     filled(&path, 2 << 20 | 1000);
     let before = std::fs::read(&path).unwrap();
     let done = on_file(&path, spaced(0, 64, Some(ReadFirst::Block)), EngineKind::Psync, operations(64));
@@ -129,20 +129,20 @@ fn where_the_block_cannot_be_read_nothing_is_written() {
 }
 
 #[test]
-fn the_page_before_a_read_is_neither_counted_nor_in_its_time_or_rate_but_in_the_window() {
+fn a_preceding_page_read_counts_only_in_the_window() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);
     let done = on_file(&path, spaced(100, 16, Some(ReadFirst::Page)), EngineKind::Psync, operations(16));
     let reads = done.of(Operation::Read);
     assert_eq!((reads.count, reads.bytes), (16, 16 * 65536));
-    assert_eq!(reads.active_ns, reads.lat.sum_ns(), "the rate is over the reads' own time");
+    assert_eq!(reads.active_ns, reads.lat.sum_ns(), "the rate refers to the reads' own time");
     assert!(done.queue_depth() < 1.0, "{}", done.queue_depth());
 }
 
-/// An engine that leaves it out would overwrite what is to be kept.
+/// An engine that skips the preceding read would overwrite what is to be preserved.
 #[test]
-fn an_engine_that_cannot_read_first_does_not_begin() {
+fn an_engine_that_cannot_read_first_does_not_start() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
     filled(&path, 4 << 20);

@@ -9,11 +9,11 @@ use common::*;
 use engine::{Generations, SimEnd, SimFault, SimLatency, SimModel, SimStall, run};
 use model::*;
 
-/// A percentile may be off by what a histogram's bucket is wide.
+/// A percentile may be off by the width of a histogram bucket.
 #[track_caller]
-fn near(told: Option<u64>, truth: u64) {
-    let told = told.unwrap();
-    assert!(told.abs_diff(truth) <= truth / 128, "told {told}, truth {truth}");
+fn near(value: Option<u64>, truth: u64) {
+    let value = value.unwrap();
+    assert!(value.abs_diff(truth) <= truth / 128, "value {value}, truth {truth}");
 }
 
 fn fixed(ns: u64) -> SimModel {
@@ -22,7 +22,7 @@ fn fixed(ns: u64) -> SimModel {
 
 #[test]
 fn percentiles_of_a_known_cycle_are_exact() {
-    // 98 of 100 take 1 ms, one 5 ms, one 100 ms. Values this long are kept to 1/256.
+    // 98 of 100 take 1 ms, one 5 ms, one 100 ms. Values of this size are stored to 1/256.
     let mut cycle = vec![MS; 98];
     cycle.extend([5 * MS, 100 * MS]);
     let model = SimModel { latency: SimLatency::Cycle(cycle), ..SimModel::default() };
@@ -37,18 +37,21 @@ fn percentiles_of_a_known_cycle_are_exact() {
 }
 
 #[test]
-fn a_distribution_given_by_quantiles_comes_out_again() {
+fn a_distribution_given_by_quantiles_is_reproduced() {
     let points = vec![(0.0, MS), (0.5, 2 * MS), (0.9, 4 * MS), (1.0, 8 * MS)];
     let model = SimModel { latency: SimLatency::Quantiles(points), seed: 3, ..SimModel::default() };
     let lat = simulate(workload(), operations(200_000), model).of(Operation::Read).lat;
     for (percent, truth) in [(25.0, 1.5), (50.0, 2.0), (90.0, 4.0), (95.0, 6.0), (99.0, 7.6)] {
-        let told = lat.percentile_ns(percent).unwrap() as f64 / MS as f64;
-        assert!((told / truth - 1.0).abs() < 0.02, "p{percent}: told {told} ms, truth {truth} ms");
+        let measured_ms = lat.percentile_ns(percent).unwrap() as f64 / MS as f64;
+        assert!(
+            (measured_ms / truth - 1.0).abs() < 0.02,
+            "p{percent}: measured {measured_ms} ms, truth {truth} ms"
+        );
     }
 }
 
 #[test]
-fn a_closed_loop_at_depth_n_does_n_operations_per_latency() {
+fn a_closed_loop_at_depth_n_completes_n_operations_per_latency() {
     for iodepth in [1, 7, 64] {
         let done = simulate(Workload { iodepth, ..workload() }, time(SECOND), fixed(MS));
         assert_eq!(done.of(Operation::Read).count, u64::from(iodepth) * 1000);
@@ -67,23 +70,23 @@ fn a_device_that_serves_one_at_a_time_queues_the_rest() {
     near(reads.lat.percentile_ns(50.0), 8 * MS);
 }
 
-/// Storage that had to wait for the last of a batch to be ready had less to do at a time: a tenth fewer
+/// Storage that had to wait until the last request of a batch was ready had less to do at a time: a tenth fewer
 /// operations per second on a real disk.
 #[test]
-fn a_worker_with_time_hands_over_one_by_one_and_stamps_each() {
+fn a_device_bound_worker_submits_one_by_one_and_stamps_each() {
     let model = SimModel { submit_ns: 1000, ..fixed(MS) };
     let slat = simulate(Workload { iodepth: 8, ..workload() }, time(SECOND), model)
         .of(Operation::Read)
         .slat
         .unwrap();
-    // Only the first eight were handed over at once: before them there was nothing to wait for.
+    // Only the first eight were submitted at once: before them there was nothing to wait for.
     assert_eq!((slat.min_ns(), slat.max_ns()), (Some(1000), Some(8000)));
     near(slat.percentile_ns(99.0), 1000);
 }
 
-/// Drawn operations that were still to be handed over when the limit was reached used to be forgotten.
+/// Drawn operations that were not yet submitted when the limit was reached used to be dropped.
 #[test]
-fn limits_are_met_exactly_also_one_by_one() {
+fn limits_are_met_exactly_with_single_submissions() {
     for operations_wanted in [9, 100, 1001] {
         let model = SimModel { submit_ns: 1000, servers: 3, ..fixed(MS) };
         let done = simulate(Workload { iodepth: 8, ..workload() }, operations(operations_wanted), model);
@@ -92,7 +95,7 @@ fn limits_are_met_exactly_also_one_by_one() {
 }
 
 #[test]
-fn stamps_of_batches_and_of_each_operation_agree_where_the_worker_takes_no_time() {
+fn batch_stamps_equal_single_stamps_for_an_instant_worker() {
     let done = simulate_task(Workload { iodepth: 8, ..workload() }, operations(1000), fixed(MS), |task| {
         task.compare_stamps = true;
     });
@@ -102,8 +105,8 @@ fn stamps_of_batches_and_of_each_operation_agree_where_the_worker_takes_no_time(
 }
 
 #[test]
-fn work_done_inside_the_submitting_call_counts_as_one_in_flight() {
-    // What buffered libaio does: the call takes as long as the operations, which have then ended.
+fn operations_done_inside_the_submission_count_as_one_in_flight() {
+    // Like buffered libaio: the call takes as long as the operations, which have completed when it returns.
     let model = SimModel { submit_ns: MS, ..fixed(0) };
     let done = simulate(Workload { iodepth: 32, ..workload() }, time(SECOND), model);
     assert!((done.queue_depth() - 1.0).abs() < 0.05, "depth {}", done.queue_depth());
@@ -112,11 +115,11 @@ fn work_done_inside_the_submitting_call_counts_as_one_in_flight() {
     assert_eq!(reads.clat.unwrap().max_ns(), Some(0));
 }
 
-/// One 1 s stall in 10 s, base latency 1 ms, 500 operations per second offered: arithmetic from the
-/// intended start says that the 500 that fall into the stall wait from 1 s down to nothing, so the
-/// mean of all 5000 is about 51 ms and p99 about 0.9 s. A closed loop sees one slow operation.
+/// One 1 s stall in 10 s, base latency 1 ms, 500 operations per second offered: counted from the intended start,
+/// the 500 that fall into the stall wait from 1 s down to nothing, so the mean of all 5000 is about 51 ms and p99
+/// about 0.9 s. A closed loop has one slow operation.
 #[test]
-fn a_stall_shows_in_an_open_loop_as_arithmetic_demands() {
+fn a_stall_appears_in_an_open_loop_as_calculated() {
     let stall = SimStall { at_ns: 5 * SECOND, len_ns: SECOND };
     let model = SimModel { stalls: vec![stall], ..fixed(MS) };
     let offered = Workload { pace: Pace::Fixed { per_second: 500.0 }, iodepth: 1024, ..workload() };
@@ -134,8 +137,8 @@ fn a_stall_shows_in_an_open_loop_as_arithmetic_demands() {
 }
 
 #[test]
-fn with_one_place_in_the_queue_the_backlog_of_a_stall_is_counted_too() {
-    // One at a time must work off the backlog: 1 s of arrivals at 2 ms each, served in 1 ms each.
+fn the_backlog_of_a_stall_counts_at_depth_one() {
+    // One at a time must clear the backlog: 1 s of arrivals at 2 ms each, served in 1 ms each.
     let stall = SimStall { at_ns: 5 * SECOND, len_ns: SECOND };
     let model = SimModel { stalls: vec![stall], ..fixed(MS) };
     let offered = Workload { pace: Pace::Fixed { per_second: 500.0 }, ..workload() };
@@ -147,7 +150,7 @@ fn with_one_place_in_the_queue_the_backlog_of_a_stall_is_counted_too() {
 }
 
 #[test]
-fn a_rate_is_kept_and_arrivals_beyond_the_capacity_are_told() {
+fn a_rate_is_kept_and_excess_arrivals_are_reported() {
     for pace in [Pace::Fixed { per_second: 800.0 }, Pace::Poisson { per_second: 800.0 }] {
         let paced = Workload { pace, iodepth: 32, jobs: 4, ..workload() };
         let done = simulate(paced, time(10 * SECOND), fixed(MS));
@@ -156,7 +159,7 @@ fn a_rate_is_kept_and_arrivals_beyond_the_capacity_are_told() {
         assert_eq!(done.outcome.unserved, 0);
         assert_eq!(done.outcome.window_ns / SECOND, 10);
     }
-    // A device that does 1000 per second is offered 1500.
+    // A device that serves 1000 per second is offered 1500.
     let overload = Workload { pace: Pace::Fixed { per_second: 1500.0 }, ..workload() };
     let done = simulate(overload, time(10 * SECOND), fixed(MS));
     let served = done.of(Operation::Read).count;
@@ -176,7 +179,7 @@ fn a_fixed_rate_starts_exactly_on_time() {
 }
 
 #[test]
-fn the_ramp_is_kept_apart() {
+fn the_ramp_is_separate() {
     // The first 100 operations, all within the ramp, are slow.
     let mut cycle = vec![10 * MS; 100];
     cycle.extend(vec![MS; 100_000]);
@@ -192,7 +195,7 @@ fn the_ramp_is_kept_apart() {
 }
 
 #[test]
-fn intervals_tile_the_repeat_and_a_stall_leaves_empty_ones() {
+fn intervals_cover_the_repeat_and_are_empty_in_a_stall() {
     let stall = SimStall { at_ns: 300 * MS, len_ns: 450 * MS };
     let model = SimModel { stalls: vec![stall], ..fixed(MS) };
     let done = simulate_task(workload(), time(SECOND), model, |task| task.ramp_ns = 150 * MS);
@@ -250,7 +253,7 @@ fn sizes_may_differ_by_direction() {
 }
 
 #[test]
-fn a_durable_write_lasts_until_the_sync_that_covers_it_has_ended() {
+fn a_durable_write_lasts_until_the_end_of_its_sync() {
     let model = SimModel { sync_ns: 10 * MS, ..fixed(MS) };
     let rule = SyncRule { every: 3, data_only: true, at_end: false };
     let done = simulate(Workload { sync: rule, ..writes() }, operations(300), model);
@@ -286,7 +289,7 @@ fn a_final_sync_is_inside_the_measured_time() {
 }
 
 #[test]
-fn an_injected_error_ends_the_repeat_with_what_when_and_after_how_much() {
+fn an_injected_error_ends_the_repeat_with_all_details() {
     let fault = SimFault { operation: 500, forever: false, end: SimEnd::Returns(-i64::from(libc::EIO)) };
     let model = SimModel { faults: vec![fault], ..fixed(MS) };
     let done = simulate(workload(), time(10 * SECOND), model);
@@ -300,7 +303,7 @@ fn an_injected_error_ends_the_repeat_with_what_when_and_after_how_much() {
 }
 
 #[test]
-fn a_removed_device_that_returns_nothing_is_never_a_million_operations() {
+fn zero_byte_reads_of_a_removed_device_are_a_failure() {
     // After removal, raw reads return 0 bytes and no error, a microsecond each.
     let mut cycle = vec![MS; 1000];
     cycle.extend(vec![1000; 1_000_000]);
@@ -330,12 +333,12 @@ fn one_workers_failure_ends_all_workers() {
     task.concurrent = vec![sound];
     let done = run_task(task);
     assert_eq!(done.failure().kind, FailureKind::Errno(libc::ENODEV));
-    // In virtual time the sound ones run ahead until they see it.
+    // In virtual time the other workers run ahead until they notice it.
     assert!(done.outcome.whole_ns < LEN_NS / 2, "{}", done.outcome.whole_ns);
 }
 
 #[test]
-fn an_operation_that_never_comes_back_is_given_up() {
+fn an_operation_that_never_completes_is_abandoned() {
     let done = simulate(workload(), time(2 * SECOND), endless_from(1000));
     let failure = done.failure();
     assert_eq!(failure.kind, FailureKind::Hung(300 * SECOND));
@@ -343,18 +346,18 @@ fn an_operation_that_never_comes_back_is_given_up() {
     assert!(failure.offset.is_some());
     // Counted from the last completion, not from the end of the time.
     assert!(failure.after_ns.abs_diff(301 * SECOND) < SECOND, "{}", failure.after_ns);
-    assert!(done.outcome.hung, "an operation was left behind");
+    assert!(done.outcome.hung, "an operation was abandoned");
 }
 
-/// A device of 1 ms that never ends the operations from the given one on.
+/// A 1 ms device that completes no operation from the given one on.
 fn endless_from(operation: u64) -> SimModel {
     let fault = SimFault { operation, forever: true, end: SimEnd::Never };
     SimModel { faults: vec![fault], ..fixed(MS) }
 }
 
-/// A repeat of ten hours on a device that died in its first second used to last ten hours.
+/// A repeat of ten hours on a device that failed in its first second used to last ten hours.
 #[test]
-fn a_device_that_hangs_ends_the_repeat_long_before_its_time_is_up() {
+fn a_hanging_device_ends_the_repeat_long_before_its_time() {
     for pace in [Pace::Closed, Pace::Fixed { per_second: 500.0 }] {
         let deep = Workload { iodepth: 4, pace, ..workload() };
         let change = |task: &mut engine::Task| task.interval_ns = 10 * SECOND;
@@ -368,17 +371,17 @@ fn a_device_that_hangs_ends_the_repeat_long_before_its_time_is_up() {
 }
 
 #[test]
-fn an_open_loop_with_long_pauses_between_its_operations_does_not_hang() {
+fn an_open_loop_with_long_gaps_between_arrivals_does_not_hang() {
     let rare = Workload { pace: Pace::Fixed { per_second: 0.002 }, ..workload() };
     let change = |task: &mut engine::Task| task.interval_ns = 10 * SECOND;
-    // Each lasts long enough for the worker to look up meanwhile.
+    // Each lasts long enough for the worker to check the stop flag meanwhile.
     let done = simulate_task(rare, time(2400 * SECOND), fixed(SECOND), change);
     assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
     assert_eq!((done.of(Operation::Read).count, done.outcome.hung), (5, false));
 }
 
 #[test]
-fn a_stall_shorter_than_a_hang_is_sat_out_even_at_the_end() {
+fn a_stall_shorter_than_the_hang_timeout_is_waited_for() {
     let stall = SimStall { at_ns: SECOND, len_ns: 299 * SECOND };
     let model = SimModel { stalls: vec![stall], ..fixed(MS) };
     let done = simulate(workload(), time(2 * SECOND), model);
@@ -387,7 +390,7 @@ fn a_stall_shorter_than_a_hang_is_sat_out_even_at_the_end() {
 }
 
 #[test]
-fn a_sync_at_the_end_that_never_comes_back_is_given_up() {
+fn a_final_sync_that_never_completes_is_abandoned() {
     let model = SimModel { sync_ns: 100_000 * SECOND, ..fixed(MS) };
     let rule = SyncRule { every: 0, data_only: false, at_end: true };
     let change = |task: &mut engine::Task| task.interval_ns = 10 * SECOND;
@@ -396,16 +399,16 @@ fn a_sync_at_the_end_that_never_comes_back_is_given_up() {
     assert_eq!((done.failure().operation, done.outcome.hung), (Operation::Sync, true));
 }
 
-/// Whoever stops a repeat on a device that hangs has stopped it; that is no failure of the repeat.
+/// A user who stops a repeat on a hanging device has interrupted it; that is not a failure of the repeat.
 #[test]
-fn a_repeat_stopped_by_the_user_is_interrupted_even_if_operations_are_left_behind() {
+fn a_stop_by_the_user_is_an_interruption_even_if_it_hangs() {
     let mut task = simulated(workload(), time(36_000 * SECOND), endless_from(100));
     task.interval_ns = 10 * SECOND;
     let interrupt = Arc::new(AtomicBool::new(false));
-    let mut told = 0;
+    let mut calls = 0;
     let outcome = run(task, &interrupt, &mut |_| {
-        told += 1;
-        interrupt.store(told > 2, Ordering::Relaxed);
+        calls += 1;
+        interrupt.store(calls > 2, Ordering::Relaxed);
     })
     .unwrap();
     assert_eq!(outcome.outcome, RepeatOutcome::Interrupted);
@@ -435,9 +438,9 @@ fn verified(blocks: u64, faults: Vec<SimFault>, change: impl Fn(&mut engine::Tas
     run_task(task)
 }
 
-/// A block read while it was being written may be torn; that used to be told as corruption.
+/// A block read while it was being written may be torn; this used to be reported as corruption.
 #[test]
-fn reads_among_writes_to_the_same_few_blocks_are_never_called_corrupt() {
+fn reads_during_writes_to_the_same_blocks_are_not_corrupt() {
     for blocks in [1, 2, 12, 64] {
         for pace in [Pace::Closed, Pace::Fixed { per_second: 100_000.0 }] {
             let done = verified(blocks, vec![], |task| task.workload.pace = pace);
@@ -459,47 +462,47 @@ fn blocks_that_were_never_written_are_not_counted_as_checked() {
 }
 
 #[test]
-fn a_write_that_left_no_trace_and_a_read_with_a_flipped_bit_are_found() {
+fn lost_writes_and_reads_with_a_flipped_bit_are_found() {
     let lies = (5_000..15_000).step_by(10);
     let lies: Vec<_> =
         lies.map(|operation| SimFault { operation, forever: false, end: SimEnd::Lies }).collect();
     let check = verified(64, lies, |_| {}).outcome.integrity.unwrap();
-    assert!(check.mismatched > 500, "{} of 1000 lies seen", check.mismatched);
-    for told in ["wrong checksum", "generation "] {
-        assert!(check.first.iter().any(|m| m.what.starts_with(told)), "{told}: {:?}", check.first);
+    assert!(check.mismatched > 500, "{} of 1000 faults found", check.mismatched);
+    for message in ["wrong checksum", "generation "] {
+        assert!(check.first.iter().any(|m| m.what.starts_with(message)), "{message}: {:?}", check.first);
     }
 }
 
 /// A failed write may have left the old block, the new one or half of each.
 #[test]
-fn what_a_failed_or_short_write_left_behind_is_not_called_corrupt() {
+fn content_after_a_failed_or_short_write_is_not_corrupt() {
     for end in [SimEnd::Returns(-i64::from(libc::EIO)), SimEnd::Returns(512)] {
         let faults = (0..20_000).step_by(9);
         let faults = faults.map(|operation| SimFault { operation, forever: false, end }).collect();
         let done = verified(12, faults, |task| task.max_errors = u64::MAX);
         let check = done.outcome.integrity.as_ref().unwrap();
-        // Of a block that is known, a short read remains a mismatch.
+        // For a known block, a short read remains a mismatch.
         let torn = check.first.iter().filter(|m| !m.what.starts_with("only 512 bytes")).count();
         assert_eq!(torn, 0, "{:?}", check.first);
         assert!(check.checked > 5_000, "{}", check.checked);
     }
 }
 
-/// Every panic of a worker used to look like a good repeat with few operations.
+/// A worker's panic used to look like a successful repeat with few operations.
 #[test]
 fn a_worker_that_panics_is_an_error_with_a_message() {
-    // A cycle of no latencies is the simulator's own accident.
+    // An empty cycle of latencies makes the simulator panic.
     let model = SimModel { latency: SimLatency::Cycle(vec![]), ..SimModel::default() };
     let task = simulated(Workload { jobs: 2, ..workload() }, time(SECOND), model);
     let error = run(task, &Arc::new(AtomicBool::new(false)), &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("panicked"), "{error}");
 }
 
-/// What one submitting call did not take and no later one was given is not served. It used to be lost:
-/// neither counted as done nor as unserved.
+/// Arrivals that one submitting call did not accept and no later one received are unserved. They used to be lost:
+/// counted neither as done nor as unserved.
 #[test]
-fn every_arrival_is_either_served_or_told_as_unserved() {
-    // As trims are done: one by one, inside the submitting call.
+fn every_arrival_is_served_or_reported_as_unserved() {
+    // Like trims: one by one, inside the submitting call.
     let model = SimModel { takes: 1, submit_ns: MS, ..fixed(0) };
     let overload = Workload { pace: Pace::Fixed { per_second: 3000.0 }, iodepth: 8, ..workload() };
     let done = simulate(overload, time(SECOND), model);

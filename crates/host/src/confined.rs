@@ -17,11 +17,11 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Most passes over a tree that another process keeps filling.
+/// Maximum number of passes over a tree that another process keeps filling.
 const MOST_PASSES: u32 = 1000;
-/// Most directory names that are remembered for one level; the next pass handles the rest.
+/// Maximum number of directory names remembered per level; the next pass handles the rest.
 const MOST_NAMES: usize = 100_000;
-/// Most entries that are examined to count bytes.
+/// Maximum number of entries examined to count bytes.
 const MOST_COUNTED: u64 = 1_000_000;
 
 /// Opens a directory only as the base of relative operations.
@@ -45,7 +45,7 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn of(file: impl AsFd) -> io::Result<Self> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
         let found = match statx(&file, c"", AtFlags::EMPTY_PATH, wanted) {
@@ -85,7 +85,7 @@ impl Identity {
     /// Identity of the entry with this name; a symbolic link is not followed.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn below(directory: impl AsFd, name: &CStr) -> io::Result<Self> {
         Self::of(open_below(directory, name, OFlags::PATH, Mode::empty())?)
     }
@@ -144,7 +144,7 @@ fn open_without_openat2(directory: impl AsFd, name: &CStr, flags: OFlags, mode: 
 /// The entries of a directory, even if it was opened with `O_PATH`.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub(crate) fn entries(directory: impl AsFd) -> io::Result<Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(Dir::new(openat(directory, c".", flags, Mode::empty())?)?)

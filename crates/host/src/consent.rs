@@ -1,16 +1,16 @@
-//! May this be overwritten? The one place that can say yes.
+//! Permission to overwrite a target. Only this module can grant it.
 //!
-//! A block device or a file of the user's is overwritten only if it is named twice, once as the target
-//! and once with `--overwrite`, and if everything that would perish with it is named too: partitions,
-//! holders (LVM, LUKS, RAID above it), mounts, swap, and the signature of what lies on it.
+//! A block device or an existing file is overwritten only if the user names it twice, once as the target and once
+//! with `--overwrite`, and also names everything that would be destroyed with it: partitions, holders (LVM, LUKS,
+//! RAID above it), mounts, swap, and the signature of its content.
 //!
 //! # Invariants
-//! * Permission is for an object and not for a path: a target is opened once and held ([`Hold`]), all
-//!   that is found out is found out about what is held, and every later open is of the same object. What
-//!   somebody puts in its place in the meantime is neither written nor read.
-//! * A [`Hold`] opens for writing only if it came of a [`Consent`], which only [`ask`] makes.
-//! * With permission, every block device over the same bytes is claimed for the lifetime of the [`Hold`], unless the
-//!   user has named what uses it. A device that cannot be claimed, and that nothing named uses, has a hidden user.
+//! * Permission applies to an object, not to a path: a target is opened once and held ([`Hold`]), every check
+//!   examines what is held, and every later open is of the same object. A replacement at the same path is neither
+//!   written nor read.
+//! * A [`Hold`] opens for writing only if it was made from a [`Consent`], which only [`ask`] creates.
+//! * With permission, every block device over the same bytes is claimed for the lifetime of the [`Hold`], unless
+//!   the user has named its user. A device that cannot be claimed and has no named user has a hidden one.
 //!
 //! A claim does not exclude a loop device set up over the file later, or a process that has the file open.
 
@@ -31,8 +31,8 @@ use crate::testfiles::reopen;
 
 pub use crate::naming::{named, typed};
 
-/// An existing file or block device of the user's, opened once: every later open is of the same object,
-/// whatever its path stands for by then. While a device is held, its number is not given to another.
+/// An existing file or block device, opened once: every later open is of the same object, whatever its path
+/// refers to by then. While a device is held, its number is not reassigned.
 #[derive(Debug)]
 pub struct Hold {
     file: File,
@@ -43,7 +43,7 @@ pub struct Hold {
     rights: Rights,
 }
 
-/// What may be done with what is held.
+/// What may be done with the held object.
 #[derive(Debug)]
 enum Rights {
     Read,
@@ -53,8 +53,8 @@ enum Rights {
     },
 }
 
-/// The user's permission to overwrite one file or device. Only [`ask`] makes it; it becomes a [`Hold`]
-/// that opens for writing.
+/// The user's permission to overwrite one file or device. Only [`ask`] creates it; it becomes a [`Hold`] that
+/// opens for writing.
 #[derive(Debug)]
 pub struct Consent(Hold);
 
@@ -64,7 +64,7 @@ impl From<Consent> for Hold {
     }
 }
 
-/// What is held is not what was looked at before.
+/// The held object differs from the one that was checked before.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "{path} changed during the check: first it was a {first_kind} of {first_bytes} bytes, then a {then_kind} of {then_bytes} bytes; try again when nothing else changes it"
@@ -78,12 +78,12 @@ pub struct Changed {
 }
 
 impl Hold {
-    /// Takes hold of what stands at `path`, for reading only.
+    /// Opens and holds the object at `path`, for reading only.
     ///
     /// # Errors
-    /// The kernel's; `InvalidInput` if it is neither a file nor a block device.
+    /// The kernel's error; `InvalidInput` if it is neither a file nor a block device.
     pub fn read_only(path: &Path) -> io::Result<Self> {
-        // Looked at before it is opened: opening a pipe would wait, opening a tape would rewind it.
+        // Checked before the open: opening a pipe would wait, opening a tape would rewind it.
         let flags = OFlags::PATH.bits() as i32;
         let place = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let metadata = place.metadata()?;
@@ -101,15 +101,15 @@ impl Hold {
         Ok(Self { file, path: path.to_owned(), object, kind, size_bytes, rights: Rights::Read })
     }
 
-    /// Opens it: for reading, and with permission for writing too.
+    /// Opens the held object for reading and, with permission, also for writing.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn open(&self, flags: i32) -> io::Result<File> {
         reopen(&self.file, matches!(self.rights, Rights::Write { .. }), flags)
     }
 
-    /// Makes sure that this is what `target` says: it was looked at earlier, by its path.
+    /// Checks that the held object still matches `target`, which was examined earlier by its path.
     ///
     /// # Errors
     /// [`Changed`] if kind or size differ.
@@ -135,13 +135,13 @@ fn word(kind: TargetKind) -> &'static str {
     }
 }
 
-/// Why there is no permission.
+/// The reason why permission is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Refusal {
     /// The target is not named with `--overwrite`.
     #[error("{} was not named with --overwrite", .0.display())]
     NotNamed(PathBuf),
-    /// It holds things that were not named.
+    /// It holds things that the user has not named.
     #[error(
         "{} is not empty: it holds {}; to destroy all of this, pass --overwrite {}",
         .path.display(),
@@ -179,7 +179,7 @@ pub enum Refusal {
         /// The kernel's answer.
         error: String,
     },
-    /// It cannot be read.
+    /// It is not readable.
     #[error("cannot read {} to check what it holds: {error}", .path.display())]
     Unreadable {
         /// The target.
@@ -222,7 +222,7 @@ pub fn ask(roots: &Roots, target: &Path, names: &[String]) -> Result<Consent, Re
     reopen(&hold.file, true, 0)
         .map_err(|error| Refusal::NotWritable { path: path(), error: error.to_string() })?;
     let claim = |idle: &Idle| {
-        // The target itself is claimed through the held descriptor, whatever its node is by now.
+        // The target itself is claimed through the held descriptor, whatever its device node is by now.
         let claimed = match hold.object {
             Object::Device(own) if own == idle.number => reopen(&hold.file, true, OFlags::EXCL.bits() as i32),
             _ => idle.claim(),
@@ -256,12 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_overwritten_only_when_named_also_through_a_link() {
+    fn a_file_or_link_is_overwritten_only_when_named() {
         let roots = Roots::default();
         let (_directory, place) = scratch();
         let [path, other, link, hard] = ["data", "other", "link", "hard"].map(|name| place.join(name));
         fs::write(&path, "mine").unwrap();
-        fs::write(&other, "also mine").unwrap();
+        fs::write(&other, "another file").unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
         fs::hard_link(&path, &hard).unwrap();
         let named =
@@ -284,10 +284,10 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"xine");
     }
 
-    /// Permission was bound to a path that was opened again for each repeat, so that what had been put
-    /// there in the meantime was overwritten without anybody's consent.
+    /// Permission was bound to a path that was opened again for each repeat, so a replacement at that path was
+    /// overwritten without consent.
     #[test]
-    fn what_takes_the_place_of_the_target_is_neither_written_nor_read() {
+    fn a_replacement_of_the_target_is_neither_written_nor_read() {
         let (_directory, place) = scratch();
         let (path, kept, other) = (place.join("data"), place.join("kept"), place.join("other"));
         fs::write(&path, "mine").unwrap();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_changed_since_it_was_looked_at_is_refused() {
+    fn a_target_that_changed_since_the_check_is_refused() {
         let (_directory, place) = scratch();
         let path = place.join("data");
         fs::write(&path, "mine").unwrap();
@@ -317,20 +317,20 @@ mod tests {
         fs::remove_file(&path).unwrap();
         fs::write(&path, "longer than it was").unwrap();
         assert_eq!(before.is_still(&target), Ok(()));
-        let said = Hold::read_only(&path).unwrap().is_still(&target).unwrap_err().to_string();
-        assert!(said.contains("a file of 4 bytes, then a file of 18 bytes"), "{said}");
+        let error_text = Hold::read_only(&path).unwrap().is_still(&target).unwrap_err().to_string();
+        assert!(error_text.contains("a file of 4 bytes, then a file of 18 bytes"), "{error_text}");
     }
 
     #[test]
-    fn only_files_and_block_devices_are_held_and_nothing_else_is_even_opened() {
+    fn only_files_and_block_devices_are_opened_and_held() {
         let (_directory, place) = scratch();
         let pipe = place.join("pipe");
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         // Opening the pipe would wait for a writer for ever.
         for path in [pipe.as_path(), &place, Path::new("/dev/null")] {
-            let said = consent(path).unwrap_err().to_string();
-            assert!(said.contains("neither a file nor a block device"), "{said}");
+            let error_text = consent(path).unwrap_err().to_string();
+            assert!(error_text.contains("neither a file nor a block device"), "{error_text}");
         }
     }
 
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_the_same_by_any_of_its_nodes_and_claimed_unless_it_is_shared() {
+    fn a_device_is_recognised_by_any_node_and_claimed_unless_shared() {
         let (_directory, place) = scratch();
         let (image, node, point) = (place.join("image"), place.join("node"), place.join("point"));
         File::create(&image).unwrap().set_len(64 << 20).unwrap();
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_to_write() {
+    fn a_refusal_shows_the_complete_overwrite_option() {
         let refusal = Refusal::Occupied {
             path: "/dev/sda".into(),
             named: vec!["/dev/sda".into()],

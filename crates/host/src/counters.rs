@@ -1,4 +1,4 @@
-//! What the kernel counts: per block device, per processor, per process.
+//! Kernel counters: per block device, per processor, per process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,10 +7,10 @@ use model::{DeviceActivity, Layer, MachineCpu, ProcessIo};
 
 use crate::Roots;
 
-/// The kernel's sector, whatever the device's is.
+/// The kernel's sector size, whatever the device's is.
 pub(crate) const SECTOR: u64 = 512;
 
-/// Everything that is counted around a repeat, at one moment.
+/// All counters read around a repeat, at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     devices: Vec<DeviceActivity>,
@@ -18,8 +18,7 @@ pub struct Counters {
     process: Option<ProcessIo>,
 }
 
-/// Reads all counters for the devices of a stack, from the top down. A device that has vanished is
-/// left out.
+/// Reads all counters for the devices of a stack, from the top down. A device that has vanished is omitted.
 pub fn snapshot(roots: &Roots, stack: &[Layer]) -> Counters {
     let mut devices: Vec<DeviceActivity> = Vec::new();
     for layer in stack {
@@ -35,7 +34,7 @@ pub fn snapshot(roots: &Roots, stack: &[Layer]) -> Counters {
     Counters { devices, cpu: machine_cpu(roots), process: process_io(roots) }
 }
 
-/// What was counted between two snapshots: devices, processors, process.
+/// The differences between two snapshots: devices, processors, process.
 pub fn difference(
     before: &Counters,
     after: &Counters,
@@ -110,7 +109,7 @@ pub fn machine_cpu(roots: &Roots) -> Option<MachineCpu> {
     })
 }
 
-/// What the kernel counted for this process, from `/proc/self/io`.
+/// The kernel's I/O counters of this process, from `/proc/self/io`.
 pub fn process_io(roots: &Roots) -> Option<ProcessIo> {
     let text = fs::read_to_string(roots.proc.join("self/io")).ok()?;
     let value =

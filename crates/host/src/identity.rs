@@ -1,4 +1,4 @@
-//! Which machine this is.
+//! Identification of the machine.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use twox_hash::XxHash3_64;
 
 use crate::{Roots, machine, read_line};
 
-/// The machine, as far as it says without root.
+/// The machine, as far as it can be identified without root.
 pub fn identify(roots: &Roots) -> Host {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
@@ -28,21 +28,21 @@ pub fn identify(roots: &Roots) -> Host {
     }
 }
 
-/// What tells this machine from others, and what people call it. Where the system has no identifier of
-/// its own, as in many containers, the name has to do.
+/// The machine's unique identifier and its host name. Without a system identifier, as in many containers, the
+/// name serves as both.
 pub(crate) fn id_and_name() -> (String, String) {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let machine_id = read_line("/etc/machine-id").unwrap_or_else(|| name.clone());
     (format!("{:012x}", XxHash3_64::oneshot(machine_id.as_bytes()) >> 16), name)
 }
 
-/// What the kernel takes the time from, such as `tsc`.
+/// The kernel's clock source, such as `tsc`.
 pub fn clock_source(roots: &Roots) -> Option<String> {
     read_line(roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource"))
 }
 
-/// Whether the kernel takes the time from the processor's own counter. Then it has made sure that this one goes evenly, never
-/// stands, and is the same on all processors.
+/// Whether the kernel uses the processor's own counter as its clock source. If so, it has verified that the
+/// counter runs at a constant rate, never stops, and is the same on all processors.
 pub fn trusts_the_counter(roots: &Roots) -> bool {
     clock_source(roots).is_some_and(|source| source == "tsc")
 }
@@ -56,7 +56,7 @@ fn field(text: &str, names: &[&str]) -> Option<String> {
     })
 }
 
-/// x86 says `model name`; Arm boards `Model` or `Hardware`.
+/// x86 has `model name`; Arm boards `Model` or `Hardware`.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     field(cpuinfo, &["model name", "Hardware", "Processor", "cpu model", "Model"])
 }
@@ -86,9 +86,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_counter_is_trusted_only_where_the_kernel_goes_by_it() {
+    fn the_counter_is_trusted_only_as_the_kernels_clock_source() {
         let tree = crate::testing::Tree::new();
-        assert!(!trusts_the_counter(&tree.roots()), "nobody says so");
+        assert!(!trusts_the_counter(&tree.roots()), "no clock source is reported");
         for (source, trusted) in [("kvm-clock\n", false), ("tsc\n", true), ("tsc-early\n", false)] {
             tree.file("sys/devices/system/clocksource/clocksource0/current_clocksource", source);
             assert_eq!(trusts_the_counter(&tree.roots()), trusted, "{source}");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boards_model_comes_from_the_device_tree() {
+    fn the_board_model_comes_from_the_device_tree() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("device-tree/model");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();

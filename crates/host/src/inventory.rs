@@ -1,4 +1,4 @@
-//! All storage of a machine: every mounted filesystem and every disk, and what lies beneath.
+//! All storage of a machine: every mounted filesystem and every disk, with the layers below.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,14 +11,14 @@ use model::{Candidate, Inventory, Layer, LayerKind, TargetKind, fact};
 
 use crate::mounts::{Mount, device_number, mounts};
 use crate::smart::{Unknown, add_once};
-use crate::stack::{entries, place_of, stack_of_device, stack_of_mount};
+use crate::stack::{entries, stack_of_device, stack_of_mount, sysfs_directory};
 use crate::target::{Found, TargetError};
 use crate::{Roots, identify, read_line};
 
-/// A server that is gone would keep whoever asks for its free space waiting for ever.
+/// A server that does not respond would block a query for its free space for ever.
 const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
 
-/// Filesystems that hold nothing of anybody's.
+/// Filesystems that hold no user data.
 const PSEUDO: [&str; 30] = [
     "autofs",
     "bdev",
@@ -51,9 +51,9 @@ const PSEUDO: [&str; 30] = [
     "sysfs",
     "tracefs",
 ];
-/// Images that are only ever read, such as those of snaps.
+/// Read-only images, such as those of snaps.
 const IMAGES: [&str; 4] = ["squashfs", "erofs", "iso9660", "cramfs"];
-/// Places where programs mount for themselves.
+/// Directories in which programs mount filesystems for their own use.
 const INTERNAL: [&str; 9] = [
     "/run",
     "/sys",
@@ -66,7 +66,7 @@ const INTERNAL: [&str; 9] = [
     "/var/lib/kubelet",
 ];
 
-/// Everything that could be measured here; with `all`, also what hardly anybody would.
+/// Everything that could be measured here; with `all`, also what is rarely of interest.
 pub fn inventory(roots: &Roots, all: bool) -> Inventory {
     let (mut candidates, mut left_out) = mounted(roots, all);
     let used: BTreeSet<(u32, u32)> =
@@ -80,18 +80,18 @@ pub fn inventory(roots: &Roots, all: bool) -> Inventory {
 /// Only these paths: directories, files or block devices.
 ///
 /// # Errors
-/// [`TargetError::NotFound`] or [`TargetError::WrongKind`] for the first that is none of these.
+/// [`TargetError::NotFound`] or [`TargetError::WrongKind`] for the first path that is none of these.
 pub fn inventory_of(roots: &Roots, paths: &[PathBuf]) -> Result<Inventory, TargetError> {
     let candidates = paths.iter().map(|path| named(roots, path)).collect::<Result<Vec<_>, _>>()?;
     Ok(finish(roots, candidates, 0))
 }
 
-/// Asks for health once for each disk, however many stacks it is in, and says what could not be seen.
+/// Queries the health of each disk once, however many stacks it is in, and lists what could not be determined.
 fn finish(roots: &Roots, mut candidates: Vec<Candidate>, left_out: usize) -> Inventory {
     let unknown = add_once(roots, candidates.iter_mut().flat_map(|candidate| &mut candidate.stack));
     let mut unseen = unseen(&candidates, &unknown);
     if entries(&roots.sys.join("class/block")).is_empty() {
-        unseen.push("No devices are to be seen: there is no /sys, as in some containers.".to_owned());
+        unseen.push("No block devices are visible: /sys is missing, as in some containers.".to_owned());
     }
     Inventory { host: identify(roots), candidates, left_out, unseen }
 }
@@ -110,12 +110,12 @@ fn size_fact(layer: &Layer) -> Option<u64> {
     layer.facts.get(fact::SIZE)?.parse().ok()
 }
 
-/// The mounted filesystems, each once, by their mount points; and how many were left out.
+/// The mounted filesystems, each once, by their mount points; and the number omitted.
 fn mounted(roots: &Roots, all: bool) -> (Vec<Candidate>, usize) {
     let table = mounts(roots);
     let mut filesystems: BTreeMap<((u32, u32), &str), Vec<&Mount>> = BTreeMap::new();
     for (i, mount) in table.iter().enumerate() {
-        // What is mounted over later is not to be reached any more.
+        // A mount that a later one hides is no longer reachable.
         let hidden = table[i + 1..].iter().any(|later| mount.point == later.point);
         if !PSEUDO.contains(&mount.kind.as_str()) && !hidden {
             filesystems.entry((mount.device, &mount.kind)).or_default().push(mount);
@@ -145,15 +145,15 @@ fn is_worth(mount: &Mount) -> bool {
     !(image || internal || in_memory && read_only)
 }
 
-/// A filesystem by its best mount point: the whole of it rather than a part, then the shortest. `None` if it is
-/// mounted on single files only, as containers do.
+/// A filesystem by its best mount point: one of the whole filesystem before one of a part, then the shortest.
+/// `None` if it is mounted only on single files, as containers do.
 fn filesystem(roots: &Roots, mut points: Vec<&Mount>) -> Option<Candidate> {
     points.sort_by_key(|mount| {
         let whole = mount.root == Path::new("/");
         (!whole, mount.point.components().count(), mount.point.clone())
     });
-    let looked = space(&points[0].point);
-    let best = match &looked {
+    let space_or_reason = space(&points[0].point);
+    let best = match &space_or_reason {
         Ok(space) if !space.is_directory => *points.iter().find(|m| m.point.is_dir())?,
         _ => points[0],
     };
@@ -161,7 +161,7 @@ fn filesystem(roots: &Roots, mut points: Vec<&Mount>) -> Option<Candidate> {
         points.iter().map(|m| m.point.clone()).filter(|p| *p != best.point).collect();
     also.dedup();
     let read_only = best.options.iter().any(|option| option == "ro");
-    let remark = match &looked {
+    let remark = match &space_or_reason {
         Err(why) => Some(*why),
         Ok(_) if read_only => Some("mounted read-only"),
         Ok(_) => None,
@@ -170,8 +170,8 @@ fn filesystem(roots: &Roots, mut points: Vec<&Mount>) -> Option<Candidate> {
         path: best.point.clone(),
         also,
         kind: TargetKind::Directory,
-        size_bytes: looked.as_ref().map(|space| space.size).ok(),
-        free_bytes: looked.as_ref().map(|space| space.free).ok(),
+        size_bytes: space_or_reason.as_ref().map(|space| space.size).ok(),
+        free_bytes: space_or_reason.as_ref().map(|space| space.free).ok(),
         remark: remark.map(str::to_owned),
         stack: stack_of_mount(roots, best),
     })
@@ -184,8 +184,8 @@ struct Space {
     is_directory: bool,
 }
 
-/// What a filesystem says of its space, or in a few words why it does not. A thread that waits for a server that is
-/// gone stays behind.
+/// Space of a filesystem, or a short reason why it is unknown. A thread that waits for a dead server is
+/// abandoned.
 fn space(point: &Path) -> Result<Space, &'static str> {
     let (sender, answer) = channel();
     let point = point.to_owned();
@@ -199,12 +199,12 @@ fn space(point: &Path) -> Result<Space, &'static str> {
     });
     match answer.recv_timeout(TIMEOUT) {
         Ok(Ok(space)) => Ok(space),
-        Ok(Err(_)) => Err("not to be looked into"),
-        Err(_) => Err("does not answer"),
+        Ok(Err(_)) => Err("not accessible"),
+        Err(_) => Err("does not respond"),
     }
 }
 
-/// Devices that no mounted filesystem lies on and nothing else was made of; and how many were left out.
+/// Devices that hold no mounted filesystem and are not part of another device; and the number omitted.
 fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Candidate>, usize) {
     let swaps = String::from_utf8_lossy(&fs::read(roots.proc.join("swaps")).unwrap_or_default()).into_owned();
     let (mut found, mut left_out) = (Vec::new(), 0);
@@ -212,8 +212,8 @@ fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Cand
         let Some(number) = read_line(place.join("dev")).and_then(|text| device_number(&text)) else {
             continue;
         };
-        let Some(directory) = place_of(roots, number) else { continue };
-        // Hidden are the single paths of NVMe disks, which have no node.
+        let Some(directory) = sysfs_directory(roots, number) else { continue };
+        // The individual paths of NVMe disks are hidden; they have no node.
         let hidden = read_line(directory.join("hidden")).is_some_and(|is| is == "1");
         if used.contains(&number)
             || hidden
@@ -238,7 +238,7 @@ fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Cand
         let swap = in_use(&top.name) || parts.iter().any(|part| in_use(part));
         let names = || parts.iter().map(String::as_str).chain([top.name.as_str()]);
         let remark = match names().any(|name| is_mounted_elsewhere(roots, name)) {
-            true => "mounted, but not where this program could see it",
+            true => "mounted, but not visible from this mount namespace",
             false => remark(&roots.dev.join(&top.name), swap),
         };
         found.push(Candidate {
@@ -255,22 +255,22 @@ fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Cand
     (found, left_out)
 }
 
-/// True if a filesystem on this device is mounted for other processes: in a container's host, or in another container.
-/// Some filesystems show all that are mounted in sysfs.
+/// True if a filesystem on this device is mounted for other processes: in a container's host, or in another
+/// container. Some filesystems list all their mounted instances in sysfs.
 fn is_mounted_elsewhere(roots: &Roots, name: &str) -> bool {
     let known = roots.sys.join("fs");
     let alone = ["ext4", "xfs", "f2fs"].iter().any(|kind| known.join(kind).join(name).exists());
     alone || entries(&known.join("btrfs")).iter().any(|set| set.join("devices").join(name).exists())
 }
 
-/// What stands in the way of measuring a device that carries no mounted filesystem.
+/// What prevents measuring a device without a mounted filesystem.
 fn remark(node: &Path, swap: bool) -> &'static str {
     match rustix::fs::access(node, rustix::fs::Access::READ_OK) {
         _ if swap => "used for swap",
         Ok(()) => "not mounted",
-        Err(rustix::io::Errno::ACCESS) => "not mounted, and only root may read it",
-        // A container sees all devices in sysfs and has nodes for hardly any.
-        Err(_) => "not to be opened from here",
+        Err(rustix::io::Errno::ACCESS) => "not mounted; only root can read it",
+        // A container sees all devices in sysfs but has nodes for few of them.
+        Err(_) => "cannot be opened here",
     }
 }
 
@@ -279,14 +279,14 @@ fn partitions(directory: &Path) -> Vec<String> {
     within.filter_map(|place| Some(place.file_name()?.to_str()?.to_owned())).collect()
 }
 
-/// True if another device was made of it or of a partition of it: then that one is shown with this beneath it.
+/// True if another device is built on it or on one of its partitions: that device is then listed, with this one
+/// below it.
 fn carries_a_device(directory: &Path) -> bool {
     let held = |place: &Path| !entries(&place.join("holders")).is_empty();
     held(directory) || partitions(directory).iter().any(|part| held(&directory.join(part)))
 }
 
-/// Devices without a size, drives for media, memory that nobody set up as a disk, and the small areas of eMMC from
-/// which a board starts.
+/// Devices without a size, drives without a medium, unused RAM disks, and the small boot partitions of eMMC.
 fn is_uninteresting(layer: &Layer) -> bool {
     let name = layer.name.as_str();
     let starts = |of: &[&str]| of.iter().any(|start| name.starts_with(start));
@@ -295,9 +295,9 @@ fn is_uninteresting(layer: &Layer) -> bool {
     size_fact(layer).unwrap_or(0) == 0 || starts(&["ram", "sr", "fd", "mtdblock"]) || boot
 }
 
-/// What was not to be seen, and what it takes.
+/// What could not be determined, and what would be needed.
 fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     let layers = || candidates.iter().flat_map(|candidate| &candidate.stack);
     let names = |is: &dyn Fn(&Layer) -> bool| -> Vec<String> {
         let found: BTreeSet<String> = layers().filter(|l| is(l)).map(|l| l.name.clone()).collect();
@@ -309,9 +309,9 @@ fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String
             return;
         }
         let of = of.join(", ");
-        told.push(match root {
-            false => format!("Root, with {tools}, would be told {what} of {of}."),
-            true => format!("With {tools} installed, it would also tell {what} of {of}."),
+        sentences.push(match root {
+            false => format!("As root with {tools}, Lodestone could also report {what} of {of}."),
+            true => format!("With {tools}, Lodestone could also report {what} of {of}."),
         });
     };
     let lacks = |layer: &Layer, name: &str| !layer.facts.contains_key(name);
@@ -330,24 +330,30 @@ fn unseen(candidates: &[Candidate], unknown: &[(String, Unknown)]) -> Vec<String
         layers().filter(|l| pool(l)).filter_map(|l| l.facts.get(fact::POOL).cloned()).collect();
     if !pools.is_empty() {
         let pools: Vec<String> = pools.into_iter().collect();
-        told.push(format!("With zpool installed, it would also tell the members of {}.", pools.join(", ")));
+        sentences.push(format!(
+            "With zpool installed, Lodestone could also report the members of {}.",
+            pools.join(", ")
+        ));
     }
     for (why, say) in [
         (
             Unknown::NotInstalled,
-            "With smartctl installed (smartmontools) and as root, it would also tell health and temperature of",
+            "As root with smartctl (smartmontools), Lodestone could also report health and temperature of",
         ),
-        (Unknown::NotPermitted, "Root would be told health and temperature by smartctl of"),
-        (Unknown::Bridge, "smartctl does not know how to ask through the USB bridge of"),
-        (Unknown::Silent, "smartctl learnt nothing of the health of"),
+        (
+            Unknown::NotPermitted,
+            "As root, Lodestone could also report, from smartctl, health and temperature of",
+        ),
+        (Unknown::Bridge, "smartctl does not support the USB bridge of"),
+        (Unknown::Silent, "smartctl reported no health status of"),
     ] {
         let disks: BTreeSet<&str> =
             unknown.iter().filter(|(_, w)| *w == why).map(|(disk, _)| disk.as_str()).collect();
         if !disks.is_empty() {
-            told.push(format!("{say} {}.", disks.into_iter().collect::<Vec<_>>().join(", ")));
+            sentences.push(format!("{say} {}.", disks.into_iter().collect::<Vec<_>>().join(", ")));
         }
     }
-    told
+    sentences
 }
 
 #[cfg(test)]
@@ -393,27 +399,27 @@ mod tests {
     }
 
     #[test]
-    fn filesystems_are_shown_once_at_their_best_place_and_noise_is_left_out() {
+    fn filesystems_are_listed_once_at_their_best_mount_point() {
         let tree = tree();
-        let expected = ["/no/such/place: not to be looked into", "~/a", "~/tmp", "~/under"];
+        let expected = ["/no/such/place: not accessible", "~/a", "~/tmp", "~/under"];
         assert_eq!(shown(&tree, false), expected);
         let found = inventory(&tree.roots(), false);
         let whole = found.candidates.iter().find(|c| c.path == tree.path("a")).unwrap();
         assert_eq!(whole.also, [tree.path("b")]);
         assert!(whole.free_bytes.unwrap() <= whole.size_bytes.unwrap());
-        // The single file, the empty read-only memory, what programs mounted, the image.
+        // Omitted: the single file, the empty read-only memory, what programs mounted, the image.
         assert_eq!(found.left_out, 4);
-        assert!(found.unseen.iter().any(|sentence| sentence.contains("there is no /sys")));
+        assert!(found.unseen.iter().any(|sentence| sentence.contains("/sys is missing")));
         let all = shown(&tree, true);
         assert!(
             all.contains(&"~/image: mounted read-only".to_owned())
                 && all.contains(&"~/ro: mounted read-only".to_owned())
         );
-        assert!(!all.iter().any(|path| path.contains("proc")), "what is no storage is never shown");
+        assert!(!all.iter().any(|path| path.contains("proc")), "pseudo filesystems are never listed");
     }
 
     #[test]
-    fn disks_without_a_mount_are_shown_unless_something_else_is_made_of_them() {
+    fn unmounted_disks_are_listed_unless_another_device_uses_them() {
         let tree = tree();
         let disk = |name: &str, number: &str, files: &[(&str, &str)]| {
             let place = format!("pci0/{name}");
@@ -444,7 +450,7 @@ mod tests {
             |all| shown(&tree, all).into_iter().filter(|p| p.starts_with("/dev")).collect::<Vec<_>>();
         assert_eq!(
             devices(false),
-            ["/dev/dm-0: not mounted", "/dev/sdb: used for swap", "/dev/sdq: not to be opened from here"]
+            ["/dev/dm-0: not mounted", "/dev/sdb: used for swap", "/dev/sdq: cannot be opened here"]
         );
         assert_eq!(
             devices(true),
@@ -454,23 +460,23 @@ mod tests {
                 "/dev/mmcblk0boot0: not mounted",
                 "/dev/ram0: not mounted",
                 "/dev/sdb: used for swap",
-                "/dev/sdq: not to be opened from here"
+                "/dev/sdq: cannot be opened here"
             ]
         );
         tree.file("sys/fs/ext4/sdz1/options", "");
         disk("sdz", "65:16", &[]);
         tree.device("pci0/sdz/sdz1", "65:17", &[("partition", "1\n")]);
-        let elsewhere = "/dev/sdz: mounted, but not where this program could see it".to_owned();
+        let elsewhere = "/dev/sdz: mounted, but not visible from this mount namespace".to_owned();
         assert_eq!(devices(false).last(), Some(&elsewhere));
         let found = inventory(&tree.roots(), false);
         let sdb = found.candidates.iter().find(|c| c.path == Path::new("/dev/sdb")).unwrap();
         assert_eq!(sdb.stack[0].facts["partitions"], "sdb1, sdb2");
-        let told = found.unseen.iter().any(|s| s.contains("cipher and sector size of dm-0"));
-        assert!(told, "{:?}", found.unseen);
+        let is_listed = found.unseen.iter().any(|s| s.contains("cipher and sector size of dm-0"));
+        assert!(is_listed, "{:?}", found.unseen);
     }
 
     #[test]
-    fn each_disk_is_asked_for_its_health_once() {
+    fn the_health_of_each_disk_is_queried_once() {
         let tree = tree();
         tree.device("pci0/ata1/sda", "8:0", &[("size", "4096\n")]);
         tree.device("pci0/ata1/sda/sda1", "8:1", &[("partition", "1\n")]);

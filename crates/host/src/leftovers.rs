@@ -1,16 +1,16 @@
-//! Finding and removing what a killed run had to leave behind.
+//! Finds and removes what a killed run left behind.
 //!
 //! # Invariants
-//! * A run keeps the manifest of its private directory open and locked (flock(2)) for as long as it uses
-//!   the directory. The lock ends with the process, however that ends, and it is seen where the process
-//!   is not: from other containers, and on NFS from other machines.
+//! * A run keeps the manifest of its private directory open and locked (flock(2)) for as long as it uses the
+//!   directory. The lock ends with the process, however that ends, and is visible where the process is not: from
+//!   other containers and, on NFS, from other machines.
 //! * The directory itself is locked from its creation to its removal, so it counts as in use even before it has a
-//!   manifest. A directory without a complete manifest is a leftover only if that lock is free, it belongs to this
-//!   user, its name has the form that Lodestone gives, and it holds nothing else. Network filesystems keep directory
+//!   manifest. A directory without a complete manifest is a leftover only if that lock is free, it belongs to
+//!   this user, its name has Lodestone's form, and it holds nothing else. Network filesystems keep directory
 //!   locks local to one machine: there, Lodestone only reports such a directory.
 //! * Any other directory is a leftover only if the lock of its manifest is free, it comes from this host, and its
 //!   process no longer runs. On a filesystem without locks, the process alone decides.
-//! * What another host has made is never removed from here: it is only told.
+//! * What another host has created is only reported, never removed from here.
 //! * A directory and its manifest must belong to the same user: this user or, for root, any user. A directory without a
 //!   manifest must belong to this user. On behalf of another user, root removes only names in directories of that user,
 //!   which that user could remove too.
@@ -35,23 +35,23 @@ use crate::read_line;
 
 /// Name of the manifest in its private directory.
 pub(crate) const MANIFEST: &CStr = c"manifest.json";
-/// Bytes of the longest manifest that is read; a usual one has a few hundred.
+/// Maximum length in bytes of a manifest that is read; a typical one has a few hundred.
 const LONGEST_MANIFEST: u64 = 64 << 10;
 
-/// Whose a private directory is.
+/// The owner of a private directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     run: String,
     /// Identifier of the machine, as in a run's record.
     host: String,
-    /// What people call it.
+    /// Its host name.
     host_name: String,
     /// The kernel's id of this boot.
     boot: String,
-    /// In which a process id means anything: containers have their own.
+    /// The PID namespace, in which the process ID is valid: containers have their own.
     pid_namespace: String,
     pid: u32,
-    /// Start of the process in clock ticks since boot, so that a reused pid is not mistaken for it.
+    /// Start of the process in clock ticks since boot, so that a reused process ID is not mistaken for it.
     process_start: u64,
 }
 
@@ -71,9 +71,8 @@ impl Manifest {
         }
     }
 
-    /// Writes the manifest of a new private directory. The file that is returned holds the lock, where
-    /// the filesystem has any. It is taken before anything is written, so that a manifest that can be
-    /// read was locked from the first.
+    /// Writes the manifest of a new private directory. The returned file holds the lock if the filesystem
+    /// supports locks. It is taken before anything is written, so a readable manifest was locked from the start.
     pub fn write(&self, directory: &OwnedFd) -> io::Result<File> {
         let mut file = new_file(directory, MANIFEST)?;
         lock(&file)?;
@@ -81,7 +80,7 @@ impl Manifest {
         Ok(file)
     }
 
-    /// True if a process with this id and start is seen from here.
+    /// True if a process with this ID and start time is visible from here.
     fn process_lives(&self) -> bool {
         process_start(self.pid) == Some(self.process_start)
     }
@@ -93,12 +92,12 @@ fn process_start(pid: u32) -> Option<u64> {
     text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// What came of asking for a lock.
+/// The result of a lock request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lock {
     Taken,
     HeldByAnother,
-    /// The filesystem has no locks.
+    /// The filesystem does not support locks.
     None,
 }
 
@@ -129,7 +128,7 @@ enum Verdict {
     Elsewhere,
 }
 
-/// `here` is this process's own manifest, `process_lives` says whether `manifest`'s process is seen.
+/// `here` is this process's own manifest; `process_lives` states whether `manifest`'s process is visible.
 fn judge(manifest: &Manifest, here: &Manifest, lock: Lock, process_lives: bool) -> Verdict {
     let same_boot = manifest.boot == here.boot;
     let same_namespace = manifest.pid_namespace == here.pid_namespace;
@@ -151,11 +150,11 @@ pub enum Found {
     Elsewhere(Elsewhere),
 }
 
-/// A private directory whose run is no more. It is locked while this value lives, so that of two who
-/// clean at once only one finds it.
+/// A private directory whose run has ended. It is locked for the lifetime of this value, so that of two
+/// concurrent cleanups only one finds it.
 #[derive(Debug)]
 pub struct Leftover {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// The run's id.
     pub run: String,
@@ -169,11 +168,11 @@ impl Leftover {
     }
 }
 
-/// A private directory of a run on another host or in another container, of which it cannot be told from
-/// here whether it has ended.
+/// A private directory of a run on another host or in another container; whether that run has ended cannot be
+/// determined from here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// The run's id.
     pub run: String,
@@ -191,7 +190,7 @@ impl std::fmt::Display for Elsewhere {
     }
 }
 
-/// The private directories directly below `directory` that are not in use. A directory that only looks like one is not
+/// The private directories directly below `directory` that are not in use. A directory that only resembles one is not
 /// touched. Each is opened only when the iterator reaches it, so that only the items that the caller keeps hold
 /// descriptors.
 pub fn find(directory: &Path) -> impl Iterator<Item = Found> {
@@ -204,7 +203,7 @@ pub fn find(directory: &Path) -> impl Iterator<Item = Found> {
     })
 }
 
-/// Names of the entries that look like private directories, sorted.
+/// Entries whose names match those of private directories, sorted.
 fn names(parent: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for entry in entries(parent)? {
@@ -228,7 +227,7 @@ fn examine(parent: &OwnedFd, name: CString, path: PathBuf, here: &Manifest) -> i
         Err(error) => return Err(error),
     };
     let lock = lock(&file)?;
-    // Somebody else may have removed it between the opening and the lock.
+    // Another process may have removed it between the open and the lock.
     if !Identity::below(&directory, MANIFEST)?.is(&Identity::of(&file)?) {
         return Err(io::ErrorKind::NotFound.into());
     }
@@ -375,7 +374,7 @@ pub(crate) mod tests {
         all
     }
 
-    /// What a killed run has left: nobody holds its lock.
+    /// A leftover of a killed run: nothing holds its lock.
     pub(crate) fn abandoned(parent: &Path, manifest: &Manifest) -> PathBuf {
         let path = parent.join(format!("{PRIVATE_PREFIX}{}", manifest.run));
         fs::create_dir(&path).unwrap();
@@ -386,8 +385,8 @@ pub(crate) mod tests {
         path
     }
 
-    /// Closing would do, were it not for the programs that other tests start at this moment, which have
-    /// a copy of every descriptor until they run.
+    /// Closing would suffice, except that a program that another test is just starting holds a copy of every
+    /// descriptor until it runs.
     fn unlock(file: &File) {
         flock(file, FlockOperation::Unlock).unwrap();
     }
@@ -397,7 +396,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_directory_of_a_living_run_is_no_leftover_that_of_a_dead_one_is() {
+    fn only_the_directory_of_an_ended_run_is_a_leftover() {
         let parent = tempfile::tempdir().unwrap();
         let private = PrivateDirectory::create(parent.path(), "abc").unwrap();
         fs::write(private.path().join("data0"), [0; 100]).unwrap();
@@ -416,7 +415,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_another_boot_of_this_host_left_is_a_leftover_once_its_lock_is_free() {
+    fn an_unlocked_directory_of_an_earlier_boot_is_a_leftover() {
         let parent = tempfile::tempdir().unwrap();
         let manifest = Manifest { boot: "another".into(), ..Manifest::of_this_process("abc") };
         let path = abandoned(parent.path(), &manifest);
@@ -427,10 +426,10 @@ pub(crate) mod tests {
         assert_eq!(find(parent.path()).leftovers.len(), 1);
     }
 
-    /// A run in a container was taken for dead by a run outside, whose /proc shows another process or
-    /// none under its number, and lost its files while it measured.
+    /// A run in a container was taken for dead by a run outside, whose /proc shows another process or none for
+    /// its process ID, and lost its files while it measured.
     #[test]
-    fn what_a_process_that_is_not_seen_from_here_holds_is_no_leftover() {
+    fn a_directory_locked_by_an_invisible_process_is_in_use() {
         let parent = tempfile::tempdir().unwrap();
         let manifest = Manifest { pid_namespace: "pid:[1]".into(), pid: 1, ..dead() };
         let path = abandoned(parent.path(), &manifest);
@@ -438,7 +437,7 @@ pub(crate) mod tests {
         flock.arg("--no-fork").arg(path.join(FILE)).arg("cat");
         let child = flock.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let Ok(mut child) = child else { return skipped("flock cannot be started") };
-        // Once cat answers, the lock is held.
+        // Once cat responds, the lock is held.
         child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
         child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let found = find(parent.path());
@@ -449,20 +448,20 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_another_host_left_is_told_and_not_removed() {
+    fn a_directory_of_another_host_is_reported_and_not_removed() {
         let parent = tempfile::tempdir().unwrap();
         let other = Manifest { host: "0123456789ab".into(), host_name: "pluto".into(), ..dead() };
         let path = abandoned(parent.path(), &other);
         let found = find(parent.path());
         assert!(found.leftovers.is_empty());
-        let told = found.elsewhere[0].to_string();
-        assert!(told.contains("left by run abc of host pluto") && told.contains("by hand"), "{told}");
-        assert!(told.starts_with(path.to_str().unwrap()), "{told}");
+        let text = found.elsewhere[0].to_string();
+        assert!(text.contains("left by run abc of host pluto") && text.contains("by hand"), "{text}");
+        assert!(text.starts_with(path.to_str().unwrap()), "{text}");
         assert!(path.join("data0").exists());
     }
 
     #[test]
-    fn without_locks_only_what_this_host_can_know_decides() {
+    fn without_locks_the_local_process_decides() {
         let here = Manifest::of_this_process("abc");
         let boot = Manifest { boot: "another".into(), ..here.clone() };
         let container = Manifest { pid_namespace: "another".into(), ..here.clone() };
@@ -486,7 +485,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn of_two_who_clean_at_once_only_one_finds_it() {
+    fn of_two_concurrent_cleanups_only_one_finds_a_leftover() {
         let parent = tempfile::tempdir().unwrap();
         abandoned(parent.path(), &dead());
         let mut first = find(parent.path()).leftovers;
@@ -496,7 +495,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_has_taken_the_place_of_a_leftover_is_not_removed() {
+    fn a_replacement_of_a_leftover_is_not_removed() {
         let parent = tempfile::tempdir().unwrap();
         let path = abandoned(parent.path(), &dead());
         let leftover = find(parent.path()).leftovers.pop().unwrap();
@@ -569,7 +568,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn directories_without_a_manifest_are_not_ours() {
+    fn directories_without_a_manifest_are_ignored() {
         let parent = tempfile::tempdir().unwrap();
         fs::create_dir_all(parent.path().join(".lodestone-begun")).unwrap();
         fs::write(parent.path().join(".lodestone-begun").join(FILE), "").unwrap();

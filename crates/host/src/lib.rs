@@ -1,14 +1,14 @@
-//! The machine under Lodestone: what the storage is, what the kernel counts, where test files live, and
-//! who may overwrite what.
+//! Lodestone's view of the machine: the layers of the storage, the kernel's counters, the location of test files,
+//! and permission to overwrite.
 //!
 //! # Invariants
-//! * Only here are /proc and /sys read and other programs started. Both roots can be swapped ([`Roots`]),
-//!   so that machines that are not at hand can be tested as made trees.
-//! * Nothing needs udev, and nothing needs root unless it says so.
-//! * A block device or a file of the user's is opened once and held ([`Hold`]), and opened for writing
-//!   only by a hold that came of a [`Consent`], which only [`consent::ask`] can make.
-//! * What is created is unlinked while open wherever the filesystem allows it; what must have a name
-//!   stands in a private directory with a manifest, by which [`leftovers`] finds it again.
+//! * Only this crate reads /proc and /sys and starts other programs. Both roots are replaceable ([`Roots`]), so
+//!   that tests cover other machines by fixtures.
+//! * Nothing needs udev, and nothing needs root unless documented.
+//! * A block device or an existing file is opened once and held ([`Hold`]), and opened for writing only by a hold
+//!   made from a [`Consent`], which only [`consent::ask`] creates.
+//! * What is created is unlinked while open if the filesystem allows it; what needs a name is in a private
+//!   directory with a manifest, by which [`leftovers`] finds it again.
 
 mod confined;
 mod counters;
@@ -58,10 +58,10 @@ pub struct Roots {
     pub proc: PathBuf,
     /// Usually `/sys`.
     pub sys: PathBuf,
-    /// Usually `/dev`: which devices have a node that can be opened.
+    /// Usually `/dev`: the device nodes that can be opened.
     pub dev: PathBuf,
-    /// Where other programs are looked for. Not `PATH`: what runs with the rights of root is not found by a
-    /// variable that anybody may set, and the system's directories are often missing from it.
+    /// Directories to search for other programs. Not `PATH`: a program that runs as root must not be found
+    /// through a variable that anybody may set, and the system's directories are often missing from it.
     pub programs: Vec<PathBuf>,
 }
 
@@ -85,7 +85,7 @@ impl Default for Roots {
     }
 }
 
-/// A small kernel file as text without its line end; `None` if there is no such file or it is empty.
+/// A small kernel file as text without its line end; `None` if it is missing or empty.
 fn read_line(path: impl AsRef<std::path::Path>) -> Option<String> {
     // Names in it, such as the path of a loop device's image, need not be UTF-8.
     let bytes = std::fs::read(path).ok()?;

@@ -1,9 +1,9 @@
-//! What the system allows this process.
+//! Limits that the system sets for this process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the number of files that the process may have open to what it may raise it to: every job has
-/// descriptors of its own for every file. Where that is not possible the limit stays as it is.
+/// Raises the soft limit on open files to the hard limit: every job has its own descriptor for every file. If
+/// that fails, the limit stays unchanged.
 pub fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
@@ -14,7 +14,7 @@ pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// True if this process has the rights of root.
+/// True if this process runs as root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

@@ -1,4 +1,5 @@
-//! What of a machine bears on figures of its storage, beyond its name: clocks, limits, what it runs in.
+//! Properties of a machine, beyond its name, that affect storage results: clocks, limits, virtualisation and
+//! containers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +12,7 @@ use crate::probes::{throttled_before, throttled_now};
 use crate::stack::entries;
 use crate::{Roots, clock_source, read_line};
 
-/// The facts by name. `root` is where the system's own files lie, usually `/`.
+/// The facts by name. `root` is the root of the system's own files, usually `/`.
 pub(crate) fn facts(roots: &Roots, root: &Path) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut put = |name: &str, value: Option<String>| {
@@ -44,7 +45,7 @@ pub(crate) fn facts(roots: &Roots, root: &Path) -> BTreeMap<String, String> {
     facts
 }
 
-/// All that are in use, each once: they may differ between kinds of cores.
+/// All governors in use, each once: they may differ between kinds of cores.
 fn governors(policies: &[std::path::PathBuf]) -> Option<String> {
     let mut found: Vec<String> =
         policies.iter().filter_map(|p| read_line(p.join("scaling_governor"))).collect();
@@ -70,8 +71,8 @@ fn swap(roots: &Roots) -> u64 {
     sizes.fold(0, |sum: u64, kib| sum.saturating_add(kib.saturating_mul(1024)))
 }
 
-/// The hypervisor by name, where it says one: to Xen's own file, to the board's tables, to the device tree, or by the
-/// clock that it offers.
+/// The hypervisor's name, if known: from Xen's own file, the board's tables, the device tree, or the clock source
+/// that it offers.
 fn virtualisation(roots: &Roots) -> Option<String> {
     if let Some(kind) = read_line(roots.sys.join("hypervisor/type")) {
         return Some(kind);
@@ -92,23 +93,24 @@ fn virtualisation(roots: &Roots) -> Option<String> {
         ("Xen", "xen"),
     ];
     let dmi = roots.sys.join("class/dmi/id");
-    let told =
+    let reported =
         ["sys_vendor", "product_name", "board_vendor", "bios_vendor"].map(|name| read_line(dmi.join(name)));
-    let told: Vec<String> = told.into_iter().flatten().collect();
+    let reported: Vec<String> = reported.into_iter().flatten().collect();
     let cpuinfo = fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
     let mut flags = cpuinfo.lines().filter(|line| line.starts_with("flags"));
     let flagged = flags.any(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
     let tree = read_line(roots.proc.join("device-tree/hypervisor/compatible"));
     let clocks = roots.sys.join("devices/system/clocksource/clocksource0/available_clocksource");
     let clocks = read_line(clocks).unwrap_or_default();
-    // Microsoft and Amazon make machines without a hypervisor too, so on x86 the processor has the last word.
+    // Microsoft and Amazon also offer machines without a hypervisor, so on x86 the processor flag decides.
     let is_x86 = cpuinfo.contains("\nflags") || cpuinfo.starts_with("flags");
     if is_x86 && !flagged {
         return None;
     }
-    let board = BOARDS.iter().find(|(mark, _)| told.iter().any(|text| text.contains(mark)));
+    let board = BOARDS.iter().find(|(mark, _)| reported.iter().any(|text| text.contains(mark)));
     let named = board.map(|(_, name)| (*name).to_owned());
-    let hyperv = told.iter().any(|text| text == "Virtual Machine") || clocks.contains("hyperv_clocksource");
+    let hyperv =
+        reported.iter().any(|text| text == "Virtual Machine") || clocks.contains("hyperv_clocksource");
     named
         .or(hyperv.then(|| "hyper-v".to_owned()))
         .or(tree
@@ -117,11 +119,11 @@ fn virtualisation(roots: &Roots) -> Option<String> {
         .or(flagged.then(|| "yes".to_owned()))
 }
 
-/// The kind of container, by what its manager leaves in it or by what the root filesystem lies on.
+/// The kind of container, by the marks of its manager or the type of the root filesystem.
 fn container(roots: &Roots, root: &Path) -> Option<String> {
     let table = mounts(roots);
     let lowest = table.iter().rfind(|mount| mount.point == Path::new("/"));
-    // An image that was made for containers keeps its mark when a machine of its own is started from it.
+    // An image made for containers keeps its mark when it is booted as a virtual machine.
     let whole_device = lowest.is_some_and(|mount| mount.device.0 != 0 && mount.root == Path::new("/"));
     for (mark, kind) in [(".dockerenv", "docker"), ("run/.containerenv", "podman")] {
         if root.join(mark).exists() && !whole_device {
@@ -132,8 +134,9 @@ fn container(roots: &Roots, root: &Path) -> Option<String> {
         return Some(kind);
     }
     let environment = fs::read(roots.proc.join("1/environ")).unwrap_or_default();
-    let told = environment.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(b"container="));
-    if let Some(kind) = told {
+    let reported =
+        environment.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(b"container="));
+    if let Some(kind) = reported {
         return Some(String::from_utf8_lossy(kind).into_owned());
     }
     let options = lowest?.options.join(",");
@@ -144,7 +147,7 @@ fn container(roots: &Roots, root: &Path) -> Option<String> {
     found.map(|(_, kind)| (*kind).to_owned())
 }
 
-/// The least that this process's control groups allow (version 2), which also holds its page cache.
+/// The lowest limit of this process's control groups (version 2), which also applies to its page cache.
 fn memory_limit(roots: &Roots) -> Option<u64> {
     let groups = fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
     let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -159,12 +162,12 @@ mod tests {
     use super::*;
     use crate::testing::Tree;
 
-    fn told(tree: &Tree) -> BTreeMap<String, String> {
+    fn reported(tree: &Tree) -> BTreeMap<String, String> {
         facts(&tree.roots(), &tree.path("root"))
     }
 
     #[test]
-    fn a_raspberry_pi_tells_its_clocks_and_that_it_was_too_weakly_powered() {
+    fn a_raspberry_pi_reports_its_clocks_and_throttling() {
         let tree = Tree::new();
         for (policy, low, high) in [(0, 600_000, 1_800_000), (4, 600_000, 2_400_000)] {
             let place = format!("sys/devices/system/cpu/cpufreq/policy{policy}");
@@ -181,12 +184,12 @@ mod tests {
         tree.file("proc/sys/vm/dirty_bytes", "0\n");
         tree.file("proc/sys/vm/dirty_ratio", "20\n");
         tree.file("proc/sys/vm/dirty_background_bytes", "67108864\n");
-        let facts = told(&tree);
+        let facts = reported(&tree);
         for (name, value) in [
             (fact::GOVERNOR, "ondemand"),
             (fact::LOWEST_CLOCK, "600000000"),
             (fact::HIGHEST_CLOCK, "2400000000"),
-            (fact::THROTTLED, "it is throttled"),
+            (fact::THROTTLED, "throttled"),
             (fact::THROTTLED_BEFORE, "1"),
             (fact::SWAP, "104853504"),
             (fact::DIRTY_LIMIT, "20 %"),
@@ -198,12 +201,12 @@ mod tests {
     }
 
     #[test]
-    fn a_hypervisor_is_named_as_far_as_it_says_its_name() {
+    fn a_hypervisor_is_named_if_it_can_be_identified() {
         let tree = Tree::new();
         let kind = || virtualisation(&tree.roots());
         tree.file("proc/cpuinfo", "flags\t\t: fpu sse2\n");
         tree.file("sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
-        assert_eq!(kind(), None, "a whole machine rented is none");
+        assert_eq!(kind(), None, "a rented physical machine");
         tree.file("proc/cpuinfo", "flags\t\t: fpu hypervisor sse2\n");
         assert_eq!(kind().unwrap(), "amazon");
         tree.file("sys/class/dmi/id/sys_vendor", "Somebody\n");
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_is_told_by_its_marks_or_its_root() {
+    fn a_container_is_recognised_by_its_marks_or_its_root() {
         let tree = Tree::new();
         let kind = || container(&tree.roots(), &tree.path("root"));
         assert_eq!(kind(), None);
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_limit_on_the_way_up_counts() {
+    fn the_lowest_memory_limit_of_all_ancestors_applies() {
         let tree = Tree::new();
         assert_eq!(memory_limit(&tree.roots()), None);
         tree.file("proc/self/cgroup", "0::/a/b\n");

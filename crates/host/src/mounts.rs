@@ -12,7 +12,7 @@ pub(crate) struct Mount {
     /// Device number of its files; the major is 0 for filesystems without a block device of their own.
     pub device: (u32, u32),
     pub point: PathBuf,
-    /// Which part of the filesystem is seen there; `/` for the whole.
+    /// The mounted part of the filesystem; `/` for the whole.
     pub root: PathBuf,
     pub kind: String,
     pub source: String,
@@ -20,7 +20,7 @@ pub(crate) struct Mount {
     pub options: Vec<String>,
 }
 
-/// All mounts, in the order in which they were made. Lines that cannot be read are left out.
+/// All mounts, in the order in which they were made. Unparsable lines are omitted.
 pub(crate) fn mounts(roots: &Roots) -> Vec<Mount> {
     mounts_of(roots, "self")
 }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_make_no_sense_are_left_out() {
+    fn invalid_lines_are_omitted() {
         for line in [&b""[..], b"36 35", b"36 35 x / /mnt rw - ext4 /dev/sda rw", b"36 35 8:1 / /mnt rw"] {
             assert_eq!(parse(line), None);
         }

@@ -1,16 +1,16 @@
-//! Which file or device something is, however it is called.
+//! The identity of a file or device, independent of its name.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// What two names of one thing have in common. A path says nothing of that: links, bind mounts and
-/// several nodes of one device give a thing many, and a rename gives one name to another thing.
+/// What all names of one object have in common. A path does not identify an object: links, bind mounts and
+/// several nodes of one device give it many names, and a rename gives one name to another object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Object {
     /// A block device, by its major and minor number.
     Device((u32, u32)),
-    /// Anything else, by the number of its filesystem and its number within.
+    /// Any other file, by its filesystem's device number and its inode number.
     Inode((u32, u32), u64),
 }
 
@@ -23,7 +23,7 @@ impl Object {
         Self::Inode(number(metadata.dev()), metadata.ino())
     }
 
-    /// What stands at a path, links followed; `None` if nothing that can be looked at.
+    /// The object at a path, links followed; `None` if it cannot be examined.
     pub fn at(path: impl AsRef<Path>) -> Option<Self> {
         fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
     }

@@ -1,8 +1,7 @@
-//! What would perish with a device or a file: what the kernel has made of it, and what is in use.
+//! What would be destroyed with a device or a file: devices built on it, and what is in use.
 //!
-//! Everything is told by what it is and not by its path, where the kernel says enough for that
-//! ([`Object`]): the names that the kernel keeps may be outdated, those of another mount namespace, or
-//! one of several.
+//! Everything is identified by its object and not by its path, where the kernel reports enough for that
+//! ([`Object`]): the paths in /proc and /sys may be outdated, from another mount namespace, or one of several.
 //!
 //! Some users of a device do not appear in /proc or /sys: an external journal, a target exported over the network, a
 //! mount in a namespace that no process shows. They still claim the device. Every device without a known user is
@@ -25,7 +24,7 @@ use crate::mounts::{Mount, mounts, mounts_elsewhere, unescape};
 use crate::object::Object;
 use crate::stack::entries;
 
-/// Something that would perish.
+/// Something that would be destroyed.
 #[derive(Debug)]
 pub(crate) struct Occupant {
     /// How the user names it.
@@ -272,8 +271,8 @@ mod tests {
 
     use crate::testing::{LoopDevice, Mounted, skipped};
 
-    /// A disk with one partition that holds LUKS, which is mounted; made as a tree.
-    fn made() -> (tempfile::TempDir, Roots) {
+    /// A disk with one partition that holds LUKS, which is mounted.
+    fn disk_fixture() -> (tempfile::TempDir, Roots) {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let file = |path: &str, content: &str| {
@@ -315,7 +314,7 @@ mod tests {
 
     #[test]
     fn partitions_holders_and_mounts_above_a_disk_are_all_found() {
-        let (_directory, roots) = made();
+        let (_directory, roots) = disk_fixture();
         let found = over(&roots, Object::Device((8, 0)));
         assert_eq!(names(&found), ["/dev/sda1", "/dev/dm-0", "/secret"]);
         assert_eq!(found.occupants[0].device, Some((8, 1)));
@@ -323,16 +322,16 @@ mod tests {
 
     #[test]
     fn swap_is_found() {
-        let (_directory, roots) = made();
+        let (_directory, roots) = disk_fixture();
         let found = over(&roots, Object::Device((8, 16)));
         assert_eq!(names(&found), ["swap"]);
         assert!(found.occupants[0].remark.is_some());
     }
 
-    /// The kernel knows a swap file and a loop's file by one path; they were compared by that.
+    /// The kernel reports one path for a swap file and for a loop device's file; these paths were compared as text.
     #[test]
     fn swap_and_loop_files_are_found_by_any_of_their_names() {
-        let (directory, roots) = made();
+        let (directory, roots) = disk_fixture();
         let file = directory.path().join("a file");
         let link = directory.path().join("link");
         fs::write(&file, "swap").unwrap();
@@ -349,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_device_is_found_through_links_bind_mounts_and_after_its_name_has_gone() {
+    fn a_loop_device_is_found_by_any_path_and_after_unlinking() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         fs::write(path("image"), vec![0; 1 << 20]).unwrap();
@@ -367,12 +366,12 @@ mod tests {
             None => skipped("bind mounts"),
         }
         fs::remove_file(path("image")).unwrap();
-        assert_eq!(found("link"), [device.path.as_str()], "sysfs calls the file deleted now");
+        assert_eq!(found("link"), [device.path.as_str()], "sysfs now reports the file as deleted");
         assert!(found("other").is_empty());
     }
 
     #[test]
-    fn a_loop_device_on_a_device_and_what_is_mounted_from_it_are_found() {
+    fn a_loop_device_on_a_device_and_its_mount_are_found() {
         let directory = tempfile::tempdir().unwrap();
         let (image, point) = (directory.path().join("image"), directory.path().join("point"));
         File::create(&image).unwrap().set_len(16 << 20).unwrap();

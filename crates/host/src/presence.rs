@@ -1,8 +1,8 @@
-//! Knowing that another run is under way on this machine.
+//! Detects other runs in progress on this machine.
 //!
-//! A run binds a socket in Linux's abstract namespace, which shows in `/proc/net/unix` for everybody,
-//! needs no directory that all users could write to, and is gone with the process however that ends.
-//! Runs in other network namespaces (containers) are not seen.
+//! A run binds a socket in Linux's abstract namespace, which is visible to everybody in `/proc/net/unix`, needs
+//! no world-writable directory, and disappears with the process however that ends. Runs in other network
+//! namespaces (containers) are not visible.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -12,24 +12,24 @@ use crate::Roots;
 
 const PREFIX: &str = "lodestone-run/";
 
-/// The mark of a run; the run counts as under way until it is dropped.
+/// The mark of a run; the run counts as in progress until it is dropped.
 #[derive(Debug)]
 pub struct Presence {
     name: String,
     _socket: UnixListener,
 }
 
-/// Marks run `id` as under way.
+/// Marks run `id` as in progress.
 ///
 /// # Errors
-/// The kernel's, if the socket cannot be bound.
+/// The kernel's error, if the socket cannot be bound.
 pub fn announce(id: &str) -> io::Result<Presence> {
     let name = format!("{PREFIX}{}/{id}", std::process::id());
     let socket = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
     Ok(Presence { name, _socket: socket })
 }
 
-/// Ids of the other runs that are under way.
+/// IDs of the other runs in progress.
 pub fn others(roots: &Roots, own: Option<&Presence>) -> Vec<String> {
     let table = std::fs::read(roots.proc.join("net/unix")).unwrap_or_default();
     let table = String::from_utf8_lossy(&table);
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_sees_others_but_not_itself_and_they_vanish_when_they_end() {
+    fn a_run_sees_others_until_they_end_but_not_itself() {
         let roots = Roots::default();
         // Another process may run this test at the same time.
         let [my_id, other_id] = ["mine", "other"].map(|id| format!("{id}-{}", std::process::id()));

@@ -26,7 +26,7 @@ use crate::testfiles::{TestFileError, failed};
 
 /// Prefix of the name of a private directory; the run's id follows.
 pub(crate) const PRIVATE_PREFIX: &str = ".lodestone-";
-/// Most attempts to find a free name.
+/// Maximum number of attempts to find a free name.
 const MOST_NAMES: u32 = 1000;
 
 /// A run's own directory, with a manifest that names its owner and stays locked while the directory is in use. It is
@@ -90,7 +90,7 @@ impl PrivateDirectory {
     /// Creates and opens a subdirectory; for the small files of one job.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn subdirectory(&self, name: &str) -> io::Result<OwnedFd> {
         match rustix::fs::mkdirat(&self.held.directory, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -111,7 +111,7 @@ impl PrivateDirectory {
     /// Removes the name of a file in it.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn unlink(&self, name: &str) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.held.directory, name, AtFlags::empty())?)
     }

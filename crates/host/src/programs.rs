@@ -1,7 +1,8 @@
-//! Starting other programs: by their full path, never through a shell, and for a limited time.
+//! Starts other programs: by their full path, never through a shell, and with a timeout.
 //!
-//! What tells of hardware is asked (`ask`) by its place in the system. What the user wants to see measure is looked for as
-//! his shell does ([`find_by_path`]) and runs in a process group of its own ([`run`]), so that whatever it starts ends with it.
+//! Programs that report on hardware are queried (`ask`) by their path in the system. A measuring program that the
+//! user names is found as the user's shell would find it ([`find_by_path`]) and runs in its own process group
+//! ([`run`]), so that everything it starts ends with it.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -19,57 +20,57 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::Roots;
 
-/// More than any of them has to say.
+/// More than any of them prints.
 const LONGEST: u64 = 4 << 20;
-/// How often a program that has closed its output is looked at until it has ended.
-const LOOK: Duration = Duration::from_millis(5);
+/// How often a program that has closed its output is checked until it has ended.
+const CHECK_PERIOD: Duration = Duration::from_millis(5);
 
-/// What a program said.
+/// A program's output.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Said {
-    /// On its standard output.
+pub(crate) struct ProgramOutput {
+    /// Its standard output.
     pub text: String,
     /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
 }
 
-/// Where a program is; `None` if it is not installed.
+/// Path of a program; `None` if it is not installed.
 pub(crate) fn find(roots: &Roots, program: &str) -> Option<PathBuf> {
     roots.programs.iter().map(|place| place.join(program)).find(|path| path.is_file())
 }
 
-/// Runs a program and returns what it said. `None` if it is not installed, cannot be started, or has not ended within
-/// `timeout`; then it is killed. One that hangs in the kernel, because its disk does, stays behind.
-pub(crate) fn ask(roots: &Roots, program: &str, args: &[&str], timeout: Duration) -> Option<Said> {
+/// Runs a program and returns its output. `None` if it is not installed, cannot be started, or has not ended
+/// within `timeout`; then it is killed. A program that hangs in the kernel, because its disk does, is abandoned.
+pub(crate) fn ask(roots: &Roots, program: &str, args: &[&str], timeout: Duration) -> Option<ProgramOutput> {
     let until = Instant::now() + timeout;
     let mut child = Command::new(find(roots, program)?)
         .args(args)
-        // What it says is parsed, so it must not be in the user's language.
+        // Its output is parsed, so it must not be in the user's language.
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let (sender, said) = channel();
+    let (sender, output) = channel();
     let out = child.stdout.take()?;
     thread::spawn(move || {
         let mut text = Vec::new();
         let _ = out.take(LONGEST).read_to_end(&mut text);
         let _ = sender.send(text);
     });
-    let text = said.recv_timeout(until.saturating_duration_since(Instant::now()));
+    let text = output.recv_timeout(until.saturating_duration_since(Instant::now()));
     loop {
         match child.try_wait() {
             Ok(Some(status)) => {
                 let text = String::from_utf8_lossy(&text.ok()?).into_owned();
-                return Some(Said { text, code: status.code() });
+                return Some(ProgramOutput { text, code: status.code() });
             }
-            Ok(None) if text.is_ok() && Instant::now() < until => thread::sleep(LOOK),
+            Ok(None) if text.is_ok() && Instant::now() < until => thread::sleep(CHECK_PERIOD),
             _ => {
                 let _ = child.kill();
                 // Reaped, unless it hangs: then waiting would hang too.
-                thread::sleep(LOOK);
+                thread::sleep(CHECK_PERIOD);
                 let _ = child.try_wait();
                 return None;
             }
@@ -77,35 +78,35 @@ pub(crate) fn ask(roots: &Roots, program: &str, args: &[&str], timeout: Duration
     }
 }
 
-/// More than any program that measures has to say, in bytes; fio's histograms take some hundred thousand.
+/// More than any measuring program prints, in bytes; fio's histograms need some hundred thousand.
 const LONGEST_REPORT: u64 = 64 << 20;
-/// So long may a program take to end after it was asked to.
+/// Time that a program has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
-/// So long may the kernel take to end a program that is killed, and a reader to hand over what it has read. Tests wait
-/// longer, because they also run on machines that are busy.
+/// Time that the kernel has to end a killed program, and a reader to deliver what it has read. Tests wait longer,
+/// because they also run on busy machines.
 const LAST_GRACE: Duration = if cfg!(test) { Duration::from_secs(60) } else { GRACE };
 
-/// How a program came to its end.
+/// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// By itself, with this exit code.
     Exited(i32),
-    /// By this signal, which somebody else sent.
+    /// By this signal from another sender.
     Signalled(i32),
-    /// It was ended because it took too long.
+    /// It was ended because of its timeout.
     TookTooLong,
-    /// It was ended because the user wants to stop.
+    /// It was ended because the user asked to stop.
     Interrupted,
-    /// It was to be ended and does not end: it hangs in the kernel.
+    /// It was killed and does not end: it hangs in the kernel.
     Hangs,
 }
 
-/// What a program that measures has left.
+/// The result of a measuring program.
 #[derive(Debug)]
 pub struct Ran {
     /// Its standard output.
     pub stdout: Vec<u8>,
-    /// Its standard error output.
+    /// Its standard error.
     pub stderr: Vec<u8>,
     /// How it ended.
     pub end: End,
@@ -113,8 +114,8 @@ pub struct Ran {
     pub elapsed: Duration,
 }
 
-/// Where a program is that the user's shell would find, or that stands in one of the system's usual places, which `PATH`
-/// often lacks; `None` if it is not installed.
+/// Path of a program that the user's shell would find, or that is in one of the system's usual directories, which
+/// `PATH` often lacks; `None` if it is not installed.
 pub fn find_by_path(roots: &Roots, program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own: Vec<PathBuf> = std::env::split_paths(&path).filter(|place| place.is_absolute()).collect();
@@ -125,11 +126,11 @@ fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Runs a program in `directory` until it ends, `timeout` is over, or the user wants to stop. Then it is asked to end, and
-/// killed with all that it has started.
+/// Runs a program in `directory` until it ends, `timeout` has passed, or the user asks to stop. In the last two
+/// cases it is asked to end, and then killed with everything that it has started.
 ///
 /// # Errors
-/// The kernel's, if it cannot be started.
+/// The kernel's error, if it cannot be started.
 pub fn run(
     program: &Path,
     args: &[impl AsRef<OsStr>],
@@ -141,7 +142,7 @@ pub fn run(
     let mut child = Command::new(program)
         .args(args)
         .current_dir(directory)
-        // What it says is parsed, so it must not be in the user's language.
+        // Its output is parsed, so it must not be in the user's language.
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -154,11 +155,11 @@ pub fn run(
     let end = await_end(&mut child, group, began + timeout, interrupt);
     living().retain(|other| *other != group);
     let elapsed = began.elapsed();
-    let said = |from: &Receiver<Vec<u8>>| from.recv_timeout(LAST_GRACE).unwrap_or_default();
-    Ok(Ran { stdout: said(&stdout), stderr: said(&stderr), end, elapsed })
+    let output = |from: &Receiver<Vec<u8>>| from.recv_timeout(LAST_GRACE).unwrap_or_default();
+    Ok(Ran { stdout: output(&stdout), stderr: output(&stderr), end, elapsed })
 }
 
-/// Reads all of a pipe on a thread of its own and keeps the start of it, so that the program never waits for its reader.
+/// Reads all of a pipe in its own thread and keeps the beginning, so that the program never waits for its reader.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
@@ -176,13 +177,13 @@ fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBo
     let why = loop {
         match child.try_wait() {
             Ok(Some(status)) => {
-                // What it has left running would disturb what comes.
+                // Anything it left running would disturb what follows.
                 let _ = kill_process_group(group, Signal::KILL);
                 return ended(status);
             }
             _ if interrupt.load(Ordering::Relaxed) => break End::Interrupted,
             _ if Instant::now() >= until => break End::TookTooLong,
-            _ => thread::sleep(LOOK),
+            _ => thread::sleep(CHECK_PERIOD),
         }
     };
     for (signal, grace) in [(Signal::TERM, GRACE), (Signal::KILL, LAST_GRACE)] {
@@ -193,7 +194,7 @@ fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBo
                 let _ = kill_process_group(group, Signal::KILL);
                 return why;
             }
-            thread::sleep(LOOK);
+            thread::sleep(CHECK_PERIOD);
         }
     }
     End::Hangs
@@ -207,13 +208,13 @@ fn ended(status: std::process::ExitStatus) -> End {
     }
 }
 
-/// Process groups of the programs that are measuring now.
+/// Process groups of the measuring programs.
 fn living() -> MutexGuard<'static, Vec<Pid>> {
     static LIVING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
     LIVING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills all programs that are measuring, for when this process must end without waiting.
+/// Kills all measuring programs, for when this process must end without waiting.
 pub fn kill_all() {
     for group in living().iter() {
         let _ = kill_process_group(*group, Signal::KILL);
@@ -228,15 +229,15 @@ mod tests {
     const LONG: Duration = Duration::from_secs(600);
 
     #[test]
-    fn a_program_is_asked_by_its_place_and_not_through_a_shell() {
+    fn a_program_is_started_by_its_path_without_a_shell() {
         let tree = Tree::new();
         tree.program("teller", "it's $HOME; `id`\n", 4);
-        let said = ask(&tree.roots(), "teller", &["a; b"], LONG).unwrap();
-        assert_eq!(said, Said { text: "it's $HOME; `id`\n".into(), code: Some(4) });
-        assert_eq!(ask(&tree.roots(), "sh", &[], LONG), None, "PATH plays no part");
+        let output = ask(&tree.roots(), "teller", &["a; b"], LONG).unwrap();
+        assert_eq!(output, ProgramOutput { text: "it's $HOME; `id`\n".into(), code: Some(4) });
+        assert_eq!(ask(&tree.roots(), "sh", &[], LONG), None, "PATH is not searched");
     }
 
-    /// A shell script in a directory of its own, and that directory.
+    /// A shell script in its own directory, and that directory.
     fn script(text: &str) -> (Tree, PathBuf, PathBuf) {
         let tree = Tree::new();
         tree.script("tool", &format!("{text}\n"));
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_leaves_is_all_that_it_said_where_it_stood_and_how_it_ended() {
+    fn a_result_has_output_directory_and_exit_status() {
         let (_tree, directory, path) = script("pwd; echo \"$1\" >&2; exit 3");
         let ran = run(&path, &["a; b"], &directory, LONG, &AtomicBool::new(false)).unwrap();
         assert_eq!(String::from_utf8_lossy(&ran.stdout).trim(), directory.to_str().unwrap());
@@ -254,14 +255,14 @@ mod tests {
     }
 
     #[test]
-    fn one_that_says_more_than_is_kept_does_not_hang() {
+    fn output_beyond_the_limit_does_not_block_the_program() {
         let (_tree, directory, path) = script("head -c 70000000 /dev/zero");
         let none: [&str; 0] = [];
         let ran = run(&path, &none, &directory, LONG, &AtomicBool::new(false)).unwrap();
         assert_eq!((ran.stdout.len() as u64, ran.end), (LONGEST_REPORT, End::Exited(0)));
     }
 
-    /// A process by its number and its start, which tells it from a later one of the same number.
+    /// A process by its ID and start time, which distinguishes it from a later one with the same ID.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Process {
         number: u32,
@@ -277,42 +278,42 @@ mod tests {
             Some((Self { number, start: words.nth(18)?.parse().ok()? }, state))
         }
 
-        /// Whether it is there and not only waiting for whoever inherited it to reap it.
+        /// Whether it exists and is not merely waiting to be reaped by the process that inherited it.
         fn is_alive(self) -> bool {
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.number)).unwrap_or_default();
             Self::parse(&stat).is_some_and(|(found, state)| found == self && state != "Z")
         }
 
-        /// A dying process closes its pipe early, so that it may still be on its way.
+        /// A dying process closes its pipe early, so it may still be ending.
         #[track_caller]
         fn until_dead(self) {
             let deadline = Instant::now() + Duration::from_secs(60);
             while self.is_alive() {
-                assert!(Instant::now() < deadline, "{self:?} lives on");
-                thread::sleep(LOOK);
+                assert!(Instant::now() < deadline, "{self:?} is still alive");
+                thread::sleep(CHECK_PERIOD);
             }
         }
     }
 
-    /// The process that a script has told of. A script that was ended before it came to that is tried again with twice
-    /// the time.
+    /// The process that a script has reported. A script that was ended before it did so is retried with twice the
+    /// time.
     #[track_caller]
-    fn told_in_time(attempt: impl FnMut(Duration) -> String) -> Process {
+    fn reported_in_time(attempt: impl FnMut(Duration) -> String) -> Process {
         let timeouts = (0..8).map(|doublings| Duration::from_millis(500 << doublings));
-        let told = timeouts.map(attempt).find_map(|stat| Process::parse(&stat));
-        told.expect("the script has told of a process").0
+        let process = timeouts.map(attempt).find_map(|stat| Process::parse(&stat));
+        process.expect("the script has reported a process").0
     }
 
-    /// Does not heed being asked to end. Tells of a process that it has started, and then that it is ready.
+    /// Ignores the request to end. Reports a process that it has started, and then that it is ready.
     const STUBBORN: &str = "trap '' TERM\nsleep 1000 >/dev/null 2>&1 &\nread -r stat </proc/$!/stat\necho \"$stat\"\n\
                             : >ready\nwhile :; do sleep 1; done";
 
-    /// fio works in processes of its own; killing only the first would leave them writing.
+    /// fio works in several processes; killing only the first would leave the others writing.
     #[test]
-    fn one_that_takes_too_long_is_killed_with_all_that_it_started() {
+    fn a_timeout_kills_the_program_and_all_its_children() {
         let (_tree, directory, path) = script(STUBBORN);
         let none: [&str; 0] = [];
-        let child = told_in_time(|timeout| {
+        let child = reported_in_time(|timeout| {
             let ran = run(&path, &none, &directory, timeout, &AtomicBool::new(false)).unwrap();
             assert_eq!(ran.end, End::TookTooLong);
             String::from_utf8_lossy(&ran.stdout).into_owned()
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_interrupted_is_killed_with_all_that_it_started() {
+    fn an_interrupt_kills_the_program_and_all_its_children() {
         let (_tree, directory, path) = script(STUBBORN);
         let (ready, interrupt) = (directory.join("ready"), AtomicBool::new(false));
         let none: [&str; 0] = [];
@@ -329,7 +330,7 @@ mod tests {
             scope.spawn(|| {
                 let deadline = Instant::now() + LONG / 2;
                 while !ready.exists() && Instant::now() < deadline {
-                    thread::sleep(LOOK);
+                    thread::sleep(CHECK_PERIOD);
                 }
                 interrupt.store(true, Ordering::Relaxed);
             });
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_shell_would_not_start_is_not_found() {
+    fn files_that_a_shell_would_not_start_are_not_found() {
         assert!(find_by_path(&Roots::default(), "sh").is_some());
         assert_eq!(find_by_path(&Roots::default(), "no-such-program-anywhere"), None);
         let (_tree, directory, path) = script("");
@@ -352,15 +353,15 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_end_is_given_up() {
+    fn a_program_that_does_not_end_is_abandoned() {
         let tree = Tree::new();
-        let told = tree.path("stat");
+        let stat_file = tree.path("stat");
         // By the shell alone: a program that it starts would not be killed with it.
-        let tells = format!("read -r stat </proc/$$/stat\necho \"$stat\" >'{}'\n", told.display());
-        tree.script("sleeper", &format!("{tells}exec sleep 1000\n"));
-        let sleeper = told_in_time(|timeout| {
+        let report = format!("read -r stat </proc/$$/stat\necho \"$stat\" >'{}'\n", stat_file.display());
+        tree.script("sleeper", &format!("{report}exec sleep 1000\n"));
+        let sleeper = reported_in_time(|timeout| {
             assert_eq!(ask(&tree.roots(), "sleeper", &[], timeout), None);
-            std::fs::read_to_string(&told).unwrap_or_default()
+            std::fs::read_to_string(&stat_file).unwrap_or_default()
         });
         sleeper.until_dead();
     }

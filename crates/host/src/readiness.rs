@@ -1,5 +1,5 @@
-//! Whether the machine is ready for a measurement: quiet devices, nothing that slows the processors, a clock that
-//! goes evenly.
+//! Checks whether the machine is ready for a measurement: quiet devices, nothing that slows the processors, a
+//! steady clock.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,17 +11,17 @@ use crate::probes::throttled_now;
 use crate::stack::entries;
 use crate::{Counters, Roots, difference, read_line};
 
-/// A device that moves less than so many bytes per second counts as quiet: a log line now and then.
+/// A device that moves fewer bytes per second counts as quiet: an occasional log line.
 const QUIET_BYTES_PER_SECOND: f64 = 1e6;
 /// A device that is busy for less than this share of the time counts as quiet.
 const QUIET_SHARE: f64 = 0.1;
-/// A step of the wall clock that is worth a word, in nanoseconds.
+/// Smallest step of the wall clock worth a note, in nanoseconds.
 pub const CLOCK_STEP_NS: i64 = 50_000_000;
 
 /// The topic of [`background_work`].
 pub const BACKGROUND_WORK: &str = "background-work";
 
-/// What one device did for others while nothing was asked of it here.
+/// A device's activity for others while nothing was requested here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disturbance {
     /// The device's name.
@@ -49,21 +49,21 @@ pub fn disturbances(before: &Counters, after: &Counters, elapsed_ns: u64) -> Vec
     devices.into_iter().map(disturbance).filter(is_loud).collect()
 }
 
-/// Something that speaks against measuring now.
+/// A reason not to measure now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concern {
-    /// What it is about, as a short stable name.
+    /// Its topic, as a short stable name.
     pub topic: &'static str,
     /// A sentence.
     pub message: String,
 }
 
-/// Work that the kernel does in the background on the devices of a stack.
+/// Background work of the kernel on the devices of a stack.
 pub fn background_work(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
     let mut found = Vec::new();
     if stack.iter().any(|layer| layer.name == "ext4") && has_lazy_initialisation(roots) {
         found.push(
-            "the kernel works on an ext4 filesystem in the background (ext4lazyinit), as for a while after one is made or mounted; it may be this one, and ends by itself".to_owned(),
+            "the kernel initialises an ext4 filesystem in the background (ext4lazyinit), as it does for a while after one is made or mounted; it may be this filesystem; the work ends by itself".to_owned(),
         );
     }
     for layer in stack {
@@ -72,7 +72,7 @@ pub fn background_work(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
             LayerKind::Filesystem if layer.name == "btrfs" => (btrfs_work(roots, stack), &layer.name),
             _ => continue,
         };
-        found.extend(work.map(|work| format!("{name} is busy with its own work: {work}")));
+        found.extend(work.map(|work| format!("{name} has background activity: {work}")));
     }
     found.into_iter().map(|message| Concern { topic: BACKGROUND_WORK, message }).collect()
 }
@@ -107,7 +107,7 @@ pub fn degraded_layers(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
     stack.iter().filter_map(message).map(concern).collect()
 }
 
-/// One thread does it for all ext4 filesystems of the machine.
+/// One thread serves all ext4 filesystems of the machine.
 fn has_lazy_initialisation(roots: &Roots) -> bool {
     let processes = entries(&roots.proc).into_iter();
     let numbered = |path: &PathBuf| {
@@ -116,7 +116,7 @@ fn has_lazy_initialisation(roots: &Roots) -> bool {
     processes.filter(numbered).any(|path| read_line(path.join("comm")).as_deref() == Some("ext4lazyinit"))
 }
 
-/// What an array of md does besides: `resync`, `recover`, `check`, `repair`, `reshape`, with its progress.
+/// Background work of an md array: `resync`, `recover`, `check`, `repair`, `reshape`, with its progress.
 fn array_work(roots: &Roots, name: &str) -> Option<String> {
     let md = roots.sys.join("class/block").join(name).join("md");
     let Some(action) = read_line(md.join("sync_action")) else { return mdstat_work(roots, name) };
@@ -131,8 +131,8 @@ fn array_work(roots: &Roots, name: &str) -> Option<String> {
     Some(share.map_or(action.clone(), |percent| format!("{action}, {percent:.0} % done")))
 }
 
-/// The same from `/proc/mdstat`: below the line of the array one such as
-/// `[==>....]  resync = 12.6% (37043392/292945152) finish=127.5min`.
+/// Background work from `/proc/mdstat`: below the line of the array, a line such as `[==>....]  resync = 12.6%
+/// (37043392/292945152) finish=127.5min`.
 fn mdstat_work(roots: &Roots, name: &str) -> Option<String> {
     let text = fs::read_to_string(roots.proc.join("mdstat")).ok()?;
     let mut lines = text.lines().skip_while(|line| line.split_whitespace().next() != Some(name)).skip(1);
@@ -147,8 +147,8 @@ fn mdstat_work(roots: &Roots, name: &str) -> Option<String> {
     None
 }
 
-/// What btrfs does exclusively (Linux 5.10): balance, adding or replacing a device. A scrub does not show there;
-/// it shows as a device that is not quiet.
+/// The exclusive operation of btrfs (Linux 5.10): balance, or adding or replacing a device. A scrub is not among
+/// them; it appears as a device that is not quiet.
 fn btrfs_work(roots: &Roots, stack: &[Layer]) -> Option<String> {
     let operation = read_line(btrfs_set(roots, stack)?.join("exclusive_operation"));
     operation.filter(|operation| !matches!(operation.as_str(), "none" | "balance paused"))
@@ -160,18 +160,17 @@ fn btrfs_set(roots: &Roots, stack: &[Layer]) -> Option<PathBuf> {
     entries(&roots.sys.join("fs/btrfs")).into_iter().find(holds)
 }
 
-/// What slows the whole machine: governor, battery, throttling.
+/// Reasons why the whole machine is slow: governor, battery, throttling.
 pub fn slowness(roots: &Roots) -> Vec<Concern> {
     let mut found = Vec::new();
     found.extend(governor(roots));
     if is_on_battery(roots) {
-        let message = "the machine runs on its battery, and may save power at the cost of speed; plug it in";
+        let message = "the machine runs on battery and may save power at the cost of speed; plug it in";
         found.push(Concern { topic: "battery", message: message.to_owned() });
     }
     let throttled = throttled_now(roots);
     if !throttled.is_empty() {
-        let message =
-            format!("something slows the processors before the run has begun: {}", throttled.join(", "));
+        let message = format!("the processors are already slowed before the run: {}", throttled.join(", "));
         found.push(Concern { topic: "throttled", message });
     }
     found
@@ -182,8 +181,8 @@ fn governor(roots: &Roots) -> Option<Concern> {
     let is_slow = |policy: &&PathBuf| {
         let read = |name: &str| read_line(policy.join(name)).unwrap_or_default();
         let is_powersave = read("scaling_governor") == "powersave";
-        // For drivers that choose by themselves the word only means that they may choose; what they prefer
-        // tells (Documentation/admin-guide/pm/intel_pstate.rst, amd-pstate.rst).
+        // For drivers that choose by themselves, the governor only means that they may choose; their preference
+        // decides (Documentation/admin-guide/pm/intel_pstate.rst, amd-pstate.rst).
         match read("scaling_driver").as_str() {
             "intel_pstate" | "amd-pstate-epp" => read("energy_performance_preference") == "power",
             _ => is_powersave,
@@ -207,20 +206,20 @@ fn is_on_battery(roots: &Roots) -> bool {
     })
 }
 
-/// Nanoseconds by which the wall clock is ahead of the monotonic one. Both are slewed alike, so it changes only when
-/// the wall clock is set.
+/// Nanoseconds by which the wall clock is ahead of the monotonic clock. Both are slewed alike, so it changes only
+/// when the wall clock is set.
 pub fn wall_clock_ahead_ns() -> i64 {
     let read = |clock| {
         let time = clock_gettime(clock);
         time.tv_sec * 1_000_000_000 + time.tv_nsec
     };
-    // An interruption between the two looks makes the span longer: the shortest of three counts.
-    let looks = (0..3).map(|_| {
+    // An interruption between the two readings lengthens the span: the shortest of three counts.
+    let offsets = (0..3).map(|_| {
         let (before, wall, after) =
             (read(ClockId::Monotonic), read(ClockId::Realtime), read(ClockId::Monotonic));
         (after - before, wall - before - (after - before) / 2)
     });
-    looks.min_by_key(|(span, _)| *span).map_or(0, |(_, ahead)| ahead)
+    offsets.min_by_key(|(span, _)| *span).map_or(0, |(_, ahead)| ahead)
 }
 
 #[cfg(test)]
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_quiet_up_to_a_log_line_now_and_then() {
+    fn a_device_is_quiet_despite_an_occasional_log_line() {
         let tree = Tree::new();
         let stack = [disk("sda", (8, 0)), disk("sdb", (8, 16))];
         let counters = |read_sectors: u64, busy_ms: u64| {
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn lazy_initialisation_matters_to_ext4_only() {
+    fn lazy_initialisation_concerns_ext4_only() {
         let tree = Tree::new();
         let ext4 = [layer(LayerKind::Filesystem, "ext4")];
         tree.file("proc/12/comm", "bash\n");
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_that_resyncs_says_how_far_it_is() {
+    fn a_resyncing_array_reports_its_progress() {
         let tree = Tree::new();
         let stack = [layer(LayerKind::Raid, "md0")];
         let work = || messages(background_work(&tree.roots(), &stack));
@@ -277,12 +276,12 @@ mod tests {
             "Personalities : [raid1]\nmd1 : active raid1 sdd1[1] sdc1[0]\n      [==>....]  check = 50.0% (1/2) finish=1min\n\
              md0 : active raid1 sdb1[1] sda1[0]\n      292945152 blocks [2/2] [UU]\n      [==>....]  resync = 12.6% (37/292) finish=127.5min\n\n",
         );
-        assert_eq!(work(), ["md0 is busy with its own work: resync, 12.6% done"]);
+        assert_eq!(work(), ["md0 has background activity: resync, 12.6% done"]);
         tree.file("sys/class/block/md0/md/sync_action", "idle\n");
         assert_eq!(work(), Vec::<String>::new());
         tree.file("sys/class/block/md0/md/sync_action", "check\n");
         tree.file("sys/class/block/md0/md/sync_completed", "250 / 1000\n");
-        assert_eq!(work(), ["md0 is busy with its own work: check, 25 % done"]);
+        assert_eq!(work(), ["md0 has background activity: check, 25 % done"]);
     }
 
     #[test]
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_btrfs_that_balances_is_told_if_it_is_the_targets() {
+    fn a_balancing_btrfs_is_reported_if_the_target_is_on_it() {
         let tree = Tree::new();
         let stack = [layer(LayerKind::Filesystem, "btrfs"), disk("sdb", (8, 16))];
         tree.file("sys/fs/btrfs/aaaa/devices/sdz/dev", "65:0");
@@ -318,12 +317,12 @@ mod tests {
         tree.file("sys/fs/btrfs/bbbb/exclusive_operation", "none\n");
         assert!(background_work(&tree.roots(), &stack).is_empty());
         tree.file("sys/fs/btrfs/bbbb/exclusive_operation", "device replace\n");
-        let told = messages(background_work(&tree.roots(), &stack));
-        assert_eq!(told, ["btrfs is busy with its own work: device replace"]);
+        let reported = messages(background_work(&tree.roots(), &stack));
+        assert_eq!(reported, ["btrfs has background activity: device replace"]);
     }
 
     #[test]
-    fn powersave_is_a_problem_only_where_it_means_the_lowest_clock() {
+    fn powersave_is_reported_only_if_it_means_the_lowest_clock() {
         let tree = Tree::new();
         let policy = |driver: &str, governor: &str, preference: &str| {
             let place = "sys/devices/system/cpu/cpufreq/policy0";
@@ -339,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_laptop_on_its_battery_is_told_and_a_mouse_is_not() {
+    fn the_battery_of_a_laptop_counts_but_not_of_a_mouse() {
         let tree = Tree::new();
         let battery = |name: &str, status: &str, scope: &str| {
             let place = format!("sys/class/power_supply/{name}");
@@ -354,17 +353,17 @@ mod tests {
     }
 
     #[test]
-    fn a_board_that_is_throttled_is_told() {
+    fn a_throttled_board_is_reported() {
         let tree = Tree::new();
         tree.file("sys/devices/platform/soc/soc:firmware/get_throttled", "50000\n");
-        assert!(slowness(&tree.roots()).is_empty(), "what was is not what is");
+        assert!(slowness(&tree.roots()).is_empty(), "only present flags count");
         tree.file("sys/devices/platform/soc/soc:firmware/get_throttled", "50005\n");
         assert_eq!(slowness(&tree.roots())[0].topic, "throttled");
     }
 
     #[test]
-    fn the_wall_clock_is_ahead_by_the_same_all_the_time() {
-        // Something may set the clock between two looks.
+    fn the_wall_clock_keeps_its_offset() {
+        // The clock may be set between two readings.
         let pairs: Vec<(i64, i64)> =
             (0..10).map(|_| (wall_clock_ahead_ns(), wall_clock_ahead_ns())).collect();
         assert!(pairs.iter().any(|(first, second)| (first - second).abs() < CLOCK_STEP_NS), "{pairs:?}");

@@ -1,11 +1,12 @@
-//! By which network interface a server is reached, and how fast that is.
+//! The network interface that leads to a server, and its speed.
 
 use std::fs;
 use std::net::IpAddr;
 
 use crate::{Roots, read_line};
 
-/// Bits per second of the interface that leads to a server by its address, as its driver says; virtual ones do not.
+/// Bits per second of the interface that leads to a server, by its address, as its driver reports it; virtual
+/// ones report none.
 pub(crate) fn speed_to(roots: &Roots, server: &str) -> Option<u64> {
     let interface = Routes::read(roots).interface(server.parse().ok()?)?;
     let megabits: i64 = read_line(roots.sys.join("class/net").join(interface).join("speed"))?.parse().ok()?;
@@ -17,7 +18,7 @@ pub(crate) fn speed_to(roots: &Roots, server: &str) -> Option<u64> {
 pub(crate) struct Routes(Vec<(IpAddr, u32, String)>);
 
 impl Routes {
-    /// As they are now.
+    /// The current routes.
     pub fn read(roots: &Roots) -> Self {
         let text = |name: &str| fs::read_to_string(roots.proc.join("net").join(name)).unwrap_or_default();
         let mut routes: Vec<_> = text("route").lines().filter_map(route_v4).collect();
@@ -25,7 +26,7 @@ impl Routes {
         Self(routes)
     }
 
-    /// The interface of the longest prefix that fits.
+    /// The interface of the longest matching prefix.
     pub fn interface(&self, to: IpAddr) -> Option<String> {
         let fits = |(destination, bits, _): &&(IpAddr, u32, String)| match (destination, to) {
             (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).leading_zeros() >= *bits,
@@ -37,7 +38,7 @@ impl Routes {
     }
 }
 
-/// `eth0 0002A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0`; the figures are as in memory, in network order.
+/// `eth0 0002A8C0 00000000 0001 0 0 100 00FFFFFF 0 0 0`; the numbers are as in memory, in network order.
 fn route_v4(line: &str) -> Option<(IpAddr, u32, String)> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let bits = |word: &&str| Some(u32::from_be_bytes(u32::from_str_radix(word, 16).ok()?.to_ne_bytes()));

@@ -1,25 +1,24 @@
-//! What a block device already holds, by the marks that filesystems and the like leave on it.
+//! The content of a block device, identified by the signatures of filesystems and other formats.
 //!
-//! Offsets and values are those of each format's own documentation, as collected in libblkid's and
-//! file(1)'s tables.
+//! Offsets and values are from each format's own documentation, as collected in libblkid's and file(1)'s tables.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Where on a device a mark stands.
+/// Where on a device a signature is.
 #[derive(Clone, Copy, Debug)]
 enum MagicOffset {
-    /// So many bytes from the start.
+    /// Bytes from the start.
     Start(u64),
-    /// So many bytes before the end, rounded down to a multiple of `unit`.
+    /// Bytes before the end, rounded down to a multiple of `unit`.
     End { back: u64, unit: u64 },
 }
 
 use MagicOffset::{End, Start};
 
 impl MagicOffset {
-    /// Bytes from the start of a device of `size` bytes; `None` if it has no such place.
+    /// Bytes from the start of a device of `size` bytes; `None` if the offset does not exist.
     fn offset(self, size: u64) -> Option<u64> {
         match self {
             Start(offset) => Some(offset),
@@ -28,7 +27,7 @@ impl MagicOffset {
     }
 }
 
-/// What a format writes, and all the places in which it may stand.
+/// The signature of a format, and all its possible offsets.
 struct Mark {
     name: &'static str,
     offsets: &'static [MagicOffset],
@@ -39,12 +38,12 @@ const fn mark(name: &'static str, offsets: &'static [MagicOffset], bytes: &'stat
     Mark { name, offsets, bytes }
 }
 
-/// The last but `n` sector of 512 bytes.
+/// The `n`-th sector of 512 bytes from the end, counted from 0.
 const fn sector_before_end(n: u64) -> MagicOffset {
     End { back: 512 * (n + 1), unit: 512 }
 }
 
-/// The last ten bytes of the first page, for every size of page that Linux has.
+/// The last ten bytes of the first page, for every page size of Linux.
 const SWAP: &[MagicOffset] = &[Start(0xff6), Start(0x1ff6), Start(0x3ff6), Start(0x7ff6), Start(0xfff6)];
 /// In the second sector from either end, for sectors of 512 and of 4096 bytes.
 const GPT: &[MagicOffset] =
@@ -56,14 +55,14 @@ const MD: &[MagicOffset] = &[
     End { back: 8 * 1024, unit: 4 * 1024 },
     End { back: 64 * 1024, unit: 64 * 1024 },
 ];
-/// The label may be in any of the first four sectors.
+/// The label is in one of the first four sectors.
 const LVM: &[MagicOffset] = &[Start(0), Start(0x200), Start(0x400), Start(0x600)];
-/// In the last but one sector, for sectors of 512 and of 4096 bytes.
+/// In the last sector but one, for sectors of 512 and of 4096 bytes.
 const INTEL_RAID: &[MagicOffset] = &[sector_before_end(1), End { back: 8192, unit: 4096 }];
-/// The anchor is the last sector; some controllers leave 256 more behind it.
+/// The anchor is in the last sector; some controllers leave 256 more after it.
 const DDF: &[MagicOffset] = &[sector_before_end(0), sector_before_end(256)];
 
-/// After the first header, whose size is one of these (LUKS2 On-Disk Format Specification, 2.1).
+/// After the first header, which has one of these sizes (LUKS2 On-Disk Format Specification, 2.1).
 const SECOND_LUKS2: &[MagicOffset] = &[
     Start(0x4000),
     Start(0x8000),
@@ -120,7 +119,7 @@ const MARKS: &[Mark] = &[
     mark("vdo", &[Start(0)], b"dmvdo001"),
     mark("swap", SWAP, b"SWAPSPACE2"),
     mark("swap", SWAP, b"SWAP-SPACE"),
-    // A hibernated machine keeps its memory there.
+    // A hibernated machine stores its memory there.
     mark("swap", SWAP, b"S1SUSPEND"),
     mark("swap", SWAP, b"S2SUSPEND"),
     mark("swap", SWAP, b"ULSUSPEND"),
@@ -130,10 +129,10 @@ const MARKS: &[Mark] = &[
     mark("drbd", &[Start(0)], &[0x83, 0x74, 0x02, 0x6b]),
 ];
 
-/// Names of what a device of `size` bytes carries, each once. Places beyond its end are not looked at.
+/// Names of the formats on a device of `size` bytes, each once. Offsets beyond its end are skipped.
 ///
 /// # Errors
-/// The kernel's, if the device cannot be read.
+/// The kernel's error, if the device cannot be read.
 pub(crate) fn signatures(device: &File, size: u64) -> io::Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for mark in MARKS {
@@ -218,7 +217,7 @@ fn has_zfs(device: &File, size: u64) -> io::Result<bool> {
     Ok(false)
 }
 
-/// True if the mark is in one of its places.
+/// True if the signature is at one of its offsets.
 fn stands_on(mark: &Mark, device: &File, size: u64) -> io::Result<bool> {
     let mut bytes = vec![0; mark.bytes.len()];
     for offset in mark.offsets.iter().filter_map(|offset| offset.offset(size)) {
@@ -232,8 +231,8 @@ fn stands_on(mark: &Mark, device: &File, size: u64) -> io::Result<bool> {
     Ok(false)
 }
 
-/// A boot sector's mark alone proves nothing (FAT and NTFS have it too); with a used entry in the
-/// partition table it does.
+/// A boot sector's signature alone proves nothing (FAT and NTFS have it too); with a used entry in the partition
+/// table it does.
 fn has_mbr(device: &File, size: u64) -> io::Result<bool> {
     let mut sector = [0; 512];
     if size < 512 {
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mark_is_found_in_each_of_its_places_and_nowhere_else() {
+    fn every_signature_is_found_at_each_of_its_offsets_only() {
         for size in [8 << 20, (8 << 20) + 512 * 3] {
             for mark in MARKS {
                 for offset in mark.offsets {
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_formats_that_were_once_overlooked_are_known_at_their_documented_places() {
+    fn formerly_missed_formats_are_found_at_documented_offsets() {
         const SIZE: u64 = 1 << 20;
         let known: [(&str, u64, &[u8]); 24] = [
             ("swap", 0x1ff6, b"SWAPSPACE2"),
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn bcache_and_bcachefs_are_told_apart_by_their_whole_identifier() {
+    fn bcache_and_bcachefs_are_distinguished() {
         let text = |identifier: &str| -> Vec<u8> {
             let digits: String = identifier.chars().filter(|c| *c != '-').collect();
             (0..16).map(|i| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).unwrap()).collect()
@@ -328,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_short_and_random_devices_carry_nothing() {
+    fn empty_short_and_random_devices_have_no_signature() {
         for size in [0, 1, 4, 100, 511, 512, 513, 1023, 4095, 4096, 8192, 65_536, 131_071, 1 << 20] {
             assert!(signatures(&device(size, &[]), size).unwrap().is_empty(), "{size} bytes");
         }
@@ -338,7 +337,7 @@ mod tests {
 
     /// Only the first uberblock of the first label used to be checked, which a new pool has not written yet.
     #[test]
-    fn a_zfs_member_is_known_by_any_uberblock_or_configuration() {
+    fn a_zfs_member_is_found_by_any_uberblock_or_configuration() {
         const SIZE: u64 = (4 << 20) + 12_345;
         let uberblock = 0x00ba_b10c_u64;
         for label in [0, 256 << 10, (4 << 20) - (512 << 10), (4 << 20) - (256 << 10)] {
@@ -387,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_real_tools_write_is_found() {
+    fn signatures_of_real_tools_are_found() {
         const SIZE: u64 = 320 << 20;
         let tools: [(&str, &[&str], &str); 9] = [
             ("mkswap", &["-p", "4096"], "swap"),

@@ -1,4 +1,4 @@
-//! What a disk says of its health, by `smartctl --json` (smartmontools 7 and later).
+//! Health of a disk, from `smartctl --json` (smartmontools 7 and later).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use crate::programs::{ask, find};
 use crate::stack::is_asked_for_health;
 use crate::{Roots, read_line};
 
-/// A disk behind a bad cable may keep smartctl waiting for long.
+/// A disk behind a bad cable may block smartctl for a long time.
 const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 5 });
-/// No disk works outside of these, in °C; SCSI disks that have no sensor say 0.
+/// No disk works outside this range, in °C; SCSI disks without a sensor report 0.
 const BELIEVABLE: std::ops::RangeInclusive<f64> = 1.0..=120.0;
 
 /// Why a disk's health is not known.
@@ -20,16 +20,16 @@ const BELIEVABLE: std::ops::RangeInclusive<f64> = 1.0..=120.0;
 pub(crate) enum Unknown {
     /// smartctl is not installed.
     NotInstalled,
-    /// It takes root.
+    /// Root is required.
     NotPermitted,
-    /// smartctl does not know how to ask through this bridge.
+    /// smartctl does not support this bridge.
     Bridge,
-    /// The disk has nothing to tell, or did not answer in time.
+    /// The disk reports no health, or did not respond in time.
     Silent,
 }
 
-/// Adds health and temperature to the disks among these layers, asking each disk once in however many stacks it is.
-/// Returns for each disk of which nothing was learnt of its health why.
+/// Adds health and temperature to the disks among these layers, and queries each disk once, however many stacks
+/// it is in. Returns each disk of unknown health with the reason.
 pub(crate) fn add_once<'a>(
     roots: &Roots,
     layers: impl Iterator<Item = &'a mut Layer>,
@@ -49,13 +49,13 @@ pub(crate) fn add_once<'a>(
     unknown
 }
 
-/// Adds what the disks among these layers say of their health. Sleeping disks are left asleep. Returns for each disk
-/// of which nothing was learnt why.
+/// Adds the health that the disks among these layers report. Sleeping disks are not woken. Returns each disk of
+/// unknown health with the reason.
 fn add_health(roots: &Roots, layers: &mut [Layer]) -> Vec<(String, Unknown)> {
     let mut unknown = Vec::new();
     for layer in layers.iter_mut().filter(|layer| is_asked_for_health(layer)) {
         match health(roots, &layer.name) {
-            // What the kernel says stands: through a bridge the disk and the bridge may both speak.
+            // The kernel's facts take precedence: through a bridge, smartctl may report the disk or the bridge.
             Ok(facts) => {
                 for (name, value) in facts {
                     layer.facts.entry(name).or_insert(value);
@@ -72,14 +72,14 @@ fn health(roots: &Roots, disk: &str) -> Result<BTreeMap<String, String>, Unknown
         return Err(Unknown::NotInstalled);
     }
     let node = format!("/dev/{disk}");
-    // `-n standby` ends without a command to a disk that sleeps.
-    let said =
+    // For a sleeping disk, `-n standby` ends without a command to it.
+    let output =
         ask(roots, "smartctl", &["--json", "-n", "standby", "-a", &node], TIMEOUT).ok_or(Unknown::Silent)?;
-    parse(&said.text)
+    parse(&output.text)
 }
 
-/// The facts in what smartctl says. Its exit code is a set of flags of which some are only about the past, so the text
-/// alone decides.
+/// The facts in smartctl's output. Its exit code is a set of flags, some of which only describe the past, so the
+/// text alone decides.
 fn parse(json: &str) -> Result<BTreeMap<String, String>, Unknown> {
     let json: Value = serde_json::from_str(json).map_err(|_| Unknown::Silent)?;
     if let Some(known) = complaint(&json) {
@@ -101,7 +101,7 @@ fn parse(json: &str) -> Result<BTreeMap<String, String>, Unknown> {
         whole(&nvme["percentage_used"]).or_else(|| whole(&json["scsi_percentage_used_endurance_indicator"])),
     );
     put(fact::MEDIA_ERRORS, whole(&nvme["media_errors"]));
-    // Sectors reallocated, sectors that wait, errors on the cable: 5, 197 and 199 with all makers.
+    // Reallocated sectors, pending sectors, cable errors: 5, 197 and 199 with all vendors.
     put(fact::REALLOCATED, attribute(&json, 5).or_else(|| whole(&json["scsi_grown_defect_list"])));
     put(fact::PENDING, attribute(&json, 197));
     put(fact::LINK_ERRORS, attribute(&json, 199));
@@ -117,29 +117,29 @@ fn parse(json: &str) -> Result<BTreeMap<String, String>, Unknown> {
     if facts.is_empty() { Err(Unknown::Silent) } else { Ok(facts) }
 }
 
-/// What it means when smartctl could not ask, or did not want to.
+/// The meaning of a message with which smartctl declined or failed to query the disk.
 fn complaint(json: &Value) -> Option<Result<BTreeMap<String, String>, Unknown>> {
     let messages = json["smartctl"]["messages"].as_array()?;
-    let says = |words: &str| {
+    let mentions = |words: &str| {
         messages.iter().filter_map(|m| m["string"].as_str()).any(|text| text.to_lowercase().contains(words))
     };
-    if says("standby mode") || says("sleep mode") {
+    if mentions("standby mode") || mentions("sleep mode") {
         return Some(Ok(BTreeMap::from([(fact::SLEEPING.to_owned(), "1".to_owned())])));
     }
-    if says("permission denied") || says("operation not permitted") {
+    if mentions("permission denied") || mentions("operation not permitted") {
         return Some(Err(Unknown::NotPermitted));
     }
-    says("unknown usb bridge").then_some(Err(Unknown::Bridge))
+    mentions("unknown usb bridge").then_some(Err(Unknown::Bridge))
 }
 
-/// The raw value of an attribute of ATA.
+/// The raw value of an ATA attribute.
 fn attribute(json: &Value, id: u64) -> Option<String> {
     let table = json["ata_smart_attributes"]["table"].as_array()?;
     let row = table.iter().find(|row| row["id"].as_u64() == Some(id))?;
     row["raw"]["value"].as_u64().map(|n| n.to_string())
 }
 
-/// Degrees Celsius of the disk's own sensor by the kernel's hwmon, for those that smartctl did not ask.
+/// Degrees Celsius from the kernel's hwmon sensor of the disk, for those that smartctl did not query.
 fn add_temperature(roots: &Roots, layers: &mut [Layer]) {
     for layer in layers.iter_mut().filter(|layer| is_asked_for_health(layer)) {
         if layer.facts.contains_key(fact::TEMPERATURE) || layer.facts.contains_key(fact::SLEEPING) {
@@ -169,20 +169,21 @@ mod tests {
     const REFUSED: &str = r#"{"smartctl":{"exit_status":2,"messages":[{"string":"Smartctl open device: /dev/sda failed: Permission denied","severity":"error"}]}}"#;
 
     #[test]
-    fn nvme_tells_health_wear_and_temperature() {
+    fn nvme_reports_health_wear_and_temperature() {
         let facts = parse(NVME).unwrap();
-        let told = [fact::HEALTH, fact::TEMPERATURE, fact::WEAR, fact::HOURS, fact::MEDIA_ERRORS]
+        let reported_values = [fact::HEALTH, fact::TEMPERATURE, fact::WEAR, fact::HOURS, fact::MEDIA_ERRORS]
             .map(|n| facts[n].as_str());
-        assert_eq!(told, ["passed", "41", "3", "4321", "0"]);
+        assert_eq!(reported_values, ["passed", "41", "3", "4321", "0"]);
         assert!(!facts.values().any(|value| value.contains("S5GX")), "no serial number");
     }
 
     #[test]
-    fn sata_tells_failing_sectors_a_slow_cable_and_rotation() {
+    fn sata_reports_failing_sectors_a_slow_link_and_rotation() {
         let facts = parse(SATA).unwrap();
-        let told = [fact::HEALTH, fact::REALLOCATED, fact::PENDING, fact::LINK_ERRORS, fact::ROTATION_RATE]
-            .map(|n| facts[n].as_str());
-        assert_eq!(told, ["failed", "128", "2", "17", "5400"]);
+        let reported_values =
+            [fact::HEALTH, fact::REALLOCATED, fact::PENDING, fact::LINK_ERRORS, fact::ROTATION_RATE]
+                .map(|n| facts[n].as_str());
+        assert_eq!(reported_values, ["failed", "128", "2", "17", "5400"]);
         assert_eq!(
             (facts["disk link speed"].as_str(), facts["disk highest link speed"].as_str()),
             ("3000000000", "6000000000")
@@ -190,14 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn zero_degrees_of_a_disk_without_a_sensor_are_not_believed() {
+    fn zero_degrees_are_not_a_temperature() {
         let facts = parse(SCSI).unwrap();
         assert_eq!(facts[fact::HEALTH], "passed");
         assert!(!facts.contains_key(fact::TEMPERATURE));
     }
 
     #[test]
-    fn what_could_not_be_asked_says_why() {
+    fn a_disk_that_cannot_be_queried_has_a_reason() {
         assert_eq!(parse(BRIDGE), Err(Unknown::Bridge));
         assert_eq!(parse(REFUSED), Err(Unknown::NotPermitted));
         assert_eq!(parse(ASLEEP).unwrap(), BTreeMap::from([("sleeping".into(), "1".into())]));
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn smartctl_is_asked_for_disks_that_may_answer_and_does_not_overrule_the_kernel() {
+    fn smartctl_queries_real_disks_and_does_not_override_the_kernel() {
         let tree = Tree::new();
         let linked = |name: &str, link: &str| {
             let mut layer = disk(name, (8, 0));

@@ -1,4 +1,4 @@
-//! From what a user names to a [`Target`].
+//! Resolves what a user names to a [`Target`].
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use crate::{Roots, read_line};
 /// Why something cannot be a target.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// There is nothing there.
+    /// It does not exist.
     #[error("cannot find `{path}`: {source}; name an existing directory, file or block device")]
     NotFound {
         /// What was named.
@@ -39,21 +39,21 @@ pub enum TargetError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// No test file can be made in it.
+    /// No test file can be created in it.
     #[error("cannot make test files in `{path}`: {source}; name a directory that you may write to")]
     NotWritable {
         /// The target.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: TestFileError,
     },
     /// A file without content.
     #[error(
-        "`{0}` is empty: there is nothing to read, and it is not ours to fill; name a directory to let Lodestone make files of its own"
+        "`{0}` is empty: there is nothing to read, and Lodestone does not fill a user's file; name a directory, in which Lodestone creates its own files"
     )]
     Empty(PathBuf),
-    /// Two targets have one name.
-    #[error("two targets are called `{0}`; give them names, as in first=PATH second=PATH")]
+    /// Two targets have the same name.
+    #[error("two targets have the name `{0}`; give them different names, as in first=PATH second=PATH")]
     SameName(String),
 }
 
@@ -70,7 +70,7 @@ pub fn hint(kind: TargetKind, error: &io::Error) -> &'static str {
     }
 }
 
-/// Looks at what a user named, `PATH` or `NAME=PATH`. `writable` says whether a file or device may be
+/// Examines what a user named, `PATH` or `NAME=PATH`. `writable` states whether a file or device may be
 /// overwritten; a directory's test files always may.
 ///
 /// # Errors
@@ -96,9 +96,9 @@ pub fn inspect(roots: &Roots, named: impl AsRef<OsStr>) -> Result<Target, Target
     Ok(target)
 }
 
-/// What stands under a path that a user named.
+/// The object at a path that a user named.
 pub(crate) struct Found {
-    /// Without links.
+    /// With links resolved.
     pub path: PathBuf,
     pub metadata: fs::Metadata,
     pub kind: TargetKind,
@@ -128,10 +128,10 @@ impl Found {
     }
 }
 
-/// Looks at several targets and makes sure that their names differ.
+/// Examines several targets and makes sure that their names differ.
 ///
 /// # Errors
-/// [`TargetError`] of the first that cannot be one.
+/// [`TargetError`] of the first that cannot be a target.
 pub fn inspect_all<T: AsRef<OsStr>>(roots: &Roots, named: &[T]) -> Result<Vec<Target>, TargetError> {
     let mut targets = named.iter().map(|n| inspect(roots, n)).collect::<Result<Vec<_>, _>>()?;
     add_once(roots, targets.iter_mut().flat_map(|target| &mut target.stack));
@@ -150,7 +150,7 @@ pub fn inspect_all<T: AsRef<OsStr>>(roots: &Roots, named: &[T]) -> Result<Vec<Ta
     }
 }
 
-/// `NAME=PATH`, unless a file of that very name exists.
+/// `NAME=PATH`, unless a file with that exact name exists.
 fn split_name(named: &OsStr) -> (Option<&OsStr>, &OsStr) {
     let bytes = named.as_bytes();
     let Some(at) = bytes.iter().position(|byte| *byte == b'=') else { return (None, named) };
@@ -165,7 +165,7 @@ fn short_name(path: &Path) -> String {
     path.file_name().map_or_else(|| "/".to_owned(), name_text)
 }
 
-/// The shortest tail of a path that tells it from the others.
+/// The shortest tail of a path that distinguishes it from the others.
 fn longer_name(paths: &[PathBuf], index: usize) -> String {
     let tail = |path: &Path, n: usize| -> PathBuf {
         let parts: Vec<_> = path.components().collect();
@@ -207,31 +207,30 @@ fn measure_existing(roots: &Roots, target: &mut Target) -> Result<(), TargetErro
     Ok(())
 }
 
-/// Finds out whether direct I/O can be had on `file`, which is or stands for the target, and in what
-/// unit: as the kernel says of the file (Linux 6.1), else the logical block of the uppermost device, else
-/// a page.
+/// Determines whether `file`, which is or represents the target, supports direct I/O, and in what unit: as the
+/// kernel reports for the file (Linux 6.1), else the logical block of the topmost device, else a page.
 fn measure_direct(roots: &Roots, target: &mut Target, file: &File, writable: bool) {
-    let told = told_alignment(file);
-    target.block_bytes = match told {
+    let alignment = reported_alignment(file);
+    target.block_bytes = match alignment {
         Some(bytes) if bytes > 0 => bytes,
         _ => logical_block(roots, &target.stack).unwrap_or(4096),
     };
-    target.direct = told != Some(0)
-        && !lies_in_memory(target)
+    target.direct = alignment != Some(0)
+        && !is_in_memory(target)
         && reopen(file, writable, rustix::fs::OFlags::DIRECT.bits() as i32).is_ok();
 }
 
-/// The alignment of offsets in direct I/O, as statx(2) tells it: zero if the file cannot have any,
-/// whatever opening it says, and `None` if the kernel does not say.
-fn told_alignment(file: &File) -> Option<u32> {
+/// The offset alignment of direct I/O, as statx(2) reports it: zero if the file does not support it, even if
+/// opening it succeeds, and `None` if the kernel does not report it.
+fn reported_alignment(file: &File) -> Option<u32> {
     let facts = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
-    let told = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN);
-    told.then_some(facts.stx_dio_offset_align)
+    let is_reported = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN);
+    is_reported.then_some(facts.stx_dio_offset_align)
 }
 
-/// Filesystems without a device take the flag for direct I/O (tmpfs from Linux 6.6 on), but there is
-/// nothing behind their page cache that it could reach. A device on such a filesystem is another matter.
-fn lies_in_memory(target: &Target) -> bool {
+/// Filesystems without a device accept the flag for direct I/O (tmpfs from Linux 6.6 on), but there is nothing
+/// below their page cache. A device on such a filesystem is a different case.
+fn is_in_memory(target: &Target) -> bool {
     const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
     let own = target.stack.iter().find(|l| l.name != "overlay");
     target.kind != TargetKind::BlockDevice
@@ -251,7 +250,7 @@ mod tests {
     use crate::testing::{self, LoopDevice, Mounted};
 
     #[test]
-    fn a_directory_is_measured_without_leaving_a_trace() {
+    fn examining_a_directory_leaves_no_trace() {
         let directory = tempfile::tempdir().unwrap();
         let target = inspect(&Roots::default(), directory.path().to_str().unwrap()).unwrap();
         assert_eq!(target.kind, TargetKind::Directory);
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_only_until_consent_is_given() {
+    fn a_file_is_read_only_without_consent() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("data");
         fs::write(&path, vec![1; 10_000]).unwrap();
@@ -269,10 +268,10 @@ mod tests {
         assert_eq!((target.kind, target.size_bytes, target.writable), (TargetKind::File, 10_000, false));
     }
 
-    /// Linux 6.6 and later open files on tmpfs with O_DIRECT, and such a "device" was then compared with
-    /// real ones.
+    /// Linux 6.6 and later open files on tmpfs with O_DIRECT, and such a "device" was then compared with real
+    /// ones.
     #[test]
-    fn memory_has_no_direct_io_whatever_opening_says() {
+    fn memory_has_no_direct_io_even_if_o_direct_opens() {
         let roots = Roots::default();
         let place = tempfile::tempdir().unwrap();
         for kind in ["tmpfs", "ramfs"] {
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_over_a_file_in_memory_still_has_direct_io() {
+    fn a_device_over_a_file_in_memory_has_direct_io() {
         let place = tempfile::tempdir().unwrap();
         let Some(memory) = Mounted::on(place.path(), &["-t", "tmpfs", "tmpfs"]) else { return };
         let image = memory.point.join("image");
@@ -297,10 +296,10 @@ mod tests {
         assert!(inspect(&Roots::default(), &device.path).unwrap().direct);
     }
 
-    /// ext4 journals the data of such a file, answers that it has no direct I/O, and all the same takes
-    /// the flag and ignores it.
+    /// ext4 journals the data of such a file and reports no direct I/O for it, yet accepts the flag and ignores
+    /// it.
     #[test]
-    fn a_file_that_the_kernel_says_has_no_direct_io_has_none() {
+    fn a_file_without_reported_direct_io_has_none() {
         let place = tempfile::tempdir().unwrap();
         let image = place.path().join("image");
         File::create(&image).unwrap().set_len(64 << 20).unwrap();
@@ -313,26 +312,26 @@ mod tests {
         let Some(mounted) = Mounted::on(&point, &options) else { return };
         let target = inspect(&Roots::default(), mounted.point.to_str().unwrap()).unwrap();
         let probe = TestFiles::create(&mounted.point, "probe", 1).unwrap();
-        match told_alignment(probe.first()) {
+        match reported_alignment(probe.first()) {
             Some(0) => assert!(!target.direct && target.block_bytes > 0),
-            told => testing::skipped(&format!("this kernel tells {told:?} of journalled data")),
+            alignment => testing::skipped(&format!("this kernel reports {alignment:?} for journalled data")),
         }
     }
 
     #[test]
-    fn what_is_no_target_says_why_and_what_to_do() {
+    fn an_invalid_target_is_explained_with_advice() {
         let directory = tempfile::tempdir().unwrap();
         let empty = directory.path().join("empty");
         fs::write(&empty, "").unwrap();
-        let told = |named: &str| inspect(&Roots::default(), named).unwrap_err().to_string();
-        assert!(told("/no/such/place").contains("name an existing directory"));
-        assert!(told("/dev/null").contains("neither a directory"));
-        assert!(told(empty.to_str().unwrap()).contains("is empty"));
-        assert!(told("/proc").contains("cannot make test files in `/proc`"));
+        let error_of = |named: &str| inspect(&Roots::default(), named).unwrap_err().to_string();
+        assert!(error_of("/no/such/place").contains("name an existing directory"));
+        assert!(error_of("/dev/null").contains("neither a directory"));
+        assert!(error_of(empty.to_str().unwrap()).contains("is empty"));
+        assert!(error_of("/proc").contains("cannot make test files in `/proc`"));
     }
 
     #[test]
-    fn names_are_short_unique_and_the_users_own_where_given() {
+    fn names_are_short_and_unique_and_user_names_take_precedence() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| {
             let path = directory.path().join(name);

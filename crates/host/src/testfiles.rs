@@ -1,5 +1,5 @@
-//! The files that a run makes for itself: without a name wherever the filesystem allows it, so that not
-//! even `kill -9` leaves anything; else in a private directory with a manifest.
+//! The files that a run creates for itself: unnamed if the filesystem allows it, so that not even `kill -9`
+//! leaves anything; otherwise in a private directory with a manifest.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,7 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use crate::confined::DIRECTORY;
 pub use crate::private_directory::{PrivateDirectory, remove_private_directories};
 
-/// Why test files could not be made.
+/// Why test files could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {source}")]
 pub struct TestFileError {
@@ -31,16 +31,16 @@ pub(crate) fn failed(what: &'static str) -> impl Fn(io::Error) -> TestFileError 
     move |source| TestFileError { what, source }
 }
 
-/// Some test files in one directory. They vanish when this is dropped, or with the process.
+/// Test files in one directory. They vanish when this is dropped, or with the process.
 #[derive(Debug)]
 pub struct TestFiles {
     files: Vec<File>,
-    /// Holds the files that could not be made without a name; removed after they are closed.
+    /// Holds the files that had to be created with a name; removed after they are closed.
     private: Option<PrivateDirectory>,
 }
 
 impl TestFiles {
-    /// Makes `count` empty files in `directory` for the run with id `run`.
+    /// Creates `count` empty files in `directory` for the run with id `run`.
     ///
     /// # Errors
     /// [`TestFileError`], such as a read-only filesystem or no permission.
@@ -59,8 +59,7 @@ impl TestFiles {
         Ok(made)
     }
 
-    /// A file with a name, which is taken away again at once if the filesystem lets an open file live
-    /// on without.
+    /// A file with a name, which is removed at once if the filesystem allows an open file without one.
     fn named(&mut self, directory: &OwnedFd, run: &str, number: u32) -> Result<File, TestFileError> {
         let refused = failed("cannot create a test file");
         let private = match self.private.take() {
@@ -88,22 +87,22 @@ impl TestFiles {
         &self.files[0]
     }
 
-    /// The files, as they were made: read and write, through the page cache.
+    /// The files as they were created: read and write, through the page cache.
     pub fn files(&self) -> &[File] {
         &self.files
     }
 
-    /// Paths by which other programs of the same user can open the files, which have no names of their own, for as long
-    /// as this process has them open.
+    /// Paths by which other programs of the same user can open the unnamed files while this process has them
+    /// open.
     pub fn paths(&self) -> Vec<PathBuf> {
         let own = std::process::id();
         self.files.iter().map(|file| PathBuf::from(format!("/proc/{own}/fd/{}", file.as_raw_fd()))).collect()
     }
 
-    /// Opens all files anew with other flags, so that each job has descriptors of its own.
+    /// Opens all files again with other flags, so that each job has its own descriptors.
     ///
     /// # Errors
-    /// The kernel's, `EINVAL` where direct I/O is asked for and cannot be had.
+    /// The kernel's error, `EINVAL` if direct I/O is requested and not supported.
     pub fn open(&self, writable: bool, flags: i32) -> io::Result<Vec<File>> {
         self.files.iter().map(|file| reopen(file, writable, flags)).collect()
     }
@@ -114,30 +113,29 @@ fn without_name(directory: &OwnedFd) -> io::Result<File> {
     Ok(openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
-/// The filesystem (or an old kernel, which takes the call for opening a directory) does not know files
-/// without a name.
+/// The filesystem (or an old kernel, which takes the call for opening a directory) does not support unnamed
+/// files.
 fn is_unsupported(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let known = [Errno::OPNOTSUPP, Errno::ISDIR, Errno::INVAL, Errno::NOENT, Errno::NOSYS];
     Errno::from_io_error(error).is_some_and(|errno| known.contains(&errno))
 }
 
-/// True if the file can still be used and opened anew after its name was taken away.
+/// True if the file can still be used and reopened after its name was removed.
 fn lives_without_name(file: &File) -> bool {
     use std::os::unix::fs::FileExt;
     file.write_all_at(b"x", 0).is_ok() && file.set_len(0).is_ok() && reopen(file, true, 0).is_ok()
 }
 
-/// Opens the file behind a descriptor anew, with other flags.
+/// Reopens the file behind a descriptor with other flags.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub(crate) fn reopen(file: &File, writable: bool, flags: i32) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let open =
         |more: i32| OpenOptions::new().read(true).write(writable).custom_flags(flags | more).open(&path);
-    // Nobody needs to know when it was read: keeping the access time costs each read some time. Only the
-    // owner may ask for that.
+    // The access time is not needed, and updating it costs each read some time. Only the owner may request that.
     match open(OFlags::NOATIME.bits() as i32) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(0),
         result => result,
@@ -147,23 +145,23 @@ pub(crate) fn reopen(file: &File, writable: bool, flags: i32) -> io::Result<File
 /// Waits until everything that was written to the file's filesystem is on the storage.
 ///
 /// # Errors
-/// The kernel's, `EIO` among them if earlier writes failed.
+/// The kernel's error, including `EIO` if earlier writes failed.
 pub fn settle(file: &File) -> io::Result<()> {
     rustix::fs::syncfs(file).map_err(io::Error::from)
 }
 
-/// Asks the filesystem to set aside `bytes` bytes for the file from its start.
+/// Asks the filesystem to reserve `bytes` bytes for the file from its start.
 ///
 /// # Errors
-/// The kernel's: `ENOSPC` if there is no room, `EOPNOTSUPP` if the filesystem cannot promise.
+/// The kernel's error: `ENOSPC` if there is no space, `EOPNOTSUPP` if the filesystem cannot guarantee it.
 pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes).map_err(io::Error::from)
 }
 
-/// A file that lies in memory only, filled with zeros.
+/// A file in memory only, filled with zeros.
 ///
 /// # Errors
-/// The kernel's, such as too little memory.
+/// The kernel's error, such as insufficient memory.
 pub fn in_memory(bytes: u64) -> io::Result<File> {
     let file = File::from(rustix::fs::memfd_create("lodestone", rustix::fs::MemfdFlags::CLOEXEC)?);
     file.set_len(bytes)?;
@@ -171,10 +169,10 @@ pub fn in_memory(bytes: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// Bytes that an ordinary user may still write on the filesystem that holds `path`.
+/// Bytes that an ordinary user may still write to the filesystem that holds `path`.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let space = rustix::fs::statvfs(path)?;
     Ok(space.f_bavail * space.f_frsize)
@@ -192,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn test_files_have_no_name_and_can_be_opened_anew() {
+    fn test_files_are_unnamed_and_can_be_reopened() {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let made = TestFiles::create(directory.path(), "t", 3).unwrap();
         assert!(names(directory.path()).is_empty());
@@ -205,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_leaves_no_access_time_on_files_of_our_own() {
+    fn reading_does_not_update_access_times_of_own_files() {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let made = TestFiles::create(directory.path(), "t", 1).unwrap();
         let opened = made.open(false, 0).unwrap();
@@ -213,21 +211,21 @@ mod tests {
     }
 
     #[test]
-    fn where_a_name_is_needed_it_is_taken_away_or_stands_in_the_private_directory() {
+    fn a_required_name_is_removed_or_in_the_private_directory() {
         let directory = tempfile::tempdir().unwrap();
         let mut made = TestFiles { files: Vec::new(), private: None };
         let opened = File::open(directory.path()).unwrap().into();
         let file = made.named(&opened, "t", 0).unwrap();
         made.files.push(file);
         let private = made.private.as_ref().unwrap().path();
-        assert_eq!(names(&private), ["manifest.json"], "this filesystem lets files live without a name");
+        assert_eq!(names(&private), ["manifest.json"], "this filesystem supports unnamed open files");
         made.open(true, 0).unwrap()[0].write_all_at(b"x", 0).unwrap();
         drop(made);
         assert!(names(directory.path()).is_empty());
     }
 
     #[test]
-    fn a_refusal_keeps_the_kernels_reason() {
+    fn an_error_keeps_the_kernels_reason() {
         let error = TestFiles::create(Path::new("/proc"), "t", 1).unwrap_err();
         assert!(!error.to_string().is_empty());
         assert!(TestFiles::create(Path::new("/no/such/directory"), "t", 1).is_err());

@@ -1,5 +1,5 @@
-//! What the tests of this crate share: tools of the system, and devices and mounts that vanish with a
-//! value. What cannot be had here is said aloud.
+//! Shared by the tests of this crate: tools of the system, and devices and mounts that vanish with a value. What
+//! is unavailable here is reported.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-/// Says aloud, past the test harness, that something could not be tested here.
+/// Reports, past the test harness, that something could not be tested here.
 pub fn skipped(why: &str) {
     let _ = writeln!(io::stderr(), "SKIPPED: {why}");
 }
 
-/// Runs a tool and returns what it wrote; `None`, said aloud, if it is missing or refuses.
+/// Runs a tool and returns its output; `None`, with a report, if it is missing or fails.
 pub fn tool(program: &str, args: &[&str]) -> Option<String> {
     match Command::new(program).args(args).output() {
         Ok(output) if output.status.success() => {
@@ -50,8 +50,9 @@ impl Drop for LoopDevice {
     }
 }
 
-/// Read by whoever has something mounted, written to make a mount namespace: that copies all mounts of the moment, and
-/// those of another test would live on in it. A test has one [`Mounted`] at a time, and none while it makes a namespace.
+/// Read-locked while something is mounted, write-locked to make a mount namespace: that copies all current
+/// mounts, and those of another test would survive in it. A test has one [`Mounted`] at a time, and none while it
+/// makes a namespace.
 static MOUNTS: RwLock<()> = RwLock::new(());
 
 /// A mounted filesystem.
@@ -69,7 +70,7 @@ impl Mounted {
         Some(Self { point: point.to_owned(), is_there: true, _no_copies: no_copies })
     }
 
-    /// Takes it out of the tree of mounts, whatever still has something open there.
+    /// Detaches it from the tree of mounts, even if something still has a file open there.
     pub fn unmount_lazily(mut self) -> Option<()> {
         tool("umount", &["-l", self.point.to_str()?])?;
         self.is_there = false;
@@ -82,7 +83,7 @@ impl Drop for Mounted {
         if !self.is_there {
             return;
         }
-        // A program that another test is just starting may hold what this one had open there.
+        // A program that another test is just starting may hold what this test had open there.
         let unmount = |options: &[&str]| {
             let ended = Command::new("umount").args(options).arg(&self.point).output();
             ended.is_ok_and(|output| output.status.success())
@@ -154,7 +155,7 @@ pub fn assert_can_be_claimed(device: &str) {
     }
 }
 
-/// A machine that is not at hand, as files.
+/// Another machine, as a fixture of files.
 pub struct Tree {
     directory: tempfile::TempDir,
 }
@@ -164,9 +165,9 @@ impl Tree {
         Self { directory: tempfile::tempdir().unwrap() }
     }
 
-    /// A place below the tree's root.
+    /// A path below the tree's root.
     pub fn path(&self, path: &str) -> PathBuf {
-        // Links resolved, as the code under test sees it.
+        // Links resolved, as for the code under test.
         self.directory.path().canonicalize().unwrap().join(path)
     }
 
@@ -176,7 +177,7 @@ impl Tree {
         std::fs::write(path, content).unwrap();
     }
 
-    /// A symbolic link at `at` to another place of the tree.
+    /// A symbolic link at `at` to another path of the tree.
     pub fn link(&self, at: &str, to: &str) {
         let (at, to) = (self.path(at), self.path(to));
         std::fs::create_dir_all(at.parent().unwrap()).unwrap();
@@ -184,14 +185,14 @@ impl Tree {
         std::os::unix::fs::symlink(to, at).unwrap();
     }
 
-    /// A program that writes this and ends with this exit code.
+    /// A program that prints this and exits with this code.
     pub fn program(&self, name: &str, says: &str, code: i32) {
         let text = format!("said/{name}");
         self.file(&text, says);
         self.script(name, &format!("cat '{}'\nexit {code}\n", self.path(&text).display()));
     }
 
-    /// A program for the shell.
+    /// A shell script.
     pub fn script(&self, name: &str, body: &str) {
         use std::os::unix::fs::PermissionsExt;
         let (made, place) = (self.path(&format!("made/{name}")), self.path(&format!("bin/{name}")));
@@ -199,11 +200,11 @@ impl Tree {
         std::fs::set_permissions(&made, std::fs::Permissions::from_mode(0o755)).unwrap();
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();
         // Copied by another process: a child that another test starts at this moment would hold a file that this
-        // one had open for writing, and then it could not be started.
+        // process had open for writing, and then it could not be started.
         assert!(Command::new("cp").arg(&made).arg(&place).status().unwrap().success());
     }
 
-    /// A block device at `place` below `sys/devices`, with the files that it has there.
+    /// A block device at `place` below `sys/devices`, with its files.
     pub fn device(&self, place: &str, number: &str, files: &[(&str, &str)]) {
         let base = format!("sys/devices/{place}");
         self.file(&format!("{base}/dev"), number);
@@ -213,14 +214,14 @@ impl Tree {
         self.link(&format!("sys/class/block/{name}"), &base);
     }
 
-    /// A device beneath another: `of` lies on `on`, both places below `sys/devices`.
+    /// A device below another: `of` is on `on`, both paths below `sys/devices`.
     pub fn slave(&self, of: &str, on: &str) {
         let name = |place: &str| place.rsplit('/').next().unwrap().to_owned();
         self.link(&format!("sys/devices/{of}/slaves/{}", name(on)), &format!("sys/devices/{on}"));
         self.link(&format!("sys/devices/{on}/holders/{}", name(of)), &format!("sys/devices/{of}"));
     }
 
-    /// The driver of what stands at `place` below `sys/devices`.
+    /// The driver of the device at `place` below `sys/devices`.
     pub fn driver(&self, place: &str, name: &str) {
         self.link(&format!("sys/devices/{place}/driver"), &format!("sys/bus/drivers/{name}"));
     }

@@ -13,24 +13,25 @@ use crate::failure::exit_codes_help;
 #[command(name = "lodestone", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = exit_codes_help())]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 
-    /// Directory in which runs are kept [default: $XDG_DATA_HOME/lodestone, else
+    /// Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else
     /// ~/.local/share/lodestone]
     #[arg(long, global = true, value_name = "DIR")]
     pub store: Option<PathBuf>,
 
-    /// Use every readable line of a damaged log, also after the first damaged line (show, compare, export, report)
+    /// Use every readable line of a damaged log, including those after the first damaged line (show, compare, export,
+    /// report)
     #[arg(long, global = true)]
     pub accept_damage: bool,
 
-    /// Colours in tables and progress
+    /// When to use colours in tables and progress
     #[arg(long, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
     pub color: When,
 
-    /// Powers for bytes: MB (10^6) or MiB (2^20)
+    /// Unit prefixes for bytes: MB (10^6) or MiB (2^20)
     #[arg(long, global = true, value_enum, default_value_t = UnitWord::Si, value_name = "UNITS")]
     pub units: UnitWord,
 }
@@ -46,7 +47,7 @@ pub enum When {
     Never,
 }
 
-/// Powers for bytes.
+/// Unit prefixes for bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum UnitWord {
     /// 1 MB is 1,000,000 bytes.
@@ -55,42 +56,42 @@ pub enum UnitWord {
     Iec,
 }
 
-/// What can be done.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure one or more places, interleaved, and compare them
+    /// Measure one or more targets, interleaved, and compare them
     Run(Box<RunArgs>),
-    /// Show the storage that is here, down to the disks: everything that could be measured
+    /// Show this machine's storage, down to the disks: everything that can be measured
     Targets(TargetsArgs),
-    /// Show what can be run
+    /// List the suites, show one, or explain the options that a suite may set
     Suites(SuitesArgs),
-    /// List the runs that are kept
+    /// List the stored runs
     List(ListArgs),
-    /// Show what a run came to
+    /// Show the result of a run
     Show(ShowArgs),
-    /// Compare runs with each other, also of different machines
+    /// Compare runs, including runs of different machines
     Compare(CompareArgs),
-    /// Write a run, or several compared, as a page with pictures that opens in any browser
+    /// Write a run, or a comparison of several, as an HTML page with charts for any browser
     Report(ReportArgs),
-    /// Write a run as JSON, CSV, Markdown, one picture, or for InfluxDB or Prometheus
+    /// Export a run as JSON, CSV, Markdown or one chart, or for InfluxDB or Prometheus
     Export(ExportArgs),
-    /// Make a run of what other storage benchmarks printed
+    /// Import the output of other storage benchmarks as a run
     Import(ImportArgs),
-    /// Run the classic tools and Lodestone in turn on the same storage, and see whether their figures agree
+    /// Run the classic tools and Lodestone in turn on the same storage, and check whether their figures agree
     Crosscheck(CrosscheckArgs),
-    /// Find and remove what killed runs had to leave behind
+    /// Find and remove the leftovers of killed runs
     Clean(CleanArgs),
-    /// Measure the generator itself: clock, timers, and the most that can be driven here
+    /// Measure the load generator itself: clock, timers and its highest rates on this machine
     Selftest,
-    /// Make the index of runs anew from their logs
+    /// Rebuild the index of runs from their logs
     Reindex,
-    /// Write a shell's completions to the standard output
+    /// Write a shell's completions to standard output
     #[command(hide = true)]
     Completions(CompletionsArgs),
-    /// Write the manual page to the standard output
+    /// Write the manual page to standard output
     #[command(hide = true)]
     Man,
-    /// Write the JSON Schema of an export to the standard output
+    /// Write the JSON Schema of an export to standard output
     Schema(SchemaArgs),
 }
 
@@ -113,32 +114,32 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "suite")]
     pub fio: Option<PathBuf>,
 
-    /// Have another program do the work of the steps, as far as it can; rounds, order and data stay Lodestone's
+    /// Run the steps with another program, as far as it can; Lodestone still controls rounds, order and data
     #[arg(long, value_enum, value_name = "PROGRAM")]
     pub via: Option<ViaProgram>,
 
-    /// How often each step is repeated: a number, or auto, which goes on until every comparison is decided or
-    /// precise enough, and no longer than the budget allows [default: the suite's, else auto]
+    /// Number of repeats of each step, or auto: repeat until every comparison is decided or precise enough, within
+    /// the budget [default: the suite's, else auto]
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,
 
-    /// With rounds auto: half the width of an interval that is precise enough [default: 2%]
+    /// With rounds auto: half-width of a confidence interval that is precise enough [default: 2%]
     #[arg(long, value_name = "PERCENT")]
     pub precision: Option<String>,
 
-    /// Targets that are less apart than this count as the same [default: 3%]
+    /// Targets that differ by less than this count as the same [default: 3%]
     #[arg(long, value_name = "PERCENT")]
     pub margin: Option<String>,
 
-    /// How repeats are put into one figure
+    /// How repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
     pub summary: SummaryRule,
 
-    /// Time for the whole run, layout of the test files included [default: the suite's, else 90s, for each target]
+    /// Time for the whole run, including the layout of the test files [default: the suite's, else 90s for each target]
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
 
-    /// Make the times of all steps longer or shorter by this factor, such as 0.05, for who has not got a day
+    /// Multiply the times of all steps by this factor, such as 0.05
     #[arg(long, value_name = "FACTOR")]
     pub scale: Option<String>,
 
@@ -146,9 +147,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
-    /// Allow a file or block device to be overwritten: repeat its path here, followed, separated by commas, by
-    /// everything on it that would be destroyed. May be given several times. Write `\,` for a comma in a name, unless
-    /// the whole value is an existing path
+    /// Allow a file or block device to be overwritten: repeat its path here, then name everything on it that would be
+    /// destroyed, separated by commas. May be given several times. Write `\,` for a comma in a name, unless the whole
+    /// value is an existing path
     #[arg(long, value_name = "PATH[,WHAT…]")]
     pub overwrite: Vec<String>,
 
@@ -156,12 +157,12 @@ pub struct RunArgs {
     #[arg(long)]
     pub allow_unsafe_directory: bool,
 
-    /// Seed of everything random, to repeat a run exactly
+    /// Seed of all random numbers, to repeat a run exactly
     #[arg(long, value_name = "N")]
     pub seed: Option<u32>,
 
-    /// How often to read what the machine does meanwhile (processors, devices, temperatures, other
-    /// processes): a time from 100ms, or off [default: 1s]
+    /// Period of the telemetry readings (processors, devices, temperatures, other processes): a time from 100ms, or off
+    /// [default: 1s]
     #[arg(long, value_name = "TIME|off")]
     pub telemetry: Option<String>,
 
@@ -169,19 +170,19 @@ pub struct RunArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Write the result as JSON to the standard output, and nothing else
+    /// Write only the result, as JSON, to standard output
     #[arg(long)]
     pub json: bool,
 
-    /// Show all findings, not only those of most weight
+    /// Show all findings, not only the most important ones
     #[arg(long)]
     pub all_findings: bool,
 
-    /// Write no page with pictures
+    /// Do not write the HTML report
     #[arg(long)]
     pub no_report: bool,
 
-    /// No progress
+    /// Do not show progress
     #[arg(long, short)]
     pub quiet: bool,
 
@@ -196,10 +197,10 @@ Examples:
   lodestone run /mnt/ssd /mnt/usb          two disks, interleaved, with verdicts
   lodestone run ssd=/mnt/a usb=/mnt/b --suite full --budget 1h
   lodestone run /mnt/ssd --rw randread --bs 4k --iodepth 32 --runtime 10s
-  lodestone run /mnt/ssd --fio job.fio     what a fio job file says
-  lodestone run /mnt/ssd --via fio         the same steps, driven by the real fio
+  lodestone run /mnt/ssd --fio job.fio     the jobs of a fio job file
+  lodestone run /mnt/ssd --via fio         the same steps, run by fio itself
   lodestone run /dev/sdb                   reads only
-  lodestone run /dev/sdb --overwrite /dev/sdb    writes too: destroys what is on it";
+  lodestone run /dev/sdb --overwrite /dev/sdb    also writes: destroys what is on it";
 
 /// The options of a workload as given on the command line: keys of the planner's table with their
 /// values, in the order of the table.
@@ -211,7 +212,7 @@ impl Args for WorkloadOptions {
         plan::OPTIONS.iter().fold(command, |command, option| {
             let help = format!("{} [suite default: {}]", option.help, option.default);
             let long_help = format!(
-                "{}\n\nAllowed: {}.\nWhere the suite says nothing: {}.",
+                "{}\n\nAllowed: {}.\nSuite default: {}.",
                 option.help, option.allowed, option.default
             );
             command.arg(
@@ -245,10 +246,10 @@ impl clap::FromArgMatches for WorkloadOptions {
     }
 }
 
-/// A program that can do the work of steps.
+/// A program that can run steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ViaProgram {
-    /// The fio that is installed.
+    /// The installed fio.
     Fio,
 }
 
@@ -260,23 +261,23 @@ pub struct CrosscheckArgs {
     #[arg(value_name = "TARGET")]
     pub target: Option<OsString>,
 
-    /// The tools: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]
+    /// Tools to compare with: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]
     #[arg(long, value_name = "TOOL,TOOL…", value_delimiter = ',')]
     pub with: Vec<String>,
 
-    /// Only these checks, such as fio-randread-d16 or dd-write-fsync; a part of one stands for the whole
+    /// Run only these checks, such as fio-randread-d16 or dd-write-fsync; one step of a check selects the whole check
     #[arg(long, value_name = "CHECK,CHECK…", value_delimiter = ',')]
     pub only: Vec<String>,
 
-    /// How often each is done by either
+    /// Number of repeats of each check, by the tool and by Lodestone
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
 
-    /// Size of the test data of each
+    /// Size of the test data of each check
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub size: String,
 
-    /// Time of one repeat, where time ends it
+    /// Runtime of one repeat, for checks that end by time
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub runtime: String,
 
@@ -284,26 +285,26 @@ pub struct CrosscheckArgs {
     #[arg(long)]
     pub allow_unsafe_directory: bool,
 
-    /// Seed of everything random on Lodestone's side, and of the order
+    /// Seed of Lodestone's random numbers and of the order
     #[arg(long, value_name = "N")]
     pub seed: Option<u32>,
 
-    /// The form of the result
+    /// Output format
     #[arg(long, short, value_enum, default_value_t = CrosscheckForm::Text)]
     pub format: CrosscheckForm,
 
-    /// Show a crosscheck that is kept, instead of making one
+    /// Show a stored crosscheck instead of running one
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "with", "only", "seed"])]
     pub show: Option<OsString>,
 
-    /// No progress
+    /// Do not show progress
     #[arg(long, short)]
     pub quiet: bool,
 }
 
 const CROSSCHECK_HELP: &str = "\
-Each tool works on Lodestone's own file wherever it can be told to, else in a private directory of which nothing is left.
-A tool that is not installed is named with its Debian package, and the others go on. Tools are found as the shell does.
+Each tool works on Lodestone's own file where it supports that, else in a private directory that is removed.
+A tool that is not installed is reported with its Debian package, and the others run. Tools are found through PATH.
 
 Examples:
   lodestone crosscheck                                 all tools, in the current directory
@@ -311,14 +312,14 @@ Examples:
   lodestone crosscheck --show last --format md
 ";
 
-/// The form of a crosscheck's result.
+/// The output format of a crosscheck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CrosscheckForm {
     /// Tables for the terminal.
     Text,
     /// Tables in Markdown.
     Md,
-    /// Every figure, by the published schema.
+    /// Every figure, in the published schema.
     Json,
 }
 
@@ -329,11 +330,11 @@ pub struct TargetsArgs {
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
 
-    /// Also show what hardly anybody would measure: empty devices, images, what programs mounted for themselves
+    /// Also show storage that is rarely measured: empty devices, images, and what programs mounted for themselves
     #[arg(long, conflicts_with = "paths")]
     pub all: bool,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -341,27 +342,27 @@ pub struct TargetsArgs {
 /// Arguments of `suites`.
 #[derive(Debug, Args)]
 pub struct SuitesArgs {
-    /// What to show of the suites [default: a list]
+    /// What to show [default: a list of the suites]
     #[command(subcommand)]
     pub command: Option<SuitesCommand>,
 }
 
-/// What to show of the suites.
+/// What to show about suites.
 #[derive(Debug, Subcommand)]
 pub enum SuitesCommand {
-    /// The text of a suite, as a start for one of your own
+    /// Print the text of a suite, as a starting point for your own
     Show {
-        /// Its name
+        /// Name of the suite
         name: String,
     },
-    /// Every option that a suite may set, with its meaning, default and allowed values
+    /// List every option that a suite may set, with its meaning, default and allowed values
     Options,
 }
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -369,19 +370,19 @@ pub struct ListArgs {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// The run: its id, the start of it, last, last~1 for the one before, or a log file
+    /// Run: its id or a prefix of it, last, last~1 for the one before, or a log file
     #[arg(default_value = "last", value_name = "RUN")]
     pub run: OsString,
 
-    /// Show what the machine did meanwhile instead of the result, step by step
+    /// Show the telemetry of each step instead of the result
     #[arg(long, conflicts_with_all = ["baseline", "summary", "layout"])]
     pub telemetry: bool,
 
-    /// Show all findings, not only those of most weight
+    /// Show all findings, not only the most important ones
     #[arg(long)]
     pub all_findings: bool,
 
-    /// How repeats are put into one figure
+    /// How repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
     pub summary: SummaryRule,
 
@@ -389,39 +390,39 @@ pub struct ShowArgs {
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
-    /// How the figures are laid out.
+    /// Layout of the figures.
     #[command(flatten)]
     pub layout: LayoutArgs,
 }
 
-/// How figures are laid out.
+/// Layout of the figures.
 #[derive(Debug, Args)]
 pub struct LayoutArgs {
-    /// How the figures are laid out
+    /// Layout of the figures
     #[arg(long, value_enum, value_name = "LAYOUT", default_value_t = LayoutWord::Steps)]
     pub layout: LayoutWord,
 
-    /// With --layout matrix and scores: labels that make the rows (step, target, operation, bs, iodepth, jobs, rw, direct,
-    /// tool, filesystem, device, and those of imported files) [default: step, with scores target]
+    /// With --layout matrix and scores: labels of the rows (step, target, operation, bs, iodepth, jobs, rw, direct,
+    /// tool, filesystem, device, and those of imported files) [default: step; with scores, target]
     #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', requires = "layout")]
     pub rows: Vec<String>,
 
-    /// With --layout matrix: labels that make the columns [default: target]
+    /// With --layout matrix: labels of the columns [default: target]
     #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', requires = "layout")]
     pub columns: Vec<String>,
 
-    /// With --layout matrix and scores: headline, or operations between slashes, each with a metric behind a colon if it is
-    /// not bandwidth, such as write/read or read:lat_p99
+    /// With --layout matrix and scores: headline, or operations separated by slashes, each followed by a colon and a
+    /// metric unless that is bandwidth, such as write/read or read:lat_p99
     #[arg(long, value_name = "CELL", default_value = "headline", requires = "layout")]
     pub cell: String,
 }
 
-/// The layout of figures.
+/// A layout of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LayoutWord {
     /// A table for each step, with findings.
     Steps,
-    /// One table over labels.
+    /// One table with labels as rows and columns.
     Matrix,
     /// One table with a row for each target, a column for each figure, the score last.
     Scores,
@@ -430,23 +431,23 @@ pub enum LayoutWord {
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The runs: ids, starts of ids, last, last~1, or log files
+    /// Runs: ids or prefixes of ids, last, last~1, or log files
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<OsString>,
 
-    /// Targets that are less apart than this count as the same [default: as in the first run]
+    /// Targets that differ by less than this count as the same [default: as in the first run]
     #[arg(long, value_name = "PERCENT")]
     pub margin: Option<String>,
 
-    /// What the others are compared with, as RUN:TARGET [default: the first target of the first run]
+    /// Baseline of the comparison, as RUN:TARGET [default: the first target of the first run]
     #[arg(long, value_name = "RUN:TARGET")]
     pub baseline: Option<String>,
 
-    /// Only whether speed depends on the hour of the day, for three runs or more of one plan
+    /// Show only whether speed depends on the hour of the day, for three or more runs of one plan
     #[arg(long)]
     pub by_hour: bool,
 
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -454,7 +455,7 @@ pub struct CompareArgs {
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The runs: ids, starts of ids, last, last~1, or log files; several are compared
+    /// Runs: ids or prefixes of ids, last, last~1, or log files; several are compared
     #[arg(default_value = "last", value_name = "RUN")]
     pub runs: Vec<OsString>,
 
@@ -466,17 +467,16 @@ pub struct ReportArgs {
     #[arg(long, requires = "output")]
     pub force: bool,
 
-    /// Replace the names of the host, targets, paths, servers and volumes by pseudonyms (constant within a store), omit
-    /// the command line and all messages, and report what was replaced. The suite, step ids and titles are kept
+    /// Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store),
+    /// omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain
     #[arg(long)]
     pub anonymous: bool,
 
-    /// How repeats are put into one figure
+    /// How repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
     pub summary: SummaryRule,
 
-    /// What the others are compared with: a target's name, with several runs RUN:TARGET [default: as in the
-    /// first run]
+    /// Baseline of the comparison: a target's name; with several runs, RUN:TARGET [default: as in the first run]
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 }
@@ -484,39 +484,39 @@ pub struct ReportArgs {
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The run: its id, the start of it, last, last~1 for the one before, or a log file
+    /// Run: its id or a prefix of it, last, last~1 for the one before, or a log file
     #[arg(default_value = "last", value_name = "RUN")]
     pub run: OsString,
 
-    /// The form
+    /// Output format
     #[arg(long, short, value_enum, default_value_t = Format::Json)]
     pub format: Format,
 
-    /// Which picture, with --format svg or png, such as bars, timeline or latency-1 [default: the first]
+    /// With --format svg and png: the chart, such as bars, timeline or latency-1 [default: the first]
     #[arg(long, value_name = "NAME")]
     pub picture: Option<String>,
 
-    /// How wide a picture is drawn; below 784 its parts stand below each other [default: 964]
+    /// Width of a chart; below 784, its parts are stacked [default: 964]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u16).range(320..=2400))]
     pub width: Option<u16>,
 
-    /// With --format png: pixels of the file for each that is drawn, 0.25 to 8 [default: 2]
+    /// With --format png: pixels of the file per pixel of --width, 0.25 to 8 [default: 2]
     #[arg(long, value_name = "FACTOR", value_parser = scale)]
     pub scale: Option<f64>,
 
-    /// With --format png: light on black. An svg follows its reader's light
+    /// With --format png: light on black. An SVG follows the viewer's colour scheme
     #[arg(long)]
     pub dark: bool,
 
-    /// What the machine did meanwhile instead of the result, step by step
+    /// Export the telemetry of each step instead of the result
     #[arg(long, conflicts_with_all = ["baseline", "summary", "layout"])]
     pub telemetry: bool,
 
-    /// Offset, size and latency of each operation instead of the result, as CSV, for runs that log them
+    /// Export offset, size and latency of each operation instead of the result, as CSV, for runs that log them
     #[arg(long, conflicts_with_all = ["baseline", "telemetry", "summary", "layout"])]
     pub offsets: bool,
 
-    /// How repeats are put into one figure
+    /// How repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
     pub summary: SummaryRule,
 
@@ -524,16 +524,16 @@ pub struct ExportArgs {
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
-    /// How the figures are laid out.
+    /// Layout of the figures.
     #[command(flatten)]
     pub layout: LayoutArgs,
 
-    /// Replace the names of the host, targets, paths, servers and volumes by pseudonyms (constant within a store), omit
-    /// the command line and all messages, and report what was replaced. The suite, step ids and titles are kept
+    /// Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store),
+    /// omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain
     #[arg(long)]
     pub anonymous: bool,
 
-    /// File to write to [default: the standard output]
+    /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
@@ -542,50 +542,50 @@ pub struct ExportArgs {
     pub force: bool,
 }
 
-/// A factor for pixels.
+/// Parses `--scale` of a PNG.
 fn scale(text: &str) -> Result<f64, String> {
-    let factor: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
-    if (0.25..=8.0).contains(&factor) { Ok(factor) } else { Err("it is not within 0.25 and 8".to_owned()) }
+    let factor: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    if (0.25..=8.0).contains(&factor) { Ok(factor) } else { Err("it is not between 0.25 and 8".to_owned()) }
 }
 
 /// Arguments of `import`.
 #[derive(Debug, Args)]
 #[command(after_long_help = IMPORT_HELP)]
 pub struct ImportArgs {
-    /// Files with what sysbench, fio, dd, hdparm, iozone, bonnie++, ioping, PiBenchmarks or GNOME Disks printed or saved, or
-    /// directories with such files; - for standard input
+    /// Files with the output of sysbench, fio, dd, hdparm, iozone, bonnie++, ioping, PiBenchmarks or GNOME Disks, or
+    /// directories of such files; - for standard input
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
 
-    /// Something true of all of them, such as host=node1
+    /// Label of all results, such as host=node1
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
 
-    /// What the directories below PATH stand for, from the top down, such as device/machine; `-` for nothing
+    /// Labels of the directory levels below PATH, from the top down, such as device/machine; `-` for no label
     /// [default: device, level2, level3, …]
     #[arg(long, value_name = "KEY/KEY…")]
     pub path_labels: Option<String>,
 
-    /// Import files again that an earlier import already contains: those with the same path and content
+    /// Import files again that an earlier import contains: those with the same path and content
     #[arg(long)]
     pub again: bool,
 
-    /// Show what would be imported, and keep nothing
+    /// Show what would be imported, and store nothing
     #[arg(long, conflicts_with = "layout")]
     pub dry_run: bool,
 
-    /// With --layout: how repeats are put into one figure
+    /// With --layout: how repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
     pub summary: SummaryRule,
 
-    /// How the figures are laid out, if they are to be shown at once.
+    /// Layout of the figures, if they are shown at once.
     #[command(flatten)]
     pub layout: LayoutArgs,
 }
 
 const IMPORT_HELP: &str = "\
-Results with equal labels and equal work are repeats of each other; labels that differ make targets. A directory or
-the start of a file's name that is a block size (4M) or names a filesystem (ext4Luks) is labelled bs or filesystem.
+Results with equal labels and equal work are repeats; different labels make different targets. A directory or the
+start of a file's name that is a block size (4M) or names a filesystem (ext4Luks) becomes the label bs or filesystem.
 
 Examples:
   lodestone import sysbench.txt
@@ -593,35 +593,35 @@ Examples:
   lodestone import results/ --layout matrix --rows device,bs --columns filesystem --cell write/read
   dd if=/dev/zero of=f bs=1M count=1024 conv=fsync 2>&1 | tee dd.txt; lodestone import dd.txt --label device=ssd
 
-Limits: a file may have 32 MiB and 1,000,000 lines and take an hour to read; directories may have 100,000 entries and 64
-levels; one import may have 100,000 results. Only regular files are read. Files with the same content are repeats of
-each other; the same file named twice counts once. Implausible figures are left out: docs/imports.md lists the limits.";
+Limits: 32 MiB, 1,000,000 lines and an hour of reading per file; 100,000 entries and 64 levels of directories; 100,000
+results per import. Only regular files are read. Files with the same content are repeats; the same file named twice
+counts once. Implausible figures are left out: docs/imports.md lists the limits.";
 
-/// How repeats are put into one figure.
+/// How repeats are summarised in one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SummaryRule {
-    /// Their mean, with Student's interval.
+    /// The mean, with Student's t interval.
     Mean,
-    /// Their median, with a bootstrap interval.
+    /// The median, with a bootstrap interval.
     Median,
-    /// Their mean without the best and the worst.
+    /// The mean without the best and the worst repeat.
     Trimmed,
 }
 
-/// The form of an export.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Everything, by the published schema.
+    /// Everything, in the published schema.
     Json,
     /// One row per repeat and metric.
     Csv,
     /// Tables and findings.
     Md,
-    /// One picture that can be drawn at any size.
+    /// One chart as vector graphics.
     Svg,
-    /// One picture in pixels.
+    /// One chart in pixels.
     Png,
-    /// One line of InfluxDB's protocol per repeat and metric.
+    /// One line of InfluxDB line protocol per repeat and metric.
     Influx,
     /// Estimates as gauges in Prometheus' text format.
     Prometheus,
@@ -630,11 +630,11 @@ pub enum Format {
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// Directories to look into, besides the current one and those that kept runs have measured
+    /// Directories to search, in addition to the current one and those that stored runs have measured
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
 
-    /// Only show what is there
+    /// Only list the leftovers
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -642,7 +642,7 @@ pub struct CleanArgs {
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
@@ -650,12 +650,12 @@ pub struct CompletionsArgs {
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Which export
+    /// Export that the schema describes
     #[arg(value_enum, default_value_t = SchemaOf::Run)]
     pub of: SchemaOf,
 }
 
-/// What has a schema.
+/// The outputs that have a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SchemaOf {
     /// `export --format json` and `run --json`.

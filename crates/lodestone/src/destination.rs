@@ -1,4 +1,4 @@
-//! The one way to write a file that the user names.
+//! Writes a file that the user names; nothing else in the program does.
 //!
 //! # Invariants
 //! * An existing file stays intact until all of the new content is on stable storage; the replacement is then atomic.
@@ -206,22 +206,22 @@ fn errno(error: io::Error) -> Errno {
 
 /// While this value exists, a termination signal is recorded and does not end the program.
 struct Signals {
-    came: Arc<AtomicBool>,
+    received: Arc<AtomicBool>,
     registered: Vec<signal_hook::SigId>,
 }
 
 impl Signals {
     fn hold() -> Self {
-        let came = Arc::new(AtomicBool::new(false));
-        let register = |signal| signal_hook::flag::register(signal, Arc::clone(&came)).ok();
+        let received = Arc::new(AtomicBool::new(false));
+        let register = |signal| signal_hook::flag::register(signal, Arc::clone(&received)).ok();
         let registered = [SIGINT, SIGTERM, SIGHUP].into_iter().filter_map(register).collect();
-        Self { came, registered }
+        Self { received, registered }
     }
 
     /// # Errors
-    /// `INTR` if a signal came.
+    /// `INTR` if a signal arrived.
     fn check(&self) -> Result<(), Errno> {
-        if self.came.load(Ordering::Relaxed) { Err(Errno::INTR) } else { Ok(()) }
+        if self.received.load(Ordering::Relaxed) { Err(Errno::INTR) } else { Ok(()) }
     }
 }
 
@@ -295,7 +295,7 @@ mod tests {
         }
     }
 
-    /// `kill -9` between linking and replacing left a temporary file beside the report for ever.
+    /// `kill -9` between linking and replacing left a temporary file next to the report for ever.
     #[test]
     fn the_next_write_removes_temporary_files_of_killed_processes() {
         let _alone = alone();

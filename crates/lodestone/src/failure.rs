@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 /// Exit code of an import that left something out.
 pub const LEFT_OUT: u8 = 1;
-/// Exit code of wrong usage.
+/// Exit code of a usage error.
 pub const USAGE: u8 = 2;
 /// Exit code of a run in which something failed.
 pub const FAILED: u8 = 3;
@@ -14,10 +14,10 @@ pub const INTERRUPTED: u8 = 130;
 /// Every exit code with its meaning: the source of the help, the manual pages and the reference.
 pub const EXIT_CODES: &[(u8, &str)] = &[
     (0, "success; notes and warnings among the findings do not change this"),
-    (LEFT_OUT, "`import` kept part of its input and left out the rest"),
+    (LEFT_OUT, "`import` imported part of its input and left out the rest"),
     (
         USAGE,
-        "wrong usage: an invalid argument, suite or job file, or a name that does not exist; nothing was measured",
+        "usage error: an invalid argument, suite or job file, or a name that does not exist; nothing was measured",
     ),
     (
         FAILED,
@@ -37,7 +37,7 @@ pub fn exit_codes_help() -> String {
     format!("Exit codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// A failure with the exit code that tells its kind.
+/// A failure and its exit code.
 #[derive(Debug)]
 pub struct Failure {
     /// [`USAGE`] or [`FAILED`].

@@ -1,5 +1,5 @@
-//! Ctrl-C: once to finish with what there is, twice to stop at once. Either way nothing stays behind; a third time leaves
-//! what is not yet removed to `clean`.
+//! Ctrl-C: the first ends the run with its results so far, the second stops at once. Both remove all test files; the
+//! third leaves the remaining ones to `clean`.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 use crate::failure::INTERRUPTED;
 use crate::output;
 
-/// So long may removing test files take when everything is to stop at once: a device may hang.
+/// Time limit for removing test files on an immediate stop: a device may hang.
 const REMOVAL: Duration = Duration::from_secs(60);
 
 /// How long workers may take to close their files and rings on an immediate stop: open files can prevent the removal
@@ -20,10 +20,10 @@ const REMOVAL: Duration = Duration::from_secs(60);
 /// filesystem cannot be unmounted.
 const RELEASE: Duration = Duration::from_secs(2);
 
-/// Watches for signals from now on. The returned flag is set by the first.
+/// Watches for signals from now on. The first one sets the returned flag.
 ///
 /// # Errors
-/// The kernel's, if the signals cannot be had.
+/// The kernel's error, if the signals cannot be watched.
 pub fn watch() -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
@@ -32,10 +32,10 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
         for (before, _) in signals.forever().enumerate() {
             watched.store(true, Ordering::Relaxed);
             match before {
-                0 => output::say("\nstopping; once more to stop at once"),
+                0 => output::say("\nstopping; press Ctrl-C again to stop at once"),
                 1 => {
-                    output::say("removing test files; once more to leave them to `lodestone clean`");
-                    // What still writes into them would make them anew.
+                    output::say("removing test files; press Ctrl-C again to leave them to `lodestone clean`");
+                    // A running program would create files again.
                     host::programs::kill_all();
                     std::thread::spawn(|| {
                         host::testfiles::remove_private_directories(RELEASE);
@@ -61,7 +61,7 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
 /// killing the process silently. This uses a signal handler, which child processes do not inherit.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn survive_file_size_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }

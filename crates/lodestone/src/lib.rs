@@ -1,10 +1,10 @@
-//! The program behind the command `lodestone`: arguments, wiring, progress. A library only so that its
-//! tests and the generator of its documentation can reach it.
+//! The command `lodestone`: arguments, wiring, progress. It is a library only so that its tests and the generator of
+//! its documentation can use it.
 //!
 //! # Invariants
 //! * This is the only crate that prints.
-//! * Parse, then resolve, then act: [`cli`] touches nothing but arguments, [`commands`] resolve and
-//!   act, the session within does the measuring.
+//! * Parse, then resolve, then act: [`cli`] touches nothing but arguments, [`commands`] resolve and act, and their
+//!   session measures.
 
 pub mod cli;
 pub mod commands;

@@ -1,5 +1,5 @@
-//! Writing to the terminal: the one place where anything is printed. Everything except [`TerminalText`] is escaped
-//! here, so that names in messages cannot send control sequences to the terminal.
+//! Output: the only module that prints. It escapes everything except [`TerminalText`], so that names in messages
+//! cannot send control sequences to the terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -11,15 +11,15 @@ use report::{TerminalText, TextStyle, escape_bytes};
 use crate::cli::When;
 use crate::failure::{Failure, USAGE};
 
-/// Columns where nobody says how wide the output is.
+/// Columns if neither `COLUMNS` nor the terminal gives a width.
 const DEFAULT_WIDTH: usize = 120;
 const NARROWEST: usize = 40;
 
-/// Writes a text for people to standard output. It is escaped even if that is a pipe, which may lead to a terminal. A
-/// reader that has gone away (`lodestone show | head`) is not a failure.
+/// Writes text for people to standard output. It is escaped even if that is a pipe, which may lead to a terminal. A
+/// closed pipe (`lodestone show | head`) is not a failure.
 ///
 /// # Errors
-/// The kernel's, such as a full disk behind a redirection.
+/// The kernel's error, such as a full disk behind a redirection.
 pub fn print(text: impl Into<TerminalText>) -> Result<(), Failure> {
     write(text.into().as_bytes())
 }
@@ -27,7 +27,7 @@ pub fn print(text: impl Into<TerminalText>) -> Result<(), Failure> {
 /// Writes output for programs to standard output: unchanged to a file or pipe, escaped to a terminal.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     if is_terminal() { write(escape_bytes(bytes).as_bytes()) } else { write(bytes) }
 }
@@ -42,7 +42,7 @@ fn write(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Writes a line to the standard error output; nobody listening is no failure.
+/// Writes a line to standard error; errors are ignored.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", TerminalText::from(line));
 }
@@ -61,18 +61,18 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
 }
 
-/// Reports a failure and gives the exit code.
+/// Reports a failure and returns its exit code.
 pub fn fail(failure: &Failure) -> ExitCode {
     say(&format!("lodestone: {}", failure.message.trim_end()));
     ExitCode::from(failure.code)
 }
 
-/// True if somebody reads the standard output on a terminal.
+/// True if standard output is a terminal.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// How text for the standard output is to be written.
+/// Width and colours of text for standard output.
 pub fn style(color: When) -> TextStyle {
     let terminal = io::stdout().is_terminal();
     TextStyle { width: width(), color: wants_color(color, terminal) }
@@ -80,9 +80,9 @@ pub fn style(color: When) -> TextStyle {
 
 /// Columns of the terminal; `COLUMNS` overrides.
 fn width() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
-    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    told.or_else(seen).unwrap_or(DEFAULT_WIDTH).max(NARROWEST)
+    let configured = std::env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
+    let detected = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    configured.or_else(detected).unwrap_or(DEFAULT_WIDTH).max(NARROWEST)
 }
 
 /// True if colours are wanted on an output that is, or is not, a terminal (no-color.org).

@@ -1,4 +1,4 @@
-//! What a person sees while a run is under way.
+//! The progress of a run, for people.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -9,13 +9,12 @@ use report::{TerminalText, Units, display_iops, display_ns, display_rate, escape
 
 use crate::output;
 
-/// Shows the course of a run on the standard error output: drawn on a terminal, as plain lines
-/// elsewhere, or not at all.
+/// Shows the progress of a run on standard error: as a bar on a terminal, as plain lines elsewhere, or not at all.
 pub(crate) struct Progress {
     form: Form,
     units: Units,
     began: Instant,
-    /// When the run will have ended, as far as can be told.
+    /// Expected end of the run.
     expected_end_ns: u64,
     rounds: Option<u32>,
     current: Option<RepeatStarted>,
@@ -34,7 +33,7 @@ enum Form {
 }
 
 impl Progress {
-    /// Progress in the form that fits where the output goes.
+    /// Progress in the form that fits the output.
     pub fn new(quiet: bool, plain: bool, units: Units) -> Self {
         let terminal = std::io::stderr().is_terminal() && std::io::stdout().is_terminal();
         let form = match (quiet, terminal && !plain) {
@@ -57,7 +56,7 @@ impl Progress {
         }
     }
 
-    /// Sets what is known of the end.
+    /// Sets the expected end and number of rounds.
     pub fn expect(&mut self, end_ns: u64, rounds: Option<u32>) {
         self.expected_end_ns = end_ns;
         self.rounds = rounds;
@@ -78,12 +77,12 @@ impl Progress {
         }
     }
 
-    /// Powers for bytes.
+    /// Unit prefixes for bytes.
     pub fn units(&self) -> Units {
         self.units
     }
 
-    /// Something is waited for. Where nothing is drawn it is told once.
+    /// Shows what the run waits for; without a bar, only once.
     pub fn waiting(&mut self, what: &str) {
         match &self.form {
             Form::Drawn(bar) => self.draw(bar, "before the first round".into(), what.to_owned()),
@@ -93,7 +92,7 @@ impl Progress {
         self.has_waited = true;
     }
 
-    /// Takes note of an event. `step` is the step that a repeat belongs to.
+    /// Shows an event. `step` is the step that a repeat belongs to.
     pub fn observe(&mut self, event: &Event, step: Option<&Step>) {
         match event {
             Event::LaidOut(laid_out) => {
@@ -173,7 +172,7 @@ impl Progress {
         bar.set_message(escape_line(&message).into_owned());
     }
 
-    /// A line that stays.
+    /// Prints a permanent line.
     fn line(&self, line: &str) {
         match &self.form {
             Form::Drawn(bar) => bar.println(&*TerminalText::from(line)),
@@ -182,7 +181,7 @@ impl Progress {
         }
     }
 
-    /// Takes the drawing away, so that the result stands alone.
+    /// Removes the bar, so that only the result remains.
     pub fn finish(&self) {
         if let Form::Drawn(bar) = &self.form {
             bar.finish_and_clear();
@@ -197,7 +196,7 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// Current rates and p99 of the operations that move something, in a line.
+/// Rates and p99 of the operations except durable writes, in one line.
 fn figures(
     operations: &std::collections::BTreeMap<Operation, OperationStats>,
     len_ns: u64,

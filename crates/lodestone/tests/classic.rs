@@ -1,4 +1,4 @@
-//! The suites that do what the classic tools do, and fio's job files, on a real disk; all of them short.
+//! Short runs on a real disk of the suites that reproduce the classic tools, and of fio job files.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn findings<'a>(run: &'a Value, rule: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn every_step_of_every_classic_suite_runs_and_gives_figures() {
+fn every_step_of_every_classic_suite_has_figures() {
     for suite in SUITES {
         let bench = Bench::new();
         let run = short(&bench, suite);
@@ -37,7 +37,7 @@ fn every_step_of_every_classic_suite_runs_and_gives_figures() {
 }
 
 #[test]
-fn the_score_and_both_views_of_the_latency_are_told() {
+fn the_score_and_both_latency_views_are_reported() {
     let bench = Bench::new();
     let run = short(&bench, "pi");
     assert_eq!(findings(&run, "pi-score").len(), 1);
@@ -48,9 +48,9 @@ fn the_score_and_both_views_of_the_latency_are_told() {
     assert_eq!(concurrent.len(), 3, "seqrd, rndrd and rndwr: {concurrent:?}");
 }
 
-/// One pass of each step of bonnie, on 4 MiB and ten files: what it counts is what the tool would have done.
+/// One pass of each step of bonnie, on 4 MiB and ten files: it counts the operations that the tool would do.
 #[test]
-fn the_phases_of_bonnie_do_what_the_tool_does_and_tell_the_processor_time_once() {
+fn bonnie_phases_match_the_tool_and_report_cpu_time_once() {
     let bench = Bench::new();
     let small = ["--size", "4MiB", "--metadata-files", "10", "--min-runtime", "0s"];
     let run = bench.json(&[&["--suite", "bonnie", "--rounds", "1"], &small[..]].concat());
@@ -82,7 +82,7 @@ fn the_phases_of_bonnie_do_what_the_tool_does_and_tell_the_processor_time_once()
     assert_eq!(bench.visible(), Vec::<String>::new());
 }
 
-/// A job file beside the disk that is measured.
+/// A job file next to the measured disk.
 fn job_file(bench: &Bench, name: &str, text: &str) -> String {
     let path = bench.path(name);
     std::fs::write(&path, text).unwrap();
@@ -90,7 +90,7 @@ fn job_file(bench: &Bench, name: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_job_file_is_run_with_its_groups_in_order_and_its_jobs_beside_each_other() {
+fn a_job_file_runs_groups_in_order_and_jobs_concurrently() {
     let bench = Bench::new();
     job_file(&bench, "global.inc", "size=8m\ndirect=1\n");
     let text = "[global]\ninclude global.inc\nioengine=libaio\nwrite_bw_log=x\n[a]\nrw=write\nbs=64k\n[b]\n\
@@ -106,26 +106,26 @@ fn a_job_file_is_run_with_its_groups_in_order_and_its_jobs_beside_each_other() {
         };
         run["measurements"].as_array().unwrap().iter().any(|m| is_it(&m))
     };
-    assert!(has("a", "write") && has("a", "read"), "what runs beside each other counts together");
+    assert!(has("a", "write") && has("a", "read"), "concurrent jobs count together");
     assert!(has("c", "write") && !has("c", "read"));
     assert_eq!(bench.visible(), Vec::<String>::new());
 }
 
 #[test]
-fn a_job_file_says_what_cannot_be_done_with_line_and_reason_and_does_nothing() {
+fn unsupported_job_options_are_refused_with_line_and_reason() {
     let bench = Bench::new();
     let disk = bench.disk().display().to_string();
     let file = job_file(&bench, "job.fio", "[a]\nsize=8m\nioengine=rbd\niodpeth=4\n");
-    let told = bench.fails(2, &["run", &disk, "--fio", &file]);
+    let printed = bench.fails(2, &["run", &disk, "--fio", &file]);
     for part in ["job.fio:3:1", "library", "job.fio:4:1", "did you mean `iodepth`?"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
     let file = job_file(&bench, "two.fio", "[a]\nsize=8m\ndirectory=/x\n[b]\nsize=8m\ndirectory=/y\n");
-    let told = bench.fails(2, &["run", "--fio", &file]);
-    assert!(told.contains("several places (/x, /y)"), "{told}");
+    let printed = bench.fails(2, &["run", "--fio", &file]);
+    assert!(printed.contains("several targets (/x, /y)"), "{printed}");
     let file = job_file(&bench, "self.fio", "[a]\ninclude self.fio\n");
-    let told = bench.fails(2, &["run", &disk, "--fio", &file]);
-    assert!(told.contains("include each other"), "{told}");
+    let printed = bench.fails(2, &["run", &disk, "--fio", &file]);
+    assert!(printed.contains("include each other"), "{printed}");
 }
 
 #[test]
@@ -133,9 +133,9 @@ fn a_dry_run_names_the_options_without_effect() {
     let bench = Bench::new();
     let disk = bench.disk().display().to_string();
     let file = job_file(&bench, "job.fio", "[a]\nsize=8m\ngroup_reporting\n[b]\nsize=4m\nrw=randread\n");
-    let told = bench.ok(&["run", &disk, "--fio", &file, "--dry-run"]);
-    assert!(told.contains("of the job file without effect: group_reporting"), "{told}");
-    assert!(told.contains("beside it: b"), "{told}");
+    let printed = bench.ok(&["run", &disk, "--fio", &file, "--dry-run"]);
+    assert!(printed.contains("job file options without effect: group_reporting"), "{printed}");
+    assert!(printed.contains("concurrent: b"), "{printed}");
 }
 
 /// Which rounds a step was measured in, of those that count.
@@ -147,7 +147,7 @@ fn rounds(run: &Value, step: &str, metric: &str) -> Vec<u64> {
 
 /// On a shared machine a figure may not become steady in 25 rounds, so only that the last five count holds here.
 #[test]
-fn of_the_rounds_of_snia_the_last_five_count() {
+fn the_last_five_snia_rounds_count() {
     let bench = Bench::new();
     let options = ["--suite", "snia-latency", "--scale", "0.005", "--size", "8MiB", "--bs", "4k"];
     let run = bench.json(&options);
@@ -158,8 +158,8 @@ fn of_the_rounds_of_snia_the_last_five_count() {
     assert_eq!(once, [[0], [0]]);
 }
 
-/// Its pauses are far longer than what any disk takes for a read, so the figure is steady as soon as there are five rounds.
-/// A rate would not do: the figure that is watched is then the latency.
+/// Its think time is far longer than a read on any disk, so the figure is steady after five rounds. With a rate, the
+/// watched figure would be the latency.
 #[test]
 fn rounds_end_when_the_watched_step_is_steady() {
     let bench = Bench::new();
@@ -174,7 +174,7 @@ fn rounds_end_when_the_watched_step_is_steady() {
         let made = run["repeats"].as_array().unwrap().iter().filter(|r| r["step"] == "watched").count();
         (made, run)
     };
-    // Where the machine stops a run for longer than a pause, no five rounds may be alike.
+    // If the machine stalls a run for longer than the think time, no five rounds may be steady.
     let (made, run) = (0..5).map(|_| attempt()).find(|(made, _)| *made < 25).expect("it is never steady");
     assert_eq!(run["run"]["outcome"], "completed");
     let counting = rounds(&run, "watched", "iops");
@@ -186,7 +186,7 @@ fn rounds_end_when_the_watched_step_is_steady() {
 }
 
 #[test]
-fn rounds_end_when_the_data_were_written_as_often_as_the_suite_says() {
+fn rounds_end_when_the_data_were_written_often_enough() {
     let bench = Bench::new();
     let suite = bench.path("own.toml");
     let step =
@@ -197,9 +197,9 @@ fn rounds_end_when_the_data_were_written_as_often_as_the_suite_says() {
     assert_eq!(values.len(), 3, "{values:?}");
 }
 
-/// Its blocks of 10 MiB do not fit into what the other suites get along with.
+/// Its blocks of 10 MiB do not fit into the small test data of the other suites.
 #[test]
-fn disks_runs_in_a_directory_too() {
+fn the_disks_suites_run_in_a_directory() {
     for (suite, steps) in [("disks", 2), ("disks-write", 3)] {
         let bench = Bench::new();
         let run = bench.json(&["--suite", suite, "--rounds", "1", "--size", "64MiB", "--no-report"]);

@@ -1,5 +1,5 @@
-//! Consent to overwriting, on the command line: the program refuses, changes nothing, and says what to do. The tests of
-//! `host` cover every path to the same bytes, the laboratory every kind of storage.
+//! Consent to overwriting, on the command line: the program refuses, changes nothing, and states what to do. The tests
+//! of `host` cover every path to the same bytes, the laboratory every kind of storage.
 
 mod common;
 
@@ -104,16 +104,16 @@ fn the_group_disk_is_not_advised_for_regular_files() {
     if !is_root() {
         return;
     }
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let open = |path: &Path| {
         tool("chmod", &["a+rx", path.to_str().unwrap()]).unwrap();
     };
-    open(place.path());
-    let program = place.path().join("lodestone");
+    open(directory.path());
+    let program = directory.path().join("lodestone");
     std::fs::copy(env!("CARGO_BIN_EXE_lodestone"), &program).unwrap();
     open(&program);
     let said = |mode: &str, consent: bool| {
-        let file = place.path().join("data");
+        let file = directory.path().join("data");
         std::fs::write(&file, [1; 1 << 16]).unwrap();
         tool("chmod", &[mode, file.to_str().unwrap()]).unwrap();
         let mut command = Command::new("setpriv");
@@ -122,7 +122,7 @@ fn the_group_disk_is_not_advised_for_regular_files() {
             .arg(&program)
             .arg("run")
             .arg(&file);
-        command.args(WRITES).arg("--store").arg(place.path().join("store")).arg("--dry-run");
+        command.args(WRITES).arg("--store").arg(directory.path().join("store")).arg("--dry-run");
         if consent {
             command.arg("--overwrite").arg(&file);
         }

@@ -1,4 +1,5 @@
-//! The classic tools beside Lodestone: the real ones where they are installed, and scripts in their place that fail or hang.
+//! The classic tools alongside Lodestone: the real ones if they are installed, and scripts in their place that fail or
+//! hang.
 
 mod common;
 
@@ -11,9 +12,9 @@ use serde_json::Value;
 const SHORT: [&str; 9] =
     ["--rounds", "2", "--runtime", "1s", "--size", "16MiB", "--format", "json", "--quiet"];
 
-/// What each check's tool really printed, by the command line of the table, stands in fixtures/crosscheck.
+/// fixtures/crosscheck contains the real output of each check's tool, by the command line of the table.
 #[test]
-fn every_figure_of_the_table_is_found_in_what_the_tool_prints() {
+fn every_figure_of_every_check_is_in_the_tool_output() {
     for check in CHECKS {
         let path = format!("{}/../../fixtures/crosscheck/{}.txt", env!("CARGO_MANIFEST_DIR"), check.id);
         let text = std::fs::read(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
@@ -23,7 +24,7 @@ fn every_figure_of_the_table_is_found_in_what_the_tool_prints() {
                 let words = report.title.split_once(": ").map_or("", |(_, words)| words);
                 report.tool == check.tool().program && words.starts_with(part.report)
             });
-            let report = report.unwrap_or_else(|| panic!("{}: nothing of it in {path}", part.id));
+            let report = report.unwrap_or_else(|| panic!("{}: no report of it in {path}", part.id));
             // bonnie++ prints +++++ for what takes less than half a second.
             let has_no_rate = report.remarks.iter().any(|remark| remark.topic == "no-rate");
             for pair in part.figures.iter().filter(|_| !has_no_rate) {
@@ -48,9 +49,9 @@ fn figures(bench: &Bench, more: &[&str]) -> Vec<Value> {
     json["figures"].as_array().unwrap().clone()
 }
 
-/// Where `dd` is missing, there is no Debian.
+/// Every Debian has `dd`.
 #[test]
-fn dd_stands_beside_lodestone_and_the_run_is_kept_like_any_other() {
+fn a_dd_crosscheck_is_stored_like_any_other_run() {
     let bench = Bench::new();
     let found = figures(&bench, &["--with", "dd"]);
     let steps: Vec<&str> = found.iter().map(|figure| figure["step"].as_str().unwrap()).collect();
@@ -83,15 +84,15 @@ fn dd_stands_beside_lodestone_and_the_run_is_kept_like_any_other() {
 /// hdparm without a device that can be read, bonnie++ without its suite. The others need a directory and nothing else.
 const MAY_BE_IMPOSSIBLE: [&str; 2] = ["hdparm", "bonnie"];
 
-/// Every tool that is installed, for as short as it can be told to.
+/// Every installed tool, with its shortest run time.
 #[test]
-fn the_tools_that_are_installed_stand_beside_lodestone() {
+fn every_installed_tool_is_compared_with_lodestone() {
     for tool in TOOLS.iter().filter(|tool| tool.word != "dd") {
         let bench = Bench::new();
         if host::programs::find_by_path(&host::Roots::default(), tool.program).is_none() {
             skipped(&format!("{} is not installed", tool.program));
-            let told = stderr(&crosscheck(&bench, &["--with", tool.word]));
-            assert!(told.contains(tool.install), "{told}");
+            let printed = stderr(&crosscheck(&bench, &["--with", tool.word]));
+            assert!(printed.contains(tool.install), "{printed}");
             continue;
         }
         let output = crosscheck(&bench, &["--with", tool.word]);
@@ -101,7 +102,7 @@ fn the_tools_that_are_installed_stand_beside_lodestone() {
             continue;
         }
         assert!(output.status.success(), "{}: {:?}\n{}", tool.word, output.status, stderr(&output));
-        assert_eq!(bench.visible(), Vec::<String>::new(), "{} left something", tool.word);
+        assert_eq!(bench.visible(), Vec::<String>::new(), "{} left files", tool.word);
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         for figure in json["figures"].as_array().unwrap().iter().filter(|_| tool.word != "bonnie") {
             assert!(figure["theirs"].as_f64() > Some(0.0) && figure["ours"].as_f64() > Some(0.0), "{figure}");
@@ -129,10 +130,10 @@ fn hdparm_and_lodestone_read_a_block_device() {
 }
 
 #[test]
-fn a_tool_that_fails_is_left_out_with_what_it_said_and_the_others_go_on() {
+fn a_failing_tool_is_left_out_and_others_continue() {
     let bench = Bench::new();
     let disk = bench.disk().display().to_string();
-    // What it leaves in its directory is removed.
+    // Files that it leaves in its directory are removed.
     let path = bench.instead(
         "ioping",
         "eval last=\\${$#}; echo x > \"$last/rubbish\" 2>/dev/null; echo 'no way' >&2; exit 7",
@@ -153,7 +154,7 @@ fn a_tool_that_fails_is_left_out_with_what_it_said_and_the_others_go_on() {
 }
 
 #[test]
-fn ctrl_c_ends_a_tool_that_does_not_want_to_end_and_leaves_nothing() {
+fn ctrl_c_kills_a_tool_that_ignores_signals() {
     let bench = Bench::in_memory();
     let disk = bench.disk().display().to_string();
     let pid_file = bench.path("pid");
@@ -173,21 +174,21 @@ fn ctrl_c_ends_a_tool_that_does_not_want_to_end_and_leaves_nothing() {
 }
 
 #[test]
-fn wrong_words_are_told_and_nothing_is_done() {
+fn invalid_arguments_are_refused_before_any_work() {
     let bench = Bench::new();
     let disk = bench.disk().display().to_string();
     for (args, part) in [
-        (vec!["--with", "fioo"], "there are fio, sysbench"),
+        (vec!["--with", "fioo"], "the tools are fio, sysbench"),
         (vec!["--only", "dd-x"], "dd-write-direct"),
         (vec!["--size", "1k"], "from 16MiB"),
         (vec!["--runtime", "1500ms"], "whole seconds"),
     ] {
-        let told = bench.fails(2, &[&["crosscheck", disk.as_str()], &args[..]].concat());
-        assert!(told.contains(part), "{told}");
+        let printed = bench.fails(2, &[&["crosscheck", disk.as_str()], &args[..]].concat());
+        assert!(printed.contains(part), "{printed}");
     }
 }
 
-/// Steps of a plan that are done by the real fio.
+/// A run of a plan with the real fio.
 fn via_fio(bench: &Bench, options: &[&str]) -> Value {
     bench.json(&[&["--via", "fio", "--size", "16MiB", "--rounds", "2", "--no-report"], options].concat())
 }
@@ -207,7 +208,7 @@ fn has_fio() -> bool {
 }
 
 #[test]
-fn fio_drives_a_plan_with_its_rounds_and_data() {
+fn fio_runs_a_plan_with_its_rounds_and_data() {
     if !has_fio() {
         return;
     }
@@ -225,7 +226,7 @@ fn fio_drives_a_plan_with_its_rounds_and_data() {
         assert!(repeat["imported"]["version"].as_str().unwrap().starts_with(|c: char| c.is_ascii_digit()));
         assert_eq!(repeat["size"], 16 << 20);
     }
-    // It worked on the file that was laid out, past the cache: what it read came from the device.
+    // It used the laid-out file and bypassed the cache: its reads came from the device.
     let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
     for repeat in record::read_log(&log).unwrap().run.repeats {
         let read = repeat.measured()[&model::Operation::Read].bytes;
@@ -240,7 +241,7 @@ fn fio_drives_a_plan_with_its_rounds_and_data() {
 }
 
 #[test]
-fn fio_drives_new_files_several_jobs_syncs_and_what_runs_beside() {
+fn fio_runs_fresh_files_jobs_syncs_and_concurrent_steps() {
     if !has_fio() {
         return;
     }
@@ -295,14 +296,14 @@ fn fio_drives_new_files_several_jobs_syncs_and_what_runs_beside() {
 }
 
 #[test]
-fn what_fio_cannot_do_at_all_is_refused_before_anything_is_done() {
+fn plans_that_fio_cannot_run_are_refused_before_any_work() {
     if !has_fio() {
         return;
     }
     let bench = Bench::new();
     let disk = bench.disk().display().to_string();
-    let told = bench.fails(2, &["run", &disk, "--via", "fio", "--rw", "randread", "--verify", "true"]);
-    assert!(told.contains("cannot check blocks that Lodestone has stamped"), "{told}");
-    let told = bench.fails(2, &["run", &disk, "--via", "fio", "--suite", "files"]);
-    assert!(told.contains("several kinds of work on names"), "{told}");
+    let printed = bench.fails(2, &["run", &disk, "--via", "fio", "--rw", "randread", "--verify", "true"]);
+    assert!(printed.contains("cannot verify blocks that Lodestone has stamped"), "{printed}");
+    let printed = bench.fails(2, &["run", &disk, "--via", "fio", "--suite", "files"]);
+    assert!(printed.contains("several kinds of metadata operations"), "{printed}");
 }

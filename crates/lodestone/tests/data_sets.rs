@@ -1,5 +1,5 @@
-//! The test data: as large as was asked for, whole when a step finds them, used up at most once where they
-//! can be used only once, and on a file or device never mixed with those of another step.
+//! The test data have the requested size, are intact for each step, are used up at most once, and are never mixed with
+//! those of another step on a file or device.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::*;
 use model::{Operation, Repeat, Run};
 use serde_json::Value;
 
-/// The run that a command line makes, from its log. The program must end with `code`.
+/// The run of a command line, from its log. The program must end with `code`.
 #[track_caller]
 fn run(bench: &Bench, code: i32, args: &[&str]) -> Run {
     let output = bench.run(&[&["run", "--json", "--quiet"], args].concat());
@@ -15,7 +15,7 @@ fn run(bench: &Bench, code: i32, args: &[&str]) -> Run {
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let id = json["run"]["id"].as_str().unwrap();
     let mut logs = std::fs::read_dir(bench.store().join("runs")).unwrap().map(|entry| entry.unwrap().path());
-    let log = logs.find(|path| path.to_str().unwrap().contains(id)).expect("the run is kept");
+    let log = logs.find(|path| path.to_str().unwrap().contains(id)).expect("the run is stored");
     record::read_log(&log).unwrap().run
 }
 
@@ -28,11 +28,11 @@ fn bytes(repeat: &Repeat, operation: Operation) -> u64 {
 }
 
 #[test]
-fn data_have_the_size_that_was_asked_for_however_odd() {
+fn test_data_have_the_requested_size() {
     let bench = Bench::new();
     let disk = bench.disk();
     let disk = disk.to_str().unwrap();
-    for (options, expected, is_said) in [
+    for (options, expected, is_noted) in [
         (&["--size", "3M", "--files", "2"][..], 3 << 20, false),
         (&["--size", "64k"], 64 << 10, false),
         (&["--size", "4k"], 4096, false),
@@ -44,7 +44,7 @@ fn data_have_the_size_that_was_asked_for_however_odd() {
             let common = [disk, "--rw", rw, "--runtime", "none", "--ops", "16", "--rounds", "1"];
             let run = run(&bench, 0, &[&common[..], options].concat());
             assert_eq!(run.repeats[0].started.size_bytes, expected, "{options:?}");
-            assert_eq!(topics(&run).contains(&"data-size"), is_said, "{options:?}");
+            assert_eq!(topics(&run).contains(&"data-size"), is_noted, "{options:?}");
             assert!(
                 run.repeats[0].is_complete()
                     && run.repeats[0].intervals.iter().any(|i| !i.operations.is_empty())
@@ -54,7 +54,7 @@ fn data_have_the_size_that_was_asked_for_however_odd() {
 }
 
 #[test]
-fn verified_data_of_several_odd_files_are_found_whole() {
+fn verified_data_of_odd_sized_files_are_intact() {
     let bench = Bench::new();
     let disk = bench.disk();
     let args = ["--rw", "randrw", "--verify", "true", "--bs", "12k", "--files", "3", "--size", "7M"];
@@ -63,14 +63,14 @@ fn verified_data_of_several_odd_files_are_found_whole() {
     for repeat in &run.repeats {
         let check = repeat.finished.as_ref().unwrap().integrity.clone().unwrap();
         let blocks = repeat.started.size_bytes / (12 << 10);
-        // Everything is read back after the repeat, besides what was read and checked within it.
+        // Everything is read back after the repeat, in addition to the reads that are checked within it.
         assert!(check.checked > blocks, "{} of {blocks}", check.checked);
         assert_eq!((check.mismatched, check.first.len()), (0, 0));
     }
 }
 
 #[test]
-fn new_files_are_written_once_and_no_further() {
+fn fresh_files_are_written_only_once() {
     let bench = Bench::new();
     let disk = bench.disk();
     let args = ["--rw", "write", "--prepare", "fresh", "--size", "8M", "--runtime", "3600s", "--ramp", "1s"];
@@ -80,7 +80,7 @@ fn new_files_are_written_once_and_no_further() {
 }
 
 #[test]
-fn every_trim_finds_data_and_ends_when_all_are_gone() {
+fn every_trim_repeat_discards_all_data_once() {
     let bench = Bench::new();
     let image = bench.path("disk.img");
     let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
@@ -98,7 +98,7 @@ fn every_trim_finds_data_and_ends_when_all_are_gone() {
 }
 
 #[test]
-fn a_file_that_is_overwritten_holds_one_data_set() {
+fn an_overwritten_file_holds_one_data_set() {
     let bench = Bench::new();
     let suite = bench.path("suite.toml");
     let text = r#"
@@ -131,10 +131,10 @@ fn a_file_that_is_overwritten_holds_one_data_set() {
 }
 
 #[test]
-fn of_a_large_file_only_what_was_laid_out_in_time_is_used() {
+fn a_large_file_is_used_as_far_as_it_was_laid_out() {
     let bench = Bench::new();
     let file = bench.path("data");
-    // Sparse, so that it costs nothing to make, and larger than can be written in 30 ms.
+    // Sparse, so that it takes no time to create, and larger than can be written in 30 ms.
     std::fs::File::create(&file).unwrap().set_len(8 << 30).unwrap();
     let file = file.to_str().unwrap();
     let args = [
@@ -160,7 +160,7 @@ fn of_a_large_file_only_what_was_laid_out_in_time_is_used() {
 }
 
 #[test]
-fn a_target_without_room_is_given_up_and_the_others_are_measured() {
+fn a_target_without_space_is_given_up_and_others_measured() {
     let bench = Bench::new();
     if !is_root() {
         return;

@@ -77,18 +77,18 @@ fn symbolic_links_are_not_followed() {
 fn devices_pipes_and_directories_are_refused_even_with_force() {
     let (bench, _) = bench();
     let pipe = bench.path("pipe").display().to_string();
-    common::tool("mkfifo", &[&pipe]).expect("mkfifo is there");
+    common::tool("mkfifo", &[&pipe]).expect("mkfifo is installed");
     let directory = bench.disk().display().to_string();
     let slash = format!("{}/new/", bench.path("").display());
     let device = LoopDevice::new(&bench.path("image"), 1 << 20);
-    let mut places = vec![(pipe.as_str(), "pipe"), (&directory, "directory"), (&slash, "directory")];
-    places.push(("/dev/null", "not a regular file"));
-    places.extend(device.as_ref().map(|device| (device.path.as_str(), "block device")));
+    let mut paths = vec![(pipe.as_str(), "pipe"), (&directory, "directory"), (&slash, "directory")];
+    paths.push(("/dev/null", "not a regular file"));
+    paths.extend(device.as_ref().map(|device| (device.path.as_str(), "block device")));
     for command in COMMANDS {
-        for (place, words) in &places {
+        for (path, words) in &paths {
             for force in [&[][..], &["--force"]] {
-                let said = bench.fails(2, &with(command, &with(&[place], force)));
-                assert!(said.contains(words), "{place}: {said}");
+                let said = bench.fails(2, &with(command, &with(&[path], force)));
+                assert!(said.contains(words), "{path}: {said}");
             }
         }
     }
@@ -106,9 +106,9 @@ fn a_run_log_is_never_overwritten() {
     let (path, hard) = (log.display().to_string(), bench.path("hard").display().to_string());
     fs::hard_link(&log, &hard).unwrap();
     for command in ["export", "report"] {
-        for place in [&path, &hard] {
+        for name in [&path, &hard] {
             for force in [&[][..], &["--force"]] {
-                let said = bench.fails(2, &with(&[command, &path, "-o", place], force));
+                let said = bench.fails(2, &with(&[command, &path, "-o", name], force));
                 assert!(said.contains("it is a run log"), "{said}");
                 assert_eq!(fs::read(&log).unwrap(), before);
             }

@@ -1,5 +1,5 @@
-//! Block devices, files of the user's, and filesystems that refuse, fill up or die. Most of it needs root
-//! and says so aloud where it is not to be had.
+//! Block devices, user files, and filesystems that refuse, fill up or fail. Most tests need root and report it if they
+//! are skipped.
 
 mod common;
 
@@ -44,7 +44,7 @@ fn topics(json: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_file_of_the_users_is_read_and_only_with_consent_written() {
+fn a_user_file_is_written_only_with_consent() {
     let bench = Bench::new();
     let path = bench.path("data");
     let content: Vec<u8> = (0..32u32 << 20).map(|i| (i % 251) as u8).collect();
@@ -53,7 +53,7 @@ fn a_file_of_the_users_is_read_and_only_with_consent_written() {
 
     let json = run(&bench, &[file]);
     assert_eq!(steps_measured(&json), ["rand-read-d1", "rand-read-d32", "seq-read"]);
-    assert!(topics(&json).contains(&"step-left-out"), "what is left out is said");
+    assert!(topics(&json).contains(&"step-left-out"), "omitted steps are noted");
     assert!(std::fs::read(&path).unwrap() == content, "nothing was changed");
 
     let json = run(&bench, &[file, "--overwrite", file]);
@@ -62,9 +62,9 @@ fn a_file_of_the_users_is_read_and_only_with_consent_written() {
     assert_eq!(std::fs::metadata(&path).unwrap().len(), content.len() as u64);
 }
 
-/// Consent was bound to a path, which each repeat opened anew.
+/// Consent was bound to a path, which each repeat opened again.
 #[test]
-fn what_takes_the_place_of_a_target_during_a_run_is_left_alone() {
+fn a_file_that_replaces_the_target_is_untouched() {
     let bench = Bench::new();
     let (path, other) = (bench.path("data"), bench.path("other"));
     let before = vec![1; 16 << 20];
@@ -73,7 +73,7 @@ fn what_takes_the_place_of_a_target_during_a_run_is_left_alone() {
     std::fs::write(&other, &precious).unwrap();
     let file = path.to_str().unwrap();
     let args = ["run", file, "--overwrite", file, "--rw", "randwrite", "--rounds", "20", "--quiet"];
-    // At this rate, each repeat takes its time.
+    // This rate makes each repeat slow.
     let repeat = ["--runtime", "none", "--ops", "50", "--rate-iops", "500", "--json"];
     let mut child = Running::start(&mut bench.command(&[&args[..], &repeat].concat()));
     child.until("a write", || std::fs::read(&path).unwrap() != before);
@@ -81,12 +81,12 @@ fn what_takes_the_place_of_a_target_during_a_run_is_left_alone() {
     let output = child.output();
     assert!(output.status.success(), "{}", stderr(&output));
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(json["repeats"].as_array().unwrap().len(), 20, "the run went on with the file it holds");
+    assert_eq!(json["repeats"].as_array().unwrap().len(), 20, "the run continued with the file it holds");
     assert!(std::fs::read(&path).unwrap() == precious);
 }
 
 #[test]
-fn a_block_device_is_read_freely_and_written_only_with_consent_for_all_that_is_on_it() {
+fn a_block_device_is_written_only_with_full_consent() {
     let bench = Bench::new();
     let image = bench.path("disk.img");
     let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
@@ -116,12 +116,12 @@ fn a_block_device_is_read_freely_and_written_only_with_consent_for_all_that_is_o
     assert_eq!(steps_measured(&json).len(), 8);
     assert_eq!(json["run"]["outcome"], "completed");
     assert!(json["measurements"].as_array().unwrap().iter().any(|m| m["metric"] == "device_ratio"));
-    // What was there is gone, so that now only the device itself has to be named.
+    // The filesystem no longer exists, so only the device itself must be named.
     run(&bench, &[dev, "--overwrite", dev]);
 }
 
 #[test]
-fn trimming_a_block_device_gives_its_blocks_back() {
+fn trimming_a_block_device_frees_its_blocks() {
     let bench = Bench::new();
     let image = bench.path("disk.img");
     let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
@@ -152,7 +152,7 @@ fn trimming_a_block_device_gives_its_blocks_back() {
 }
 
 #[test]
-fn where_direct_io_is_refused_the_run_falls_back_and_says_so() {
+fn refused_direct_io_falls_back_with_a_finding() {
     let bench = Bench::new();
     if !is_root() {
         return;
@@ -169,7 +169,7 @@ fn where_direct_io_is_refused_the_run_falls_back_and_says_so() {
     assert!(visible(&mount.point).is_empty());
 }
 
-/// Waits until the log of the run under way has some work on this target: its test files are laid out then.
+/// Waits until the log of the current run has an interval of this target: its test files are laid out then.
 #[track_caller]
 fn until_it_works_on(target: &str, child: &mut Running, bench: &Bench) {
     let has_work = |run: &model::Run| {
@@ -182,7 +182,7 @@ fn until_it_works_on(target: &str, child: &mut Running, bench: &Bench) {
     });
 }
 
-/// A small filesystem of its own for a test to ruin.
+/// A small private filesystem that a test can break.
 fn filesystem(bench: &Bench, mkfs: &[&str]) -> Option<(LoopDevice, Mount)> {
     let device = LoopDevice::new(&bench.path("small.img"), 400 << 20)?;
     tool(mkfs[0], &[&mkfs[1..], &[device.path.as_str()]].concat())?;
@@ -190,7 +190,7 @@ fn filesystem(bench: &Bench, mkfs: &[&str]) -> Option<(LoopDevice, Mount)> {
     Some((device, mount))
 }
 
-/// Takes the space of a filesystem but for some 512 KiB, with which files can still be made.
+/// Occupies the space of a filesystem except for about 512 KiB, so that files can still be created.
 fn take_space(hog: &File, taken: &mut u64) {
     const LEFT: u64 = 512 << 10;
     let mut most = u64::MAX;
@@ -208,7 +208,7 @@ fn take_space(hog: &File, taken: &mut u64) {
 }
 
 #[test]
-fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
+fn a_full_disk_fails_its_repeats_and_others_continue() {
     let bench = Bench::new();
     let Some((_device, mount)) = filesystem(&bench, &["mkfs.xfs", "-q", "-f"]) else { return };
     let (full, good) = (mount.point.to_str().unwrap().to_owned(), bench.disk());
@@ -224,7 +224,7 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
         "fresh",
         "--size",
         "64M",
-        // So that each repeat takes its time, however fast the disk is.
+        // Makes each repeat slow, however fast the disk is.
         "--rate-iops",
         "400",
         "--runtime",
@@ -238,7 +238,7 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
     ];
     let mut child = Running::start(&mut bench.command(&args));
     until_it_works_on("small", &mut child, &bench);
-    // Somebody else takes all the space there is, and what becomes free between two repeats too.
+    // Another writer takes all free space, also between two repeats.
     child.signal("STOP");
     let (hog, mut taken) = (File::create(format!("{full}/hog")).unwrap(), 0);
     take_space(&hog, &mut taken);
@@ -251,7 +251,7 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
-        // The hog must end whatever becomes of the program, or the scope would wait for it for ever.
+        // The hog must end even if the program fails, or the scope would wait for ever.
         let output = std::panic::catch_unwind(AssertUnwindSafe(|| child.output()));
         has_ended.store(true, Ordering::Relaxed);
         output.unwrap()
@@ -274,14 +274,14 @@ fn a_disk_that_fills_up_ends_its_repeats_with_a_record_and_the_others_go_on() {
 }
 
 #[test]
-fn a_filesystem_that_dies_under_the_run_is_recorded_and_the_others_go_on() {
+fn a_failing_filesystem_is_recorded_and_others_continue() {
     let bench = Bench::new();
     for rw in ["randread", "randwrite"] {
         let Some((_device, mount)) = filesystem(&bench, &["mkfs.xfs", "-q", "-f"]) else { return };
-        let (dying, good) = (mount.point.to_str().unwrap().to_owned(), bench.disk());
+        let (failing, good) = (mount.point.to_str().unwrap().to_owned(), bench.disk());
         let args = [
             "run",
-            &dying,
+            &failing,
             good.to_str().unwrap(),
             "--rw",
             rw,
@@ -299,7 +299,7 @@ fn a_filesystem_that_dies_under_the_run_is_recorded_and_the_others_go_on() {
         let mut child = Running::start(&mut bench.command(&args));
         until_it_works_on("small", &mut child, &bench);
         child.signal("STOP");
-        if tool("xfs_io", &["-x", "-c", "shutdown", &dying]).is_none() {
+        if tool("xfs_io", &["-x", "-c", "shutdown", &failing]).is_none() {
             return;
         }
         child.signal("CONT");
@@ -318,7 +318,7 @@ fn a_filesystem_that_dies_under_the_run_is_recorded_and_the_others_go_on() {
     }
 }
 
-/// The acceptance of the whole: three filesystems in one command, with figures that make sense.
+/// Acceptance test: three filesystems in one command, with plausible figures.
 #[test]
 fn three_filesystems_are_compared_in_one_command() {
     let bench = Bench::new();
@@ -326,15 +326,15 @@ fn three_filesystems_are_compared_in_one_command() {
         return;
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/loop-filesystems");
-    let place = bench.path("three");
-    let place = place.to_str().unwrap();
-    if tool(script, &["up", place, "600M"]).is_none() {
-        let _ = tool(script, &["down", place]);
+    let root = bench.path("three");
+    let root = root.to_str().unwrap();
+    if tool(script, &["up", root, "600M"]).is_none() {
+        let _ = tool(script, &["down", root]);
         return;
     }
-    let targets = ["ext4", "xfs", "btrfs"].map(|fs| format!("{place}/{fs}"));
+    let targets = ["ext4", "xfs", "btrfs"].map(|fs| format!("{root}/{fs}"));
     let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-    // Many operations, beside which the filesystem's own are few.
+    // Many operations, compared with which the filesystem's own are few.
     let suite = bench.path("ratios.toml");
     let text = "[defaults]\nruntime = \"none\"\nops = 2000\nramp = \"0s\"\n\
         [[step]]\nid = \"rand-read-d32\"\nrw = \"randread\"\niodepth = 32\n\
@@ -348,7 +348,7 @@ fn three_filesystems_are_compared_in_one_command() {
     let quick = run(&["--runtime", "none", "--ops", "64", "--ramp", "0s"]);
     let leftovers: Vec<usize> =
         targets.iter().map(|t| visible(t.as_ref()).iter().filter(|n| *n != "lost+found").count()).collect();
-    tool(script, &["down", place]).unwrap();
+    tool(script, &["down", root]).unwrap();
     let [json, quick] = [ratios, quick].map(|output| -> Value {
         assert!(output.status.success(), "{}", stderr(&output));
         serde_json::from_str(&stdout(&output)).unwrap()
@@ -369,13 +369,13 @@ fn three_filesystems_are_compared_in_one_command() {
         assert!((0.99..1.05).contains(&read), "{target}: direct reads are equal in device bytes, not {read}");
     }
     let (ext4, btrfs) = (ratio("ext4", "durable-write", "write"), ratio("btrfs", "durable-write", "write"));
-    assert!((0.99..1.3).contains(&ext4), "ext4 overwrites in place, and {ext4} says otherwise");
-    assert!(btrfs > 3.0 * ext4, "btrfs writes far more than it is given, and {btrfs} says otherwise");
-    assert!(!std::path::Path::new(place).exists(), "the script takes away what it made");
+    assert!((0.99..1.3).contains(&ext4), "ext4 overwrites in place, but the ratio is {ext4}");
+    assert!(btrfs > 3.0 * ext4, "btrfs writes far more than it is given, but the ratio is {btrfs}");
+    assert!(!std::path::Path::new(root).exists(), "the script removes what it created");
 }
 
-/// Bytes of each operation whose place the log keeps, by step.
-fn places(json: &Value) -> Vec<(String, Vec<(u64, u64)>)> {
+/// Offset and bytes of each operation in the offset log, by step.
+fn offsets(json: &Value) -> Vec<(String, Vec<(u64, u64)>)> {
     let of = |repeat: &Value| {
         let kept =
             repeat["offset_log"].as_array().unwrap().iter().flat_map(|p| p["kept"].as_array().unwrap());
@@ -386,7 +386,7 @@ fn places(json: &Value) -> Vec<(String, Vec<(u64, u64)>)> {
 }
 
 #[test]
-fn disks_reads_all_of_a_file_without_a_word_of_consent_and_writes_back_only_with_it() {
+fn the_disks_suite_writes_back_only_with_consent() {
     const BYTES: u64 = 80 << 20;
     let bench = Bench::new();
     let path = bench.path("data");
@@ -399,7 +399,7 @@ fn disks_reads_all_of_a_file_without_a_word_of_consent_and_writes_back_only_with
     };
 
     let json = run(&["--suite", "disks"]);
-    let kept = places(&json);
+    let kept = offsets(&json);
     assert_eq!(
         kept.iter().map(|(step, kept)| (step.as_str(), kept.len())).collect::<Vec<_>>(),
         [("transfer-read", 100), ("access", 1000)]
@@ -417,10 +417,10 @@ fn disks_reads_all_of_a_file_without_a_word_of_consent_and_writes_back_only_with
 
     let json = run(&["--suite", "disks-write"]);
     assert_eq!(steps_measured(&json), ["access", "transfer-read"]);
-    assert!(topics(&json).contains(&"step-left-out"), "what is left out is said");
+    assert!(topics(&json).contains(&"step-left-out"), "omitted steps are noted");
 
     let json = run(&["--suite", "disks-write", "--overwrite", file]);
-    assert_eq!(places(&json)[2].1.len(), 100);
-    assert_eq!(json["targets"][0]["laid_out"], Value::Null, "what is written back needs no laying out");
-    assert!(std::fs::read(&path).unwrap() == content, "what was there was written back");
+    assert_eq!(offsets(&json)[2].1.len(), 100);
+    assert_eq!(json["targets"][0]["laid_out"], Value::Null, "data that are written back need no layout");
+    assert!(std::fs::read(&path).unwrap() == content, "the old content was written back");
 }

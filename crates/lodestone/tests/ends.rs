@@ -91,7 +91,7 @@ fn corrupted_data_give_exit_code_3() {
     assert!(stderr(&output).contains("the findings contain an error: data-corrupted"), "{}", stderr(&output));
 }
 
-/// A run with "0 of 1 rounds" and no figure was "kept as run" with exit code 0; `--io-size 0` ended each repeat at
+/// A run with "0 of 1 rounds" and no figure was "saved as run" with exit code 0; `--io-size 0` ended each repeat at
 /// once.
 #[test]
 fn a_run_that_measures_nothing_gives_exit_code_3() {

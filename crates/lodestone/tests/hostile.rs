@@ -13,7 +13,7 @@ use serde_json::Value;
 const ANOTHER: u32 = 54_321;
 const ALLOWED: &str = "--allow-unsafe-directory";
 
-/// A disk owned by another user, and files of root beside it that must survive; `None`, with a message, without root.
+/// A disk owned by another user, and files of root next to it that must survive; `None`, with a message, without root.
 fn disk_of_another(bench: Bench) -> Option<(Bench, PathBuf)> {
     if !is_root() {
         return None;
@@ -101,7 +101,7 @@ fn an_immediate_stop_never_empties_the_target_of_a_planted_link() {
     child.until("the call of the tool", || pid.exists());
     plant_link(&bench, &victim);
     child.press();
-    child.until_said("stopping; once more to stop at once");
+    child.until_printed("stopping; press Ctrl-C again to stop at once");
     child.press();
     assert_eq!(child.output().status.code(), Some(130));
     assert_intact(&victim);

@@ -1,4 +1,4 @@
-//! `lodestone import` as a user meets it.
+//! `lodestone import` as users see it.
 
 mod common;
 
@@ -25,15 +25,18 @@ fn tree(bench: &Bench) -> String {
 }
 
 #[test]
-fn a_tree_becomes_a_run_that_is_listed_shown_compared_and_exported() {
+fn an_imported_tree_is_listed_shown_compared_and_exported() {
     let bench = Bench::new();
     let tree = tree(&bench);
-    let told = bench.ok(&["import", &tree, "--layout", "matrix", "--summary", "trimmed"]);
+    let printed = bench.ok(&["import", &tree, "--layout", "matrix", "--summary", "trimmed"]);
     assert!(
-        told.contains("PiBenchmarks: score") && told.contains("without the best and the worst"),
-        "{told}"
+        printed.contains("PiBenchmarks: score") && printed.contains("without the best and the worst"),
+        "{printed}"
     );
-    assert!(told.contains("2 target(s) (SDCard, USB3.0), 12 step(s), up to 3 repeat(s) of each"), "{told}");
+    assert!(
+        printed.contains("2 target(s) (SDCard, USB3.0), 12 step(s), up to 3 repeat(s) of each"),
+        "{printed}"
+    );
     assert!(bench.ok(&["list"]).contains("imported"));
     let shown = bench.ok(&["show", "--summary", "trimmed"]);
     assert!(shown.contains("score") && shown.contains("1155 (1151, 1155, 1155)"), "{shown}");
@@ -97,7 +100,7 @@ fn the_same_file_by_other_names_is_imported_once() {
     fs::hard_link(bench.path("d/a.txt"), bench.path("d/b.txt")).unwrap();
     std::os::unix::fs::symlink("a.txt", bench.path("d/c.txt")).unwrap();
     let said = bench.ok(&["import", "d", "d/../d/a.txt", "d/a.txt"]);
-    assert!(said.contains("of 1 file(s), 3 known already"), "{said}");
+    assert!(said.contains("of 1 file(s), 3 already known"), "{said}");
     assert_eq!(said.matches("it is the same file as ").count(), 3, "{said}");
 }
 
@@ -112,17 +115,17 @@ fn path_and_content_identify_a_file() {
     bench.ok(&["import", "ssd/out.txt"]);
     let again = bench.ok(&["import", bench.path("ssd/out.txt").to_str().unwrap()]);
     assert!(
-        again.contains("1 known already") && again.contains("pass --again to import it again"),
+        again.contains("1 already known") && again.contains("pass --again to import it again"),
         "{again}"
     );
     // The same name and content in another directory is another file, also by a relative path.
     let mut command = bench.command(&["import", "out.txt"]);
     let output = command.current_dir(bench.path("hdd")).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stdout).contains("kept as run"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("saved as run"), "{output:?}");
     fs::write(bench.path("ssd/out.txt"), fs::read(fixture("hdparm/t-direct-offset.txt")).unwrap()).unwrap();
-    assert!(bench.ok(&["import", "ssd/out.txt"]).contains("kept as run"), "the content differs");
+    assert!(bench.ok(&["import", "ssd/out.txt"]).contains("saved as run"), "the content differs");
     fs::copy(fixture("hdparm/tT.txt"), bench.path("ssd/out.txt")).unwrap();
-    assert!(bench.ok(&["import", "ssd/out.txt", "--again"]).contains("kept as run"));
+    assert!(bench.ok(&["import", "ssd/out.txt", "--again"]).contains("saved as run"));
 }
 
 /// An `iops` of 1e308, a maximum latency of 1e26 ns and a bandwidth of 1e15 B/s were imported.
@@ -130,7 +133,7 @@ fn path_and_content_identify_a_file() {
 fn implausible_figures_are_left_out_with_their_line() {
     let bench = Bench::new();
     let text = fs::read_to_string(fixture("fio/3.33-randrw.jsonplus.json")).unwrap();
-    // The text is edited in place, to keep fio's order of the fields.
+    // The text is edited directly, to keep fio's order of the fields.
     let changed = |text: &str, section: &str, field: &str, value: &str| {
         let start = text.find(section).unwrap();
         let at = start + text[start..].find(field).unwrap() + field.len();
@@ -146,9 +149,13 @@ fn implausible_figures_are_left_out_with_their_line() {
     let output = bench.run(&["import", bench.path("x.json").to_str().unwrap()]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    for part in
-        ["x.json:", "left out, impossible: iops (read)", "lat max (read)", "bandwidth (write)", "kept as run"]
-    {
+    for part in [
+        "x.json:",
+        "left out, impossible: iops (read)",
+        "lat max (read)",
+        "bandwidth (write)",
+        "saved as run",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let csv = bench.ok(&["export", "-f", "csv"]);
@@ -162,13 +169,13 @@ fn the_same_content_is_imported_once() {
     let tree = tree(&bench);
     bench.ok(&["import", &tree]);
     let again = bench.ok(&["import", &tree]);
-    assert!(again.contains("0 result(s) of 0 file(s), 6 known already"), "{again}");
+    assert!(again.contains("0 result(s) of 0 file(s), 6 already known"), "{again}");
     assert_eq!(bench.ok(&["list"]).matches("imported").count(), 1);
-    assert!(bench.ok(&["import", &tree, "--again"]).contains("kept as run"));
+    assert!(bench.ok(&["import", &tree, "--again"]).contains("saved as run"));
 }
 
 #[test]
-fn what_cannot_be_imported_is_told_with_its_line_and_the_rest_is_imported() {
+fn unreadable_outputs_are_reported_with_their_line() {
     let bench = Bench::new();
     fs::create_dir(bench.path("mixed")).unwrap();
     for (name, from) in [
@@ -194,7 +201,7 @@ fn what_cannot_be_imported_is_told_with_its_line_and_the_rest_is_imported() {
 }
 
 #[test]
-fn a_falsified_figure_is_a_finding_and_wrong_options_are_refused() {
+fn falsified_figures_are_findings_and_bad_options_are_refused() {
     let bench = Bench::new();
     bench.ok(&["import", &fixture("sysbench/0.4.12-falsified.txt").display().to_string()]);
     assert!(bench.ok(&["show"]).contains("printed-contradicts-raw"));
@@ -212,7 +219,7 @@ fn a_falsified_figure_is_a_finding_and_wrong_options_are_refused() {
 }
 
 #[test]
-fn a_matrix_of_device_block_size_and_filesystem_falls_out_of_the_paths() {
+fn paths_give_a_matrix_of_device_bs_and_filesystem() {
     let bench = Bench::new();
     let text = fs::read_to_string(fixture("fio/2.1-by-hand.txt")).unwrap();
     for (device, factor) in [("hdd", "63317KB/s"), ("ssd", "63317KB/s")] {

@@ -18,7 +18,7 @@ fn fixture(name: &str) -> Vec<u8> {
 fn pipe(bench: &Bench, name: &str) -> String {
     let path = bench.path(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    common::tool("mkfifo", &[path.to_str().unwrap()]).expect("mkfifo is there");
+    common::tool("mkfifo", &[path.to_str().unwrap()]).expect("mkfifo is installed");
     path.display().to_string()
 }
 
@@ -32,7 +32,7 @@ fn fed(bench: &Bench, args: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// `lodestone import FIFO` waited for ever for a writer.
+/// `lodestone import FIFO` waited forever for a writer.
 #[test]
 fn a_pipe_is_not_imported() {
     let bench = Bench::new();
@@ -59,7 +59,7 @@ fn a_directory_with_a_pipe_is_imported_without_it() {
         "socket: left out: it is a socket",
         "zero: left out: it is a character device",
         "3 left out",
-        "kept as run",
+        "saved as run",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -122,9 +122,9 @@ fn a_pipe_is_refused_as_a_log() {
 fn a_hyphen_means_standard_input() {
     let bench = Bench::new();
     let output = fed(&bench, &["import", "-", "--label", "device=ssd"], &fixture("hdparm/tT.txt"));
-    assert!(output.status.success() && stdout(&output).contains("kept as run"), "{}", stderr(&output));
+    assert!(output.status.success() && stdout(&output).contains("saved as run"), "{}", stderr(&output));
     let output = fed(&bench, &["import", "-", "--label", "device=ssd"], &fixture("hdparm/tT.txt"));
-    assert!(stdout(&output).contains("kept as run"), "standard input is imported again each time");
+    assert!(stdout(&output).contains("saved as run"), "standard input is imported again each time");
     let disk = bench.disk().display().to_string();
     let job = b"[reads]\nrw=read\nbs=4k\nsize=1m\n";
     let output = fed(&bench, &["run", &disk, "--fio", "-", "--dry-run"], job);

@@ -1,5 +1,5 @@
-//! `kill -9` at a hundred random moments: each time the log reads, the index is made anew, and no test
-//! file remains visible.
+//! `kill -9` at a hundred random moments: each time the log is readable, the index is rebuilt, and no test file remains
+//! visible.
 
 mod common;
 
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use common::*;
 
-/// At least so many batches, before each of which a run is made to its end, of so many kills each.
+/// Fewest batches, each with a complete run before it, and the kills of each batch.
 const BATCHES: u32 = 10;
 const KILLS: u32 = 10;
 const SEED: u64 = 20261121;
 
-/// A generator of the test's own, so that a failing moment can be found again.
+/// The test's own random generator, so that a failing moment can be reproduced.
 struct Moments(u64);
 
 impl Moments {
@@ -30,7 +30,7 @@ fn logs(bench: &Bench) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// How long a run takes that nobody kills: the moments must fall into the whole of one, however slow the disk is.
+/// Duration of a complete run: the moments must cover all of it, however slow the disk is.
 fn whole_run(bench: &Bench, args: &[&str]) -> Duration {
     let began = Instant::now();
     bench.ok(args);
@@ -39,7 +39,7 @@ fn whole_run(bench: &Bench, args: &[&str]) -> Duration {
     took
 }
 
-/// Repeats in the log of a killed run, which must be whole but for its end; `None` if nothing was handed over yet.
+/// Repeats in the log of a killed run, which must be complete except for its end; `None` if it has no line yet.
 #[track_caller]
 fn repeats_in(log: &Path, when: &str) -> Option<usize> {
     match record::read_log(log) {
@@ -55,17 +55,17 @@ fn repeats_in(log: &Path, when: &str) -> Option<usize> {
 }
 
 #[test]
-fn a_run_killed_at_any_moment_leaves_a_readable_log_and_nothing_else() {
+fn a_killed_run_leaves_a_readable_log_and_no_files() {
     let bench = Bench::new();
     let disk = bench.disk();
     let small = ["run", disk.to_str().unwrap(), "--quiet", "--size", "8M", "--rounds", "1"];
     let args =
         [&small[..], &["--runtime", "none", "--ops", "2", "--ramp", "0s", "--interval", "10ms"]].concat();
     let mut moments = Moments(SEED);
-    let (mut killed, mut repeats, mut logs_seen) = (0, 0, 0);
-    // The moments miss a run that takes longer or shorter than the one before its batch did.
+    let (mut killed, mut repeats, mut logs_read) = (0, 0, 0);
+    // The moments miss a run that takes longer or less time than the one before its batch.
     for batch in 0..10 * BATCHES {
-        if batch >= BATCHES && killed > 50 && repeats > 50 && logs_seen > 50 {
+        if batch >= BATCHES && killed > 50 && repeats > 50 && logs_read > 50 {
             break;
         }
         let whole = whole_run(&bench, &args);
@@ -88,12 +88,12 @@ fn a_run_killed_at_any_moment_leaves_a_readable_log_and_nothing_else() {
             bench.ok(&["show", "last"]);
         }
         repeats += readable.iter().sum::<usize>();
-        logs_seen += readable.len();
+        logs_read += readable.len();
         std::fs::remove_dir_all(bench.store()).unwrap();
     }
     assert!(killed > 50, "only {killed} were killed before they ended: the moments come too late");
     assert!(
-        repeats > 50 && logs_seen > 50,
-        "the moments come too early: {repeats} repeats, {logs_seen} logs"
+        repeats > 50 && logs_read > 50,
+        "the moments come too early: {repeats} repeats, {logs_read} logs"
     );
 }

@@ -1,22 +1,22 @@
-//! What is said of mistakes: what is wrong, and what to do.
+//! Error messages for mistakes: what is wrong, and what to do.
 
 mod common;
 
 use common::Bench;
 
 #[test]
-fn each_mistake_is_told_with_what_was_written_and_what_may_be() {
+fn each_mistake_is_reported_with_its_remedy() {
     let bench = Bench::new();
     let options = "--rw randread --size 16M --runtime none --ops 64 --ramp 0s --rounds 2";
     bench.json(&options.split(' ').collect::<Vec<_>>());
     std::fs::create_dir(bench.path("empty")).unwrap();
     for (code, args, words) in [
-        (2, &["run", "disk", "--budget", "0"][..], &["nothing can be measured in no time", "90s"][..]),
+        (2, &["run", "disk", "--budget", "0"][..], &["a budget of 0 leaves no time to measure", "90s"][..]),
         (2, &["run", "disk", "--interval", "1ms"], &["1ms is outside 10ms to 1h"]),
         (2, &["run", "disk", "--rw", "randread", "--distribution", "zipf"], &["as in zipf:0.99"]),
         (2, &["run", "disk", "--suite", "quik"], &["there is no suite `quik`", "as in ./quik.toml"]),
         (2, &["run", "/dev/null"], &["neither a directory, nor a file", "name one of these"]),
-        (2, &["suites", "show", "./own.toml"], &["there is no suite `./own.toml`; there are quick"]),
+        (2, &["suites", "show", "./own.toml"], &["there is no suite `./own.toml`; the suites are quick"]),
         (2, &["clean", "nowhere"], &["cannot open the directory `nowhere`", "name a readable directory"]),
         (2, &["show", "nowhere.jsonl"], &["there is no log file `nowhere.jsonl`"]),
         (2, &["show", "--rows", "bs"], &["--layout"]),
@@ -31,9 +31,9 @@ fn each_mistake_is_told_with_what_was_written_and_what_may_be() {
         (3, &["import", "empty"], &["no files in `empty`", "name files"]),
         (3, &["report", "-o", "nowhere/page.html"], &["cannot write nowhere/page.html"]),
     ] {
-        let told = bench.fails(code, args);
+        let printed = bench.fails(code, args);
         for word in words {
-            assert!(told.contains(word), "{args:?} has no `{word}`: {told}");
+            assert!(printed.contains(word), "{args:?} has no `{word}`: {printed}");
         }
     }
     assert!(!bench.path("nowhere").exists());

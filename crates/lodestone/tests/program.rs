@@ -1,4 +1,4 @@
-//! The program as its users meet it.
+//! The program as users see it.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn short(more: &[&'static str]) -> Vec<&'static str> {
     [&SHORT[..], more].concat()
 }
 
-/// One of a list whose fields have these values.
+/// The item of a list whose fields have these values.
 fn find<'a>(list: &'a Value, fields: &[(&str, &str)]) -> &'a Value {
     list.as_array()
         .unwrap()
@@ -29,13 +29,13 @@ fn find<'a>(list: &'a Value, fields: &[(&str, &str)]) -> &'a Value {
 }
 
 #[test]
-fn a_run_measures_tells_and_leaves_nothing_behind() {
+fn a_run_measures_reports_and_leaves_no_files() {
     let bench = Bench::new();
     let disk = bench.disk();
     let args =
         [&["run", disk.to_str().unwrap()], &short(&["--rw", "randread", "--iodepth", "4"])[..]].concat();
     let text = bench.ok(&args);
-    for expected in ["Random read, 4 KiB, depth 4", "bandwidth", "p99.9", "disk", "kept as run"] {
+    for expected in ["Random read, 4 KiB, depth 4", "bandwidth", "p99.9", "disk", "saved as run"] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }
     assert_eq!(bench.visible(), Vec::<String>::new());
@@ -63,7 +63,7 @@ fn the_default_suite_has_all_its_steps() {
 }
 
 #[test]
-fn json_stands_alone_and_has_what_it_promises() {
+fn json_output_is_pure_and_complete() {
     let bench = Bench::new();
     let disk = bench.disk();
     let [a, b] = ["a", "b"].map(|name| {
@@ -103,8 +103,8 @@ fn json_stands_alone_and_has_what_it_promises() {
     assert!(json["findings"].is_array() && json["repeats"].as_array().unwrap().len() == 6);
 }
 
-/// The published schema and the output are made from the same types; this makes sure that the output
-/// has no field that the schema does not know and lacks none that it demands.
+/// The published schema and the output come from the same types; this checks that the output has no unknown field and
+/// lacks no required one.
 #[test]
 fn json_follows_the_published_schema() {
     let bench = Bench::new();
@@ -114,7 +114,7 @@ fn json_follows_the_published_schema() {
 }
 
 #[test]
-fn telemetry_is_read_shown_and_exported_and_can_be_left_out() {
+fn telemetry_is_shown_and_exported_and_can_be_disabled() {
     let bench = Bench::new();
     let disk = bench.disk();
     // At this rate, each repeat takes 200 ms.
@@ -137,7 +137,7 @@ fn telemetry_is_read_shown_and_exported_and_can_be_left_out() {
     let schema: Value = serde_json::from_str(&bench.ok(&["schema", "telemetry"])).unwrap();
     check(&json, &schema, &schema, "telemetry");
     let busiest = find(&json["figures"], &[("probe", "cpu"), ("key", "busiest")]);
-    // The repeats are covered from the first look to the last.
+    // The repeats are covered from the first poll to the last.
     let measured = measured_ns as f64 / 1e9;
     assert!(busiest["seconds"].as_f64().unwrap() > measured / 2.0, "{busiest} of {measured} s");
     let csv = bench.ok(&["export", "--telemetry", "--format", "csv"]);
@@ -151,7 +151,7 @@ fn telemetry_is_read_shown_and_exported_and_can_be_left_out() {
     }
 }
 
-/// As much of JSON Schema as the generated one uses.
+/// Checks the part of JSON Schema that the generated schema uses.
 fn check(value: &Value, schema: &Value, root: &Value, at: &str) {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.strip_prefix("#/$defs/").unwrap();
@@ -229,8 +229,8 @@ fn results_can_be_listed_shown_exported_and_compared() {
     assert!(bench.ok(&["reindex"]).contains("2 run(s)"));
 }
 
-/// Copies of the fixture at 8 and 20 o'clock UTC on each of so many days; in the evening everything takes a
-/// quarter longer.
+/// Copies of the fixture at 8 and 20 o'clock UTC on each of `days` days; in the evening everything takes a quarter
+/// longer.
 fn runs_by_day(bench: &Bench, days: i64) -> Vec<String> {
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
     let log = std::fs::read_to_string(fixture).unwrap();
@@ -288,7 +288,7 @@ fn runs_of_one_plan_are_compared_by_hour_of_the_day() {
 }
 
 #[test]
-fn wrong_usage_says_what_is_wrong_and_what_to_do() {
+fn usage_errors_state_the_problem_and_the_remedy() {
     let bench = Bench::new();
     let disk = bench.disk();
     let disk = disk.to_str().unwrap();
@@ -297,7 +297,7 @@ fn wrong_usage_says_what_is_wrong_and_what_to_do() {
         .unwrap();
     let suite = suite.to_str().unwrap();
     let cases: [(&[&str], &[&str]); 12] = [
-        (&["run", "/no/such/place"], &["/no/such/place", "name an existing directory"]),
+        (&["run", "/no/such/path"], &["/no/such/path", "name an existing directory"]),
         (&["run", disk, "--suite", "quik"], &["no suite `quik`", "quick, full"]),
         (&["run", disk, "--suite", "./none.toml"], &["cannot read the suite"]),
         (
@@ -307,8 +307,13 @@ fn wrong_usage_says_what_is_wrong_and_what_to_do() {
         (&["run", disk, "--iodepth", "many", "--bs", "4q"], &["--iodepth", "--bs", "4q"]),
         (&["run", disk, "--rounds", "0"], &["--rounds"]),
         (&["run", disk, "--budget", "soon"], &["--budget", "90s"]),
-        (&["run", disk, "--baseline", "none"], &["no target `none`", "there are disk"]),
+<<<<<<< HEAD
+        (&["run", disk, "--baseline", "none"], &["no target `none`", "the targets are disk"]),
         (&["run", disk, disk], &["two targets are called"]),
+=======
+        (&["run", disk, "--baseline", "none"], &["no target `none`", "there are disk"]),
+        (&["run", disk, disk], &["two targets have the name"]),
+>>>>>>> 84a24d23ebcadfe9ccd29408a6a5301440da41eb
         (&["run", disk, "--overwrite", "/dev/null"], &["does not name a file or block device"]),
         (&["show", "nothing"], &["no run `nothing`", "lodestone list"]),
         (&["compare", "last", "last~1"], &["no run `last`"]),
@@ -316,7 +321,7 @@ fn wrong_usage_says_what_is_wrong_and_what_to_do() {
     for (args, expected) in cases {
         let said = bench.fails(2, args);
         for part in expected {
-            assert!(said.contains(part), "{args:?} should say {part}:\n{said}");
+            assert!(said.contains(part), "{args:?} should print {part}:\n{said}");
         }
     }
     assert_eq!(bench.visible(), Vec::<String>::new());
@@ -352,7 +357,7 @@ fn every_suite_can_be_shown_and_every_option_is_explained() {
 }
 
 #[test]
-fn a_suite_of_the_users_own_runs_from_its_file() {
+fn a_custom_suite_runs_from_its_file() {
     let bench = Bench::new();
     let suite = bench.path("mine.toml");
     let toml = "[defaults]\nsize = \"16M\"\nruntime = \"none\"\nops = 64\ninterval = 0.1\n\
@@ -364,7 +369,7 @@ fn a_suite_of_the_users_own_runs_from_its_file() {
 }
 
 #[test]
-fn a_seed_repeats_the_order_and_the_seeds_of_the_repeats() {
+fn a_seed_reproduces_the_order_and_the_repeat_seeds() {
     let bench = Bench::new();
     let repeats = |seed: &str| {
         let args = ["--seed", seed, "--size", "16M", "--runtime", "none", "--ops", "16", "--ramp", "0"];
@@ -377,10 +382,10 @@ fn a_seed_repeats_the_order_and_the_seeds_of_the_repeats() {
 }
 
 #[test]
-fn ctrl_c_once_ends_with_what_there_is() {
+fn ctrl_c_once_ends_with_the_results_so_far() {
     let bench = Bench::in_memory();
     let disk = bench.disk();
-    // Work on names needs visible files, the case in which something could stay behind.
+    // Metadata operations need visible files, which could be left behind.
     let args = ["run", disk.to_str().unwrap(), "--rw", "metadata", "--metadata-files", "20000"];
     let mut child = Running::start(&mut bench.command(&[&args[..], &["--runtime", "3600s"]].concat()));
     child.until("a visible file", || !bench.visible().is_empty());
@@ -389,11 +394,11 @@ fn ctrl_c_once_ends_with_what_there_is() {
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert_eq!(bench.visible(), Vec::<String>::new());
     assert!(stdout(&output).contains("stopped by the user"), "{}", stdout(&output));
-    assert!(!stderr(&output).contains("removing test files"), "that is for who presses twice");
+    assert!(!stderr(&output).contains("removing test files"), "that is for the second Ctrl-C");
     assert!(bench.ok(&["list"]).contains("interrupted"));
 }
 
-/// A socket that takes nothing more, and the end that must live as long.
+/// A full socket, and the other end, which must live as long.
 fn full_socket() -> (OwnedFd, UnixStream) {
     let (mut full, reader) = UnixStream::pair().unwrap();
     full.set_nonblocking(true).unwrap();
@@ -402,27 +407,27 @@ fn full_socket() -> (OwnedFd, UnixStream) {
     (full.into(), reader)
 }
 
-/// In the place of fio stands what does not want to end, and nobody takes the report of the run: so a run that was stopped
-/// once is not over when the second press comes, however slow the machine is.
+/// A script that ignores signals replaces fio, and nothing reads the program's output, so a run that was stopped once
+/// is not over at the second Ctrl-C, however slow the machine is.
 #[test]
-fn ctrl_c_twice_kills_what_works_removes_the_test_files_and_ends_at_once() {
+fn ctrl_c_twice_kills_programs_and_removes_test_files() {
     let bench = Bench::new();
     let (disk, pid) = (bench.disk().display().to_string(), bench.path("pid"));
-    let says_pid = format!("echo $$ > {0}.new; mv {0}.new {0}", pid.display());
-    let script = format!("trap '' TERM INT; echo x > rubbish; {says_pid}; while :; do sleep 1; done");
+    let writes_pid = format!("echo $$ > {0}.new; mv {0}.new {0}", pid.display());
+    let script = format!("trap '' TERM INT; echo x > rubbish; {writes_pid}; while :; do sleep 1; done");
     let path = bench.instead("fio", &script);
     let args = ["run", &disk, "--via", "fio", "--rw", "randread", "--size", "8M", "--rounds", "1"];
     let (stdout, _reader) = full_socket();
     let runtime = bench.path("runtime");
     std::fs::create_dir(&runtime).unwrap();
     let mut command = bench.command(&args);
-    let mut child = Running::saying_to(command.env("PATH", path).env("XDG_RUNTIME_DIR", &runtime), stdout);
+    let mut child = Running::writing_to(command.env("PATH", path).env("XDG_RUNTIME_DIR", &runtime), stdout);
     child.until("the call of fio", || pid.exists());
     assert!(!visible(&runtime).is_empty(), "there must be files to remove");
     child.press();
-    child.until_said("stopping; once more to stop at once");
+    child.until_printed("stopping; press Ctrl-C again to stop at once");
     child.press();
-    child.until_said("removing test files; once more to leave them to `lodestone clean`");
+    child.until_printed("removing test files; press Ctrl-C again to leave them to `lodestone clean`");
     let output = child.output();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert_eq!(bench.visible(), Vec::<String>::new());
@@ -431,10 +436,10 @@ fn ctrl_c_twice_kills_what_works_removes_the_test_files_and_ends_at_once() {
 }
 
 #[test]
-fn two_runs_at_once_keep_their_records_apart_and_say_that_they_were_not_alone() {
+fn concurrent_runs_have_separate_logs_and_note_each_other() {
     let bench = Bench::in_memory();
     let disk = bench.disk();
-    // Neither ends by itself, and at this rate each repeat takes its time.
+    // Neither ends by itself, and this rate makes each repeat slow.
     let args = ["run", disk.to_str().unwrap(), "--rw", "randread", "--size", "16M", "--json"];
     let repeat = ["--runtime", "none", "--ops", "16", "--rate-iops", "500", "--rounds", "100000"];
     let args = [&args[..], &repeat].concat();
@@ -454,7 +459,7 @@ fn two_runs_at_once_keep_their_records_apart_and_say_that_they_were_not_alone() 
         assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
         let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
         let note = find(&json["notes"], &[("topic", "not-alone")]);
-        assert!(note["message"].as_str().unwrap().contains("not alone"));
+        assert!(note["message"].as_str().unwrap().contains("another run is in progress"));
         let repeats = json["repeats"].as_array().unwrap().len();
         repeats_by_id.push((json["run"]["id"].clone(), repeats));
     }
@@ -468,7 +473,7 @@ fn two_runs_at_once_keep_their_records_apart_and_say_that_they_were_not_alone() 
 }
 
 #[test]
-fn what_a_killed_run_had_to_leave_is_cleaned_by_command_and_by_the_next_run() {
+fn leftovers_are_removed_by_clean_and_by_the_next_run() {
     let bench = Bench::new();
     let disk = bench.disk();
     let disk = disk.to_str().unwrap();
@@ -484,7 +489,7 @@ fn what_a_killed_run_had_to_leave_is_cleaned_by_command_and_by_the_next_run() {
             bench.visible().iter().any(|name| is_whole(&bench.disk().join(name)))
         });
         drop(child);
-        assert_eq!(bench.visible().len(), 1, "files with names cannot vanish by themselves");
+        assert_eq!(bench.visible().len(), 1, "named files are not removed by themselves");
     };
     leave();
     assert!(bench.ok(&["clean", "--dry-run"]).contains("would remove"));
@@ -499,7 +504,7 @@ fn what_a_killed_run_had_to_leave_is_cleaned_by_command_and_by_the_next_run() {
 }
 
 #[test]
-fn a_verified_run_checks_its_blocks_and_finds_nothing_wrong() {
+fn a_verified_run_checks_its_blocks() {
     let bench = Bench::new();
     for rw in ["randwrite", "randrw", "randread"] {
         let json = bench.json(&short(&["--verify", "true", "--iodepth", "8", "--rw", rw]));
@@ -508,11 +513,11 @@ fn a_verified_run_checks_its_blocks_and_finds_nothing_wrong() {
     }
     let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
     let text = std::fs::read_to_string(log).unwrap();
-    assert!(text.contains("\"checked\":"), "the log says how many blocks were checked");
+    assert!(text.contains("\"checked\":"), "the log contains the number of checked blocks");
 }
 
 #[test]
-fn what_does_not_fit_is_refused_before_anything_is_written() {
+fn oversized_test_data_are_refused_before_any_write() {
     let bench = Bench::new();
     let said = bench.fails(3, &["run", bench.disk().to_str().unwrap(), "--rw", "read", "--size", "900T"]);
     assert!(said.contains("bytes are free") && said.contains("--size"), "{said}");
@@ -520,7 +525,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_told_before_measuring() {
+fn an_unwritable_store_is_reported_before_measuring() {
     let bench = Bench::new();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_lodestone"))
         .args(["run", bench.disk().to_str().unwrap(), "--store", "/proc/here"])
@@ -531,7 +536,7 @@ fn a_store_that_cannot_be_written_is_told_before_measuring() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let bench = Bench::new();
     bench.json(&short(&["--rw", "randread"]));
     let mut child = bench.command(&["export"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -542,7 +547,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn several_jobs_files_and_laws_of_every_kind_work_together() {
+fn jobs_files_and_distributions_work_together() {
     let bench = Bench::new();
     for options in [
         &["--rw", "randrw", "--jobs", "3", "--files", "5", "--iodepth", "4"][..],
@@ -575,17 +580,17 @@ fn several_jobs_files_and_laws_of_every_kind_work_together() {
 }
 
 #[test]
-fn the_generator_tests_itself() {
+fn selftest_measures_the_generator() {
     let bench = Bench::new();
     let text = bench.ok(&["selftest"]);
-    for expected in ["one reading takes", "late (p50)", "requests that do nothing, depth 32", "psync"] {
+    for expected in ["one reading takes", "late (p50)", "no-op requests, depth 32", "psync"] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }
 }
 
-/// A worker has a table of descriptors of its own: what it closes there must be closed for the program too.
+/// A worker has its own descriptor table: what it closes there must be closed for the program too.
 #[test]
-fn many_repeats_do_not_use_up_the_descriptors() {
+fn many_repeats_do_not_exhaust_the_descriptors() {
     let bench = Bench::new();
     let (disk, store) = (bench.disk(), bench.store());
     let program = env!("CARGO_BIN_EXE_lodestone");
@@ -616,19 +621,19 @@ fn many_repeats_do_not_use_up_the_descriptors() {
 }
 
 #[test]
-fn a_run_leaves_a_page_and_report_writes_one_where_it_is_told_to() {
+fn run_writes_a_report_to_the_store_and_report_to_a_path() {
     let bench = Bench::new();
     let disk = bench.disk();
     let args = [&["run", disk.to_str().unwrap()], &short(&["--rw", "randread"])[..]].concat();
     let text = bench.ok(&args);
-    let place = text.lines().find_map(|line| line.strip_prefix("report with pictures: ")).unwrap();
-    let page = std::fs::read_to_string(place).unwrap();
-    assert!(place.starts_with(bench.store().to_str().unwrap()) && page.contains("<figure"), "{place}");
+    let path = text.lines().find_map(|line| line.strip_prefix("HTML report: ")).unwrap();
+    let page = std::fs::read_to_string(path).unwrap();
+    assert!(path.starts_with(bench.store().to_str().unwrap()) && page.contains("<figure"), "{path}");
     let json = bench.run(&[&args[..], &["--json"]].concat());
-    assert!(stderr(&json).contains("report with pictures: "));
+    assert!(stderr(&json).contains("HTML report: "));
     let _: Value = serde_json::from_str(&stdout(&json)).unwrap();
     let without = bench.ok(&[&args[..], &["--no-report"]].concat());
-    assert!(!without.contains("report with pictures"));
+    assert!(!without.contains("HTML report"));
     let (one, two) = (bench.path("one.html"), bench.path("two.html"));
     bench.ok(&["report", "-o", one.to_str().unwrap()]);
     assert!(std::fs::read_to_string(one).unwrap().contains("How to repeat it"));

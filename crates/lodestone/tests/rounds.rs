@@ -1,4 +1,4 @@
-//! When rounds end, and how repeats are put into one figure.
+//! When rounds end, and how repeats are summarised in one figure.
 
 mod common;
 
@@ -54,7 +54,7 @@ fn the_run_ends_with_the_round_that_decides_it() {
 }
 
 #[test]
-fn the_rule_for_repeats_can_be_chosen_and_stands_beside_the_figures() {
+fn the_summary_rule_can_be_chosen_and_is_shown() {
     let bench = Bench::new();
     let options = ["--rw", "randread", "--size", "16M", "--runtime", "none", "--ops", "64", "--ramp", "0s"];
     let plain = bench.json(&[&options[..], &["--rounds", "7"]].concat());
@@ -82,7 +82,7 @@ fn the_rule_for_repeats_can_be_chosen_and_stands_beside_the_figures() {
 }
 
 #[test]
-fn shares_that_are_none_are_refused() {
+fn invalid_shares_are_refused() {
     let bench = Bench::new();
     let disk = bench.disk();
     for (flag, value) in [("--precision", "0"), ("--precision", "much"), ("--margin", "101%")] {

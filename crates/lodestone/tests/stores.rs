@@ -1,4 +1,4 @@
-//! Stores that are full, read-only, foreign or damaged: nothing is lost, and the message says what to do.
+//! Stores that are full, read-only, foreign or damaged: nothing is lost, and the message states what to do.
 
 mod common;
 
@@ -26,8 +26,8 @@ fn run_into(bench: &Bench, store: &Path, second: &Path, args: &[&str]) -> (Optio
     (output.status.code(), stdout(&output) + &stderr(&output))
 }
 
-/// A store of 64 KiB took 12 of 24 repeats, one of 16 KiB none, but the exit code was 0 and the run was "kept as run
-/// X".
+/// A store of 64 KiB took 12 of 24 repeats, one of 16 KiB none, but the exit code was 0 and the run was "saved as
+/// run X".
 #[test]
 fn a_full_store_has_the_log_written_elsewhere() {
     let bench = Bench::new();
@@ -44,7 +44,7 @@ fn a_full_store_has_the_log_written_elsewhere() {
         let args = [&SHORT[..], &["--interval", "10ms", "--rounds", "12", "--no-report"]].concat();
         let (code, said) = run_into(&bench, &full.point.join("store"), &second, &args);
         assert_eq!(code, Some(3), "{said}");
-        assert!(!said.contains("kept as run"), "{said}");
+        assert!(!said.contains("saved as run"), "{said}");
         assert!(said.contains("the store has no room for the log of this run"), "before the run: {said}");
         let log = only_log(&only_log(&second));
         assert!(said.contains(log.to_str().unwrap()) && said.contains("free some space"), "{said}");
@@ -88,7 +88,7 @@ fn a_store_that_fills_up_has_the_log_written_elsewhere() {
     let output = running.output();
     let said = stdout(&output) + &stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(!said.contains("kept as run"), "{said}");
+    assert!(!said.contains("saved as run"), "{said}");
     let log = only_log(&only_log(&second));
     assert!(said.contains(log.to_str().unwrap()), "{said}");
     let whole = record::read_log(&log).unwrap();
@@ -148,7 +148,7 @@ fn a_non_empty_directory_does_not_become_a_store() {
 #[test]
 fn listing_a_missing_store_does_not_create_it() {
     let bench = Bench::new();
-    assert!(bench.ok(&["list"]).contains("no runs are kept yet"));
+    assert!(bench.ok(&["list"]).contains("no runs are stored yet"));
     assert!(!bench.store().exists());
 }
 

@@ -1,4 +1,4 @@
-//! `lodestone targets` on the machine at hand.
+//! `lodestone targets` on this machine.
 
 mod common;
 
@@ -12,20 +12,19 @@ fn targets(bench: &Bench, args: &[&str]) -> Value {
     serde_json::from_str(&bench.ok(&[&["targets", "--json"], args].concat())).unwrap()
 }
 
-/// All that is shown, and of it what is at this path, once the filesystem there has answered in the little time that it
-/// has for that.
+/// The complete output, and the target at this path, once its filesystem has responded within its short timeout.
 #[track_caller]
 fn answered(bench: &Bench, args: &[&str], path: &str) -> (Value, Value) {
     for _ in 0..30 {
         let json = targets(bench, args);
         let found = json["targets"].as_array().unwrap().iter().find(|t| t["path"] == path).cloned();
-        let found = found.unwrap_or_else(|| panic!("nothing at {path} in {json:#}"));
+        let found = found.unwrap_or_else(|| panic!("no target at {path} in {json:#}"));
         if !found["free"].is_null() {
             return (json, found);
         }
         std::thread::sleep(Duration::from_secs(1));
     }
-    panic!("the filesystem at {path} never answers");
+    panic!("the filesystem at {path} never responds");
 }
 
 /// Names in a stack with their levels.
@@ -34,7 +33,7 @@ fn stack(target: &Value) -> Vec<(u64, String)> {
     layers.iter().map(|l| (l["level"].as_u64().unwrap(), l["name"].as_str().unwrap().to_owned())).collect()
 }
 
-/// Every key of a value that the schema requires is there, with a type that it allows.
+/// Checks that a value has every key that the schema requires, with an allowed type.
 fn conforms(value: &Value, schema: &Value, whole: &Value, at: &str) {
     let schema = match schema["$ref"].as_str() {
         Some(reference) => &whole["$defs"][reference.rsplit('/').next().unwrap()],
@@ -50,14 +49,14 @@ fn conforms(value: &Value, schema: &Value, whole: &Value, at: &str) {
     };
     let types = &schema["type"];
     let allowed = types == kind || types.as_array().is_some_and(|types| types.iter().any(|t| t == kind));
-    assert!(allowed, "{at} is {value}, the schema says {types}");
+    assert!(allowed, "{at} is {value}, but the schema has {types}");
     for name in schema["required"].as_array().into_iter().flatten() {
         assert!(value.get(name.as_str().unwrap()).is_some(), "{at} has no {name}");
     }
     for (name, inner) in value.as_object().into_iter().flatten() {
         let of = if schema["properties"].is_object() {
             let of = &schema["properties"][name];
-            assert!(of.is_object(), "{at} has {name}, of which the schema knows nothing");
+            assert!(of.is_object(), "{at} has {name}, which is not in the schema");
             of
         } else {
             &schema["additionalProperties"]
@@ -70,7 +69,7 @@ fn conforms(value: &Value, schema: &Value, whole: &Value, at: &str) {
 }
 
 #[test]
-fn the_root_filesystem_is_there_and_everything_is_as_the_schema_says() {
+fn the_root_filesystem_is_shown_and_json_follows_the_schema() {
     let bench = Bench::new();
     let schema: Value = serde_json::from_str(&bench.ok(&["schema", "targets"])).unwrap();
     for args in [&[][..], &["--all"]] {
@@ -85,17 +84,17 @@ fn the_root_filesystem_is_there_and_everything_is_as_the_schema_says() {
 }
 
 #[test]
-fn only_what_is_named_is_shown_and_what_is_not_there_is_said() {
+fn only_named_targets_are_shown_and_missing_ones_reported() {
     let bench = Bench::new();
     let json = targets(&bench, &[bench.disk().to_str().unwrap()]);
     assert_eq!(json["targets"].as_array().unwrap().len(), 1);
     assert_eq!(json["targets"][0]["path"], bench.disk().to_str().unwrap());
-    let said = bench.fails(2, &["targets", "/no/such/place"]);
-    assert!(said.contains("cannot find `/no/such/place`"), "{said}");
+    let said = bench.fails(2, &["targets", "/no/such/path"]);
+    assert!(said.contains("cannot find `/no/such/path`"), "{said}");
 }
 
 #[test]
-fn a_filesystem_on_a_loop_device_shows_the_filesystem_of_its_file() {
+fn a_loop_filesystem_shows_the_filesystem_of_its_image() {
     let bench = Bench::new();
     let image = bench.path("image");
     let Some(device) = LoopDevice::new(&image, 64 << 20) else { return };
@@ -117,7 +116,7 @@ fn a_filesystem_on_a_loop_device_shows_the_filesystem_of_its_file() {
     assert!(!all.iter().any(|t| is_it(&t)), "the device is in use now");
     let layers = stack(&found);
     assert_eq!(layers[..2], [(0, "ext4".to_owned()), (1, name.to_owned())]);
-    assert_eq!(layers[2].0, 2, "the filesystem that has the image: {layers:?}");
+    assert_eq!(layers[2].0, 2, "the filesystem of the image: {layers:?}");
     let facts = &found["stack"][1]["facts"];
     assert_eq!(facts["backing file"], image.to_str().unwrap());
     assert_eq!(facts["size"], (64u64 << 20).to_string());
@@ -126,7 +125,7 @@ fn a_filesystem_on_a_loop_device_shows_the_filesystem_of_its_file() {
 }
 
 #[test]
-fn a_btrfs_names_both_its_members_and_how_data_are_spread() {
+fn btrfs_shows_its_members_and_profiles() {
     let bench = Bench::new();
     let (Some(one), Some(two)) =
         (LoopDevice::new(&bench.path("one"), 128 << 20), LoopDevice::new(&bench.path("two"), 128 << 20))
@@ -152,13 +151,13 @@ fn a_btrfs_names_both_its_members_and_how_data_are_spread() {
 }
 
 #[test]
-fn a_run_keeps_what_targets_shows_and_compare_says_what_differs() {
+fn a_run_stores_the_stack_and_compare_shows_changes() {
     let bench = Bench::new();
     let options = ["--rw", "randread", "--size", "4M", "--runtime", "none", "--ops", "64", "--rounds", "2"];
     let run = bench.json(&options);
     let disk = bench.disk();
     let shown = targets(&bench, &[disk.to_str().unwrap()]);
-    // What changes by itself, and all that smartctl tells, which may come too late for one of the two.
+    // Facts that change by themselves, and those from smartctl, which may come too late for one of the two.
     let fleeting = [
         fact::TEMPERATURE,
         fact::HOURS,

@@ -124,7 +124,7 @@ fn escape_sequences_in_a_log_are_escaped() {
     let bench = Bench::new();
     let log = hostile_log(&bench);
     let log = log.to_str().unwrap();
-    let mut seen = 0;
+    let mut shown = 0;
     for args in [
         &["show", log][..],
         &["show", log, "--color", "never", "--telemetry"],
@@ -142,9 +142,9 @@ fn escape_sequences_in_a_log_are_escaped() {
         &["export", log, "--format", "svg", "--picture", HOSTILE],
         &["import", log],
     ] {
-        seen += harmless(&bench.run(args), &args.join(" ")).matches(OWNED).count();
+        shown += harmless(&bench.run(args), &args.join(" ")).matches(OWNED).count();
     }
-    assert!(seen > 20, "the names were not shown: {seen}");
+    assert!(shown > 20, "the names were not shown: {shown}");
     let page = bench.path("page.html");
     bench.run(&["report", log, "-o", page.to_str().unwrap()]);
     assert_eq!(misleading(&std::fs::read_to_string(page).unwrap()), None);
@@ -158,9 +158,9 @@ fn csv_is_raw_in_a_pipe_and_escaped_on_a_terminal() {
     let log = log.to_str().unwrap();
     let piped = bench.ok(&["export", log, "--format", "csv"]);
     assert!(piped.contains(HOSTILE), "a file contains the raw names");
-    let Some(seen) = on_a_terminal(&bench, &["export", log, "--format", "csv"]) else { return };
-    assert_eq!(misleading(&seen), None, "{seen}");
-    assert!(seen.contains(SHOWN), "{seen}");
+    let Some(shown) = on_a_terminal(&bench, &["export", log, "--format", "csv"]) else { return };
+    assert_eq!(misleading(&shown), None, "{shown}");
+    assert!(shown.contains(SHOWN), "{shown}");
 }
 
 /// A terminal receives colours and no other control sequences; argument errors repeat the arguments.
@@ -172,8 +172,8 @@ fn a_terminal_receives_only_colour_sequences() {
     let commands =
         [&["show", log][..], &["show", log, "--telemetry"], &[HOSTILE], &["show", "--layout", HOSTILE]];
     for args in commands {
-        let Some(seen) = on_a_terminal(&bench, args) else { return };
-        assert_eq!(misleading(&without_colours(&seen)), None, "{args:?}: {seen}");
+        let Some(shown) = on_a_terminal(&bench, args) else { return };
+        assert_eq!(misleading(&without_colours(&shown)), None, "{args:?}: {shown}");
     }
 }
 

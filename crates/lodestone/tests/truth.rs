@@ -1,5 +1,4 @@
-//! What the log says was read and written against what the kernel counted: for the process, and for the
-//! block device.
+//! Bytes read and written in the log against the kernel's counters, for the process and for the block device.
 
 mod common;
 
@@ -13,19 +12,22 @@ fn moved(repeat: &Repeat, operation: Operation) -> u64 {
     repeat.whole().get(&operation).map_or(0, |s| s.bytes)
 }
 
-/// What the log says and the kernel counted in each of several rounds. The kernel never counts less, and in the best round
-/// hardly more: within 1 % and 64 KiB, for the filesystem's own metadata, and pages of the program itself.
+/// Compares the bytes in the log and in the kernel's counters, in each of several rounds. The kernel never counts less,
+/// and in the best round hardly more: within 1 % and 64 KiB, for metadata of the filesystem and pages of the program.
 #[track_caller]
 fn agree(rounds: &[(u64, u64)], what: &str) {
-    for (said, counted) in rounds {
-        assert!(*counted >= said - said / 100, "{what}: the log says {said}, the kernel counted {counted}");
-        assert!(*said > 1 << 20, "{what}: {said} bytes are too few to say anything");
+    for (logged, counted) in rounds {
+        assert!(
+            *counted >= logged - logged / 100,
+            "{what}: {logged} bytes in the log, {counted} in the kernel"
+        );
+        assert!(*logged > 1 << 20, "{what}: {logged} bytes are too few to compare");
     }
-    let is_close = |(said, counted): &(u64, u64)| said.abs_diff(*counted) <= said / 100 + (64 << 10);
-    assert!(rounds.iter().any(is_close), "{what}: what the log says and the kernel counted: {rounds:?}");
+    let is_close = |(logged, counted): &(u64, u64)| logged.abs_diff(*counted) <= logged / 100 + (64 << 10);
+    assert!(rounds.iter().any(is_close), "{what}: bytes in the log and in the kernel: {rounds:?}");
 }
 
-/// The repeats of a short run on `disk`, with the log kept away from disks: writing it counts too.
+/// The repeats of a short run on `disk`, with the log in memory, because writing it counts too.
 fn repeats(bench: &Bench, disk: &Path, options: &[&str]) -> Vec<Repeat> {
     let memory = tempfile::tempdir_in("/dev/shm").unwrap();
     let store = memory.path().to_str().unwrap();
@@ -38,7 +40,7 @@ fn repeats(bench: &Bench, disk: &Path, options: &[&str]) -> Vec<Repeat> {
     record::read_log(&log).unwrap().run.repeats
 }
 
-/// A repeat ends after so many bytes, however slow the machine: enough of each operation to compare.
+/// A repeat ends after this number of bytes, however slow the machine: enough of each operation to compare.
 const ENOUGH: &[&str] = &["--runtime", "3600s", "--ramp", "1ms", "--io-size", "8M"];
 
 /// Options, and what they must move.
@@ -52,8 +54,8 @@ const WORKLOADS: [(&[&str], &[Operation]); 4] = [
     ),
 ];
 
-/// The log and the kernel, which counted so many bytes read and written in each repeat, agree on what was to be moved, and
-/// the log knows of nothing else.
+/// The log agrees with the kernel's bytes read and written in each repeat for the wanted operations, and contains no
+/// other operations.
 #[track_caller]
 fn agree_on(wanted: &[Operation], repeats: &[Repeat], counted: &[(u64, u64)], what: &str) {
     for operation in [Operation::Read, Operation::Write] {
@@ -65,13 +67,13 @@ fn agree_on(wanted: &[Operation], repeats: &[Repeat], counted: &[(u64, u64)], wh
         if wanted.contains(&operation) {
             agree(&rounds, &format!("{what} {operation:?}"));
         } else {
-            assert!(rounds.iter().all(|(said, _)| *said == 0), "{what} {operation:?}: {rounds:?}");
+            assert!(rounds.iter().all(|(logged, _)| *logged == 0), "{what} {operation:?}: {rounds:?}");
         }
     }
 }
 
 #[test]
-fn every_engines_bytes_are_those_that_the_kernel_counted_for_the_process() {
+fn logged_bytes_match_the_process_counters() {
     let bench = Bench::new();
     for engine in ["io_uring", "libaio", "psync"] {
         for (workload, wanted) in WORKLOADS {
@@ -90,9 +92,9 @@ fn every_engines_bytes_are_those_that_the_kernel_counted_for_the_process() {
 }
 
 #[test]
-fn buffered_bytes_reach_the_process_account_too() {
+fn buffered_bytes_match_the_process_counters() {
     let bench = Bench::new();
-    // Every block once: so nothing is read that the kernel has in the cache already, and nothing is read ahead for nothing.
+    // Every block once, so that no read hits the cache and no readahead is wasted.
     const ONCE: &[&str] = &["--runtime", "none", "--ramp", "0s", "--io-size", "64M"];
     for options in
         [&["--rw", "read", "--bs", "64k", "--direct", "false"][..], &["--rw", "randread", "--engine", "mmap"]]
@@ -100,10 +102,10 @@ fn buffered_bytes_reach_the_process_account_too() {
         let mut rounds = Vec::new();
         for repeat in repeats(&bench, &bench.disk(), &[options, ONCE].concat()) {
             let finished = repeat.finished.as_ref().unwrap();
-            let said = moved(&repeat, Operation::Read);
-            rounds.push((said, finished.process_io.unwrap().read_bytes));
-            let cache = finished.cache.expect("a buffered repeat says what was cached");
-            assert!(cache.evicted && cache.cached_before_bytes.unwrap() < said / 100, "{cache:?}");
+            let logged = moved(&repeat, Operation::Read);
+            rounds.push((logged, finished.process_io.unwrap().read_bytes));
+            let cache = finished.cache.expect("a buffered repeat records what was cached");
+            assert!(cache.evicted && cache.cached_before_bytes.unwrap() < logged / 100, "{cache:?}");
         }
         agree(&rounds, &format!("{options:?}"));
     }
@@ -111,7 +113,7 @@ fn buffered_bytes_reach_the_process_account_too() {
 
 /// Two passes over the same data: only if each block is evicted before it is read do both come from the device.
 #[test]
-fn what_is_evicted_before_each_operation_is_read_from_the_device_each_time() {
+fn evicted_blocks_are_read_from_the_device_again() {
     let bench = Bench::new();
     const TWICE: &[&str] = &["--rw", "randread", "--direct", "false", "--ops", "2048", "--runtime", "none"];
     const REGION: &[&str] = &["--regions", "0:0:4MiB", "--ramp", "0s", "--engine", "psync"];
@@ -126,9 +128,9 @@ fn what_is_evicted_before_each_operation_is_read_from_the_device_each_time() {
     }
 }
 
-/// A filesystem of our own on a loop device, where nobody else writes.
+/// A private filesystem on a loop device, without other writers.
 #[test]
-fn direct_bytes_are_those_that_the_block_device_counted() {
+fn direct_bytes_match_the_block_device_counters() {
     let bench = Bench::new();
     let Some(device) = LoopDevice::new(&bench.path("disk.img"), 512 << 20) else { return };
     if tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path]).is_none() {

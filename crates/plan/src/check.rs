@@ -1,4 +1,4 @@
-//! What does not fit together: within a step, and between a step and a place.
+//! Contradictions within a step, and between a step and a target.
 
 use model::units::ExactSize;
 use model::{
@@ -11,7 +11,7 @@ use crate::draft::{Draft, Rw};
 /// A contradiction, and whether it stops the run.
 pub(crate) struct Contradiction {
     pub fatal: bool,
-    /// Options that it is about, the most telling first.
+    /// Options that it concerns, the most relevant first.
     pub keys: Keys,
     pub message: String,
     pub help: String,
@@ -27,7 +27,7 @@ fn warning(keys: Keys, message: impl Into<String>, help: impl Into<String>) -> C
     Contradiction { fatal: false, keys, message: message.into(), help: help.into() }
 }
 
-/// Everything about a draft that contradicts itself.
+/// All contradictions in a draft.
 pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
     let mut found = Vec::new();
     if draft.fsync > 0 && draft.fdatasync > 0 {
@@ -60,39 +60,39 @@ pub(crate) fn contradictions(draft: &Draft) -> Vec<Contradiction> {
     if draft.rw == Rw::Metadata && (draft.rate_iops.is_some() || draft.rate_bytes.is_some()) {
         found.push(fatal(
             &["rate_iops", "rate", "rw"],
-            "work on names has no rate: its passes follow each other",
+            "metadata operations have no rate: their passes follow each other",
             "leave out rate and rate_iops",
         ));
     }
     if draft.rw == Rw::Metadata && draft.loops.is_some() {
         found.push(fatal(
             &["loops", "rw"],
-            "work on names has no data to pass over",
+            "metadata operations have no data to pass over",
             "use runtime, ops or min_runtime",
         ));
     }
-    special_contradictions(draft, &mut found);
-    place_contradictions(draft, &mut found);
+    modifier_contradictions(draft, &mut found);
+    offset_contradictions(draft, &mut found);
     call_contradictions(draft, &mut found);
     if draft.rw == Rw::Metadata && draft.open_sync != OpenSync::None {
         found.push(fatal(
             &["sync", "rw"],
-            "sync does not apply to work on names",
-            "use fsync to sync every so many created files",
+            "sync does not apply to metadata operations",
+            "use fsync to sync after every N created files",
         ));
     }
     if draft.data == DataClass::Zero && (draft.compress > 0 || draft.dedupe > 0) {
         found.push(fatal(
             &["compress", "dedupe", "data"],
-            "zeros cannot be made more or less alike",
+            "compress and dedupe do not apply to zeros",
             "use data = \"random\" with compress and dedupe",
         ));
     }
     found
 }
 
-/// What the rarer options contradict.
-fn special_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
+/// Contradictions of the rarer options.
+fn modifier_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
     let sequential = !draft.rw.is_random() && draft.rw != Rw::Metadata;
     let odd_stride = draft.stride.is_some_and(|(run, skip)| {
         let fits = |bytes: u64| draft.bs.iter().all(|bs| bytes.is_multiple_of(u64::from(*bs)));
@@ -107,7 +107,7 @@ fn special_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
         (
             &["stride", "rw"],
             draft.stride.is_some() && !sequential,
-            "a stride is for sequential work",
+            "a stride needs sequential I/O",
             "leave out stride, or use read, write, rw or trim",
         ),
         (
@@ -125,7 +125,7 @@ fn special_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
         (
             &["bs_align", "bs_split"],
             draft.bs_align.is_some() && draft.bs_split.is_none() || draft.bs_align == Some(0),
-            "bs_align says where drawn block sizes begin",
+            "bs_align sets the alignment of drawn block sizes",
             "use it with bs_split",
         ),
         (
@@ -137,13 +137,13 @@ fn special_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
         (
             &["fsync_files", "fsync", "fdatasync"],
             draft.sync_all_files && draft.fsync.max(draft.fdatasync) == 0,
-            "fsync_files = all needs to know after how many operations",
+            "fsync_files = all needs the number of operations between syncs",
             "set fsync or fdatasync",
         ),
         (
             &["rw", "thinktime", "flow", "start_delay", "latency_target", "bs_split"],
             draft.rw == Rw::Metadata && rare,
-            "work on names has no pauses, weights, delays, latencies to keep or drawn sizes",
+            "metadata operations have no thinktime, flow, start_delay, latency_target or bs_split",
             "leave them out",
         ),
     ];
@@ -151,11 +151,11 @@ fn special_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
     found.extend(wrong.map(|(keys, _, what, help)| fatal(keys, what, help)));
 }
 
-/// What contradicts options that have to do with single places.
-fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
+/// Contradictions of options that concern single offsets.
+fn offset_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
     let sequential = !draft.rw.is_random() && draft.rw != Rw::Metadata;
     let has_others = draft.stride.is_some() || draft.bs_split.is_some() || draft.files > 1 || draft.verify;
-    // The loop that does transfers one by one; every other option would leave what is read first out.
+    // Only the loop of single transfers reads first; the path of any other option does not.
     let is_plain = draft.engine == EngineChoice::Only(EngineKind::Psync)
         && draft.rate_iops.is_none()
         && draft.rate_bytes.is_none()
@@ -174,7 +174,7 @@ fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
         (
             &["spaced", "rw"],
             draft.spaced.is_some() && !sequential,
-            "evenly spaced blocks are in order",
+            "evenly spaced blocks need sequential I/O",
             "leave out spaced, or use read, write, rw or trim",
         ),
         (
@@ -186,7 +186,7 @@ fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
         (
             &["read_first", "rw"],
             draft.read_first.is_some() && draft.read_first != wants,
-            "a page is read first before reads, and a block to be written back before writes",
+            "read_first reads a page before reads, and the block to write back before writes",
             "use read_first = \"page\" with read or randread, and \"back\" with write or randwrite",
         ),
         (
@@ -204,7 +204,7 @@ fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
                 "verify",
             ],
             draft.read_first.is_some() && !is_plain,
-            "only psync reads something first, and only where one transfer follows the other with nothing between",
+            "read_first works only with psync, and only where transfers follow each other with nothing between",
             "set engine = \"psync\"; leave out rates, pauses, syncs (sync = \"sync\" is possible) and verify",
         ),
         (
@@ -218,13 +218,13 @@ fn place_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
     found.extend(wrong.map(|(keys, _, what, help)| fatal(keys, what, help)));
 }
 
-/// What is contradicted by work that is done by plain calls, and by passes that are done again.
+/// Contradictions of work by plain calls and of repeated passes.
 fn call_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
     let plain = matches!(draft.rw, Rw::Read | Rw::Write | Rw::RandRead | Rw::RandWrite);
     let updates = matches!(draft.rw, Rw::Update | Rw::RandUpdate);
-    let on_names = draft.rw == Rw::Metadata;
+    let is_metadata = draft.rw == Rw::Metadata;
     let again = draft.min_runtime_ns.is_some();
-    let by_calls = updates || draft.call_bytes.is_some() || again && !on_names;
+    let by_calls = updates || draft.call_bytes.is_some() || again && !is_metadata;
     let odd_call =
         draft.call_bytes.is_some_and(|call| draft.bs.iter().any(|bs| !u64::from(*bs).is_multiple_of(call)));
     let rare = draft.think.is_some()
@@ -235,56 +235,56 @@ fn call_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
         || draft.sync_all_files
         || draft.rate_iops.is_some()
         || draft.rate_bytes.is_some();
-    let empties = again && !on_names && draft.prepare == Preparation::Fresh;
+    let empties = again && !is_metadata && draft.prepare == Preparation::Fresh;
     let checks: [(Keys, bool, &str, &str); 9] = [
         (
             &["stream", "call"],
             draft.stream_bytes.is_some() && draft.call_bytes.is_none(),
-            "a stream stands between calls and the kernel",
+            "a stream is a buffer between calls and the kernel",
             "set call",
         ),
         (
             &["call", "rw"],
             draft.call_bytes.is_some() && !plain,
-            "only reads or writes can be done in calls of fewer bytes",
+            "only reads or writes can be split into smaller calls",
             "use read, write, randread or randwrite",
         ),
         (&["call", "bs"], odd_call, "a block must be a whole number of calls", "use a call that divides bs"),
         (
             &["min_runtime", "rw"],
-            again && !plain && !updates && !on_names,
-            "only reads, writes, updates and work on names can be done again",
+            again && !plain && !updates && !is_metadata,
+            "only reads, writes, updates and metadata operations can be repeated",
             "leave out min_runtime",
         ),
         (
             &["min_runtime", "ramp"],
             again && draft.ramp_ns > 0,
-            "a ramp would cut passes that are to be whole",
+            "a ramp would cut passes that must be whole",
             "leave out ramp",
         ),
         (
             &["min_runtime", "prepare"],
             again && draft.prepare == Preparation::Reserved,
-            "reserved space is taken over once, and cannot be again",
+            "the first write converts reserved space, and it cannot be converted again",
             "use prepare = \"fresh\" or \"written\"",
         ),
         (
             &["min_runtime", "jobs", "prepare"],
             empties && draft.jobs > 1,
-            "one job would empty the files in which another writes",
+            "one job would empty the files that another writes",
             "use one job, or prepare = \"written\"",
         ),
         (
             &["verify", "call", "rw", "min_runtime"],
             by_calls && draft.verify,
-            "what is done by plain calls is not verified",
+            "work by plain calls is not verified",
             "leave out verify",
         ),
         (
             &["rw", "call", "min_runtime", "thinktime", "flow", "start_delay", "latency_target", "bs_split"],
             by_calls && rare,
-            "what is done by plain calls has no pauses, weights, delays, rates, latencies to keep, drawn sizes or \
-             syncs of all files",
+            "work by plain calls has no thinktime, flow, start_delay, rate, rate_iops, latency_target, bs_split or \
+             fsync_files = all",
             "leave them out",
         ),
     ];
@@ -292,7 +292,7 @@ fn call_contradictions(draft: &Draft, found: &mut Vec<Contradiction>) {
     found.extend(wrong.map(|(keys, _, what, help)| fatal(keys, what, help)));
 }
 
-/// Everything about a workload that cannot work, with the engine that it asks for.
+/// Everything in a workload that cannot work with the engine that it names.
 pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: u64) -> Vec<Contradiction> {
     let mut found = Vec::new();
     let w = &step.workload;
@@ -300,7 +300,7 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
         found.push(fatal(
             &["engine"],
             format!("{kind} does not work on this machine"),
-            "use engine = \"auto\" to take the best that does",
+            "use engine = \"auto\" for the best that does",
         ));
     }
     if let Some(engine) = engine {
@@ -313,7 +313,7 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
     if step.prepare != Preparation::Written && w.writes_back() {
         found.push(fatal(
             &["prepare", "read_first"],
-            "fresh files hold nothing that could be written back",
+            "fresh files hold nothing to write back",
             "use prepare = \"written\"",
         ));
     }
@@ -323,41 +323,41 @@ pub(crate) fn misfits(step: &Step, engine: Option<&Capabilities>, memory_bytes: 
     if step.prepare != Preparation::Written && (w.reads_data() || matches!(w.mix, Mix::Trim)) {
         found.push(fatal(
             &["prepare", "rw"],
-            "fresh files hold nothing that could be read or trimmed",
+            "fresh files hold nothing to read or trim",
             "use prepare = \"written\"",
         ));
     }
     found
 }
 
-/// What work by plain calls cannot have.
+/// What work by plain calls rules out.
 fn call_misfits(step: &Step, found: &mut Vec<Contradiction>) {
     let w = &step.workload;
     if !matches!(step.engine, EngineChoice::Auto | EngineChoice::Only(EngineKind::Psync)) {
         found.push(fatal(
             &["engine", "rw", "call", "min_runtime"],
-            "updates, calls of fewer bytes and passes that are done again are plain calls",
+            "updates, split blocks and repeated passes are plain calls",
             "use engine = \"psync\"",
         ));
     }
     if w.modifiers.calls.is_some() && w.direct {
         found.push(fatal(
             &["call", "direct"],
-            "calls of fewer bytes than a block go through the page cache",
+            "calls smaller than a block go through the page cache",
             "set direct = false",
         ));
     }
     if matches!(w.mix, Mix::Update { .. }) && w.block.read != w.block.write {
         found.push(fatal(
             &["bs", "rw"],
-            "what is written back is the block that was read",
+            "an update writes back the block that was read",
             "use one block size",
         ));
     }
 }
 
-/// What several workloads of a step cannot have beside each other.
-pub(crate) fn beside_misfits(step: &Step) -> Vec<Contradiction> {
+/// What concurrent workloads of a step rule out.
+pub(crate) fn concurrent_misfits(step: &Step) -> Vec<Contradiction> {
     let mut found = Vec::new();
     if step.concurrent.is_empty() {
         return found;
@@ -365,22 +365,22 @@ pub(crate) fn beside_misfits(step: &Step) -> Vec<Contradiction> {
     if step.parts().any(|part| part.workload.verify) {
         found.push(fatal(
             &["verify"],
-            "what is verified cannot have other workloads beside it",
+            "a verified workload cannot have concurrent workloads",
             "verify in a step of its own",
         ));
     }
     if step.parts().any(|part| part.workload.is_metadata() != step.workload.is_metadata()) {
         found.push(fatal(
             &["rw"],
-            "work on names and work on data cannot run beside each other",
-            "make them steps of their own",
+            "metadata operations and data I/O cannot run concurrently",
+            "put them in separate steps",
         ));
     }
     let weighed = step.parts().filter(|part| part.workload.modifiers.flow > 0).count();
     if weighed > 0 && weighed <= step.concurrent.len() {
         found.push(fatal(
             &["flow"],
-            "either all workloads beside each other have a flow or none has",
+            "either all concurrent workloads have a flow or none has",
             "set flow in all of them",
         ));
     }
@@ -420,7 +420,7 @@ fn engine_misfits(step: &Step, engine: &Capabilities, found: &mut Vec<Contradict
         found.push(warning(
             &["iodepth", "engine"],
             format!("{} does one operation at a time: iodepth {} works like 1", engine.kind, w.iodepth),
-            "use jobs for more at a time",
+            "use more jobs for more operations at a time",
         ));
     } else if w.iodepth > engine.max_iodepth {
         found.push(fatal(
@@ -437,7 +437,7 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
     }
     let used = w.used_blocks();
     let largest = w.largest_block();
-    // Blocks of drawn sizes overlap: they have no places of their own.
+    // Blocks of drawn sizes overlap: they have no fixed offsets.
     if let Some(odd) = used.iter().find(|b| !largest.is_multiple_of(**b) && w.modifiers.split.is_none()) {
         found.push(fatal(
             &["bs"],
@@ -446,7 +446,7 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
                 ExactSize(u64::from(largest)),
                 ExactSize(u64::from(*odd))
             ),
-            "use a multiple, so that every block has its place",
+            "use a multiple, so that every block has a fixed offset",
         ));
     }
     if let Some(size) = w.files.size_bytes {
@@ -493,7 +493,7 @@ fn verify_misfits(step: &Step, found: &mut Vec<Contradiction>) {
         (
             &["bs", "verify"],
             w.block.read.min(w.block.write) < 512 || !w.block.read.is_multiple_of(8),
-            "verify needs blocks of at least 512 bytes, in steps of 8",
+            "verify needs blocks of at least 512 bytes, in multiples of 8",
         ),
         (&["data", "verify"], w.data.class == DataClass::Zero, "verify cannot stamp blocks of zeros"),
         (
@@ -521,7 +521,7 @@ fn regions_overlap(regions: Regions) -> bool {
     }
 }
 
-/// Why a step by itself cannot be run on a target; `None` if it can.
+/// Why a step on its own cannot run on a target; `None` if it can.
 pub(crate) fn obstacle(step: &Step, target: &Target) -> Option<String> {
     step.parts().find_map(|part| part_obstacle(part, target))
 }
@@ -530,7 +530,7 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
     let w = &step.workload;
     if w.modifies() && !target.writable {
         return Some(format!(
-            "it writes, and {} is not ours: name it again with --overwrite {} to allow that",
+            "it writes, and Lodestone may not overwrite {}: add --overwrite {} to allow that",
             target.name,
             target.path.display()
         ));
@@ -539,7 +539,7 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
         return Some("verification needs data that Lodestone itself has written".into());
     }
     if matches!(w.mix, Mix::Allocate | Mix::Truncate) && target.kind != TargetKind::Directory {
-        return Some("it changes the space of files of its own, which needs a directory".into());
+        return Some("it allocates or truncates files of its own, which needs a directory".into());
     }
     if target.kind != TargetKind::Directory {
         if w.is_metadata() {
@@ -551,7 +551,7 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
         let room = target.size_bytes;
         if w.files.size_bytes.is_some_and(|size| size > room) {
             return Some(format!(
-                "it wants {}, and there are {room} bytes",
+                "it needs {}, and the target has {room} bytes",
                 ExactSize(w.files.size_bytes.unwrap_or(0))
             ));
         }
@@ -563,7 +563,7 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
         let odd = w.used_blocks().into_iter().chain(drawn).find(|b| !b.is_multiple_of(target.block_bytes));
         if let Some(odd) = odd {
             return Some(format!(
-                "direct I/O here wants multiples of {} bytes, and a block is {odd} bytes",
+                "direct I/O here needs multiples of {} bytes, and a block has {odd} bytes",
                 target.block_bytes
             ));
         }
@@ -571,8 +571,7 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
     None
 }
 
-/// Seconds that one repeat of a step takes, as far as its limits tell; what it takes to open, settle
-/// and close is not in it.
+/// Seconds that one repeat of a step takes by its limits, without the time to open, settle and close.
 pub fn step_seconds(step: &Step) -> f64 {
     let part = |step: &Step| {
         let modifiers = &step.workload.modifiers;

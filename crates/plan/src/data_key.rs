@@ -1,4 +1,4 @@
-//! Which steps work on the same data.
+//! Which steps share test data.
 
 use model::{Data, FileSet, Plan, Step, Target, TargetKind, Workload};
 
@@ -9,14 +9,14 @@ use crate::check::obstacle;
 pub struct DataKey {
     /// How many files and how large.
     pub files: FileSet,
-    /// What is in them.
+    /// Their content.
     pub data: Data,
     /// Block size in bytes of a verified set.
     pub verify_block: Option<u32>,
 }
 
 impl DataKey {
-    /// The data set that a step works on; `None` for work on names.
+    /// The data set of a step; `None` for metadata operations.
     pub fn of(step: &Step) -> Option<Self> {
         let w = &step.workload;
         (!w.is_metadata()).then(|| Self {
@@ -27,15 +27,15 @@ impl DataKey {
     }
 }
 
-/// True if a workload changes the data or checks them, so that they have to be ours.
+/// True if a workload modifies or verifies the data, so that Lodestone must have written them.
 pub fn needs_own_data(workload: &Workload) -> bool {
     workload.modifies() && !workload.writes_back() || workload.verify
 }
 
-/// For each step of a plan why it cannot be run on a target; `None` where it can.
+/// For each step of a plan, why it cannot run on a target; `None` where it can.
 ///
-/// A file or a device has room for one data set: as soon as one step overwrites it, the others must want
-/// the same data, or they would read what is not theirs.
+/// A file or a device has room for one data set: as soon as one step overwrites it, the others must use
+/// the same data, or they would read another step's.
 pub fn obstacles(plan: &Plan, target: &Target) -> Vec<Option<String>> {
     let mut found: Vec<Option<String>> = plan.steps.iter().map(|step| obstacle(step, target)).collect();
     if target.kind == TargetKind::Directory {
@@ -50,7 +50,7 @@ pub fn obstacles(plan: &Plan, target: &Target) -> Vec<Option<String>> {
         let differs = |part: &Step| DataKey::of(part) != DataKey::of(&first);
         if why.is_none() && step.parts().any(differs) {
             *why = Some(format!(
-                "it wants other test data than `{}`, and {} has room for one set only: run it by itself",
+                "it needs other test data than `{}`, and {} has room for only one set: run it on its own",
                 first.id, target.name
             ));
         }

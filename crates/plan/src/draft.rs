@@ -1,4 +1,4 @@
-//! A step while its options are being set.
+//! A step whose options are being set.
 
 use model::{
     CacheState, DataClass, Distribution, EngineChoice, LatencyTarget, MetadataOperation, NameOrder, Names,
@@ -60,14 +60,14 @@ impl Rw {
     }
 }
 
-/// Arrivals as they are being set.
+/// The value of `rate_process`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RateProcess {
     Fixed,
     Poisson,
 }
 
-/// All options of a step, with the types that they are written in. Every field is set from
+/// All options of a step, in the types in which users write them. Every field is set from
 /// [`crate::OPTIONS`], the default first.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
@@ -133,8 +133,8 @@ pub(crate) struct Draft {
 }
 
 impl Default for Draft {
-    /// Placeholders only: the defaults that users see stand in [`crate::OPTIONS`] and are set over
-    /// these before anything else.
+    /// Placeholders only: the defaults that users see are in [`crate::OPTIONS`] and replace these
+    /// before anything else.
     fn default() -> Self {
         Self {
             rw: Rw::Read,

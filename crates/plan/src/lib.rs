@@ -1,11 +1,11 @@
-//! From a suite and the user's overrides to a plan in which nothing is left open.
+//! From a suite and the user's overrides to a complete plan.
 //!
 //! # Invariants
 //! * Pure: it opens no file, starts no process and reads no clock.
-//! * Every default of Lodestone stands in [`OPTIONS`] and nowhere else. The same table gives the suite
-//!   keys, the command-line flags, the reference documentation and what `--dry-run` shows.
-//! * Mistakes are collected, not thrown: the user sees all of them at once, each with its place, what
-//!   is allowed and the nearest right word.
+//! * [`OPTIONS`] holds every default of Lodestone. The same table gives the suite keys, the
+//!   command-line flags, the reference documentation and the output of `--dry-run`.
+//! * Mistakes are collected, not thrown: the user sees all of them at once, each with its location,
+//!   the allowed values and the nearest valid word.
 
 mod check;
 pub mod checks;

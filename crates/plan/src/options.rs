@@ -1,5 +1,5 @@
 //! The options of a workload: one table, from which suite keys, command-line flags, the reference
-//! documentation and the dry run all derive. A new option is one entry here and one field in the model.
+//! documentation and the dry run derive. A new option is one entry here and one field in the model.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -16,17 +16,17 @@ use crate::problem::{listed, nearest};
 
 /// One option.
 pub struct OptionSpec {
-    /// The key in a suite. As a flag it has dashes instead of underscores.
+    /// The key in a suite. The flag has dashes instead of underscores.
     pub key: &'static str,
-    /// What stands for the value in a usage line.
+    /// Placeholder for the value in a usage line.
     pub value: &'static str,
-    /// The default, written as a user would write it.
+    /// The default, as a user would write it.
     pub default: &'static str,
-    /// One line for people.
+    /// One-line help text.
     pub help: &'static str,
-    /// What may be written.
+    /// Allowed values.
     pub allowed: &'static str,
-    /// Reads a value into a draft.
+    /// Parses a value into a draft.
     pub(crate) set: fn(&mut Draft, &str) -> Result<(), String>,
 }
 
@@ -42,22 +42,22 @@ pub fn option(key: &str) -> Option<&'static OptionSpec> {
     OPTIONS.iter().find(|o| o.key == key)
 }
 
-/// All options, in the order in which they are documented.
+/// All options, in the order of the documentation.
 pub static OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "rw",
         value: "PATTERN",
         default: "randread",
-        help: "What is done, and in which order over the data",
+        help: "Operation and access pattern",
         allowed: "read, write, rw (sequential); randread, randwrite, randrw (random); trim, randtrim; allocate, randallocate \
-                  (fallocate), truncate, randtruncate (ftruncate); update, randupdate (read, alter, write back); metadata",
+                  (fallocate), truncate, randtruncate (ftruncate); update, randupdate (read, modify, write back); metadata",
         set: |d, v| put(&mut d.rw, word(v, Rw::WORDS)),
     },
     OptionSpec {
         key: "stride",
         value: "RUN:SKIP",
         default: "none",
-        help: "For sequential work: bytes done in a row, and bytes left out after that (negative: gone back)",
+        help: "For sequential I/O: bytes accessed in a row, then bytes skipped (negative: backwards)",
         allowed: "two sizes in multiples of bs, such as 4k:64k, or 4k:-8k for backwards; or none",
         set: |d, v| put(&mut d.stride, or_word("none", v, stride)),
     },
@@ -65,7 +65,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "spaced",
         value: "N",
         default: "none",
-        help: "For sequential work: only so many blocks, evenly spaced from the start of the data to their end",
+        help: "For sequential I/O: only N blocks, evenly spaced from the start to the end of the data",
         allowed: "1 to 1000000, or none",
         set: |d, v| put(&mut d.spaced, or_word("none", v, |v| number(v, 1, 1_000_000))),
     },
@@ -73,8 +73,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "mix_order",
         value: "HOW",
         default: "random",
-        help: "How reads and writes of rw and randrw follow each other",
-        allowed: "random (each operation is drawn) or even (they take turns in the given share)",
+        help: "Order of reads and writes in rw and randrw",
+        allowed: "random (each operation is drawn) or even (they alternate in the given share)",
         set: |d, v| put(&mut d.even_mix, word(v, &[("random", false), ("even", true)])),
     },
     OptionSpec {
@@ -89,7 +89,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "update_percent",
         value: "PERCENT",
         default: "100",
-        help: "For update and randupdate: share of the blocks read in which a byte is altered and which are written back",
+        help: "For update and randupdate: share of the blocks read that are modified (one byte) and written back",
         allowed: "0 to 100",
         set: |d, v| put(&mut d.update_percent, number(v, 0, 100)),
     },
@@ -97,23 +97,23 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "bs",
         value: "SIZE[,WRITE[,TRIM]]",
         default: "4KiB",
-        help: "Block size: bytes per operation, for each direction if they differ",
-        allowed: "1 to 1GiB, such as 4k, 1MiB or 4k,64k; direct I/O wants a multiple of the device's block",
+        help: "Block size: bytes per operation, per direction if they differ",
+        allowed: "1 to 1GiB, such as 4k, 1MiB or 4k,64k; direct I/O needs a multiple of the device's block size",
         set: |d, v| put(&mut d.bs, block_sizes(v)),
     },
     OptionSpec {
         key: "bs_split",
         value: "SIZE/PERCENT:…[,WRITE[,TRIM]]",
         default: "none",
-        help: "Block sizes that are drawn, with their shares, instead of bs",
-        allowed: "such as 4k/60:64k/40, for each direction if they differ; or none",
+        help: "Block sizes to draw from, with their shares, instead of bs",
+        allowed: "such as 4k/60:64k/40, per direction if they differ; or none",
         set: |d, v| put(&mut d.bs_split, or_word("none", v, splits)),
     },
     OptionSpec {
         key: "bs_align",
         value: "SIZE",
         default: "auto",
-        help: "With bs_split: random operations begin at multiples of this",
+        help: "With bs_split: alignment of random offsets",
         allowed: "a size, or auto: the smallest block size",
         set: |d, v| put(&mut d.bs_align, or_word("auto", v, parse_size)),
     },
@@ -121,16 +121,16 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "call",
         value: "SIZE",
         default: "none",
-        help: "Bytes of one call, where a block is moved in several; it stays one operation",
-        allowed: "1 to 1GiB, for buffered reads or writes; or none: one call for each block",
+        help: "Bytes per call when a block takes several; the block is still one operation",
+        allowed: "1 to 1GiB, for buffered reads or writes; or none: one call per block",
         set: |d, v| put(&mut d.call_bytes, or_word("none", v, call_size)),
     },
     OptionSpec {
         key: "stream",
         value: "SIZE",
         default: "none",
-        help: "With call: buffer between the calls and the kernel, as streams of the C library have one",
-        allowed: "1 to 1GiB, such as 4k; or none: each call is one of the kernel's",
+        help: "With call: buffer between the calls and the kernel, as in a C library stream (stdio)",
+        allowed: "1 to 1GiB, such as 4k; or none: each call is a system call",
         set: |d, v| put(&mut d.stream_bytes, or_word("none", v, call_size)),
     },
     OptionSpec {
@@ -145,7 +145,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "jobs",
         value: "N",
         default: "1",
-        help: "Workers that run at the same time, each with its own queue",
+        help: "Concurrent workers, each with its own queue",
         allowed: "1 to 1024",
         set: |d, v| put(&mut d.jobs, number(v, 1, 1024)),
     },
@@ -161,7 +161,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "files",
         value: "N",
         default: "1",
-        help: "Files that the test data are spread over",
+        help: "Number of files that hold the test data",
         allowed: "1 to 65536",
         set: |d, v| put(&mut d.files, number(v, 1, 65_536)),
     },
@@ -169,7 +169,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "file_set",
         value: "N",
         default: "0",
-        help: "Which test data: sets of different numbers are different files",
+        help: "Number of the test data set; different numbers are different files",
         allowed: "0 to 1000000",
         set: |d, v| put(&mut d.file_set, number(v, 0, 1_000_000)),
     },
@@ -185,16 +185,16 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "min_runtime",
         value: "TIME",
         default: "none",
-        help: "What io_size, ops, loops or fresh files end is done again, its last sync too, until it has lasted so long",
-        allowed: "a duration, or none; runtime ends it all the same",
+        help: "Shortest measured time: io_size, ops, loops and fresh files start again, with their last sync, until then",
+        allowed: "a duration, or none; runtime still ends it",
         set: |d, v| put(&mut d.min_runtime_ns, or_word("none", v, parse_duration_ns)),
     },
     OptionSpec {
         key: "ramp",
         value: "TIME",
         default: "0s",
-        help: "Time at the start of each repeat that does not count",
-        allowed: "a duration; none for fresh files and trims, which can be done only once",
+        help: "Time at the start of each repeat that is not measured",
+        allowed: "a duration; there is no ramp for fresh files and trims, which can be done only once",
         set: |d, v| put(&mut d.ramp_ns, parse_duration_ns(v)),
     },
     OptionSpec {
@@ -225,7 +225,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "start_delay",
         value: "TIME",
         default: "0s",
-        help: "Time after the common start at which the jobs begin",
+        help: "Delay of the jobs after the common start",
         allowed: "a duration",
         set: |d, v| put(&mut d.start_delay_ns, parse_duration_ns(v)),
     },
@@ -233,7 +233,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "thinktime",
         value: "TIME[/N]",
         default: "none",
-        help: "Pause of a job after every operation, or after every N; operations in flight end first",
+        help: "Pause of a job after every operation, or after every N; operations in flight complete first",
         allowed: "a duration such as 2ms or 2ms/8, or none",
         set: |d, v| put(&mut d.think, or_word("none", v, think)),
     },
@@ -241,7 +241,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "flow",
         value: "WEIGHT",
         default: "0",
-        help: "Weight in the operations of a step where several workloads run beside each other",
+        help: "Weight of the workload among the operations of a step with concurrent workloads",
         allowed: "0 (as fast as it can) to 1000000",
         set: |d, v| put(&mut d.flow, number(v, 0, 1_000_000)),
     },
@@ -249,7 +249,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "ends_all",
         value: "BOOL",
         default: "false",
-        help: "A job that has ended ends the others of the step too",
+        help: "A job that ends also ends the other jobs of the step",
         allowed: "true or false",
         set: |d, v| put(&mut d.ends_all, boolean(v)),
     },
@@ -257,8 +257,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "steady",
         value: "RULE",
         default: "none",
-        help: "A repeat may end before its time, as soon as a figure is steady",
-        allowed: "FIGURE:PERCENT:WINDOW[:RAMP], such as iops:10%:30s, with FIGURE iops, bw, lat (largest distance from \
+        help: "End a repeat early, as soon as a figure is steady",
+        allowed: "FIGURE:PERCENT:WINDOW[:RAMP], such as iops:10%:30s, with FIGURE iops, bw, lat (largest deviation from \
                   the mean) or iops_slope, bw_slope, lat_slope (slope per second); or none",
         set: |d, v| put(&mut d.steady, or_word("none", v, steady)),
     },
@@ -266,7 +266,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "latency_target",
         value: "TIME:PERCENT:WINDOW",
         default: "none",
-        help: "Queue depth is adjusted, up to iodepth, so that so many operations keep to a latency",
+        help: "Adjust the queue depth, up to iodepth, so that PERCENT of the operations complete within TIME",
         allowed: "such as 2ms:99:5s, or none",
         set: |d, v| put(&mut d.latency_target, or_word("none", v, latency_target)),
     },
@@ -274,7 +274,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "engine",
         value: "ENGINE",
         default: "auto",
-        help: "How I/O is handed to the kernel",
+        help: "How I/O is submitted to the kernel",
         allowed: "auto (the best that works here), io_uring, libaio, psync, mmap, or noop (requests that touch no storage)",
         set: |d, v| put(&mut d.engine, word(v, ENGINE_WORDS)),
     },
@@ -290,10 +290,10 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "cache",
         value: "STATE",
         default: "cold",
-        help: "Page cache at the start of a buffered repeat",
-        allowed: "cold (evicted, and checked to be), cold-each (and what is read is evicted again before each \
-                  operation, outside of the latency), warm (left as it is) or loaded (all data read before; for \
-                  work that also writes, written again in its blocks and synced)",
+        help: "State of the page cache at the start of a buffered repeat",
+        allowed: "cold (evicted, and checked), cold-each (what is read is also evicted before each operation, \
+                  outside its latency), warm (left as it is) or loaded (all data read first; for a workload \
+                  that also writes, rewritten in its blocks and synced)",
         set: |d, v| {
             let words = [
                 ("cold", CacheState::Cold),
@@ -308,10 +308,10 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "prepare",
         value: "STATE",
         default: "written",
-        help: "What the files are like before a repeat",
+        help: "State of the files before a repeat",
         allowed: "written (complete and synced: writes overwrite), fresh (new and empty: every write allocates, \
-                  without ramp, and the repeat ends when the data are written once) or reserved (new, with its space \
-                  allocated: the first write of a block takes it over)",
+                  there is no ramp, and the repeat ends when the data are written once) or reserved (new, with \
+                  space allocated: the first write of a block converts it)",
         set: |d, v| {
             let words = [
                 ("written", Preparation::Written),
@@ -325,7 +325,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "once",
         value: "BOOL",
         default: "false",
-        help: "Do the step in the first round only, before all others, as what prepares the storage",
+        help: "Run the step only in the first round, before all others, as preconditioning",
         allowed: "true or false",
         set: |d, v| put(&mut d.once, boolean(v)),
     },
@@ -333,9 +333,9 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "distribution",
         value: "LAW",
         default: "uniform",
-        help: "Which blocks random operations prefer",
+        help: "Distribution of random operations over the blocks",
         allowed: "uniform, zipf:THETA, pareto:H, normal:DEVIATION%, zoned:ACCESS/SIZE:ACCESS/SIZE… in percent, \
-                  sequence:N,N… (blocks by number) or sequence+:N,N… (the same, moved on each time)",
+                  sequence:N,N… (blocks by number) or sequence+:N,N… (the same, shifted by its length each time)",
         set: |d, v| put(&mut d.distribution, distribution(v)),
     },
     OptionSpec {
@@ -351,8 +351,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "HOW",
         default: "disjoint",
         help: "How jobs share the data",
-        allowed: "disjoint (each has a part of its own), shared (each works on all of it) or OFFSET:INCREMENT[:LENGTH] \
-                  (job n from OFFSET + n × INCREMENT on)",
+        allowed: "disjoint (each has its own part), shared (each uses all of it) or OFFSET:INCREMENT[:LENGTH] \
+                  (job n starts at OFFSET + n × INCREMENT)",
         set: |d, v| put(&mut d.regions, regions(v)),
     },
     OptionSpec {
@@ -399,7 +399,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "fsync",
         value: "N",
         default: "0",
-        help: "fsync after every N writes of a job; operations in flight end first",
+        help: "fsync after every N writes of a job; operations in flight complete first",
         allowed: "0 (never) to 1000000",
         set: |d, v| put(&mut d.fsync, number(v, 0, 1_000_000)),
     },
@@ -407,16 +407,16 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "fsync_files",
         value: "WHICH",
         default: "written",
-        help: "What a periodic sync is of",
-        allowed: "written (files written since the last) or all (every file, after every N operations of any kind if \
-                  one of them wrote)",
+        help: "Files that a periodic sync covers",
+        allowed: "written (files written since the last sync) or all (every file, after every N operations of any \
+                  kind if one of them wrote)",
         set: |d, v| put(&mut d.sync_all_files, word(v, &[("written", false), ("all", true)])),
     },
     OptionSpec {
         key: "fdatasync",
         value: "N",
         default: "0",
-        help: "fdatasync after every N writes of a job; operations in flight end first",
+        help: "fdatasync after every N writes of a job; operations in flight complete first",
         allowed: "0 (never) to 1000000",
         set: |d, v| put(&mut d.fdatasync, number(v, 0, 1_000_000)),
     },
@@ -424,7 +424,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "end_fsync",
         value: "BOOL",
         default: "auto",
-        help: "One sync at the end of a repeat, inside the measured time; of work on names after each pass that changes them",
+        help: "One sync at the end of a repeat, in the measured time; for metadata operations after each pass that changes names",
         allowed: "true, false, or auto: true for buffered writes of data",
         set: |d, v| put(&mut d.end_fsync, or_word("auto", v, boolean)),
     },
@@ -432,7 +432,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "data",
         value: "CLASS",
         default: "random",
-        help: "What is written",
+        help: "Content of written blocks",
         allowed: "random (incompressible) or zero",
         set: |d, v| put(&mut d.data, word(v, &[("random", DataClass::Random), ("zero", DataClass::Zero)])),
     },
@@ -448,7 +448,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "dedupe",
         value: "PERCENT",
         default: "0",
-        help: "Share of the written blocks that are all the same",
+        help: "Share of the written blocks that are identical",
         allowed: "0 to 100, for random data",
         set: |d, v| put(&mut d.dedupe, number(v, 0, 100)),
     },
@@ -456,7 +456,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "verify",
         value: "BOOL",
         default: "false",
-        help: "Stamp every block with its place, generation and checksum, and check what is read",
+        help: "Stamp every block with its offset, generation and checksum, and check what is read",
         allowed: "true or false",
         set: |d, v| put(&mut d.verify, boolean(v)),
     },
@@ -464,9 +464,9 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "read_first",
         value: "WHAT",
         default: "none",
-        help: "What is read at its place before each operation, outside its latency and rate",
-        allowed: "none, page (before a read: the way to its place is then not in its time) or back (the block itself, which \
-                  the write then writes back, so that nothing stored changes); with engine psync",
+        help: "What is read at the same offset before each operation, outside its latency and rate",
+        allowed: "none, page (before a read, whose latency then excludes the seek) or back (the block itself, which the \
+                  write then writes back, so that nothing stored changes); with engine psync",
         set: |d, v| {
             let words = [("page", ReadFirst::Page), ("back", ReadFirst::Block)];
             put(&mut d.read_first, or_word("none", v, |v| word(v, &words)))
@@ -476,7 +476,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "log_offset",
         value: "BOOL",
         default: "false",
-        help: "Keep place and time of each operation in the log, the first 4096 of a kind in each repeat, for the position graph",
+        help: "Log offset and time of each operation, the first 4096 of a kind in each repeat, for the position graph",
         allowed: "true or false",
         set: |d, v| put(&mut d.log_offset, boolean(v)),
     },
@@ -495,7 +495,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "max_errors",
         value: "N",
         default: "1",
-        help: "Failed operations after which a repeat is given up",
+        help: "Failed operations after which a repeat is aborted",
         allowed: "1 or more",
         set: |d, v| put(&mut d.max_errors, number(v, 1, u64::MAX)),
     },
@@ -503,7 +503,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "metadata_ops",
         value: "LIST",
         default: "create,stat,open,unlink",
-        help: "For rw = metadata: the passes over all files, in this order",
+        help: "For rw = metadata: passes over all files, in this order",
         allowed: "a list of create, stat, open, unlink",
         set: |d, v| put(&mut d.metadata_ops, list(v, METADATA_WORDS)),
     },
@@ -527,7 +527,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "metadata_of",
         value: "WHAT",
         default: "files",
-        help: "For rw = metadata: what is created, looked up and removed",
+        help: "For rw = metadata: what the passes create, look up and remove",
         allowed: "files or directories",
         set: |d, v| {
             put(&mut d.names, word(v, &[("files", Names::Files), ("directories", Names::Directories)]))
@@ -537,7 +537,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "metadata_names",
         value: "HOW",
         default: "numbered",
-        help: "For rw = metadata: what the names look like",
+        help: "For rw = metadata: form of the names",
         allowed: "numbered, sequential (number, then random letters) or random (random letters, then the number)",
         set: |d, v| {
             let words = [
@@ -552,8 +552,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "metadata_order",
         value: "ORDER",
         default: "created",
-        help: "For rw = metadata: the order of all passes but the creating one",
-        allowed: "created, listed (as the directory is read) or shuffled",
+        help: "For rw = metadata: order of all passes except create",
+        allowed: "created, listed (in readdir order) or shuffled",
         set: |d, v| {
             let words = [
                 ("created", NameOrder::Created),
@@ -592,7 +592,7 @@ const METADATA_WORDS: &[(&str, MetadataOperation)] = &[
     ("unlink", MetadataOperation::Unlink),
 ];
 
-/// Stores a value that could be read; says why one could not.
+/// Stores a parsed value, or returns why it could not be parsed.
 fn put<T, E: Display>(field: &mut T, value: Result<T, E>) -> Result<(), String> {
     *field = value.map_err(|e| e.to_string())?;
     Ok(())
@@ -650,7 +650,7 @@ fn within<T: PartialOrd>(text: &str, value: T, low: T, high: T, range: &str) -> 
 fn bytes_per_second(text: &str) -> Result<f64, String> {
     let size = text.trim();
     let bytes = parse_size(size.strip_suffix("/s").unwrap_or(size)).map_err(|e| e.to_string())?;
-    if bytes == 0 { Err("a rate of 0 never starts anything".into()) } else { Ok(bytes as f64) }
+    if bytes == 0 { Err("a rate of 0 starts no operation".into()) } else { Ok(bytes as f64) }
 }
 
 fn block_sizes(text: &str) -> Result<[u32; 3], String> {
@@ -664,7 +664,7 @@ fn block_sizes(text: &str) -> Result<[u32; 3], String> {
         [all] => Ok([all; 3]),
         [read, write] => Ok([read, write, write]),
         [read, write, trim] => Ok([read, write, trim]),
-        _ => Err(format!("`{text}` has {} sizes; at most three are for read, write and trim", sizes.len())),
+        _ => Err(format!("`{text}` has {} sizes; give at most three, for read, write and trim", sizes.len())),
     }
 }
 
@@ -680,7 +680,7 @@ fn distribution(text: &str) -> Result<Distribution, String> {
     const LAWS: [&str; 7] = ["uniform", "zipf", "pareto", "normal", "zoned", "sequence", "sequence+"];
     let (law, parameters) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
     let parameter = |name: &str, usual: f64, low: f64, high: f64| {
-        real(parameters, low, high).map_err(|e| format!("{law} wants its {name}, as in {law}:{usual}: {e}"))
+        real(parameters, low, high).map_err(|e| format!("{law} needs its {name}, as in {law}:{usual}: {e}"))
     };
     match law {
         "uniform" if parameters.is_empty() => Ok(Distribution::Uniform),
@@ -690,12 +690,13 @@ fn distribution(text: &str) -> Result<Distribution, String> {
         "normal" => {
             let percent = parameters.trim_end_matches('%');
             let deviation_percent = real(percent, 0.0, 1000.0)
-                .map_err(|e| format!("normal wants its deviation in percent, as in normal:10: {e}"))?;
+                .map_err(|e| format!("normal needs its deviation in percent, as in normal:10: {e}"))?;
             Ok(Distribution::Normal { deviation_percent })
         }
         "zoned" => zones(parameters),
         "sequence" | "sequence+" => {
-            let number = |text: &str| text.trim().parse().map_err(|_| format!("`{text}` is no block number"));
+            let number =
+                |text: &str| text.trim().parse().map_err(|_| format!("`{text}` is not a block number"));
             let blocks = parameters.split(',').map(number).collect::<Result<Vec<u64>, String>>()?;
             Ok(Distribution::Sequence { blocks, moves_on: law.ends_with('+') })
         }
@@ -714,7 +715,7 @@ fn stride(text: &str) -> Result<(u64, i64), String> {
     let (back, skip) = skip.strip_prefix('-').map_or((false, skip), |skip| (true, skip));
     let skip = i64::try_from(size(skip)?).map_err(|e| e.to_string())?;
     match size(run)? {
-        0 => Err("a run of no bytes".into()),
+        0 => Err("the run of a stride must not be 0".into()),
         run => Ok((run, if back { -skip } else { skip })),
     }
 }
@@ -728,7 +729,7 @@ fn splits(text: &str) -> Result<Splits, String> {
         [all] => Ok([all.clone(), all.clone(), all.clone()]),
         [read, write] => Ok([read.clone(), write.clone(), write.clone()]),
         [read, write, trim] => Ok([read.clone(), write.clone(), trim.clone()]),
-        _ => Err(format!("`{text}` has {} parts; at most three are for read, write and trim", each.len())),
+        _ => Err(format!("`{text}` has {} parts; give at most three, for read, write and trim", each.len())),
     }
 }
 
@@ -837,7 +838,7 @@ mod tests {
     }
 
     #[test]
-    fn every_default_is_a_value_that_its_own_option_accepts() {
+    fn every_default_is_valid_for_its_option() {
         for option in OPTIONS {
             let result = (option.set)(&mut Draft::default(), option.default);
             assert_eq!(result, Ok(()), "{} = {}", option.key, option.default);
@@ -845,7 +846,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_unique_and_no_key_is_another_keys_flag() {
+    fn keys_and_flags_are_unique() {
         for (i, option) in OPTIONS.iter().enumerate() {
             assert!(OPTIONS[i + 1..].iter().all(|o| o.key != option.key && o.flag() != option.flag()));
         }
@@ -861,27 +862,27 @@ mod tests {
     }
 
     #[test]
-    fn distributions_are_read_with_their_parameters() {
+    fn distributions_parse_with_their_parameters() {
         let read = |text| set("distribution", text).map(|d| d.distribution);
         assert_eq!(read("zipf:1.2"), Ok(Distribution::Zipf { theta: 1.2 }));
         assert_eq!(read("pareto:0.2"), Ok(Distribution::Pareto { h: 0.2 }));
         assert_eq!(read("normal:10%"), Ok(Distribution::Normal { deviation_percent: 10.0 }));
         let zoned = read("zoned:60/10:30/20:10/70").unwrap();
         assert!(matches!(zoned, Distribution::Zoned(zones) if zones.len() == 3));
-        for (text, told) in [
-            ("zipf", "wants its theta"),
+        for (text, expected) in [
+            ("zipf", "needs its theta"),
             ("pareto:0.7", "at most"),
             ("zoned:60/10", "add up to 60 %"),
             ("zoned:60", "ACCESS/SIZE"),
             ("zipff:1", "did you mean `zipf`?"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 
     #[test]
-    fn a_wrong_word_is_answered_with_all_right_ones_and_the_nearest() {
+    fn an_invalid_word_lists_the_valid_ones_and_the_nearest() {
         let error = set("rw", "randraed").unwrap_err();
         assert!(
             error.contains("read, write, rw, randread") && error.contains("did you mean `randread`?"),

@@ -1,4 +1,4 @@
-//! A suite's text as settings with their places; no default and no meaning yet.
+//! A suite's text as settings with their locations; no default and no meaning yet.
 
 use std::ops::Range;
 
@@ -9,33 +9,33 @@ use toml::de::{DeTable, DeValue};
 use crate::options::{OPTIONS, option};
 use crate::problem::{Problem, SourceLocation, listed, nearest};
 
-/// One option with the value that somebody wrote.
+/// One option with its value as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Key of the option.
     pub key: &'static str,
     /// The value as written.
     pub text: String,
-    /// Where.
+    /// Where it is written.
     pub location: SourceLocation,
 }
 
 /// One `[[step]]` of a suite.
 #[derive(Clone, Debug)]
 pub struct StepSpec {
-    /// Its id, which may name options in braces.
+    /// Its id; it may name options in braces.
     pub id: String,
-    /// Its title, if it has one of its own.
+    /// Its own title, if it has one.
     pub title: Option<String>,
-    /// What stands before the title that says what it does, if it has none of its own.
+    /// A prefix for the generated title, if it has none of its own.
     pub label: Option<String>,
     /// What it sets.
     pub settings: Vec<Setting>,
-    /// What it sweeps: for each option the values that it takes in turn.
+    /// What it sweeps: for each option its values in order.
     pub sweep: Vec<Vec<Setting>>,
-    /// What runs at the same time; these have neither a sweep nor others beside them.
+    /// Concurrent workloads; these have neither a sweep nor concurrent workloads of their own.
     pub concurrent: Vec<StepSpec>,
-    /// Where it stands.
+    /// Where it is written.
     pub location: SourceLocation,
 }
 
@@ -44,19 +44,19 @@ pub struct StepSpec {
 pub struct Suite {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// Nanoseconds per target that a run with rounds `auto` may take.
     pub budget_ns: Option<u64>,
-    /// Rounds, if the suite fixes them.
+    /// Number of rounds, if the suite fixes it.
     pub rounds: Option<u32>,
     /// The steps of a round keep their order.
     pub in_order: bool,
-    /// The step whose steady figure ends the rounds.
+    /// The step whose steady state ends the rounds.
     pub until_steady: Option<String>,
-    /// How often the data set is to be written before the rounds end.
+    /// How often the data set must be written before the rounds end.
     pub until_written: Option<u32>,
-    /// What all steps set unless they say otherwise.
+    /// Settings of all steps unless they override them.
     pub defaults: Vec<Setting>,
     /// The steps.
     pub steps: Vec<StepSpec>,
@@ -66,7 +66,7 @@ const SUITE_KEYS: [&str; 8] =
     ["description", "budget", "rounds", "in_order", "until_steady", "until_written", "defaults", "step"];
 
 impl Suite {
-    /// Reads a suite. What can be read is in the suite, whatever else is wrong is in the list.
+    /// Parses a suite. The suite holds what could be parsed, the list every mistake.
     pub fn parse(name: &str, text: &str) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let (table, errors) = DeTable::parse_recoverable(text);
@@ -101,7 +101,7 @@ impl Suite {
         match *key.get_ref() {
             "description" => match value.get_ref().as_str() {
                 Some(text) => self.description = text.to_owned(),
-                None => problems.push(Problem::error(location, "the description must be a text in quotes")),
+                None => problems.push(Problem::error(location, "the description must be a string in quotes")),
             },
             "budget" => match scalar(value.get_ref()).map(|text| parse_duration_ns(&text)) {
                 Some(Ok(ns)) if ns > 0 => self.budget_ns = Some(ns),
@@ -147,7 +147,7 @@ impl Suite {
     }
 }
 
-/// A table's entries in the order in which they stand in the text.
+/// A table's entries in the order of the text.
 fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(Spanned<&'a str>, &'a Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> =
         table.iter().map(|(key, value)| (Spanned::new(key.span(), key.get_ref().as_ref()), value)).collect();
@@ -161,7 +161,7 @@ fn unknown<'a>(key: &str, span: Range<usize>, known: impl IntoIterator<Item = &'
     problem.help(format!("{}allowed here: {}", guess.unwrap_or_default(), listed(known)))
 }
 
-/// A value that is not a list or a table, as a user would write it on the command line.
+/// A value that is neither a list nor a table, as a user would write it on the command line.
 fn scalar(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
@@ -185,7 +185,7 @@ fn setting(key: &'static str, value: &Spanned<DeValue<'_>>, problems: &mut Vec<P
     Some(Setting { key, text, location })
 }
 
-/// The options set in a table; other keys than options and `also` are mistakes.
+/// The options set in a table; keys other than options and `also` are mistakes.
 fn settings(table: &DeTable<'_>, also: &[&str], problems: &mut Vec<Problem>) -> Vec<Setting> {
     let mut found = Vec::new();
     for (key, value) in in_order(table) {
@@ -215,7 +215,7 @@ fn step(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Option<Ste
         let text = value.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
             let location = SourceLocation::Suite(value.span());
-            problems.push(Problem::error(location, format!("`{name}` must be a text in quotes")));
+            problems.push(Problem::error(location, format!("`{name}` must be a string in quotes")));
         }
         text
     };
@@ -233,18 +233,18 @@ fn step(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Option<Ste
     Some(StepSpec { id, title, label: None, settings, sweep, concurrent, location })
 }
 
-/// What a step names as running at the same time.
+/// The concurrent workloads of a step.
 fn concurrent(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Vec<StepSpec> {
     let location = || SourceLocation::Suite(value.span());
     let Some(others) = value.get_ref().as_array() else {
-        let problem = Problem::error(location(), "what runs beside a step is written as [[step.concurrent]]");
+        let problem = Problem::error(location(), "concurrent workloads are written as [[step.concurrent]]");
         problems.push(problem);
         return Vec::new();
     };
     let others: Vec<StepSpec> = others.iter().filter_map(|other| step(other, problems)).collect();
     for other in &others {
         if !other.sweep.is_empty() || !other.concurrent.is_empty() {
-            let message = "what runs beside a step has neither a sweep nor others beside it";
+            let message = "a concurrent workload can have neither a sweep nor concurrent workloads";
             problems.push(Problem::error(other.location.clone(), message));
         }
     }

@@ -1,17 +1,17 @@
-//! What is wrong with a suite or a command line, where, and what to do about it.
+//! What is wrong in a suite or on a command line, where, and how to fix it.
 
 use std::ops::Range;
 
-/// How bad it is.
+/// How severe a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// It runs, but perhaps not as meant.
+    /// It runs, but perhaps not as intended.
     Warning,
     /// It cannot run.
     Error,
 }
 
-/// Where a mistake stands.
+/// Where a mistake is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SourceLocation {
     /// Bytes of the suite's text.
@@ -25,13 +25,13 @@ pub enum SourceLocation {
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// How bad.
+    /// How severe.
     pub level: Level,
-    /// Where.
+    /// Where it is.
     pub location: SourceLocation,
     /// What is wrong.
     pub message: String,
-    /// What is allowed, or what to write instead.
+    /// Allowed values, or what to write instead.
     pub help: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Problem {
         self
     }
 
-    /// Sorts problems as a reader meets them: flags, then the suite from its start, then the rest.
+    /// Sorts problems in reading order: flags, then the suite from its start, then the rest.
     pub fn in_reading_order(problems: &mut [Self]) {
         problems.sort_by_key(|p| match &p.location {
             SourceLocation::Flag(_) => (0, 0),
@@ -58,7 +58,7 @@ impl Problem {
         });
     }
 
-    /// Line and column of the mistake, both from 1, if it stands in the suite's `text`. The column
+    /// Line and column of the mistake, both from 1, if it is in the suite's `text`. The column
     /// counts characters.
     pub fn line_and_column(&self, text: &str) -> Option<(usize, usize)> {
         let SourceLocation::Suite(range) = &self.location else { return None };
@@ -95,14 +95,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_word_is_suggested_and_a_far_one_is_not() {
+    fn only_a_near_word_is_suggested() {
         assert_eq!(nearest("iodpeth", ["iodepth", "jobs", "direct"]), Some("iodepth"));
         assert_eq!(nearest("RandRead", ["read", "randread"]), Some("randread"));
         assert_eq!(nearest("banana", ["iodepth", "jobs", "direct"]), None);
     }
 
     #[test]
-    fn places_are_counted_in_lines_and_characters_from_one() {
+    fn lines_and_columns_count_from_one() {
         let text = "a = 1\nµ = 2\n";
         let at = |range| Problem::error(SourceLocation::Suite(range), "").line_and_column(text);
         assert_eq!(at(0..1), Some((1, 1)));

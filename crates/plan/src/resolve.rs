@@ -20,11 +20,11 @@ use crate::title::title;
 const LAYOUT_SHARE: f64 = 0.15;
 /// Budget per target where neither suite nor user sets one.
 const DEFAULT_BUDGET_NS: u64 = 90_000_000_000;
-/// An interval of ± 2 % is precise enough unless the user says otherwise.
+/// A confidence interval of ± 2 % is precise enough unless the user overrides it.
 const PRECISION_PPM: u32 = 20_000;
-/// Targets within 3 % are the same for all practical purposes unless the user says otherwise.
+/// Targets within 3 % are equivalent unless the user overrides it.
 const MARGIN_PPM: u32 = 30_000;
-/// Steps that a suite may have after its sweeps are multiplied out.
+/// Most combinations of one step's sweep.
 const MAX_STEPS: usize = 2_000;
 /// Most steps of a whole suite, including concurrent steps.
 const MAX_SUITE_STEPS: usize = 10_000;
@@ -34,7 +34,7 @@ fn too_many_steps() -> Problem {
     Problem::error(SourceLocation::Nowhere, message).help("split it into several suites")
 }
 
-/// What the user wants of a run beyond its suite.
+/// What the user overrides or adds in a run of a suite.
 #[derive(Clone, Debug, Default)]
 pub struct RunOverrides {
     /// Options that override the suite's.
@@ -49,12 +49,12 @@ pub struct RunOverrides {
     pub scale: Option<f64>,
     /// Half the width of an interval that is precise enough, in parts per million of the figure.
     pub precision_ppm: Option<u32>,
-    /// How far apart targets may be that count as the same, in parts per million.
+    /// Largest difference between equivalent targets, in parts per million.
     pub margin_ppm: Option<u32>,
 }
 
 impl RunOverrides {
-    /// An override from a flag of the command line. `None` if there is no such option.
+    /// Adds an override from a command-line flag. `None` if there is no such option.
     pub fn set(&mut self, key: &str, text: &str) -> Option<()> {
         let option = option(key)?;
         let location = SourceLocation::Flag(option.flag());
@@ -74,22 +74,22 @@ pub struct Environment {
     pub targets: u32,
 }
 
-/// A plan with what there is to say about it.
+/// A plan with its warnings and settings.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// The plan.
     pub plan: Plan,
-    /// What may not be as meant.
+    /// What may not be as intended.
     pub warnings: Vec<Problem>,
-    /// For each step, in order, every option with its value and where that came from; defaults are
-    /// nowhere.
+    /// For each step, in order, every option with its value and the location of that; a default has
+    /// none.
     pub settings: Vec<Vec<Setting>>,
 }
 
-/// Resolves a suite and wishes to a plan.
+/// Resolves a suite and its overrides to a plan.
 ///
 /// # Errors
-/// All mistakes, warnings among them, if at least one forbids the run.
+/// All problems, warnings included, if at least one is an error.
 pub fn resolve(
     suite: &Suite,
     overrides: &RunOverrides,
@@ -124,7 +124,7 @@ pub fn resolve(
                     settings.push(layers);
                 }
                 Some(twin) if *twin == step => {
-                    let message = format!("several steps have become the same, `{}`; it runs once", step.id);
+                    let message = format!("several steps are identical to `{}`; it runs once", step.id);
                     problems.push(Problem::warning(spec.location.clone(), message));
                 }
                 Some(_) => {
@@ -137,7 +137,7 @@ pub fn resolve(
             }
         }
     }
-    problems.extend(misfits.found.into_iter().map(Misfit::told));
+    problems.extend(misfits.found.into_iter().map(Misfit::into_problem));
     let mut seen = HashSet::new();
     let mut unique = problems;
     unique.retain(|problem| seen.insert(problem.clone()));
@@ -230,7 +230,7 @@ fn expand(
     combinations.into_iter().map(merged).collect()
 }
 
-/// What does not fit together, in all the steps that it is the same in.
+/// A contradiction with all the steps that share it.
 struct Misfit {
     steps: Vec<String>,
     location: SourceLocation,
@@ -242,14 +242,14 @@ impl Misfit {
     /// that has, else on the step.
     fn new(id: &str, spec: &StepSpec, settings: &[Setting], what: Contradiction) -> Self {
         let involved = what.keys.iter().filter_map(|key| settings.iter().find(|s| s.key == *key));
-        let places: Vec<&SourceLocation> =
+        let locations: Vec<&SourceLocation> =
             involved.map(|s| &s.location).filter(|p| **p != SourceLocation::Nowhere).collect();
-        let flag = places.iter().find(|location| matches!(location, SourceLocation::Flag(_)));
-        let location = flag.or(places.first()).map_or(&spec.location, |location| *location).clone();
+        let flag = locations.iter().find(|location| matches!(location, SourceLocation::Flag(_)));
+        let location = flag.or(locations.first()).map_or(&spec.location, |location| *location).clone();
         Self { steps: vec![id.to_owned()], location, what }
     }
 
-    fn told(self) -> Problem {
+    fn into_problem(self) -> Problem {
         /// More steps than this are counted, not named.
         const NAMED: usize = 3;
         let named: Vec<String> = self.steps.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
@@ -275,11 +275,11 @@ fn step(
     for setting in settings {
         let option = option(setting.key).expect("settings are made from options");
         if let Err(message) = (option.set)(&mut draft, &setting.text) {
-            // The default stands in, so that the rest of the step can be looked at too.
+            // The default replaces it, so that the rest of the step is checked too.
             let _ = (option.set)(&mut draft, option.default);
             let problem = Problem::error(setting.location.clone(), format!("{}: {message}", setting.key));
-            let says_all = message.contains("is not one of");
-            problems.push(if says_all {
+            let lists_allowed = message.contains("is not one of");
+            problems.push(if lists_allowed {
                 problem
             } else {
                 problem.help(format!("allowed: {}", option.allowed))
@@ -303,7 +303,7 @@ fn step(
         EngineChoice::Only(kind) => environment.engines.iter().find(|e| e.kind == kind),
     };
     found.extend(check::misfits(&step, engine, environment.memory_bytes));
-    found.extend(check::beside_misfits(&step));
+    found.extend(check::concurrent_misfits(&step));
     found.into_iter().for_each(|what| misfits.add(Misfit::new(&id, spec, settings, what)));
     Some(step)
 }
@@ -329,10 +329,10 @@ impl Misfits {
     }
 }
 
-/// The least that a measured time is scaled down to, in nanoseconds.
+/// Shortest measured time after scaling, in nanoseconds.
 const SHORTEST_SCALED_NS: u64 = 100_000_000;
 
-/// Makes the times of a step longer or shorter.
+/// Multiplies the times of a step by `factor`.
 fn scale(step: &mut Step, factor: f64) {
     let scaled = |ns: u64| (ns as f64 * factor) as u64;
     step.stop.time_ns = step.stop.time_ns.map(|ns| scaled(ns).max(SHORTEST_SCALED_NS.min(ns)));
@@ -340,7 +340,7 @@ fn scale(step: &mut Step, factor: f64) {
     step.concurrent.iter_mut().for_each(|other| scale(other, factor));
 }
 
-/// The step's id as written; if it names no option, with those that are swept appended.
+/// The step's id as written; if it names no option, with the swept ones appended.
 fn appended(spec: &StepSpec) -> String {
     let mut id = spec.id.clone();
     if !id.contains('{') {
@@ -351,7 +351,7 @@ fn appended(spec: &StepSpec) -> String {
     id
 }
 
-/// A text with the options that it names in braces filled in.
+/// A text with the options in braces replaced by their values.
 fn fill_in(text: &str, spec: &StepSpec, settings: &[Setting], problems: &mut Vec<Problem>) -> Option<String> {
     let value = |key: &str| settings.iter().find(|s| s.key == key).map(|s| s.text.replace(['/', ' '], ""));
     let mut filled = String::new();
@@ -372,7 +372,7 @@ fn fill_in(text: &str, spec: &StepSpec, settings: &[Setting], problems: &mut Vec
     Some(filled)
 }
 
-/// The block sizes that are drawn, for the directions that there are.
+/// The drawn block sizes of the directions in use.
 fn split(draft: &Draft) -> Option<BlockSplit> {
     let [read, write, trim] = draft.bs_split.as_ref()?;
     let (reads, writes, trims) = match draft.rw {
@@ -401,7 +401,7 @@ fn mean_size(shares: Option<&Vec<SizeShare>>, bytes: u32) -> f64 {
     }
 }
 
-/// Which operations a draft asks for.
+/// The operations of a draft.
 fn mix(draft: &Draft) -> Mix {
     match draft.rw {
         Rw::Read | Rw::RandRead => Mix::Transfer { read_percent: 100 },
@@ -423,7 +423,7 @@ fn mix(draft: &Draft) -> Mix {
     }
 }
 
-/// When operations start. A rate in bytes becomes one of operations by the mean block.
+/// When operations start. A rate in bytes becomes a rate of operations by the mean block size.
 fn pace(draft: &Draft, [read, write, trim]: [u32; 3], split: Option<&BlockSplit>) -> Pace {
     let reads = match draft.rw {
         Rw::Read | Rw::RandRead => 1.0,
@@ -446,19 +446,19 @@ fn pace(draft: &Draft, [read, write, trim]: [u32; 3], split: Option<&BlockSplit>
     }
 }
 
-/// How a block is moved in pieces.
+/// How a block is split into calls.
 fn calls(draft: &Draft) -> Option<Calls> {
     let buffer_bytes = draft.stream_bytes.unwrap_or(0) as u32;
     draft.call_bytes.map(|bytes| Calls { bytes: bytes as u32, buffer_bytes })
 }
 
-/// How long its work is done again.
+/// How long the work is repeated.
 fn again(draft: &Draft) -> Option<Again> {
     let empties = draft.prepare == Preparation::Fresh && draft.rw != Rw::Metadata;
     draft.min_runtime_ns.map(|least_ns| Again { least_ns, empties })
 }
 
-/// What only few workloads ask for.
+/// The rarer options.
 fn modifiers(draft: &Draft, split: Option<BlockSplit>) -> Modifiers {
     Modifiers {
         split,
@@ -478,7 +478,7 @@ fn modifiers(draft: &Draft, split: Option<BlockSplit>) -> Modifiers {
     }
 }
 
-/// Puts a draft's options together.
+/// Builds a step from a draft.
 fn finish(draft: Draft, id: String) -> Step {
     let direct = draft.direct.unwrap_or(draft.engine != EngineChoice::Only(EngineKind::Mmap));
     let split = split(&draft);
@@ -542,7 +542,7 @@ fn finish(draft: Draft, id: String) -> Step {
         concurrent: Vec::new(),
     };
     if step.uses_data_up() {
-        // A ramp would use up what is to be measured.
+        // A ramp would use up the data to be measured.
         step.ramp_ns = 0;
     }
     step

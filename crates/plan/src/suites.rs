@@ -1,6 +1,6 @@
-//! The suites that come with the program.
+//! The built-in suites.
 
-/// A suite that is compiled in.
+/// A built-in suite.
 pub struct BuiltinSuite {
     /// Its name.
     pub name: &'static str,
@@ -14,7 +14,7 @@ macro_rules! suites {
     };
 }
 
-/// All compiled-in suites, the default first.
+/// All built-in suites, the default first.
 pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "quick",
     "full",
@@ -41,13 +41,13 @@ pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "snia-wsat",
 ];
 
-/// The suite of a run that describes its one workload by flags.
+/// The suite of a run whose single workload comes from flags.
 pub static CUSTOM_SUITE: BuiltinSuite = BuiltinSuite {
     name: "custom",
     toml: "description = \"One workload, described by flags\"\n[[step]]\nid = \"custom\"\n",
 };
 
-/// The compiled-in suite with this name.
+/// The built-in suite with this name.
 pub fn builtin(name: &str) -> Option<&'static BuiltinSuite> {
     BUILTIN_SUITES.iter().find(|s| s.name == name)
 }

@@ -1,9 +1,9 @@
-//! What a step is called where people read it.
+//! The title of a step in reports.
 
 use model::units::ExactSize;
 use model::{DataClass, Distribution, Mix, Names, OpenSync, Pace, Pattern, Preparation, Step, Workload};
 
-/// A title that says what distinguishes the step, such as `Random read, 4 KiB, depth 32`.
+/// A title of what distinguishes the step, such as `Random read, 4 KiB, depth 32`.
 pub(crate) fn title(step: &Step) -> String {
     let w = &step.workload;
     let mut parts = vec![subject(w, step.prepare)];
@@ -39,8 +39,8 @@ pub(crate) fn title(step: &Step) -> String {
     }
     match step.concurrent.len() {
         0 => {}
-        1 => parts.push("and another workload beside it".into()),
-        n => parts.push(format!("and {n} other workloads beside it")),
+        1 => parts.push("and another concurrent workload".into()),
+        n => parts.push(format!("and {n} other concurrent workloads")),
     }
     parts.join(", ")
 }

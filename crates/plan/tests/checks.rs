@@ -1,4 +1,4 @@
-//! The table of tools and checks is consistent, and each native step becomes a plan.
+//! The table of tools and checks is consistent, and each native step resolves to a plan.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn steps(check: &Check) -> Vec<Step> {
 }
 
 #[test]
-fn every_name_stands_once_and_every_tool_has_a_check() {
+fn names_are_unique_and_every_tool_has_a_check() {
     let mut ids = BTreeSet::new();
     for part in CHECKS.iter().flat_map(|check| check.parts) {
         assert!(ids.insert(part.id), "{}", part.id);
@@ -48,7 +48,7 @@ fn every_name_stands_once_and_every_tool_has_a_check() {
 }
 
 #[test]
-fn every_native_step_becomes_a_plan_with_the_figures_that_are_compared() {
+fn every_native_step_has_the_compared_figures() {
     for check in CHECKS {
         let steps = steps(check);
         assert_eq!(steps.len(), check.parts.len(), "{}", check.id);
@@ -56,15 +56,15 @@ fn every_native_step_becomes_a_plan_with_the_figures_that_are_compared() {
             assert_eq!(step.id, part.id);
             for pair in part.figures {
                 assert!(step.operations().contains(&pair.ours.0), "{}: {:?}", part.id, pair.ours);
-                assert_ne!(pair.ours.1.better(), Better::Neither, "{}: what is not compared", part.id);
+                assert_ne!(pair.ours.1.better(), Better::Neither, "{}: not a figure to compare", part.id);
             }
         }
     }
 }
 
-/// Where a cost is said to be defined, neither side may be served by memory.
+/// Where a cost is defined, memory may serve neither side.
 #[test]
-fn what_has_a_defined_cost_reaches_the_device() {
+fn steps_with_a_defined_cost_reach_the_device() {
     for check in CHECKS {
         for (part, step) in check.parts.iter().zip(steps(check)).filter(|(part, _)| part.defined_cost) {
             let w = &step.workload;
@@ -76,7 +76,7 @@ fn what_has_a_defined_cost_reaches_the_device() {
 }
 
 #[test]
-fn a_command_line_has_nothing_left_to_fill_in() {
+fn command_lines_have_no_placeholders_left() {
     for check in CHECKS {
         let words = check.arguments(&values());
         assert!(words.iter().all(|word| !word.contains(['{', '}'])), "{}: {words:?}", check.id);
@@ -96,7 +96,7 @@ fn a_command_line_has_nothing_left_to_fill_in() {
 }
 
 #[test]
-fn only_root_is_asked_who_it_is() {
+fn only_root_passes_a_user_to_bonnie() {
     let bonnie = CHECKS.iter().find(|check| check.id == "bonnie").unwrap();
     assert!(bonnie.arguments(&values()).ends_with(&["-u".to_owned(), "root".to_owned()]));
     let other = Values { is_root: false, ..values() };

@@ -1,4 +1,4 @@
-//! fio's job files from text to plan.
+//! fio job files from text to plan.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn around() -> fio::Surroundings {
     }
 }
 
-/// All that there is to say about a job file, as a user would read it, and the plan if there is one.
+/// All problems of a job file, as a user would read them, and the plan if there is one.
 fn read(text: &str, around: &fio::Surroundings) -> (Vec<String>, Option<Plan>) {
     let jobs = fio::read("test", text, around);
     let mut problems = jobs.problems.clone();
@@ -33,17 +33,17 @@ fn read(text: &str, around: &fio::Surroundings) -> (Vec<String>, Option<Plan>) {
         }
     };
     let is_fatal = problems.iter().any(|p| p.level == Level::Error);
-    let told = problems.iter().map(|problem| {
+    let messages = problems.iter().map(|problem| {
         let (line, _) = problem.line_and_column(text).unwrap_or((0, 0));
         let help = problem.help.as_deref().map(|help| format!(" | {help}")).unwrap_or_default();
         format!("{line} {:?}: {}{help}", problem.level, problem.message)
     });
-    (told.collect(), plan.filter(|_| !is_fatal))
+    (messages.collect(), plan.filter(|_| !is_fatal))
 }
 
 fn plan_of(text: &str) -> Plan {
-    let (told, plan) = read(text, &around());
-    plan.unwrap_or_else(|| panic!("{told:?}"))
+    let (messages, plan) = read(text, &around());
+    plan.unwrap_or_else(|| panic!("{messages:?}"))
 }
 
 fn step(options: &str) -> Step {
@@ -51,7 +51,7 @@ fn step(options: &str) -> Step {
 }
 
 #[test]
-fn what_a_job_does_not_say_is_as_in_fio() {
+fn defaults_of_a_job_are_those_of_fio() {
     let job = step("size=64m");
     let w = &job.workload;
     assert_eq!(
@@ -66,7 +66,7 @@ fn what_a_job_does_not_say_is_as_in_fio() {
 }
 
 #[test]
-fn each_clone_has_files_of_its_own_unless_one_is_named() {
+fn each_clone_has_its_own_files_unless_filename_is_set() {
     let own = step("size=64m\nnumjobs=4\nrw=randread\nnrfiles=2").workload;
     assert_eq!(own.files, FileSet { count: 8, size_bytes: Some(256 << 20), number: 0 });
     assert_eq!((own.regions, own.jobs), (Regions::Disjoint, 4));
@@ -76,7 +76,7 @@ fn each_clone_has_files_of_its_own_unless_one_is_named() {
 }
 
 #[test]
-fn a_stonewall_begins_a_step_and_what_stands_between_two_runs_at_the_same_time() {
+fn stonewalls_separate_steps_of_concurrent_jobs() {
     let plan = plan_of(
         "[global]\nsize=8m\nioengine=libaio\n[a]\niodepth=4\n[b]\niodepth=8\nrw=randread\n[c]\nstonewall\n\
          [d]\nwait_for=c\nrw=write\n",
@@ -87,11 +87,11 @@ fn a_stonewall_begins_a_step_and_what_stands_between_two_runs_at_the_same_time()
     assert!(plan.in_order && plan.rounds == Rounds::Fixed(1));
     let numbers: Vec<u32> =
         plan.steps.iter().flat_map(Step::parts).map(|s| s.workload.files.number).collect();
-    assert_eq!(numbers, [0, 1, 2, 3], "all have files of their own");
+    assert_eq!(numbers, [0, 1, 2, 3], "each has its own files");
 }
 
 #[test]
-fn like_jobs_are_one_with_more_clones() {
+fn identical_jobs_become_one_with_more_clones() {
     let plan =
         plan_of("[global]\nioengine=filestat\nnrfiles=200\nfilesize=4k\n[t0]\n[t1]\n[t2]\nnumjobs=2\n");
     let [only] = &plan.steps[..] else { panic!("{plan:?}") };
@@ -101,7 +101,7 @@ fn like_jobs_are_one_with_more_clones() {
 }
 
 #[test]
-fn a_write_takes_over_reserved_space_unless_the_file_is_there() {
+fn writes_use_reserved_space_unless_the_file_exists() {
     for (options, expected) in [
         ("rw=write", Preparation::Reserved),
         ("rw=randwrite\nfallocate=none", Preparation::Fresh),
@@ -163,7 +163,7 @@ fn a_rate_for_each_direction_is_a_rate_and_a_mix() {
 }
 
 #[test]
-fn on_a_device_jobs_share_all_of_it_and_nothing_is_reserved() {
+fn jobs_share_a_whole_device_without_reserved_space() {
     let around = fio::Surroundings { target_bytes: Some(1 << 30), ..around() };
     let (_, plan) = read("[job]\nrw=write\nnumjobs=2\noffset=10%\nsize=50%\n", &around);
     let step = plan.unwrap().steps.remove(0);
@@ -173,19 +173,19 @@ fn on_a_device_jobs_share_all_of_it_and_nothing_is_reserved() {
 }
 
 #[test]
-fn nothing_is_dropped_in_silence() {
+fn every_dropped_option_is_reported() {
     let text = "[job]\nsize=8m\nrw=randrdead\nnumjobs=0x2\niodpeth=4\ncpus_allowed=1\nwrite_bw_log=x\n\
                 rate_process=sometimes\nrate=1m\nsize=10%\nioengine=cpuio\n";
-    let (told, plan) = read(text, &around());
+    let (messages, plan) = read(text, &around());
     assert!(plan.is_none());
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
     let jobs = fio::read("test", text, &around());
     assert_eq!(jobs.ignored.len(), 1);
     assert_eq!(jobs.ignored[0].0, "write_bw_log");
 }
 
 #[test]
-fn every_option_that_is_honoured_is_read_and_every_name_stands_once() {
+fn honoured_options_are_parsed_and_names_are_unique() {
     const READERS: [&str; 3] = [
         include_str!("../src/fio/job.rs"),
         include_str!("../src/fio/settings.rs"),
@@ -203,20 +203,20 @@ fn every_option_that_is_honoured_is_read_and_every_name_stands_once() {
         let quoted = format!("\"{}\"", option.name);
         let is_read = READERS.iter().any(|source| source.contains(&quoted));
         let should = matches!(option.treatment, fio::Treatment::Honoured(_));
-        assert!(is_read || !should, "{} is said to be honoured and nobody reads it", option.name);
+        assert!(is_read || !should, "{} is marked as honoured but never parsed", option.name);
     }
 }
 
 #[test]
-fn jobs_say_where_they_want_to_work() {
+fn jobs_name_their_targets() {
     let targets = |text: &str| fio::read("test", text, &around()).targets;
     assert_eq!(targets("[a]\nfilename=/dev/sdb\n"), ["/dev/sdb"]);
     assert_eq!(targets("[a]\nfilename=/tmp/x/file\n[b]\ndirectory=/data\n"), ["/tmp/x", "/data"]);
     assert_eq!(targets("[a]\nsize=1m\n[b]\nsize=2m\n"), ["."]);
 }
 
-/// What becomes of each of fio's own example files, as it stands in the fixture: file, what it needs that a machine
-/// does not have of itself (or -), and `runs` or the first reason why not.
+/// The fixture with the result of each of fio's own example files: file, what it needs that not every machine has
+/// (or -), and `runs` or the first reason why not.
 const EXAMPLES: &str = include_str!("../../../fixtures/fio/examples.tsv");
 
 fn example_rows() -> Vec<[&'static str; 3]> {
@@ -228,30 +228,30 @@ fn example_rows() -> Vec<[&'static str; 3]> {
     .collect()
 }
 
-/// What becomes of an example whose text is given.
+/// The result of an example with this text.
 fn verdict(text: &str) -> String {
-    let (told, plan) = read(text, &around());
+    let (messages, plan) = read(text, &around());
     if plan.is_some() {
         return "runs".into();
     }
-    let first = told.iter().find(|line| line.contains("Error"));
+    let first = messages.iter().find(|line| line.contains("Error"));
     first.and_then(|line| line.split_once("Error: ")).map_or("refused".into(), |(_, why)| why.to_owned())
 }
 
 #[test]
-fn four_of_five_examples_of_fio_that_need_nothing_special_run() {
+fn most_fio_examples_without_special_needs_run() {
     let ordinary: Vec<[&str; 3]> = example_rows().into_iter().filter(|[_, needs, _]| *needs == "-").collect();
     let run = ordinary.iter().filter(|[.., verdict]| *verdict == "runs").count();
     assert!(run * 5 >= ordinary.len() * 4, "{run} of {}", ordinary.len());
 }
 
 /// Needs fio's own examples, which are not part of this project: LODESTONE_FIO_EXAMPLES names their directory.
-/// With LODESTONE_FIO_UPDATE set as well, the fixture is written anew.
+/// With LODESTONE_FIO_UPDATE set as well, it rewrites the fixture.
 #[test]
-fn what_becomes_of_fios_examples_is_what_the_documentation_says() {
+fn fio_examples_match_the_fixture() {
     let Some(directory) = std::env::var_os("LODESTONE_FIO_EXAMPLES").map(std::path::PathBuf::from) else {
-        let told = "SKIPPED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
-        std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
+        let messages = "SKIPPED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
+        std::io::Write::write_all(&mut std::io::stderr(), messages.as_bytes()).unwrap();
         return;
     };
     let mut found = Vec::new();
@@ -275,9 +275,9 @@ fn what_becomes_of_fios_examples_is_what_the_documentation_says() {
     assert_eq!(found, expected);
 }
 
-/// Small job files of our own, each with what it becomes.
+/// Small job files of this project, each with its plan.
 #[test]
-fn the_job_files_of_the_fixtures_become_what_they_say() {
+fn fixture_job_files_become_the_expected_plans() {
     let files = [
         ("four-corners", include_str!("../../../fixtures/fio/four-corners.fio")),
         ("mixed-group", include_str!("../../../fixtures/fio/mixed-group.fio")),
@@ -287,7 +287,7 @@ fn the_job_files_of_the_fixtures_become_what_they_say() {
         let plan = plan_of(text);
         let lines = plan.steps.iter().flat_map(|step| {
             step.parts().enumerate().map(|(n, part)| {
-                format!("{}{} | {}", if n > 0 { "  beside: " } else { "" }, part.id, part.title)
+                format!("{}{} | {}", if n > 0 { "  concurrent: " } else { "" }, part.id, part.title)
             })
         });
         insta::assert_snapshot!(name, lines.collect::<Vec<_>>().join("\n"));
@@ -295,9 +295,9 @@ fn the_job_files_of_the_fixtures_become_what_they_say() {
 }
 
 proptest::proptest! {
-    /// Whatever stands in a file, reading it ends, and without a panic.
+    /// Parsing ends without a panic, whatever is in a file.
     #[test]
-    fn no_text_is_too_much(text in "(\\[[a-z]{0,6}\\]|[a-z_]{1,10}=[-0-9a-z:/,%.$({})]{0,12}|[ -~]{0,20}|\n){0,24}") {
+    fn no_text_panics(text in "(\\[[a-z]{0,6}\\]|[a-z_]{1,10}=[-0-9a-z:/,%.$({})]{0,12}|[ -~]{0,20}|\n){0,24}") {
         let _ = read(&text, &around());
     }
 }
@@ -308,18 +308,18 @@ fn a_line_may_include_another_file() {
     assert_eq!(fio::included("included=1"), None);
 }
 
-/// What a part works on, with the number of bytes that it says.
+/// The target of a part, with the size from its options.
 fn job_target_of(part: &Step) -> fio::JobTarget {
     fio::JobTarget::Directory { bytes: part.workload.files.size_bytes.unwrap_or(1 << 30) }
 }
 
-/// A plan written as a job file again.
+/// A plan written back as a job file.
 fn written(plan: &Plan) -> Result<String, Vec<String>> {
     let mut text = String::new();
     for step in &plan.steps {
         let targets: Vec<fio::JobTarget> = step.parts().map(job_target_of).collect();
         let job = fio::write(step, &targets)?.text;
-        // Each step begins with a stonewall, and each has its own globals, which are alike.
+        // Each step begins with a stonewall, and each has its own globals, which are identical.
         let jobs = job.split_once("\n\n").map_or("", |(_, jobs)| jobs);
         text.push_str(&jobs.replacen("]\n", "]\nstonewall\n", 1));
         text.push('\n');
@@ -327,7 +327,7 @@ fn written(plan: &Plan) -> Result<String, Vec<String>> {
     Ok(text)
 }
 
-/// A step without what a job file does not say, or says in other words.
+/// A step without what a job file omits or expresses differently.
 fn essence(step: &Step) -> Step {
     let mut step = Step { title: String::new(), interval_ns: 0, ..step.clone() };
     let w = &mut step.workload;
@@ -342,18 +342,18 @@ fn essence(step: &Step) -> Step {
 }
 
 #[track_caller]
-fn comes_back(text: &str) {
+fn round_trips(text: &str) {
     let plan = plan_of(text);
     let again = written(&plan).unwrap_or_else(|why| panic!("{text}\n{why:?}"));
-    let (told, read_again) = read(&again, &around());
-    let read_again = read_again.unwrap_or_else(|| panic!("{text}\nbecame\n{again}\n{told:?}"));
+    let (messages, read_again) = read(&again, &around());
+    let read_again = read_again.unwrap_or_else(|| panic!("{text}\nbecame\n{again}\n{messages:?}"));
     let (one, other): (Vec<Step>, Vec<Step>) =
         (plan.steps.iter().map(essence).collect(), read_again.steps.iter().map(essence).collect());
     assert_eq!(one, other, "{text}\nbecame\n{again}");
 }
 
 #[test]
-fn what_is_read_is_written_again_and_read_as_the_same() {
+fn parsed_jobs_round_trip_through_a_job_file() {
     for options in [
         "size=64m",
         "size=64m\nnumjobs=4\nrw=randread\nnrfiles=2",
@@ -393,43 +393,43 @@ fn what_is_read_is_written_again_and_read_as_the_same() {
         "size=8m\nioengine=mmap\nrw=randread",
         "size=8m\nioengine=null\nrw=randread\niodepth=8\ntime_based\nruntime=1",
     ] {
-        comes_back(&format!("[job]\n{options}\n"));
+        round_trips(&format!("[job]\n{options}\n"));
     }
-    comes_back(
+    round_trips(
         "[global]\nsize=8m\nioengine=libaio\n[a]\niodepth=4\nflow=2\n[b]\niodepth=8\nrw=randread\nflow=3\nexitall\n\
          [c]\nstonewall\nfilename=x\nrw=randread\n[d]\nstonewall\nfilename=x\nrw=write\n[e]\nrw=write\nsize=4m\n",
     );
 }
 
 #[test]
-fn the_job_files_of_the_fixtures_come_back() {
-    comes_back(include_str!("../../../fixtures/fio/four-corners.fio"));
-    comes_back(include_str!("../../../fixtures/fio/mixed-group.fio"));
-    comes_back(include_str!("../../../fixtures/fio/verify.fio"));
+fn fixture_job_files_round_trip() {
+    round_trips(include_str!("../../../fixtures/fio/four-corners.fio"));
+    round_trips(include_str!("../../../fixtures/fio/mixed-group.fio"));
+    round_trips(include_str!("../../../fixtures/fio/verify.fio"));
 }
 
-/// Every example that is read is written, where they are at hand.
+/// Every example that parses is written back, where the examples are available.
 #[test]
-fn fios_examples_come_back() {
+fn fio_examples_round_trip() {
     let Some(directory) = std::env::var_os("LODESTONE_FIO_EXAMPLES").map(std::path::PathBuf::from) else {
-        let told = "SKIPPED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
-        std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes()).unwrap();
+        let messages = "SKIPPED: LODESTONE_FIO_EXAMPLES does not name a directory with fio's examples\n";
+        std::io::Write::write_all(&mut std::io::stderr(), messages.as_bytes()).unwrap();
         return;
     };
     for [file, ..] in example_rows().into_iter().filter(|[.., verdict]| *verdict == "runs") {
-        comes_back(&std::fs::read_to_string(directory.join(file)).unwrap());
+        round_trips(&std::fs::read_to_string(directory.join(file)).unwrap());
     }
 }
 
 #[test]
-fn what_fio_cannot_say_is_refused_with_the_reason() {
+fn steps_that_fio_cannot_express_are_refused() {
     let plan = |settings: &str| {
         let (suite, problems) =
             Suite::parse("test", &format!("[[step]]\nid = \"x\"\nsize = \"8MiB\"\n{settings}\n"));
         assert_eq!(problems, []);
         resolve(&suite, &RunOverrides::default(), &environment()).unwrap().plan
     };
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for settings in [
         "rw = \"randread\"",
         "engine = \"psync\"\nrw = \"randrw\"\nmix_order = \"even\"",
@@ -449,11 +449,11 @@ fn what_fio_cannot_say_is_refused_with_the_reason() {
         "engine = \"psync\"\nrw = \"randread\"\ndirect = false\ncache = \"cold-each\"",
         "engine = \"psync\"\nrw = \"randread\"\ndirect = false\ncache = \"loaded\"",
     ] {
-        told.push(settings.replace('\n', "; "));
+        messages.push(settings.replace('\n', "; "));
         match written(&plan(settings)) {
             Ok(text) => panic!("{settings}\n{text}"),
-            Err(why) => told.extend(why.into_iter().map(|why| format!("    {why}"))),
+            Err(why) => messages.extend(why.into_iter().map(|why| format!("    {why}"))),
         }
     }
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }

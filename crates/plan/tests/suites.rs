@@ -1,4 +1,4 @@
-//! Suites from text to plan: what comes with the program resolves, what is wrong is told all at once.
+//! Suites from text to plan: built-in suites resolve, and all mistakes are reported at once.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn quick(settings: &[(&str, &str)]) -> Resolved {
 }
 
 /// All problems of a text, as a user would read them.
-fn told(toml: &str, settings: &[(&str, &str)]) -> String {
+fn messages(toml: &str, settings: &[(&str, &str)]) -> String {
     let (suite, mut problems) = Suite::parse("test", toml);
     if let Err(more) = resolve(&suite, &overrides(settings), &environment()) {
         problems.extend(more);
@@ -50,7 +50,7 @@ fn told(toml: &str, settings: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn every_suite_that_comes_with_the_program_resolves_without_a_word() {
+fn every_builtin_suite_resolves_without_warnings() {
     for suite in BUILTIN_SUITES {
         let (parsed, problems) = Suite::parse(suite.name, suite.toml);
         assert_eq!(problems, [], "{}", suite.name);
@@ -61,7 +61,7 @@ fn every_suite_that_comes_with_the_program_resolves_without_a_word() {
 }
 
 #[test]
-fn quick_is_what_it_promises() {
+fn quick_has_the_documented_steps() {
     let resolved = quick(&[]);
     let titles: Vec<&str> = resolved.plan.steps.iter().map(|s| s.title.as_str()).collect();
     insta::assert_debug_snapshot!(titles, @r#"
@@ -93,7 +93,7 @@ fn a_sweep_multiplies_out_in_the_order_written() {
 }
 
 #[test]
-fn an_override_wins_over_suite_and_sweep_and_shows_in_the_ids() {
+fn an_override_wins_over_suite_and_sweep_and_is_in_the_ids() {
     let steps = quick(&[("iodepth", "4"), ("runtime", "3s")]).plan.steps;
     let ids: Vec<&str> = steps.iter().map(|s| s.id.as_str()).collect();
     assert!(ids.contains(&"rand-read-d4") && !ids.contains(&"rand-read-d1"), "{ids:?}");
@@ -101,7 +101,7 @@ fn an_override_wins_over_suite_and_sweep_and_shows_in_the_ids() {
 }
 
 #[test]
-fn the_plans_id_names_the_work_and_not_the_rounds() {
+fn the_plan_id_depends_on_the_steps_and_not_the_rounds() {
     let id = |overrides: RunOverrides| {
         let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
         resolve(&suite, &overrides, &environment()).unwrap().plan.id
@@ -112,7 +112,7 @@ fn the_plans_id_names_the_work_and_not_the_rounds() {
 }
 
 #[test]
-fn the_budget_is_per_target_unless_the_user_gives_one_for_all() {
+fn the_suite_budget_is_per_target_and_the_users_is_total() {
     let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
     let rounds = |budget_ns, targets| {
         let overrides = RunOverrides { budget_ns, ..RunOverrides::default() };
@@ -126,7 +126,7 @@ fn the_budget_is_per_target_unless_the_user_gives_one_for_all() {
 }
 
 #[test]
-fn rounds_by_budget_can_be_asked_for_where_the_suite_fixes_them() {
+fn rounds_by_budget_override_fixed_rounds() {
     let (suite, _) = Suite::parse("test", "rounds = 5\n[[step]]\nid = \"x\"\n");
     let rounds = |overrides: &RunOverrides| resolve(&suite, overrides, &environment()).unwrap().plan.rounds;
     assert_eq!(rounds(&RunOverrides::default()), Rounds::Fixed(5));
@@ -138,7 +138,7 @@ fn rounds_by_budget_can_be_asked_for_where_the_suite_fixes_them() {
 }
 
 #[test]
-fn a_rate_in_bytes_counts_the_mean_block_of_the_mix() {
+fn a_rate_in_bytes_uses_the_mean_block_of_the_mix() {
     let pace = |settings: &str| {
         let toml = format!("[[step]]\nid = \"x\"\nrate = \"1MB\"\n{settings}\n");
         resolved(&toml, &[]).unwrap().plan.steps[0].workload.pace
@@ -159,7 +159,7 @@ fn fresh_files_are_written_without_a_ramp() {
 }
 
 #[test]
-fn mmap_goes_through_the_page_cache_without_being_told() {
+fn mmap_is_buffered_by_default() {
     let step =
         &resolved("[[step]]\nid = \"m\"\nengine = \"mmap\"\nrw = \"write\"", &[]).unwrap().plan.steps[0];
     assert!(!step.workload.direct && step.workload.sync.at_end);
@@ -173,7 +173,7 @@ fn a_depth_that_an_engine_cannot_reach_is_a_warning() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_with_place_and_remedy() {
+fn all_mistakes_are_reported_with_location_and_help() {
     let toml = r#"description = "wrong"
 budgte = "90s"
 rounds = 0
@@ -204,7 +204,7 @@ prepare = "fresh"
 engine = "mmap"
 direct = true
 "#;
-    insta::assert_snapshot!(told(toml, &[("jobs", "many")]));
+    insta::assert_snapshot!(messages(toml, &[("jobs", "many")]));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn contradictions_within_a_step_are_all_found() {
         ("runtime = \"none\"", "nothing ends a repeat"),
         ("runtime = 0", "measures nothing"),
         ("runtime = \"none\"\nio_size = \"1G\"\nramp = 1", "swallow the whole repeat"),
-        ("data = \"zero\"\ndedupe = 5", "zeros cannot be made"),
+        ("data = \"zero\"\ndedupe = 5", "do not apply to zeros"),
         ("rw = \"write\"\nbs = \"1G\"\niodepth = 32", "buffers alone"),
         ("rw = \"write\"\nsize = \"1M\"\nbs = \"1M\"\njobs = 2", "no room for one block"),
         ("rw = \"trim\"\nengine = \"mmap\"\ndirect = false", "mmap cannot trim"),
@@ -235,22 +235,22 @@ fn contradictions_within_a_step_are_all_found() {
         ("rw = \"update\"\nbs = \"4k,8k\"", "the block that was read"),
         ("rw = \"update\"\nengine = \"io_uring\"", "are plain calls"),
         ("rw = \"update\"\nverify = true", "is not verified"),
-        ("rw = \"update\"\nprepare = \"fresh\"", "nothing that could be read"),
-        ("rw = \"read\"\nmin_runtime = 1\nrate_iops = 5", "no pauses, weights"),
-        ("rw = \"trim\"\nmin_runtime = 1", "can be done again"),
-        ("rw = \"read\"\nmin_runtime = 1\nramp = 1", "are to be whole"),
+        ("rw = \"update\"\nprepare = \"fresh\"", "nothing to read"),
+        ("rw = \"read\"\nmin_runtime = 1\nrate_iops = 5", "no thinktime, flow"),
+        ("rw = \"trim\"\nmin_runtime = 1", "can be repeated"),
+        ("rw = \"read\"\nmin_runtime = 1\nramp = 1", "must be whole"),
         ("rw = \"read\"\nruntime = \"none\"\nmin_runtime = 1", "nothing ends a repeat"),
-        ("rw = \"write\"\nmin_runtime = 1\nprepare = \"reserved\"", "taken over once"),
+        ("rw = \"write\"\nmin_runtime = 1\nprepare = \"reserved\"", "cannot be converted again"),
         ("rw = \"write\"\nmin_runtime = 1\nprepare = \"fresh\"\njobs = 2", "would empty the files"),
         ("rw = \"write\"\nprepare = \"fresh\"\nengine = \"mmap\"\ndirect = false", "cannot be mapped"),
     ] {
-        let told = told(&format!("[[step]]\nid = \"x\"\n{settings}\n"), &[]);
-        assert!(told.contains(expected), "{settings}\n{told}");
+        let messages = messages(&format!("[[step]]\nid = \"x\"\n{settings}\n"), &[]);
+        assert!(messages.contains(expected), "{settings}\n{messages}");
     }
 }
 
 #[test]
-fn bonnie_is_done_by_plain_calls_in_whole_passes_each_synced() {
+fn bonnie_uses_plain_calls_in_whole_synced_passes() {
     let (suite, _) = Suite::parse("bonnie", builtin("bonnie").unwrap().toml);
     let plan = resolve(&suite, &RunOverrides::default(), &environment()).unwrap().plan;
     let step = |id: &str| plan.step(id).unwrap_or_else(|| panic!("there is no step {id}"));
@@ -272,7 +272,7 @@ fn bonnie_is_done_by_plain_calls_in_whole_passes_each_synced() {
     for (kind, syncs) in [("create", true), ("stat", false), ("delete", true)] {
         for (order, naming) in [("seq", Naming::Sequential), ("random", Naming::Random)] {
             let w = &step(&format!("{kind}-{order}")).workload;
-            let Mix::Metadata(work) = &w.mix else { panic!("{kind} is work on names") };
+            let Mix::Metadata(work) = &w.mix else { panic!("{kind} is not a metadata operation") };
             assert_eq!((work.naming, work.files, work.file_bytes), (naming, 16_384, 0));
             assert_eq!(w.sync.at_end, syncs, "{kind}");
         }
@@ -280,7 +280,7 @@ fn bonnie_is_done_by_plain_calls_in_whole_passes_each_synced() {
 }
 
 #[test]
-fn an_engine_that_does_not_work_here_is_refused_with_the_way_out() {
+fn an_unavailable_engine_is_refused_with_an_alternative() {
     let (suite, _) = Suite::parse("test", "[[step]]\nid = \"x\"\nengine = \"libaio\"\n");
     let environment = machine(8 << 30, &[EngineKind::Psync]);
     let problems = resolve(&suite, &RunOverrides::default(), &environment).unwrap_err();
@@ -289,7 +289,7 @@ fn an_engine_that_does_not_work_here_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn what_a_flag_makes_wrong_in_many_steps_is_told_once_and_of_the_flag() {
+fn a_flag_that_breaks_many_steps_is_reported_once() {
     let (suite, _) = Suite::parse("quick", builtin("quick").unwrap().toml);
     let environment = machine(8 << 30, &[EngineKind::Psync]);
     let problems = resolve(&suite, &overrides(&[("engine", "io_uring")]), &environment).unwrap_err();
@@ -315,7 +315,7 @@ fn target(kind: TargetKind) -> Target {
 }
 
 #[test]
-fn a_step_that_does_not_fit_a_target_says_why() {
+fn a_step_that_does_not_fit_a_target_has_a_reason() {
     let why = |settings: &str, target: Target| {
         let toml = format!("[[step]]\nid = \"x\"\n{settings}\n");
         obstacles(&resolved(&toml, &[]).unwrap().plan, &target).remove(0)
@@ -323,18 +323,18 @@ fn a_step_that_does_not_fit_a_target_says_why() {
     let device = || target(TargetKind::BlockDevice);
     assert_eq!(why("rw = \"randread\"", device()), None);
     assert_eq!(why("rw = \"randwrite\"", target(TargetKind::Directory)), None);
-    let told = |settings, target| why(settings, target).unwrap();
-    assert!(told("rw = \"randwrite\"", device()).contains("--overwrite /dev/disk"));
-    assert!(told("bs = 512", target(TargetKind::Directory)).contains("multiples of 4096"));
-    assert!(told("rw = \"read\"\nsize = \"2G\"", device()).contains("wants 2 GiB"));
+    let messages = |settings, target| why(settings, target).unwrap();
+    assert!(messages("rw = \"randwrite\"", device()).contains("--overwrite /dev/disk"));
+    assert!(messages("bs = 512", target(TargetKind::Directory)).contains("multiples of 4096"));
+    assert!(messages("rw = \"read\"\nsize = \"2G\"", device()).contains("needs 2 GiB"));
     let writable = || Target { writable: true, ..device() };
-    assert!(told("rw = \"read\"\nverify = true", device()).contains("itself has written"));
-    assert!(told("rw = \"metadata\"", writable()).contains("directory"));
-    assert!(told("rw = \"write\"\nprepare = \"fresh\"", writable()).contains("directory"));
+    assert!(messages("rw = \"read\"\nverify = true", device()).contains("itself has written"));
+    assert!(messages("rw = \"metadata\"", writable()).contains("directory"));
+    assert!(messages("rw = \"write\"\nprepare = \"fresh\"", writable()).contains("directory"));
 }
 
 #[test]
-fn a_file_or_device_holds_one_data_set_as_soon_as_it_is_overwritten() {
+fn an_overwritten_file_or_device_holds_one_data_set() {
     let left_out = |kind, writable| -> Vec<String> {
         let toml = r#"
             [[step]]
@@ -379,7 +379,7 @@ proptest! {
 }
 
 #[test]
-fn a_scale_makes_times_shorter_and_the_watched_step_must_be_there() {
+fn a_scale_shortens_times_and_until_steady_needs_its_step() {
     let suite = builtin("snia-latency").unwrap().toml;
     let (suite, _) = Suite::parse("snia-latency", suite);
     for (scale, ns) in [(0.01, 600_000_000), (0.0001, 100_000_000)] {
@@ -390,34 +390,37 @@ fn a_scale_makes_times_shorter_and_the_watched_step_must_be_there() {
         assert!(once.len() == 2 && timed.len() == 9);
         assert!(timed.iter().all(|step| step.stop.time_ns == Some(ns)));
     }
-    let told = told("until_steady = \"x\"\n[[step]]\nid = \"y\"\n", &[]);
-    assert!(told.contains("there is no step `x`"), "{told}");
+    let messages = messages("until_steady = \"x\"\n[[step]]\nid = \"y\"\n", &[]);
+    assert!(messages.contains("there is no step `x`"), "{messages}");
 }
 
 #[test]
-fn what_is_read_first_needs_an_engine_and_a_direction_that_do_it() {
+fn read_first_needs_psync_and_one_direction() {
     let back = "[[step]]\nid = \"x\"\nrw = \"write\"\nread_first = \"back\"\n";
     let resolved = resolved(back, &[("engine", "psync"), ("spaced", "50")]).unwrap();
     let workload = &resolved.plan.steps[0].workload;
     assert_eq!(workload.pattern, Pattern::Spaced { count: 50 });
     assert!(workload.writes_back() && workload.modifies() && !needs_own_data(workload));
-    for (settings, said) in [
-        (&[("engine", "libaio")][..], "only psync reads something first"),
-        (&[("engine", "psync"), ("fsync", "1")], "only psync reads something first"),
-        (&[("engine", "psync"), ("rate_iops", "10")], "only psync reads something first"),
-        (&[("engine", "psync"), ("cache", "cold-each")], "only psync reads something first"),
-        (&[("engine", "psync"), ("rw", "rw")], "a block to be written back before writes"),
-        (&[("engine", "psync"), ("read_first", "page")], "a page is read first before reads"),
-        (&[("engine", "psync"), ("prepare", "fresh")], "nothing that could be written back"),
-        (&[("engine", "psync"), ("rw", "randwrite"), ("spaced", "5")], "evenly spaced blocks are in order"),
+    for (settings, expected) in [
+        (&[("engine", "libaio")][..], "read_first works only with psync"),
+        (&[("engine", "psync"), ("fsync", "1")], "read_first works only with psync"),
+        (&[("engine", "psync"), ("rate_iops", "10")], "read_first works only with psync"),
+        (&[("engine", "psync"), ("cache", "cold-each")], "read_first works only with psync"),
+        (&[("engine", "psync"), ("rw", "rw")], "the block to write back before writes"),
+        (&[("engine", "psync"), ("read_first", "page")], "reads a page before reads"),
+        (&[("engine", "psync"), ("prepare", "fresh")], "nothing to write back"),
+        (
+            &[("engine", "psync"), ("rw", "randwrite"), ("spaced", "5")],
+            "evenly spaced blocks need sequential I/O",
+        ),
         (&[("engine", "psync"), ("files", "2"), ("spaced", "5")], "evenly spaced blocks may overlap"),
         (
             &[("engine", "psync"), ("rw", "metadata"), ("log_offset", "true")],
             "metadata operations have no offsets",
         ),
     ] {
-        let told = told(back, settings);
-        assert!(told.contains(said), "{settings:?}: {told}");
+        let messages = messages(back, settings);
+        assert!(messages.contains(expected), "{settings:?}: {messages}");
     }
 }
 

@@ -117,14 +117,14 @@ fn inventory() -> Inventory {
             memory_bytes: 8 << 30,
             kernel: "6.12.9".into(),
             facts: facts(
-                "governor=ondemand; lowest clock=1500000000; highest clock=2400000000; throttled=it is throttled",
+                "governor=ondemand; lowest clock=1500000000; highest clock=2400000000; throttled=throttled",
             ),
             ..Host::default()
         },
         candidates: vec![
             candidate("/", Some((1_000_000_000_000, 512_000_000_000)), None, root),
             candidate("/mnt/image", Some((300_000_000, 280_000_000)), None, again),
-            candidate("/mnt/nas", None, Some("does not answer"), vec![layer(0, Network, "nfs4", nas)]),
+            candidate("/mnt/nas", None, Some("does not respond"), vec![layer(0, Network, "nfs4", nas)]),
             pool(),
             candidate("/tank", Some((8_000_000_000_000, 1)), None, vec![layer(0, Filesystem, "zfs", zfs)]),
             candidate(
@@ -141,7 +141,7 @@ fn inventory() -> Inventory {
             ),
         ],
         left_out: 6,
-        unseen: vec!["smartctl does not know how to ask through the USB bridge of sdb.".into()],
+        unseen: vec!["smartctl does not support the USB bridge of sdb.".into()],
     }
 }
 

@@ -1,12 +1,12 @@
-//! Streams as those of the C library: calls move bytes to or from a buffer, and only a full or an empty one makes a
-//! system call. A call that is as large as the buffer goes past it, as in glibc. Streams are for work in order; leaping
-//! costs a flush or a refill, as `fseek` does.
+//! Streams like those of the C library: calls move bytes to or from a buffer, and only a full or an empty buffer
+//! makes a system call. A call at least as large as the buffer bypasses it, as in glibc. Streams are meant for
+//! sequential access; a seek costs a flush or a refill, as with `fseek`.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// A stream that is written to.
+/// An output stream.
 pub(super) struct WriteStream {
     file: usize,
     /// Offset in the file of the buffer's first byte.
@@ -24,7 +24,7 @@ impl WriteStream {
     /// Writes a block in calls of `call` bytes.
     ///
     /// # Errors
-    /// The kernel's, of a call in which the buffer was full.
+    /// The kernel's error, from a call that found the buffer full.
     pub fn write(
         &mut self,
         files: &[File],
@@ -49,7 +49,7 @@ impl WriteStream {
         Ok(block.len())
     }
 
-    /// What `putc` does; not inlined, because a call of a library is what is measured.
+    /// Like `putc`; not inlined, because the cost of a library call is measured.
     #[inline(never)]
     fn put_byte(&mut self, files: &[File], byte: u8) -> io::Result<()> {
         self.buffer[self.filled] = byte;
@@ -57,7 +57,7 @@ impl WriteStream {
         if self.filled == self.buffer.len() { self.flush(files) } else { Ok(()) }
     }
 
-    /// What `fwrite` does.
+    /// Like `fwrite`.
     #[inline(never)]
     fn put(&mut self, files: &[File], mut piece: &[u8]) -> io::Result<()> {
         while !piece.is_empty() {
@@ -82,7 +82,7 @@ impl WriteStream {
     /// Writes what the buffer holds.
     ///
     /// # Errors
-    /// The kernel's; what could not be written is lost.
+    /// The kernel's error; the data that could not be written are lost.
     pub fn flush(&mut self, files: &[File]) -> io::Result<()> {
         let held = std::mem::take(&mut self.filled);
         let start = self.start;
@@ -94,20 +94,20 @@ impl WriteStream {
     }
 }
 
-/// A stream that is read from.
+/// An input stream.
 pub(super) struct ReadStream {
     file: usize,
     /// Offset in the file of the next byte that is not in the buffer.
     next: u64,
-    /// The part of the buffer that was not yet taken.
+    /// The part of the buffer that has not been consumed.
     taken: usize,
     filled: usize,
     buffer: Vec<u8>,
-    /// Why the last byte could not be had; `None` at the end of the file.
+    /// Why the last byte could not be read; `None` at the end of the file.
     error: Option<io::Error>,
 }
 
-/// What `getc` returns where there is no byte.
+/// What `getc` returns when there is no byte.
 const NONE: i32 = -1;
 
 impl ReadStream {
@@ -119,7 +119,7 @@ impl ReadStream {
     /// Reads a block in calls of `call` bytes; fewer bytes only at the end of the file.
     ///
     /// # Errors
-    /// The kernel's, of a call in which the buffer was empty.
+    /// The kernel's error, from a call that found the buffer empty.
     pub fn read(
         &mut self,
         files: &[File],
@@ -152,7 +152,7 @@ impl ReadStream {
         Ok(done)
     }
 
-    /// What `getc` does; not inlined, because a call of a library is what is measured.
+    /// Like `getc`; not inlined, because the cost of a library call is measured.
     #[inline(never)]
     fn get_byte(&mut self, files: &[File]) -> i32 {
         if self.taken == self.filled && !self.fill(files) {
@@ -163,7 +163,7 @@ impl ReadStream {
         i32::from(byte)
     }
 
-    /// What `fread` does.
+    /// Like `fread`.
     #[inline(never)]
     fn get(&mut self, files: &[File], piece: &mut [u8]) -> io::Result<usize> {
         let mut done = 0;
@@ -192,7 +192,7 @@ impl ReadStream {
         Ok(done)
     }
 
-    /// Reads the next bufferful. False if there is none.
+    /// Refills the buffer. False if nothing could be read.
     #[cold]
     fn fill(&mut self, files: &[File]) -> bool {
         match files[self.file].read_at(&mut self.buffer, self.next) {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_through_a_stream_is_what_lies_in_the_file_whatever_the_calls_and_the_buffer() {
+    fn streams_match_the_file_for_any_call_and_buffer_size() {
         for (call, capacity, block) in
             [(1, 4096, 1000), (7, 64, 700), (1000, 64, 1000), (64, 64, 640), (100, 64, 500)]
         {
@@ -243,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn a_leap_writes_what_was_held_where_it_belongs_and_reads_anew() {
+    fn a_seek_flushes_the_buffer_and_refills_it() {
         let files = [tempfile::tempfile().unwrap()];
         let mut stream = WriteStream::new(100);
         stream.write(&files, 0, 50, b"later", 1).unwrap();
         stream.write(&files, 0, 0, b"first", 1).unwrap();
-        assert_eq!(files[0].metadata().unwrap().len(), 55, "the leap has written what was held");
+        assert_eq!(files[0].metadata().unwrap().len(), 55, "the seek has flushed the buffer");
         stream.flush(&files).unwrap();
         let mut stream = ReadStream::new(100);
         let mut read = |at: u64| {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_full_buffer_reaches_the_kernel_and_its_refusal_is_told() {
+    fn only_a_full_buffer_is_written_and_its_error_is_returned() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let files = [full];
         let mut stream = WriteStream::new(8);

@@ -1,5 +1,5 @@
-//! The processor's time stamp counter in monotonic time: half the price of asking the C library, which counts where an
-//! operation takes less than a microsecond.
+//! The processor's time stamp counter as monotonic time: half the cost of a call to the C library, which matters
+//! when an operation takes less than a microsecond.
 
 use std::sync::OnceLock;
 use std::thread;
@@ -14,38 +14,40 @@ struct Reading {
     ns: u64,
 }
 
-/// The first reading, to which later ones are compared; the longer ago, the better is the rate known.
+/// The first reading, the reference for later ones; the older it is, the more accurate is the rate.
 static FIRST: OnceLock<Reading> = OnceLock::new();
 
-/// Lets workers read the time from the processor's counter. Only where the kernel itself takes the time from it and
-/// so has made sure that it can be trusted. To be called early: its rate is measured from here to the start of each worker.
+/// Lets workers read the time from the processor's counter, but only if the kernel itself uses it as its clock
+/// source and has therefore verified it. Call this early: the rate is measured from here to the start of each
+/// worker.
 pub fn read_the_counter() {
     if let Some(ticks) = ticks() {
         FIRST.get_or_init(|| read(ticks));
     }
 }
 
-/// Waits until the rate of the counter can be known, where it is to be used: some milliseconds after the start of the process,
-/// and never again.
+/// If the counter is to be used, waits until its rate can be determined: some milliseconds after the start of the
+/// process, and once only.
 pub(crate) fn settle() {
     if let Some(first) = FIRST.get() {
         thread::sleep(Duration::from_nanos((first.ns + BASELINE_NS).saturating_sub(monotonic_ns())));
     }
 }
 
-/// A counter whose rate is known.
+/// A counter with a known rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counter {
     from: Reading,
-    /// Nanoseconds of a tick, times 2³².
+    /// Nanoseconds per tick, times 2³².
     tick: u64,
 }
 
-/// The rate is not known from less: both readings may be some tens of nanoseconds wrong, which makes ten millionths.
+/// The minimum baseline of the rate: both readings may be off by some tens of nanoseconds, which is ten
+/// millionths of it.
 const BASELINE_NS: u64 = 5_000_000;
 
 impl Counter {
-    /// Nothing where the counter is not to be used, or not yet.
+    /// `None` if the counter is not to be used, or not yet.
     pub fn set() -> Option<Self> {
         Self::between(FIRST.get()?, read(ticks()?))
     }
@@ -57,7 +59,7 @@ impl Counter {
         Some(Self { from: last, tick: u64::try_from(tick).ok()? })
     }
 
-    /// Nanoseconds of monotonic time; nothing if the counter was set back, as some are while a machine is suspended.
+    /// Nanoseconds of monotonic time; `None` if the counter was reset, as some are while a machine is suspended.
     #[inline]
     pub fn now(&self) -> Option<u64> {
         self.at(ticks()?)
@@ -70,7 +72,7 @@ impl Counter {
     }
 }
 
-/// The counter; nothing on processors whose counter is not read here.
+/// The counter; `None` on processors whose counter is not read here.
 #[inline]
 fn ticks() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
@@ -80,7 +82,7 @@ fn ticks() -> Option<u64> {
     None
 }
 
-/// Of several readings the one in whose midst the least time passed.
+/// Takes several readings and returns the one that took the least time.
 fn read(mut before: u64) -> Reading {
     const TRIES: u32 = 16;
     let mut best = (u64::MAX, Reading { ticks: before, ns: monotonic_ns() });
@@ -103,27 +105,27 @@ mod tests {
 
     const FIRST_READING: Reading = Reading { ticks: 1_000, ns: 500 };
 
-    /// A counter of 3 ticks in a nanosecond, set 10 ms after the first reading.
-    fn three_ticks_a_nanosecond() -> Counter {
+    /// A counter with 3 ticks per nanosecond, set 10 ms after the first reading.
+    fn three_ticks_per_nanosecond() -> Counter {
         Counter::between(&FIRST_READING, Reading { ticks: 30_001_000, ns: 10_000_500 }).unwrap()
     }
 
     #[test]
-    fn ticks_are_told_in_nanoseconds_at_the_rate_between_the_readings() {
-        let counter = three_ticks_a_nanosecond();
+    fn ticks_convert_at_the_rate_between_the_readings() {
+        let counter = three_ticks_per_nanosecond();
         assert_eq!(counter.at(30_001_000), Some(10_000_500));
-        // An hour on: what the rate is rounded to makes less than a thousandth of a second.
+        // An hour later: the rounding of the rate is less than a thousandth of a second.
         let hour = counter.at(30_001_000 + 3 * 3_600_000_000_000).unwrap() - 10_000_500;
         assert!(hour.abs_diff(3_600_000_000_000) < 1_000_000, "{hour}");
     }
 
     #[test]
-    fn a_counter_that_was_set_back_tells_no_time() {
-        assert_eq!(three_ticks_a_nanosecond().at(30_000_999), None);
+    fn a_reset_counter_returns_no_time() {
+        assert_eq!(three_ticks_per_nanosecond().at(30_000_999), None);
     }
 
     #[test]
-    fn a_rate_from_too_short_a_time_or_of_a_standing_counter_is_not_used() {
+    fn a_rate_from_a_short_baseline_or_stopped_counter_is_rejected() {
         let soon = Reading { ticks: 3_001_000, ns: 1_000_500 };
         assert!(Counter::between(&FIRST_READING, soon).is_none());
         let standing = Reading { ticks: 1_000, ns: 10_000_500 };
@@ -131,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_goes_with_the_machines_clock() {
+    fn the_counter_agrees_with_the_machines_clock() {
         let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         let trusted = std::fs::read(source).is_ok_and(|name| name == b"tsc\n");
         let Some(now) = ticks().filter(|_| trusted) else {
             let _ = writeln!(
                 std::io::stderr(),
-                "SKIPPED: the kernel does not take the time from this processor's counter"
+                "SKIPPED: the kernel does not use this processor's counter as its clock source"
             );
             return;
         };
@@ -147,13 +149,14 @@ mod tests {
             thread::sleep(Duration::from_millis(50));
             let counter = Counter::between(&first, read(ticks().unwrap())).unwrap();
             thread::sleep(Duration::from_millis(50));
-            let (before, told, after) = (monotonic_ns(), counter.now().unwrap(), monotonic_ns());
-            // A thousandth of what passed: the rate is known far better, if nothing got between the two of a reading.
+            let (before, counted, after) = (monotonic_ns(), counter.now().unwrap(), monotonic_ns());
+            // A thousandth of the elapsed time: the rate is far more accurate unless a preemption fell between
+            // the two halves of a reading.
             let tolerance = (after - first.ns) / 1000;
-            if before - tolerance <= told && told <= after + tolerance {
+            if before - tolerance <= counted && counted <= after + tolerance {
                 return;
             }
-            tries.push((before, told, after));
+            tries.push((before, counted, after));
             first = read(ticks().unwrap());
         }
         panic!("the machine's clock before, the counter, the clock after: {tries:?}");

@@ -1,9 +1,8 @@
 //! Linux native asynchronous I/O by raw system calls: `io_setup`, `io_submit`, `io_getevents`.
 //!
-//! Asynchronous only for direct I/O: a buffered operation is done inside `io_submit`, which the
-//! achieved queue depth then shows. Completions are taken from the ring that the kernel maps into the
-//! process, without a system call, as long as there are any (the layout is fs/aio.c's `struct
-//! aio_ring`, checked by its magic number).
+//! Asynchronous only for direct I/O: a buffered operation completes inside `io_submit`, which the observed queue
+//! depth then shows. Completions are taken from the ring that the kernel maps into the process, without a system
+//! call while there are any (the layout is fs/aio.c's `struct aio_ring`, checked by its magic number).
 
 use std::io;
 use std::os::fd::RawFd;
@@ -54,7 +53,7 @@ struct IoEvent {
     result2: i64,
 }
 
-/// The head of the ring of completions, followed by `entries` times [`IoEvent`].
+/// The head of the completion ring, followed by `entries` times [`IoEvent`].
 #[repr(C)]
 struct Ring {
     id: u32,
@@ -80,10 +79,10 @@ impl Context {
         }
     }
 
-    /// The ring, if it looks as this code knows it.
+    /// The ring, if its layout is the one that this code knows.
     fn ring(&self) -> Option<&Ring> {
-        // SAFETY: an aio_context_t is the address at which the kernel mapped the ring, for as long
-        // as the context lives.
+        // SAFETY: an aio_context_t is the address at which the kernel mapped the ring, for the lifetime of the
+        // context.
         let ring = unsafe { &*(self.0 as *const Ring) };
         let known = ring.magic == AIO_RING_MAGIC
             && ring.incompat_features == 0
@@ -94,14 +93,14 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context is ours and is not used after this.
+        // SAFETY: this value owns the context, which is not used after this.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
     }
 }
 
 pub(crate) fn probe() -> io::Result<()> {
-    // No context is made: taking one down again waits for the kernel, tens of milliseconds. For a queue of
-    // no length a kernel that has the call says that this is invalid.
+    // No context is created: destroying it would wait for the kernel, tens of milliseconds. A kernel that has the
+    // call rejects a queue of length zero as invalid.
     let mut id: usize = 0;
     // SAFETY: `id` is valid for writing an aio_context_t.
     unsafe { libc::syscall(libc::SYS_io_setup, 0, &mut id) };
@@ -122,15 +121,14 @@ pub(crate) struct Libaio {
 }
 
 impl Libaio {
-    /// Takes what is in the mapped ring, without entering the kernel.
+    /// Takes the completions in the mapped ring, without entering the kernel.
     fn take_from_ring(&self, out: &mut Vec<Completion>) {
         let Some(ring) = self.ring_is_known.then(|| self.context.ring()).flatten() else { return };
         let tail = ring.tail.load(Ordering::Acquire);
         let mut head = ring.head.load(Ordering::Relaxed);
         let first = std::ptr::from_ref(ring).wrapping_add(1).cast::<IoEvent>();
         while head != tail {
-            // SAFETY: head is below `entries`, and the kernel has finished writing the events up to
-            // tail.
+            // SAFETY: head is below `entries`, and the kernel has finished writing the events up to tail.
             let event = unsafe { first.add(head as usize).read_volatile() };
             out.push(Completion { slot: event.data as u32, result: event.result });
             head = if head + 1 >= ring.entries { 0 } else { head + 1 };
@@ -140,7 +138,7 @@ impl Libaio {
 
     fn wait(&mut self, min: usize, timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()> {
         let mut timeout = timespec(timeout_ns);
-        // SAFETY: `events` has room for as many events as the call may return.
+        // SAFETY: `events` has room for the maximum number of events that the call may return.
         let n = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
@@ -207,15 +205,15 @@ impl Engine for Libaio {
             return Ok(1);
         }
         let count = self.pointers.len() as libc::c_long;
-        // SAFETY: the pointers lead to control blocks that live as long as the engine, whose buffers
-        // the driver keeps valid until the completion.
+        // SAFETY: the pointers refer to control blocks that live as long as the engine, whose buffers the driver
+        // keeps valid until the completion.
         let n = unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, count, self.pointers.as_ptr()) };
         if n >= 0 {
             return Ok(n as usize);
         }
         match io::Error::last_os_error() {
             error if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => Ok(0),
-            // The kernel refused the first control block: that operation has failed with this errno.
+            // The kernel rejected the first control block: that operation has failed with this errno.
             error => {
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
                 out.push(Completion { slot: batch[0].slot, result: -i64::from(errno) });

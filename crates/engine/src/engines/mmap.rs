@@ -1,9 +1,9 @@
 //! Memory-mapped files: a read copies from the mapping, a write copies into it, a sync is `msync`.
 //!
-//! When the storage beneath a mapping fails, the kernel has no return value to say so and sends
-//! SIGBUS. The handler here puts a page of zeros under the failing address, so that the copy can go
-//! on, and leaves a mark that turns the operation into an `EIO`. From then on the mapping has a page
-//! that is memory and no file: it is dead, and every later operation on it is an `EIO` too.
+//! When the storage below a mapping fails, the kernel cannot return an error and sends SIGBUS. The handler here
+//! maps a page of zeros at the failing address, so that the copy can continue, and sets a mark that turns the
+//! operation into an `EIO`. From then on the mapping contains a page that is memory and not file: it is dead, and
+//! every later operation on it is an `EIO` too.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -42,8 +42,8 @@ fn page_bytes() -> usize {
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
-/// Replaces the failing page by zeros if the fault is in the guarded mapping; else lets the default
-/// action take place. Calls nothing that is not async-signal-safe.
+/// Replaces the failing page by zeros if the fault is in the guarded mapping; otherwise restores the default
+/// action. Calls only async-signal-safe functions.
 extern "C" fn on_sigbus(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid siginfo; for SIGBUS it holds the address.
     let address = unsafe { (*info).si_addr() } as usize;
@@ -85,9 +85,9 @@ fn install_handler() {
 struct Mapping {
     base: *mut u8,
     len: usize,
-    /// Bytes that the file really has; what lies beyond can be mapped but not touched.
+    /// The actual size of the file in bytes; pages beyond it can be mapped but not accessed.
     present: u64,
-    /// A page of it has been replaced by zeros.
+    /// A page of it was replaced by zeros.
     dead: bool,
 }
 
@@ -103,7 +103,7 @@ impl Mapping {
             return Err(io::Error::last_os_error());
         }
         let advice = if random { libc::MADV_RANDOM } else { libc::MADV_SEQUENTIAL };
-        // SAFETY: advice on the mapping just made; failure has no consequence.
+        // SAFETY: advice on the mapping just made; failing advice has no effect.
         unsafe { libc::madvise(base, len, advice) };
         Ok(Self { base: base.cast(), len, present: present.min(len as u64), dead: false })
     }
@@ -112,11 +112,11 @@ impl Mapping {
     fn copy(&mut self, from: *const u8, to: *mut u8, len: usize) -> i64 {
         GUARDED.set((self.base as usize, self.base as usize + self.len));
         FAULTED.set(false);
-        // The handler runs in this thread: for the compiler the guard must be set before the copy, and
-        // the check must come after it.
+        // The handler runs in this thread: for the compiler, the guard must be set before the copy, and the check
+        // must come after it.
         compiler_fence(Ordering::SeqCst);
-        // SAFETY: both ranges are `len` bytes long, one in the mapping and one in the driver's
-        // buffers, so they do not overlap; a fault in the mapping is mended by the handler.
+        // SAFETY: both ranges are `len` bytes long, one in the mapping and one in the driver's buffers, so they
+        // do not overlap; the handler resolves a fault in the mapping.
         unsafe { std::ptr::copy_nonoverlapping(from, to, len) };
         compiler_fence(Ordering::SeqCst);
         GUARDED.set((0, 0));
@@ -125,14 +125,14 @@ impl Mapping {
     }
 
     fn sync(&self) -> i64 {
-        // SAFETY: the whole mapping, which is ours.
+        // SAFETY: the whole mapping, which this value owns.
         uninterrupted(|| unsafe { libc::msync(self.base.cast(), self.len, libc::MS_SYNC) as isize })
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nothing refers to it any more.
+        // SAFETY: this value owns the mapping, and nothing refers to it any more.
         unsafe { libc::munmap(self.base.cast(), self.len) };
     }
 }
@@ -171,7 +171,7 @@ impl Engine for Mmap {
 
     fn transfer(&mut self, request: &Request) -> i64 {
         let mapping = &mut self.mappings[request.file as usize];
-        // Like read(2) at the end of a file: what lies beyond is not there.
+        // Like read(2) at the end of a file: a transfer stops there.
         let len = mapping.present.saturating_sub(request.offset).min(u64::from(request.len)) as usize;
         let target = mapping.base.wrapping_add(request.offset as usize);
         match request.verb {
@@ -200,10 +200,9 @@ mod tests {
         file
     }
 
-    /// The page that the handler put in place used to be read and written ever after, as if the file
-    /// were well.
+    /// The page that the handler mapped used to be read and written afterwards as if the file were intact.
     #[test]
-    fn after_a_fault_every_operation_on_that_file_fails_and_none_on_another() {
+    fn after_a_fault_every_operation_on_that_file_fails() {
         let files = [file(), file()];
         let plan = BufferPlan {
             slots: 1,

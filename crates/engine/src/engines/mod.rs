@@ -1,4 +1,4 @@
-//! The engines: each hands requests to the kernel its own way and has no clock.
+//! The engines: each submits requests to the kernel in its own way and has no clock.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ pub(crate) mod sim;
 #[cfg(target_pointer_width = "64")]
 pub(crate) mod uring;
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Read,
@@ -42,7 +42,7 @@ pub(crate) struct Request {
     pub buffer: *mut u8,
 }
 
-/// One operation that has ended.
+/// One completed operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
     pub slot: u32,
@@ -53,7 +53,7 @@ pub(crate) struct Completion {
 /// What an engine is opened with.
 pub(crate) struct Setup<'a> {
     pub files: &'a [File],
-    /// Bytes of each file that may be touched.
+    /// Bytes of each file that may be accessed.
     pub file_bytes: u64,
     pub iodepth: u32,
     pub buffers: &'a Buffers,
@@ -62,58 +62,58 @@ pub(crate) struct Setup<'a> {
     pub sim: Option<&'a sim::SimModel>,
 }
 
-/// A way to do I/O. Opening does all set-up; dropping tears down.
+/// A method of I/O. Opening does all set-up; dropping tears down.
 pub(crate) trait Engine: Sized {
     /// The clock in whose time the engine works.
     type Clock: Clock;
 
-    /// True if an operation has ended when `submit` returns.
+    /// True if every operation has completed when `submit` returns.
     const SYNCHRONOUS: bool;
 
-    /// Makes the engine ready for `setup.iodepth` operations in flight.
+    /// Prepares the engine for `setup.iodepth` operations in flight.
     ///
     /// # Errors
-    /// The kernel's refusal.
+    /// The kernel's error.
     fn open(setup: &Setup<'_>) -> io::Result<(Self, Self::Clock)>;
 
-    /// Starts the requests, in order, and returns how many were taken; the rest is offered again. What
-    /// has ended when the call returns is appended to `out`.
+    /// Starts the requests, in order, and returns how many were accepted; the rest is offered again. Operations
+    /// that have completed when the call returns are appended to `out`.
     ///
     /// # Errors
-    /// Only what concerns the engine itself; the failure of an operation is a completion.
+    /// Only errors of the engine itself; a failed operation is a completion.
     fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) -> io::Result<usize>;
 
-    /// Does one read or write and returns its result as completions have it. Only of a synchronous engine.
+    /// Does one read or write and returns its result in the form of a completion. Only for a synchronous engine.
     fn transfer(&mut self, request: &Request) -> i64 {
         unreachable!("only a synchronous engine transfers at once, not for {request:?}")
     }
 
-    /// Appends what has completed to `out`: all of it, without waiting, if that is `min` or more;
-    /// else waits for `min`, but no longer than `timeout_ns`.
+    /// Appends completions to `out`: all available ones without waiting if there are at least `min`; otherwise
+    /// waits for `min`, but no longer than `timeout_ns`.
     ///
     /// # Errors
-    /// Only what concerns the engine itself.
+    /// Only errors of the engine itself.
     fn reap(&mut self, min: usize, timeout_ns: u64, out: &mut Vec<Completion>) -> io::Result<()>;
 }
 
-/// An engine in the list of all: what it can do, and whether it works here.
+/// An engine in the list of all: its capabilities, and whether it works here.
 pub struct EngineEntry {
-    /// What it can and cannot do.
+    /// Its capabilities.
     pub capabilities: Capabilities,
     probe: fn() -> io::Result<()>,
 }
 
 impl EngineEntry {
-    /// Tries whether the engine works on this machine.
+    /// Tests whether the engine works on this machine.
     ///
     /// # Errors
-    /// Why it does not, such as `ENOSYS` from an old kernel or `EPERM` in a container.
+    /// The reason, such as `ENOSYS` from an old kernel or `EPERM` in a container.
     pub fn probe(&self) -> io::Result<()> {
         (self.probe)()
     }
 }
 
-/// All engines that drive real storage, the best first. `auto` takes the first that works.
+/// All engines that drive real storage, the best first. `auto` selects the first that works.
 pub static ENGINES: &[EngineEntry] = &[
     #[cfg(target_pointer_width = "64")]
     EngineEntry { capabilities: uring::CAPABILITIES, probe: uring::probe },
@@ -129,14 +129,14 @@ pub static NOOP: Capabilities = Capabilities {
     buffered_only: false,
     trim: false,
     max_iodepth: 32_768,
-    summary: "io_uring requests that do nothing: what the generator itself costs",
+    summary: "io_uring no-op requests: the cost of the generator itself",
 };
 
 fn raw_fds(files: &[File]) -> Vec<RawFd> {
     files.iter().map(AsRawFd::as_raw_fd).collect()
 }
 
-/// Bytes on success, negative errno on failure, as completions have it.
+/// Bytes on success, negative errno on failure, in the form of a completion.
 fn outcome(result: isize) -> i64 {
     if result < 0 { -i64::from(last_errno()) } else { result as i64 }
 }
@@ -145,7 +145,7 @@ fn last_errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// Repeats a call that a signal interrupted.
+/// Repeats a call after a signal interrupts it.
 fn uninterrupted(mut call: impl FnMut() -> isize) -> i64 {
     loop {
         let result = outcome(call());
@@ -155,8 +155,9 @@ fn uninterrupted(mut call: impl FnMut() -> isize) -> i64 {
     }
 }
 
-/// Does what every engine does in the calling thread: syncs, trims and changes of a file's space. Before a sync the driver has
-/// let everything in flight end, so handing it to a helper thread would only add the hand-over.
+/// Executes what every engine does in the calling thread: syncs, trims and changes of a file's allocation. Before
+/// a sync the driver has let everything in flight complete, so a helper thread would only add the cost of the
+/// hand-over.
 fn blocking(request: &Request, fd: RawFd) -> i64 {
     let len = request.len;
     match request.verb {
@@ -179,11 +180,11 @@ fn blocking(request: &Request, fd: RawFd) -> i64 {
             let result = uninterrupted(|| unsafe { libc::ftruncate64(fd, request.offset as i64) } as isize);
             if result < 0 { result } else { i64::from(len) }
         }
-        Verb::Read | Verb::Write => unreachable!("reads and writes are the engine's own work"),
+        Verb::Read | Verb::Write => unreachable!("the engine itself does reads and writes"),
     }
 }
 
-/// `BLKDISCARD`: give a range of a block device back. From linux/fs.h, `_IO(0x12, 119)`.
+/// `BLKDISCARD`: discards a range of a block device. From linux/fs.h, `_IO(0x12, 119)`.
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
 fn trim(fd: RawFd, offset: u64, len: u64) -> isize {

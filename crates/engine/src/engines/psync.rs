@@ -51,8 +51,8 @@ impl Engine for Psync {
         // SAFETY: the buffer has `len` bytes, which no other operation uses now.
         let memory = unsafe { std::slice::from_raw_parts_mut(request.buffer, request.len as usize) };
         loop {
-            // The plain system calls: the C library's wrappers are points at which a thread can be
-            // cancelled, which costs them two atomic operations.
+            // The plain system calls: the C library's wrappers are cancellation points, which cost them two
+            // atomic operations.
             let result = if request.verb == Verb::Read {
                 rustix::io::pread(file, &mut *memory, request.offset)
             } else {

@@ -1,6 +1,6 @@
-//! A simulated device on a virtual clock: known latencies in, so that the figures that come out can
-//! be checked exactly. It has faults on demand: errors, short transfers, stalls, operations that never
-//! end, and data that are lost or flipped.
+//! A simulated device on a virtual clock: known latencies in, so that the resulting figures can be checked
+//! exactly. It injects faults on demand: errors, short transfers, stalls, operations that never complete, and
+//! data that are lost or flipped.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -13,25 +13,25 @@ use rand_xoshiro::rand_core::SeedableRng;
 use super::{Completion, Engine, Request, Setup, Verb};
 use crate::clock::{Clock, VirtualClock};
 
-/// How a simulated device behaves.
+/// The behaviour of a simulated device.
 #[derive(Clone, Debug)]
 pub struct SimModel {
-    /// How long a read, write or trim takes once it is being served.
+    /// Service time of a read, write or trim.
     pub latency: SimLatency,
-    /// How long a sync takes, in nanoseconds.
+    /// Service time of a sync, in nanoseconds.
     pub sync_ns: u64,
-    /// How many operations are served at the same time; the others queue.
+    /// Number of operations served at the same time; the others queue.
     pub servers: u32,
-    /// Nanoseconds that the submitting call takes for each operation.
+    /// Nanoseconds that the submitting call takes per operation.
     pub submit_ns: u64,
-    /// How many operations one submitting call takes at most; the others are offered again.
+    /// Maximum number of operations that one submitting call accepts; the others are offered again.
     pub takes: u32,
-    /// Keeps what is written and gives it back. A block is torn while it is being written: its first
-    /// half is new from the start of the write, its second half only from the end.
+    /// Stores what is written and returns it to reads. A block is torn while it is being written: its first half
+    /// is new from the start of the write, its second half only from the end.
     pub remembers: bool,
-    /// Times in which nothing is served.
+    /// Periods in which nothing is served.
     pub stalls: Vec<SimStall>,
-    /// Results other than success, by the number of the operation, from 0.
+    /// Results other than success, by operation number, from 0.
     pub faults: Vec<SimFault>,
     /// Seed of random latencies.
     pub seed: u64,
@@ -57,56 +57,56 @@ impl Default for SimModel {
 /// The distribution of a simulated device's latency, in nanoseconds.
 #[derive(Clone, Debug)]
 pub enum SimLatency {
-    /// Always the same.
+    /// Constant.
     Fixed(u64),
-    /// These, in turn, over and over.
+    /// These values in turn, repeatedly.
     Cycle(Vec<u64>),
     /// By its quantile function: pairs of probability (rising from 0 to 1) and latency, linear in
     /// between.
     Quantiles(Vec<(f64, u64)>),
 }
 
-/// A span of time, in nanoseconds of the virtual clock, in which nothing is served.
+/// A period, in nanoseconds of the virtual clock, in which nothing is served.
 #[derive(Clone, Copy, Debug)]
 pub struct SimStall {
     /// When it begins.
     pub at_ns: u64,
-    /// How long it lasts.
+    /// Its duration.
     pub len_ns: u64,
 }
 
-/// One operation, or one and all after it, that does not end well.
+/// One operation, or one and all after it, with an unsuccessful end.
 #[derive(Clone, Copy, Debug)]
 pub struct SimFault {
     /// Number of the operation, from 0, counting reads, writes and trims.
     pub operation: u64,
     /// All later operations too.
     pub forever: bool,
-    /// What becomes of it.
+    /// How it ends.
     pub end: SimEnd,
 }
 
-/// What becomes of an operation that does not end well.
+/// How an unsuccessful operation ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimEnd {
     /// It returns this: bytes moved, or a negative errno.
     Returns(i64),
-    /// It never ends.
+    /// It never completes.
     Never,
-    /// It says that all is well, but a write leaves no trace and a read has one bit flipped. Only a
-    /// device that remembers shows it.
+    /// It reports success, but a write has no effect and a read has one bit flipped. Only a device that stores
+    /// data shows it.
     Lies,
 }
 
-/// Later than any time that a test looks at, and far enough from the end of the range to add to it.
+/// Later than any time that a test checks, and far enough from the end of the range to add to it.
 const NEVER_NS: u64 = u64::MAX / 4;
 
-/// What a device that remembers holds.
+/// The content of a device that stores data.
 #[derive(Default)]
 struct Memory {
     /// By file and offset.
     blocks: HashMap<(u32, u64), Vec<u8>>,
-    /// The operation in each slot, and whether it lies.
+    /// The operation in each slot, and whether its result is false.
     in_flight: HashMap<u32, (Request, bool)>,
 }
 
@@ -131,12 +131,12 @@ impl Memory {
     fn store(&mut self, request: &Request, bytes: usize) {
         let block = self.blocks.entry((request.file, request.offset)).or_default();
         block.resize(request.len as usize, 0);
-        // SAFETY: a write's buffer holds `len` bytes, which the driver leaves alone until its end.
+        // SAFETY: A write's buffer holds `len` bytes, which the driver does not modify until the operation ends.
         block[..bytes].copy_from_slice(unsafe { std::slice::from_raw_parts(request.buffer, bytes) });
     }
 
     fn load(&self, request: &Request, flips: bool) {
-        // SAFETY: a read's buffer has room for `len` bytes, which nobody else uses until its end.
+        // SAFETY: A read's buffer has room for `len` bytes, which nothing else accesses until the operation ends.
         let buffer = unsafe { std::slice::from_raw_parts_mut(request.buffer, request.len as usize) };
         match self.blocks.get(&(request.file, request.offset)) {
             Some(block) => buffer.copy_from_slice(block),
@@ -172,7 +172,7 @@ impl Sim {
         }
     }
 
-    /// When a service that may begin at `start` and takes `len_ns` ends, given the stalls.
+    /// When a service that may start at `start` and takes `len_ns` ends, given the stalls.
     fn served(&self, start: u64, len_ns: u64) -> u64 {
         let mut end = start + len_ns;
         let mut stalls = self.model.stalls.clone();
@@ -186,7 +186,7 @@ impl Sim {
         end
     }
 
-    /// What the model has in store for the next operation, if that is anything but success.
+    /// The fault that the model defines for the next operation, if any.
     fn fault(&self) -> Option<SimEnd> {
         let hit =
             |f: &&SimFault| self.operations == f.operation || (f.forever && self.operations > f.operation);
@@ -202,7 +202,7 @@ impl Sim {
             Some(SimEnd::Returns(result)) => result,
             _ => i64::from(request.len),
         };
-        // A place is free when the operation that held it has ended.
+        // A service unit is free when the operation that held it has ended.
         let start = if self.in_service.len() < self.model.servers as usize {
             now
         } else {

@@ -1,5 +1,5 @@
-//! Linux io_uring: registered files and buffers, batched submission, completions taken from the
-//! shared ring without a system call while there are any.
+//! Linux io_uring: registered files and buffers, batched submission, completions taken from the shared ring
+//! without a system call while there are any.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -21,12 +21,12 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     summary: "Linux io_uring with registered files and buffers",
 };
 
-/// The kernel registers at most so much in one piece.
+/// The kernel's maximum for one registered buffer.
 const MAX_REGISTERED_BYTES: usize = 1 << 30;
 
-/// Sets up a ring with the flags that help a single thread which asks for its own completions, or
-/// without those that the kernel does not know. With cooperative task running the kernel finishes
-/// completions only when the thread enters it, and says by a flag that there are some to finish.
+/// Sets up a ring with the flags that help a single thread which reaps its own completions, or without those that
+/// the kernel does not support. With cooperative task running, the kernel finishes completions only when the
+/// thread enters it, and sets a flag when some are pending.
 fn ring(entries: u32) -> io::Result<IoUring> {
     let with = |single_issuer: bool, coop: bool| {
         let mut builder = IoUring::builder();
@@ -56,7 +56,7 @@ pub(crate) struct Uring {
     fds: Vec<RawFd>,
     fixed_files: bool,
     fixed_buffers: bool,
-    /// Entries in the submission ring that the kernel has not taken yet.
+    /// Entries in the submission ring that the kernel has not consumed yet.
     untaken: usize,
     _counted: CountedRing,
 }
@@ -80,7 +80,7 @@ fn entry(request: &Request, fd: RawFd, fixed_files: bool, fixed_buffers: bool) -
 }
 
 impl Uring {
-    /// Puts reads and writes into the ring, up to the first request that is neither. Returns how many.
+    /// Adds reads and writes to the ring, up to the first request that is neither. Returns how many.
     fn push(&mut self, batch: &[Request]) -> usize {
         let (fixed_files, fixed_buffers) = (self.fixed_files, self.fixed_buffers);
         let mut submission = self.ring.submission();
@@ -100,7 +100,7 @@ impl Uring {
         pushed
     }
 
-    /// Hands entries to the kernel. What it cannot take now stays in the ring for the next call.
+    /// Submits entries to the kernel. What it cannot accept now stays in the ring for the next call.
     fn flush(&mut self) -> io::Result<()> {
         while self.untaken > 0 {
             match self.ring.submit() {
@@ -136,7 +136,7 @@ impl Drop for Uring {
     }
 }
 
-/// Errors after which the same call may succeed: resources short for now, or a signal.
+/// Errors after which the same call may succeed: a temporary lack of resources, or a signal.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY | libc::EINTR))
 }
@@ -151,7 +151,7 @@ impl Engine for Uring {
         let fds = raw_fds(setup.files);
         let (base, len) = setup.buffers.whole();
         let iovec = libc::iovec { iov_base: base.cast(), iov_len: len };
-        // Neither registration is needed: a limit on locked memory or on files only costs speed.
+        // Neither registration is required: a limit on locked memory or on files only costs speed.
         let fixed_files = ring.submitter().register_files(&fds).is_ok();
         // SAFETY: the buffers live until after the engine (the driver drops the engine first).
         let fixed_buffers =
@@ -168,7 +168,7 @@ impl Engine for Uring {
         if let (0, Some(request)) = (taken, batch.first())
             && !matches!(request.verb, Verb::Read | Verb::Write)
         {
-            // Done here and now, and alone, so that the driver's stamps around the call are its own.
+            // Executed here, and alone, so that the driver's stamps around the call apply only to it.
             let result = blocking(request, self.fds[request.file as usize]);
             out.push(Completion { slot: request.slot, result });
             taken = 1;
@@ -184,7 +184,7 @@ impl Engine for Uring {
             self.take(out);
         }
         if out.is_empty() && min == 0 && self.ring.submission().taskrun() {
-            // Whoever only looks would never see what the kernel finishes when it is entered.
+            // A thread that only polls would never see what the kernel finishes on entry.
             match self.ring.submit() {
                 Ok(n) => self.untaken = self.untaken.saturating_sub(n),
                 Err(error) if is_passing(&error) => {}
@@ -208,7 +208,7 @@ impl Engine for Uring {
     }
 }
 
-/// Requests that do nothing, through the same ring: what remains is the cost of the generator itself.
+/// No-op requests through the same ring: what remains is the cost of the generator itself.
 pub(crate) struct Noop {
     uring: Uring,
     /// Bytes of the request in each slot, which a transfer would return.
@@ -231,7 +231,7 @@ impl Engine for Noop {
         for request in batch {
             self.lens[request.slot as usize] = request.len;
             let entry = opcode::Nop::new().build().user_data(u64::from(request.slot));
-            // SAFETY: such a request has neither a buffer nor a file.
+            // SAFETY: A no-op request has neither a buffer nor a file.
             if unsafe { submission.push(&entry) }.is_err() {
                 break;
             }
@@ -271,7 +271,7 @@ mod tests {
         Request { slot, verb, file: 0, offset: u64::from(slot) * 4096, len: 4096, buffer }
     }
 
-    /// An engine over one file, unless this machine has no io_uring.
+    /// An engine over one file, unless io_uring does not work on this machine.
     fn opened(file: &File) -> Option<(Uring, Buffers)> {
         if let Err(error) = probe() {
             let _ = writeln!(io::stderr(), "SKIPPED: io_uring does not work here: {error}");
@@ -292,8 +292,7 @@ mod tests {
         Some((Uring::open(&setup).unwrap().0, buffers))
     }
 
-    /// Binds the calling thread to the first or the last of the CPUs that it may use; false if these are
-    /// the same.
+    /// Binds the calling thread to the first or the last of its allowed CPUs; false if these are the same.
     fn bind(to_last: bool) -> bool {
         // SAFETY: a set of CPUs is plain bits; the calls read and write one of the size given.
         unsafe {
@@ -307,7 +306,7 @@ mod tests {
         }
     }
 
-    /// How often the calling thread had to leave its CPU to another one.
+    /// Number of times the calling thread had to yield its CPU to another one.
     fn preemptions() -> i64 {
         // SAFETY: the call fills the structure, which is plain numbers.
         unsafe {
@@ -317,9 +316,9 @@ mod tests {
         }
     }
 
-    /// Nanoseconds from a write into a pipe, by another thread, until the calling thread, which only looks and is bound
-    /// to a CPU by it, sees the pipe read: in the rounds in which it was not preempted. `None`, said aloud, where that
-    /// cannot be tried.
+    /// Nanoseconds from a write into a pipe, by another thread, until the calling thread, which only polls and is
+    /// bound to a CPU by it, sees the pipe's read complete: for the rounds in which it was not preempted. `None`,
+    /// with a report, where that cannot be tested.
     fn times_to_see() -> Option<Vec<u64>> {
         let (reader, mut writer) = io::pipe().unwrap();
         let file = File::from(OwnedFd::from(reader));
@@ -327,7 +326,7 @@ mod tests {
         let (ask, asked) = sync_channel::<()>(1);
         let written = thread::spawn(move || -> Vec<u64> {
             bind(true);
-            // At another time between two timer interrupts in each round.
+            // At a different time between two timer interrupts in each round.
             let write = |(round, ())| {
                 thread::sleep(Duration::from_micros(300 + 37 * round));
                 let before = monotonic_ns();
@@ -337,7 +336,7 @@ mod tests {
             (0u64..).zip(asked).map(write).collect()
         });
         if !bind(false) {
-            let _ = writeln!(io::stderr(), "SKIPPED: a thread that only looks needs a CPU of its own");
+            let _ = writeln!(io::stderr(), "SKIPPED: a thread that only polls needs a CPU of its own");
             return None;
         }
         let mut seen = Vec::new();
@@ -358,14 +357,14 @@ mod tests {
         Some(rounds.filter_map(|(seen, written)| Some(seen? - written)).collect())
     }
 
-    /// A completion that came while the thread only looked used to be seen at its next timer interrupt,
-    /// milliseconds later. Other work on the machine can delay any of the tries, but not all: a quarter of
-    /// the rounds in one of ten tries must be quick.
+    /// A completion that arrived while the thread only polled used to be detected at its next timer interrupt,
+    /// milliseconds later. Other work on the machine can delay any of the attempts, but not all: a quarter of the
+    /// rounds in one of ten attempts must be quick.
     #[test]
-    fn looking_without_waiting_sees_a_completion_at_once() {
+    fn polling_without_waiting_sees_a_completion_at_once() {
         let mut tried = Vec::new();
         for _ in 0..10 {
-            // In a thread of its own, because it is bound to a CPU.
+            // In a separate thread, because it is bound to a CPU.
             let Some(mut delays) = thread::spawn(times_to_see).join().unwrap() else { return };
             delays.sort_unstable();
             if delays.len() < READS / 5 {
@@ -380,10 +379,10 @@ mod tests {
         if tried.is_empty() {
             let _ = writeln!(
                 io::stderr(),
-                "SKIPPED: a thread that only looks was preempted in nearly all rounds"
+                "SKIPPED: a thread that only polls was preempted in nearly all rounds"
             );
         }
-        assert!(tried.is_empty(), "a quarter was seen only after so many ns: {tried:?}");
+        assert!(tried.is_empty(), "nanoseconds until a quarter was detected: {tried:?}");
     }
 
     /// `lodestone run /mnt/x && umount /mnt/x` failed with "target is busy" in 9 of 36 tries: the kernel tears a ring
@@ -400,13 +399,13 @@ mod tests {
         let ring = unsafe { BorrowedFd::borrow_raw(engine.ring.as_raw_fd()) }.try_clone_to_owned().unwrap();
         drop(engine);
         drop((buffers, registered));
-        // Workers of other tests hold copies of the descriptors that were open at their start, until they end.
+        // Workers of other tests hold copies of the descriptors that were open at their start until they end.
         assert!(await_release(std::slice::from_ref(&own), Duration::from_secs(60)));
         drop(ring);
     }
 
     #[test]
-    fn a_blocking_request_is_taken_alone() {
+    fn a_blocking_request_is_executed_alone() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4 * 4096).unwrap();
         let Some((mut engine, buffers)) = opened(&file) else { return };

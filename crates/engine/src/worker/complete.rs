@@ -1,4 +1,4 @@
-//! From a completion to the figures: counting, checking, releasing.
+//! From a completion to the figures: counts, verifies, releases.
 
 use model::FailureKind;
 
@@ -89,7 +89,7 @@ impl<E: Engine> Worker<'_, E> {
             recorder.record(slat);
         }
         if self.offset_log.is_some() {
-            self.keep_place(slot, result as u64, now, timeline);
+            self.record_offset(slot, result as u64, now, timeline);
         }
         match verb {
             Verb::Write => self.written(slot, result as u64, intended),
@@ -102,7 +102,7 @@ impl<E: Engine> Worker<'_, E> {
     #[inline]
     pub(super) fn written(&mut self, slot: u32, bytes: u64, intended: u64) {
         if self.spec.workload.sync.every > 0 {
-            self.uncovered.push((intended, bytes));
+            self.unsynced.push((intended, bytes));
         }
         if let Some(generations) = &self.spec.generations
             && bytes == u64::from(self.slots.get(slot).len)
@@ -112,7 +112,7 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// A verified block was not written as it should have been: nobody knows what it holds now.
+    /// A verified block was not written correctly: its content is now unknown.
     #[cold]
     pub(super) fn unknown(&self, slot: u32) {
         if let Some(generations) = &self.spec.generations {

@@ -1,10 +1,10 @@
-//! Counting what a batch has in common at once.
+//! Counts the common figures of a batch at once.
 
 use crate::engines::Verb;
 use crate::recorder::Timeline;
 use crate::slots::Slot;
 
-/// Transfers of a batch that went well and have all figures in common: they are counted together.
+/// Successful transfers of a batch with all figures in common: they are counted together.
 pub(super) struct CompletionBatch {
     verb: Verb,
     len: u32,
@@ -28,7 +28,7 @@ impl CompletionBatch {
 
     #[inline]
     pub fn takes(&self, slot: &Slot) -> bool {
-        // What ended its submission at the same time was in the same submission.
+        // Operations with the same end of submission were in the same submission.
         self.intended == slot.intended
             && self.submitted == slot.submitted
             && self.len == slot.len

@@ -1,4 +1,4 @@
-//! What is drawn next, and where.
+//! Draws the next operation and its offset.
 
 use model::{BlockSplit, Mix, Pattern, SizeShare, Workload};
 use rand::RngExt;
@@ -11,30 +11,30 @@ use crate::offsets::OffsetGenerator;
 /// The directions of a workload.
 pub(crate) struct Draws {
     first: Direction,
-    /// Writes beside reads.
+    /// The write direction, if the workload mixes both.
     mixed_with: Option<Box<Mixed>>,
 }
 
-/// Writes beside reads, and how the next operation's direction is found.
+/// Writes in addition to reads, and the selection of the next operation's direction.
 struct Mixed {
     write: Direction,
     read_percent: u8,
-    /// Reads and writes so far, where they take turns instead of being drawn.
+    /// Reads and writes so far, where they alternate instead of being drawn.
     even: Option<(u64, u64)>,
 }
 
 /// One direction.
 pub(crate) struct Direction {
     pub verb: Verb,
-    /// Bytes of the present block.
+    /// Bytes of the current block.
     pub len: u32,
     offsets: OffsetGenerator,
-    /// Only where block sizes are drawn.
+    /// Only if block sizes are drawn.
     sizes: Option<Box<Sizes>>,
 }
 
 impl Direction {
-    /// Byte offset in the data set at which the present block begins.
+    /// Byte offset in the data set at which the current block begins.
     #[inline]
     pub fn next_offset(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         match &mut self.sizes {
@@ -44,13 +44,13 @@ impl Direction {
     }
 }
 
-/// Block sizes that are drawn, and where blocks of different sizes begin.
+/// Drawn block sizes, and the offsets of blocks of different sizes.
 struct Sizes {
     /// Upper end of each size's share (cumulative, 0 to 1), and the size in bytes.
     shares: Vec<(f64, u32)>,
     region: Region,
     grain: u64,
-    /// For sequential work: where the next block begins.
+    /// For sequential access: where the next block begins.
     next: Option<u64>,
 }
 
@@ -76,7 +76,7 @@ impl Sizes {
         self.shares.iter().find(|(until, _)| u < *until).unwrap_or(&self.shares[self.shares.len() - 1]).1
     }
 
-    /// Where a block of `len` bytes begins. It never reaches beyond the region.
+    /// Where a block of `len` bytes begins. It never extends beyond the region.
     fn offset(&mut self, len: u32, offsets: &mut OffsetGenerator, rng: &mut Xoshiro256PlusPlus) -> u64 {
         let (len, end) = (u64::from(len), self.region.start + self.region.len);
         if let Some(next) = &mut self.next {
@@ -116,7 +116,7 @@ impl Draws {
             Mix::Trim => direction(Verb::Trim, workload.block.trim, |split| &split.trim),
             Mix::Allocate => direction(Verb::Allocate, workload.block.write, |split| &split.write),
             Mix::Truncate => direction(Verb::Truncate, workload.block.write, |split| &split.write),
-            Mix::Metadata(_) => unreachable!("metadata work has a driver of its own"),
+            Mix::Metadata(_) => unreachable!("metadata operations have their own driver"),
         };
         let mixed_with = match workload.mix {
             Mix::Transfer { read_percent: read_percent @ 1..100 } => Some(Box::new(Mixed {
@@ -157,7 +157,7 @@ impl Mixed {
         let Some((reads, writes)) = &mut self.even else {
             return rng.random_range(0..100) >= self.read_percent;
         };
-        // sysbench's rule: a read as long as (reads + 1) / (writes + 1) is below the wanted ratio.
+        // sysbench's rule: a read while (reads + 1) / (writes + 1) is below the requested ratio.
         let reads_next = (*reads + 1) * (100 - share) < share * (*writes + 1);
         let count = if reads_next { reads } else { writes };
         *count += 1;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_even_mix_of_60_percent_is_the_order_that_sysbench_was_traced_with() {
+    fn an_even_mix_of_60_percent_matches_a_trace_of_sysbench() {
         let workload = Workload {
             mix: Mix::Transfer { read_percent: 60 },
             modifiers: Modifiers { even_mix: true, ..Modifiers::default() },
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_sizes_have_their_shares_and_stay_in_the_region_at_their_grain() {
+    fn drawn_sizes_have_their_shares_and_stay_in_the_region() {
         let shares = [(512, 10.0), (4096, 60.0), (65536, 30.0)];
         let shares: Vec<SizeShare> =
             shares.iter().map(|(bytes, percent)| SizeShare { bytes: *bytes, percent: *percent }).collect();

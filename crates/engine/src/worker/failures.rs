@@ -1,4 +1,4 @@
-//! Operations that fail, and those that do not come back.
+//! Operations that fail, and operations that never complete.
 
 use std::sync::atomic::Ordering;
 
@@ -9,14 +9,14 @@ use crate::engines::{Engine, Verb};
 use crate::recorder::{Kind, Timeline};
 use crate::slots::Slot;
 
-/// Operations in flight of which none has ended for so long are taken for hung.
+/// If no operation in flight completes for this long, they count as hung.
 const HANG_NS: u64 = 300_000_000_000;
 /// The same after the user has asked to stop.
 const HANG_WHEN_INTERRUPTED_NS: u64 = 5_000_000_000;
 
 impl<E: Engine> Worker<'_, E> {
-    /// True if none of the operations in flight has ended for so long that they are to be left behind.
-    /// That is a failure, unless the user is waiting for the end: then the storage had little time.
+    /// True if no operation in flight has completed for so long that all are to be abandoned. That is a failure,
+    /// unless the user is waiting for the end: then the storage had little time.
     pub(super) fn gives_up(&mut self, now: u64, timeline: &Timeline) -> bool {
         if self.in_flight == 0 {
             return false;
@@ -43,10 +43,10 @@ impl<E: Engine> Worker<'_, E> {
         let errors = self.signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
         let verb = self.slots.get(slot).verb;
         if matches!(verb, Verb::Fsync | Verb::Fdatasync) {
-            // What it should have covered never became durable.
+            // What the sync should have covered did not become durable.
             self.sync = SyncState::Idle;
             self.writes_since_sync = 0;
-            self.uncovered.clear();
+            self.unsynced.clear();
         }
         if !matches!(kind, FailureKind::Errno(_)) || errors >= self.spec.max_errors {
             self.end(kind, slot, now, timeline);

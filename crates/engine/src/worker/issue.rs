@@ -1,11 +1,11 @@
-//! From a drawn operation to one that the kernel has: filling a batch, handing it over, waiting.
+//! From a drawn operation to a submitted one: fills a batch, submits it, waits.
 
 use std::io;
 use std::sync::atomic::Ordering;
 
 use model::{FailureKind, Operation};
 
-use super::{DEVICE_BOUND, DRAWS, LOOK_UP_NS, POLL_NS, SyncState, Worker};
+use super::{DEVICE_BOUND, DRAWS, POLL_NS, STOP_POLL_NS, SyncState, Worker};
 use crate::clock::Clock;
 use crate::engines::{Engine, Request, Verb};
 use crate::pace::Arrivals;
@@ -13,15 +13,15 @@ use crate::recorder::{IntervalSink, Timeline};
 use crate::slots::Slot;
 
 impl<E: Engine> Worker<'_, E> {
-    /// Starts and completes operations until something says stop. Returns the time.
+    /// Starts and completes operations until a stop condition is met. Returns the time.
     pub(super) fn issue(
         &mut self,
         start: u64,
         timeline: &mut Timeline,
         sink: &mut impl IntervalSink,
     ) -> io::Result<u64> {
-        // A thread may wake late for the common start. What it starts then starts then; only arrivals
-        // of an open loop have been waiting since.
+        // A thread may wake late for the common start. What it starts then starts then; only arrivals of an open
+        // loop have been waiting since.
         let mut now = start.max(self.clock.now());
         let in_order = self.only_transfers && self.is_unhindered;
         if E::SYNCHRONOUS && in_order && matches!(self.arrivals, Arrivals::Closed) {
@@ -31,8 +31,8 @@ impl<E: Engine> Worker<'_, E> {
                 self.one_by_one_noted(now, timeline, sink)
             });
         }
-        // What was drawn counts against the limits already and is done. So is a sync that has become due, even
-        // if the write before it was the last.
+        // Drawn operations already count against the limits and are executed. So is a sync that has become due,
+        // even if the write before it was the last.
         while now < self.deadline_ns
             && (self.limits_left() || !self.batch.is_empty() || self.sync != SyncState::Idle)
             && !self.signals.stops()
@@ -49,7 +49,7 @@ impl<E: Engine> Worker<'_, E> {
         Ok(now)
     }
 
-    /// Lets what is in flight end, but does not wait for ever.
+    /// Lets operations in flight complete, up to a limit.
     pub(super) fn drain(
         &mut self,
         stopped: u64,
@@ -59,7 +59,7 @@ impl<E: Engine> Worker<'_, E> {
         self.withdraw();
         let mut now = stopped;
         while self.in_flight > 0 && !self.gives_up(now, timeline) {
-            self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
+            self.engine.reap(1, STOP_POLL_NS, &mut self.completed)?;
             now = self.clock.now();
             timeline.roll(now, self.in_flight, sink);
             self.complete(now, timeline);
@@ -72,12 +72,12 @@ impl<E: Engine> Worker<'_, E> {
         Ok(now)
     }
 
-    /// Takes back the operations that were drawn and that the engine did not take.
+    /// Discards the operations that were drawn but not accepted by the engine.
     pub(super) fn withdraw(&mut self) {
         let open_loop = matches!(self.arrivals, Arrivals::Open(_));
         for request in self.batch.drain(..) {
             let is_sync = matches!(request.verb, Verb::Fsync | Verb::Fdatasync);
-            self.withdrawn += u64::from(open_loop && !is_sync);
+            self.dropped_arrivals += u64::from(open_loop && !is_sync);
             self.slots.release(request.slot);
             if let (Verb::Write, Some(generations)) = (request.verb, &self.spec.generations) {
                 let slot = self.slots.get(request.slot);
@@ -91,7 +91,7 @@ impl<E: Engine> Worker<'_, E> {
         self.operations_left > 0 && self.bytes_left > 0
     }
 
-    /// Puts as many operations into the batch as there are free slots, arrivals and limits.
+    /// Adds operations to the batch as far as there are free slots, arrivals and limits.
     #[inline]
     fn fill(&mut self, now: u64) {
         if self.sync != SyncState::Idle {
@@ -132,8 +132,8 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// Draws the next operation into the batch. False if, on a verified set, it finds only blocks that
-    /// are still being written. What a plain and unhindered worker has no need of is left out for it.
+    /// Draws the next operation into the batch. False if, on a verified set, it finds only blocks that are still
+    /// being written. `PLAIN` omits what a plain and unhindered worker does not need.
     #[inline]
     fn draw<const PLAIN: bool>(&mut self, intended: u64) -> bool {
         let direction = self.draws.next(&mut self.rng);
@@ -158,7 +158,7 @@ impl<E: Engine> Worker<'_, E> {
         if !PLAIN && !self.is_unhindered {
             self.pauses.started();
             if verb == Verb::Read && self.spec.workload.cache == CacheState::ColdEach {
-                // Advice that fails has no consequence but a cached read, which the device's account shows.
+                // Failing advice only leads to a cached read, which the device's counters show.
                 drop(evict_range(&self.spec.files[file as usize], file_offset, u64::from(len)));
             }
         }
@@ -172,7 +172,7 @@ impl<E: Engine> Worker<'_, E> {
         true
     }
 
-    /// File and offset in it of a byte of the data set.
+    /// File, and offset in it, of a byte of the data set.
     #[inline]
     pub(super) fn target(&self, offset: u64) -> (u32, u64) {
         if self.spec.files.len() == 1 {
@@ -198,8 +198,8 @@ impl<E: Engine> Worker<'_, E> {
                 if let Some(generations) = &self.spec.generations {
                     let generation = generations.start_write(offset);
                     self.slots.get_mut(slot).generation = generation;
-                    // SAFETY: the buffer holds a block and is not in flight; verified data are never
-                    // the shared duplicate block (the planner refuses the combination).
+                    // SAFETY: the buffer holds a block and is not in flight; verified data are never the shared
+                    // duplicate block (the planner rejects the combination).
                     let block = unsafe { std::slice::from_raw_parts_mut(buffer, len as usize) };
                     generations.seal(block, offset, generation);
                 }
@@ -209,8 +209,8 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// Hands the batch to the engine, as a whole or, if the worker has time, one by one: storage that
-    /// gets each request at once has more to do at a time than if it gets all when the last is ready.
+    /// Submits the batch to the engine: as a whole or, if the storage is the limit, one by one. Storage that
+    /// receives each request at once has more to do at a time than if it receives all when the last is ready.
     #[inline]
     pub(super) fn submit(&mut self, timeline: &mut Timeline) -> io::Result<()> {
         if self.batch.is_empty() {
@@ -218,7 +218,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         let mut before = self.clock.now();
         let mut done = 0;
-        // What has ended meanwhile is to be stamped before anything else is done.
+        // Stamp what has completed meanwhile before anything else is done.
         while done < self.batch.len() && self.completed.is_empty() {
             let end = if self.device_bound > 0 { done + 1 } else { self.batch.len() };
             let (taken, after) = self.hand_over(done..end, before, timeline)?;
@@ -239,8 +239,7 @@ impl<E: Engine> Worker<'_, E> {
         Ok(())
     }
 
-    /// Hands a part of the batch to the engine and stamps what it took. Returns how many that were, and the
-    /// time.
+    /// Submits a part of the batch to the engine and stamps what it accepted. Returns their number, and the time.
     #[inline]
     fn hand_over(
         &mut self,
@@ -263,7 +262,8 @@ impl<E: Engine> Worker<'_, E> {
             before
         } else {
             let after = self.clock.now();
-            // Inside the call the kernel works on one of the batch, besides what it already had.
+            // Inside the call the kernel processes one operation of the batch, in addition to what it already
+            // had.
             timeline.integrate(after, earlier + 1);
             after
         };
@@ -279,8 +279,8 @@ impl<E: Engine> Worker<'_, E> {
         Ok((taken, after))
     }
 
-    /// Waits for a completion, for the next arrival or for the end of the interval, whichever comes
-    /// first, and returns the time.
+    /// Waits for a completion, the next arrival or the end of the interval, whichever comes first, and returns
+    /// the time.
     #[inline]
     fn wait(&mut self, now: u64, timeline: &Timeline) -> io::Result<u64> {
         if E::SYNCHRONOUS && self.in_flight > 0 {
@@ -291,18 +291,17 @@ impl<E: Engine> Worker<'_, E> {
         if !self.completed.is_empty() {
             return Ok(self.clock.now());
         }
-        let border = timeline.boundary_ns.min(self.deadline_ns).min(now + LOOK_UP_NS);
+        let border = timeline.boundary_ns.min(self.deadline_ns).min(now + STOP_POLL_NS);
         let due = match &self.arrivals {
             Arrivals::Open(open) if self.slots.any_free() && self.sync == SyncState::Idle => open.due_ns(),
             _ => u64::MAX,
         };
-        // What is due already waits for a completion: its block is being written.
+        // An operation that is already due waits for a completion: its block is being written.
         let due = if due > now { due } else { u64::MAX };
         if self.in_flight == 0 && self.pauses.until_ns > now {
             self.clock.sleep_until(border.min(self.pauses.until_ns));
         } else if self.in_flight == 0 {
-            // In a closed loop, and with a batch that the engine did not take, there is nothing to wait
-            // for.
+            // In a closed loop, and with a batch that the engine did not accept, there is nothing to wait for.
             if due != u64::MAX && self.batch.is_empty() {
                 self.clock.sleep_until(border.min(due));
             }

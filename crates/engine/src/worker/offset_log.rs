@@ -1,5 +1,5 @@
-//! What only few workloads ask for around each operation: keeping its place, and reading something there before it.
-//! None of it touches plain work.
+//! What only few workloads need for each operation: logging its offset, and reading something there before it.
+//! Plain workloads bypass it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,27 +13,27 @@ use crate::engines::{Engine, Request, Verb};
 use crate::recorder::{Kind, Timeline};
 use crate::slots::Slot;
 
-/// Bytes read so that a disk's head is where an operation begins.
+/// Bytes read to position a disk's head where an operation begins.
 const PAGE: u32 = 4096;
 
-/// Keeps the first places of each operation of one worker, in memory that is there before it starts.
+/// Logs the first offsets of each operation of one worker, in preallocated memory.
 pub(super) struct OffsetLogger {
     offset_log: BTreeMap<Operation, OffsetLog>,
     room: usize,
 }
 
 impl OffsetLogger {
-    /// A keeper for one of so many workers; `None` if the workload does not ask for it.
+    /// A logger for one of `workers` workers; `None` if the workload does not log offsets.
     pub fn new(workload: &Workload, workers: u32) -> Option<Box<Self>> {
         let room = (OffsetLog::MOST / workers.max(1) as usize).max(1);
         let empty = || OffsetLog { kept: Vec::with_capacity(room), left_out: 0 };
-        let has_place = |o: &Operation| !matches!(o, Operation::Sync | Operation::DurableWrite);
-        let operations = workload.operations().into_iter().filter(has_place);
+        let has_offset = |o: &Operation| !matches!(o, Operation::Sync | Operation::DurableWrite);
+        let operations = workload.operations().into_iter().filter(has_offset);
         let offset_log = operations.map(|operation| (operation, empty())).collect();
         workload.modifiers.log_offset.then(|| Box::new(Self { offset_log, room }))
     }
 
-    /// Keeps one, if it was in the measured time.
+    /// Logs one operation, if it was in the measured time.
     #[inline(never)]
     pub fn keep(&mut self, verb: Verb, phase: Phase, logged: LoggedOffset) {
         if phase == Phase::Measure
@@ -43,16 +43,17 @@ impl OffsetLogger {
         }
     }
 
-    /// What was kept; operations that were not done are left out.
+    /// The logged offsets; operations without any are omitted.
     pub fn finish(self) -> BTreeMap<Operation, OffsetLog> {
         self.offset_log.into_iter().filter(|(_, offset_log)| !offset_log.kept.is_empty()).collect()
     }
 }
 
-/// Refuses work that would leave out what is to be read first: a write would destroy what it is to write back.
+/// Rejects workloads for which the preceding read would be skipped: a write would destroy what it is to write
+/// back.
 ///
 /// # Errors
-/// It wants something read first, and is not done as transfers one by one.
+/// The workload reads first, and is not run as single transfers in order.
 pub(super) fn can_read_first<E: Engine>(workload: &Workload, only_in_order: bool) -> io::Result<()> {
     let is_one_by_one = E::SYNCHRONOUS && only_in_order && workload.pace == Pace::Closed;
     if workload.modifiers.read_first.is_some() && !is_one_by_one {
@@ -62,18 +63,18 @@ pub(super) fn can_read_first<E: Engine>(workload: &Workload, only_in_order: bool
 }
 
 impl<E: Engine> Worker<'_, E> {
-    /// Keeps the place of an operation that has moved so many bytes.
+    /// Logs the offset of an operation that moved `bytes` bytes.
     #[cold]
     #[inline(never)]
-    pub(super) fn keep_place(&mut self, slot: u32, bytes: u64, now: u64, timeline: &Timeline) {
+    pub(super) fn record_offset(&mut self, slot: u32, bytes: u64, now: u64, timeline: &Timeline) {
         let Slot { verb, offset, intended, .. } = *self.slots.get(slot);
         if let Some(offset_log) = &mut self.offset_log {
             offset_log.keep(verb, timeline.current.phase, LoggedOffset { offset, bytes, ns: now - intended });
         }
     }
 
-    /// Reads what the workload wants read before an operation. False if that failed: then the operation must not
-    /// be done, because a write would put something else there than what it was to write back.
+    /// Reads what the workload requires before an operation. False if that failed: then the operation must not be
+    /// executed, because a write would replace the content that it was to write back.
     #[inline(never)]
     pub(super) fn read_first(&mut self, request: &Request, offset: u64, timeline: &Timeline) -> bool {
         let Some(what) = self.spec.workload.modifiers.read_first else { return true };

@@ -1,5 +1,5 @@
-//! The driver's loop for an engine that does one operation at a time and a workload that only transfers, in
-//! a closed loop: the same figures as the general loop, without its bookkeeping for what is in flight.
+//! The driver's loop for an engine that executes one operation at a time and a closed-loop workload of transfers
+//! only: the same figures as the general loop, without its bookkeeping for operations in flight.
 
 use model::LoggedOffset;
 
@@ -8,13 +8,13 @@ use crate::clock::Clock;
 use crate::engines::{Completion, Engine, Request, Verb};
 use crate::recorder::{IntervalSink, Timeline};
 
-/// Of an operation that takes longer than this, what the driver does between two of them is less than 1 %: the
-/// stamp that ends the one may begin the next.
+/// For an operation longer than this, the driver's time between two operations is less than 1 %: the stamp that
+/// ends one may begin the next.
 const SLOW_NS: u64 = 10_000;
 
 impl<E: Engine> Worker<'_, E> {
-    /// Transfers until something says stop. Returns the time. `PLAIN` is what `is_plain` says: compiled twice, so that
-    /// plain work does not ask at each operation.
+    /// Transfers until a stop condition is met. Returns the time. `PLAIN` is the value of `is_plain`: compiled
+    /// twice, so that plain workloads do not check it for each operation.
     #[inline(always)]
     pub(super) fn one_by_one<const PLAIN: bool>(
         &mut self,
@@ -23,7 +23,7 @@ impl<E: Engine> Worker<'_, E> {
         sink: &mut impl IntervalSink,
     ) -> u64 {
         let mut now = start;
-        // Making or checking a block takes time; that must not look like the storage's.
+        // Preparing or verifying a block takes time that must not count as the storage's.
         let costs_time = self.spec.workload.writes_data() || !PLAIN;
         let mut is_fast = true;
         while now < self.deadline_ns && self.limits_left() && !self.signals.stops() {
@@ -62,7 +62,8 @@ impl<E: Engine> Worker<'_, E> {
         now
     }
 
-    /// The same for work that is not plain, apart so that the loop for plain work is not the worse for it.
+    /// Like [`Self::one_by_one`], for workloads that are not plain; separate, so that it does not slow the loop
+    /// for plain ones.
     #[inline(never)]
     pub(super) fn one_by_one_noted(
         &mut self,
@@ -89,9 +90,9 @@ impl<E: Engine> Worker<'_, E> {
         (Request { slot: 0, verb, file, offset: file_offset, len, buffer }, offset)
     }
 
-    /// Takes a whole transfer into account whose place is kept or whose data are verified.
+    /// Records a complete transfer whose offset is logged or whose data are verified.
     fn take_in(&mut self, request: &Request, offset: u64, ns: u64, timeline: &Timeline) {
-        if let Some(offsets) = &mut self.offsets {
+        if let Some(offsets) = &mut self.offset_log {
             let logged = LoggedOffset { offset, bytes: u64::from(request.len), ns };
             offsets.keep(request.verb, timeline.current.phase, logged);
         }
@@ -103,7 +104,7 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// A transfer that failed or was short goes the general way.
+    /// Passes a failed or short transfer to the general path.
     #[cold]
     fn odd_one(
         &mut self,

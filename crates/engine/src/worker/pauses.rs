@@ -1,5 +1,5 @@
-//! What keeps a worker from starting its next operation although there is room: pauses, a share of the work that is
-//! used up, a queue depth that is to keep a latency, and the begin of its work.
+//! Conditions that keep a worker from starting its next operation although a slot is free: pauses, a used-up
+//! share of the operations, a queue depth that keeps to a latency target, and a start delay.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,15 +11,15 @@ use crate::clock::Clock;
 use crate::engines::Engine;
 use crate::recorder::{IntervalSink, Timeline};
 
-/// How long a worker that is ahead of its share waits before it looks again.
+/// How long a worker that is ahead of its share waits before it checks again.
 const AHEAD_NS: u64 = 100_000;
 
-/// How workloads that run beside each other share the operations.
+/// How concurrent workloads share the operations.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
-    /// Operations of all that share, weighed by nothing.
+    /// Operations of all sharing workers, without weights.
     all: AtomicU64,
-    /// Sum of the weights of the workers that share and have not ended.
+    /// Sum of the weights of the sharing workers that have not ended.
     weights: AtomicU64,
 }
 
@@ -33,7 +33,7 @@ impl Flow {
 pub(super) struct Pauses {
     think: Option<Think>,
     since: u32,
-    /// When the present pause is over.
+    /// When the current pause ends.
     pub until_ns: u64,
     flow: Option<(Arc<Flow>, u64)>,
     own: u64,
@@ -45,7 +45,7 @@ impl Pauses {
         Self { think, since: 0, until_ns: 0, flow, own: 0 }
     }
 
-    /// Sets the worker's weight among those that share.
+    /// Sets the worker's weight among the sharing workers.
     pub fn weigh(&mut self, weight: u32) {
         if let Some((_, own)) = &mut self.flow {
             *own = u64::from(weight);
@@ -66,7 +66,7 @@ impl Pauses {
         }
     }
 
-    /// The worker does no more: the others need not wait for it.
+    /// The worker has ended: the others need not wait for it.
     pub fn end(&mut self) {
         if let Some((flow, weight)) = self.flow.take() {
             flow.weights.fetch_sub(weight, Ordering::Relaxed);
@@ -83,7 +83,7 @@ impl Pauses {
 }
 
 impl<E: Engine> Worker<'_, E> {
-    /// True if nothing but room and limits keeps the next operation from starting.
+    /// True if only free slots and limits keep the next operation from starting.
     #[inline]
     pub(super) fn may_start(&mut self, now: u64) -> bool {
         let in_flight = self.in_flight + self.batch.len() as u64;
@@ -105,7 +105,7 @@ impl<E: Engine> Worker<'_, E> {
         self.pauses.until_ns <= now
     }
 
-    /// Waits for the begin of the work; it may be long after the common start.
+    /// Waits for the end of the start delay, which may be long after the common start.
     pub(super) fn await_begin(
         &mut self,
         begin_ns: u64,
@@ -122,11 +122,11 @@ impl<E: Engine> Worker<'_, E> {
             if now >= begin_ns || self.signals.stops() {
                 return;
             }
-            self.clock.sleep_until(begin_ns.min(timeline.boundary_ns).min(now + super::LOOK_UP_NS));
+            self.clock.sleep_until(begin_ns.min(timeline.boundary_ns).min(now + super::STOP_POLL_NS));
         }
     }
 
-    /// Takes completions into account that have just come.
+    /// Records completions that have just arrived.
     #[cold]
     pub(super) fn adjust_depth(&mut self, now: u64) {
         let Some(depth) = &mut self.depth else { return };
@@ -138,17 +138,17 @@ impl<E: Engine> Worker<'_, E> {
     }
 }
 
-/// Finds the largest queue depth at which a share of the operations keeps to a latency: it doubles the depth as long as
-/// that is so, then halves what lies between the largest good and the smallest bad one.
+/// Finds the largest queue depth at which a share of the operations meets a latency target: it doubles the depth
+/// while that is so, then bisects between the largest good and the smallest bad one.
 pub(super) struct DepthControl {
     target: LatencyTarget,
     /// Operations that may be in flight now.
     pub allowed: u64,
     most: u64,
-    /// The largest depth known to be good, and the smallest known to be bad.
+    /// The largest depth known to meet the target, and the smallest known to miss it.
     good: u64,
     bad: u64,
-    /// When this depth began to be tried.
+    /// When the test of this depth began.
     since_ns: u64,
     window_end_ns: u64,
     all: u64,
@@ -171,7 +171,7 @@ impl DepthControl {
         }
     }
 
-    /// Counts an operation in, unless it was started at another depth: what was in flight then says nothing of this one.
+    /// Counts an operation, unless it was started at another depth: its latency does not apply to this one.
     fn record(&mut self, submitted_ns: u64, lat_ns: u64) {
         if submitted_ns < self.since_ns {
             return;
@@ -180,7 +180,7 @@ impl DepthControl {
         self.late += u64::from(lat_ns > self.target.ns);
     }
 
-    /// Changes the depth if a window is over.
+    /// Changes the depth at the end of a window.
     fn adjust(&mut self, now: u64) {
         if self.window_end_ns == 0 {
             self.window_end_ns = now + self.target.window_ns;
@@ -209,7 +209,7 @@ impl DepthControl {
 mod tests {
     use super::*;
 
-    /// Where the depth ends on storage that needs 1 ms per operation and serves one at a time.
+    /// The final depth on storage that needs 1 ms per operation and serves one at a time.
     fn settles_at(target_ms: u64, most: usize) -> u64 {
         let target = LatencyTarget { ns: target_ms * 1_000_000, percent: 99.0, window_ns: 1_000 };
         let mut depth = DepthControl::new(target, most);
@@ -224,15 +224,15 @@ mod tests {
     }
 
     #[test]
-    fn the_depth_becomes_the_largest_that_keeps_the_latency() {
+    fn the_depth_becomes_the_largest_that_meets_the_target() {
         assert_eq!(settles_at(11, 128), 11);
         assert_eq!(settles_at(1, 128), 1);
         assert_eq!(settles_at(1000, 32), 32, "never more than the queue has");
-        assert_eq!(settles_at(0, 32), 1, "even if nothing keeps to it");
+        assert_eq!(settles_at(0, 32), 1, "even if no depth meets it");
     }
 
     #[test]
-    fn who_is_ahead_of_its_share_waits() {
+    fn a_worker_ahead_of_its_share_waits() {
         let flow = Arc::new(Flow::new(9));
         let mut one = Pauses::new(None, Some(Arc::clone(&flow)));
         let mut eight = Pauses::new(None, Some(Arc::clone(&flow)));
@@ -251,6 +251,6 @@ mod tests {
         }
         let share = f64::from(first) / f64::from(first + second);
         assert!((share - 1.0 / 9.0).abs() < 0.01, "{share}");
-        assert!(second > 1000, "nobody waits for ever: {second}");
+        assert!(second > 1000, "no worker waits for ever: {second}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a worker is given, what all workers of a repeat share, and what a worker reports.
+//! The parameters of a worker, the shared signals of a repeat's workers, and a worker's report.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,14 +18,14 @@ use crate::sim::SimModel;
 use crate::stamps::StampComparison;
 use crate::verify::Generations;
 
-/// What all workers of a repeat watch and set.
+/// State that all workers of a repeat read and set.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     /// The user wants to stop.
     pub interrupt: Arc<AtomicBool>,
-    /// A worker has met a failure that ends the repeat.
+    /// A worker has encountered a failure that ends the repeat.
     pub abort: AtomicBool,
-    /// The repeat is over before its time, and well.
+    /// The repeat ends early and successfully.
     pub over: AtomicBool,
     /// Failed operations so far.
     pub errors: AtomicU64,
@@ -37,7 +37,7 @@ impl Signals {
         self.abort.load(Ordering::Relaxed) || self.interrupted()
     }
 
-    /// True if no further operation is to be started.
+    /// True if no further operation may start.
     #[inline]
     pub fn stops(&self) -> bool {
         self.ended() || self.over.load(Ordering::Relaxed)
@@ -48,7 +48,7 @@ impl Signals {
     }
 }
 
-/// When one worker stops; all in its own share.
+/// When one worker stops; each has its own share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// From the start of the repeat, the ramp included.
@@ -57,7 +57,7 @@ pub(crate) struct Limits {
     pub bytes: Option<u64>,
 }
 
-/// Everything that one worker needs to know.
+/// All parameters of one worker.
 pub(crate) struct WorkerSpec {
     pub index: u32,
     pub workers: u32,
@@ -74,11 +74,11 @@ pub(crate) struct WorkerSpec {
     pub writable: bool,
     pub generations: Option<Arc<Generations>>,
     pub sim: Option<SimModel>,
-    /// How the workloads of a step share its operations, where they do.
+    /// How the workloads of a step share its operations, if they do.
     pub flow: Option<Arc<Flow>>,
 }
 
-/// The first failure that a worker met.
+/// The first failure of a worker.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkerFailure {
     pub kind: FailureKind,
@@ -88,7 +88,7 @@ pub(crate) struct WorkerFailure {
     pub at_ns: u64,
 }
 
-/// What a worker has to say at its end.
+/// A worker's final report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkerReport {
     /// From the start of the repeat to the end of the last operation, a final sync included.
@@ -96,16 +96,16 @@ pub(crate) struct WorkerReport {
     pub user_ns: u64,
     pub system_ns: u64,
     pub unserved: u64,
-    /// Operations were left behind in the kernel.
+    /// Operations were abandoned in the kernel.
     pub hung: bool,
     pub failure: Option<WorkerFailure>,
     pub integrity: Option<IntegrityCheck>,
     pub stamps: Option<Box<StampComparison>>,
-    /// Where its operations were, if that is kept.
+    /// The offsets of its operations, if they are logged.
     pub offset_log: BTreeMap<Operation, OffsetLog>,
 }
 
-/// The bytes of the data set that a worker works on.
+/// The bytes of the data set that a worker uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     pub start: u64,
@@ -113,7 +113,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The region of worker `index`, cut at multiples of the largest block so that no two meet.
+    /// The region of worker `index`, aligned to the largest block so that no two overlap.
     pub fn of(spec: &WorkerSpec) -> Self {
         let unit = u64::from(spec.workload.largest_block());
         let blocks = spec.file_bytes / unit * spec.files.len() as u64;
@@ -134,7 +134,7 @@ impl Region {
     }
 }
 
-/// What a worker is given before it starts.
+/// Resources of a worker, allocated before it starts.
 pub(crate) struct Stock {
     /// Filled and touched.
     pub buffers: Buffers,
@@ -143,10 +143,10 @@ pub(crate) struct Stock {
 }
 
 impl Stock {
-    /// Buffers for so many operations in flight, with content to be written if `writes`.
+    /// Buffers for `slots` operations in flight, with write content if `writes`.
     ///
     /// # Errors
-    /// The kernel's refusal of memory.
+    /// The kernel's error for memory.
     pub fn of(spec: &WorkerSpec, slots: usize, writes: bool) -> io::Result<Self> {
         let workload = &spec.workload;
         let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };

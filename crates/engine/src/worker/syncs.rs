@@ -1,8 +1,8 @@
-//! When a worker syncs, and what a sync makes durable.
+//! When a worker syncs, and which writes a sync makes durable.
 
 use std::io;
 
-use super::{LOOK_UP_NS, SyncState, Worker};
+use super::{STOP_POLL_NS, SyncState, Worker};
 use crate::clock::Clock;
 use crate::engines::{Engine, Request, Verb};
 use crate::recorder::{IntervalSink, Kind, Timeline};
@@ -21,7 +21,7 @@ impl<E: Engine> Worker<'_, E> {
             }
             self.submit(timeline)?;
             if self.in_flight > 0 {
-                self.engine.reap(1, LOOK_UP_NS, &mut self.completed)?;
+                self.engine.reap(1, STOP_POLL_NS, &mut self.completed)?;
             }
             now = self.clock.now();
             timeline.roll(now, self.in_flight, sink);
@@ -30,7 +30,7 @@ impl<E: Engine> Worker<'_, E> {
         Ok(now)
     }
 
-    /// Puts a sync of every written file into the batch, as far as there are slots.
+    /// Adds a sync of every written file to the batch, as far as there are slots.
     pub(super) fn push_syncs(&mut self) {
         let verb = if self.spec.workload.sync.data_only { Verb::Fdatasync } else { Verb::Fsync };
         let mut count = 0;
@@ -51,7 +51,7 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// A sync has ended; with the last one, all writes before it are durable.
+    /// A sync has completed; with the last one, all writes before it are durable.
     pub(super) fn synced(&mut self, now: u64, timeline: &mut Timeline) {
         if let SyncState::Syncing(count) = self.sync {
             self.sync = SyncState::Syncing(count - 1);
@@ -65,7 +65,7 @@ impl<E: Engine> Worker<'_, E> {
         }
         if self.spec.workload.sync.every > 0 {
             let recorder = timeline.current.of(Kind::DurableWrite);
-            for (intended, bytes) in self.uncovered.drain(..) {
+            for (intended, bytes) in self.unsynced.drain(..) {
                 recorder.count += 1;
                 recorder.bytes += bytes;
                 recorder.lat.record(now - intended);
@@ -75,7 +75,7 @@ impl<E: Engine> Worker<'_, E> {
         self.writes_since_sync = 0;
     }
 
-    /// Begins a sync if it is due after an operation.
+    /// Begins a sync if one is due after an operation.
     #[inline]
     pub(super) fn note_due_sync(&mut self, verb: Verb, every: u32) {
         let all_files = self.spec.workload.modifiers.sync_all_files;

@@ -1,4 +1,4 @@
-//! Tests of the worker: what it lets go of, when, and what counts as the storage's time.
+//! Tests of the worker: what it releases, when, and what counts as the storage's time.
 
 use super::*;
 use crate::clock::{VirtualClock, monotonic_ns};
@@ -40,10 +40,10 @@ fn spec(workload: Workload, file: File) -> WorkerSpec {
     }
 }
 
-/// Keeps what it is given at the end.
-struct Keep(Vec<WorkerInterval>);
+/// Collects the intervals delivered to it.
+struct Collected(Vec<WorkerInterval>);
 
-impl IntervalSink for Keep {
+impl IntervalSink for Collected {
     fn exchange(&mut self, _: &mut Box<WorkerInterval>) -> bool {
         false
     }
@@ -57,8 +57,8 @@ fn first<E: Engine>(workload: &Workload) -> Box<WorkerInterval> {
     Box::new(WorkerInterval::new(&Worker::<E>::recorders(workload)))
 }
 
-/// Takes operations, and ends as the constant says when it is asked for completions: 0 never gives
-/// any, 1 breaks, 2 panics, 3 ends them all. `TORN_DOWN` counts the engines of its kind dropped.
+/// Accepts operations, and responds to a reap as the constant states: 0 never completes any, 1 fails, 2 panics, 3
+/// completes them all. `TORN_DOWN` counts the dropped engines of each kind.
 struct Trap<const HOW: usize>(VirtualClock, Vec<Completion>);
 
 static TORN_DOWN: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
@@ -89,15 +89,15 @@ impl<const HOW: usize> Engine for Trap<HOW> {
         match HOW {
             0 => {}
             1 => return Err(io::Error::other("broken")),
-            2 => panic!("an accident in the middle of the work"),
+            2 => panic!("a panic with operations in flight"),
             _ => out.append(&mut self.1),
         }
         Ok(())
     }
 }
 
-/// Runs a worker on that engine over the writing end of a pipe: whether engine and file were let go.
-fn let_go<const HOW: usize>() -> (bool, bool) {
+/// Runs a worker on that engine over the write end of a pipe: whether engine and file were released.
+fn is_released<const HOW: usize>() -> (bool, bool) {
     let (mut reader, writer) = io::pipe().unwrap();
     let mut spec = spec(workload(), File::from(OwnedFd::from(writer)));
     spec.limits.operations = Some(100);
@@ -105,14 +105,14 @@ fn let_go<const HOW: usize>() -> (bool, bool) {
     let before = TORN_DOWN[HOW].load(Ordering::Relaxed);
     let worker = Worker::<Trap<HOW>>::new(spec, &signals).unwrap();
     let recorders = first::<Trap<HOW>>(&workload());
-    let run = std::panic::AssertUnwindSafe(|| worker.run(0, recorders, &mut Keep(vec![])));
+    let run = std::panic::AssertUnwindSafe(|| worker.run(0, recorders, &mut Collected(vec![])));
     let ended = std::panic::catch_unwind(run);
     if HOW == 3 {
         assert!(!ended.unwrap().unwrap().hung);
     }
     let engine = TORN_DOWN[HOW].load(Ordering::Relaxed) > before;
-    // A pipe without a writer ends; one that still has a writer would block. A worker of another test has a copy of
-    // whatever was open when it began, until it ends: what should be let go is waited for.
+    // A pipe without a writer ends; one that still has a writer would block. A worker of another test holds a
+    // copy of whatever was open when it started, until it ends: the release is waited for.
     rustix::io::ioctl_fionbio(&reader, true).unwrap();
     let until = Instant::now() + TIMEOUT;
     let mut file = reader.read(&mut [0]).is_ok();
@@ -126,7 +126,7 @@ fn let_go<const HOW: usize>() -> (bool, bool) {
 /// How long the workers of other tests may take to end.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Takes a nanosecond for each byte and `SYNC_NS` for a sync.
+/// Takes a nanosecond per byte and `SYNC_NS` per sync.
 struct ByLength(VirtualClock);
 
 const SYNC_NS: u64 = 777;
@@ -157,7 +157,7 @@ impl Engine for ByLength {
     }
 }
 
-/// So many transfers before each of which something is read: the operations, and the whole in nanoseconds.
+/// Transfers with a read before each: the operations, and the total in nanoseconds.
 fn with_read_first(mix: Mix, what: ReadFirst, len: u32) -> (BTreeMap<Operation, OperationStats>, u64) {
     let modifiers = Modifiers { read_first: Some(what), log_offset: true, ..Modifiers::default() };
     let sync = SyncRule { every: 0, data_only: false, at_end: true };
@@ -166,18 +166,18 @@ fn with_read_first(mix: Mix, what: ReadFirst, len: u32) -> (BTreeMap<Operation, 
     spec.limits.operations = Some(TRANSFERS);
     let signals = Signals::default();
     let worker = Worker::<ByLength>::new(spec, &signals).unwrap();
-    let mut keep = Keep(Vec::new());
-    let report = worker.run(0, first::<ByLength>(&work), &mut keep).unwrap();
+    let mut collected = Collected(Vec::new());
+    let report = worker.run(0, first::<ByLength>(&work), &mut collected).unwrap();
     let kept = &report.offset_log.values().next().unwrap().kept;
     assert!(kept.len() as u64 == TRANSFERS && kept.iter().all(|target| target.ns == u64::from(len)));
-    (keep.0.last().unwrap().finish(), report.end_ns)
+    (collected.0.last().unwrap().finish(), report.end_ns)
 }
 
 const TRANSFERS: u64 = 16;
 
-/// Blocks that take less and more time than that from which on one stamp is enough for two.
+/// Blocks that take less, and more, than the time from which one stamp serves two operations.
 #[test]
-fn what_is_read_before_an_operation_is_neither_in_its_time_nor_in_its_rate() {
+fn a_preceding_read_counts_neither_in_time_nor_in_rate() {
     for len in [8192, 65536] {
         let ns = u64::from(len);
         let (done, whole_ns) = with_read_first(Mix::Transfer { read_percent: 100 }, ReadFirst::Page, len);
@@ -185,26 +185,26 @@ fn what_is_read_before_an_operation_is_neither_in_its_time_nor_in_its_rate() {
         assert_eq!((reads.count, reads.bytes), (TRANSFERS, TRANSFERS * ns));
         assert_eq!((reads.lat.min_ns(), reads.lat.max_ns()), (Some(ns), Some(ns)));
         assert_eq!((reads.lat.sum_ns(), reads.active_ns), (TRANSFERS * ns, TRANSFERS * ns));
-        assert_eq!(whole_ns, TRANSFERS * (4096 + ns), "the time itself has the pages in it");
+        assert_eq!(whole_ns, TRANSFERS * (4096 + ns), "the total time includes the pages");
 
         let (done, whole_ns) = with_read_first(Mix::Transfer { read_percent: 0 }, ReadFirst::Block, len);
         let (writes, syncs) = (&done[&Operation::Write], &done[&Operation::Sync]);
         assert_eq!((writes.lat.min_ns(), writes.lat.max_ns()), (Some(ns), Some(ns)));
         assert_eq!((syncs.count, syncs.lat.max_ns()), (1, Some(SYNC_NS)));
-        assert_eq!(writes.active_ns, TRANSFERS * ns + SYNC_NS, "with the sync that makes them durable");
+        assert_eq!(writes.active_ns, TRANSFERS * ns + SYNC_NS, "including the sync that makes them durable");
         assert_eq!(whole_ns, TRANSFERS * 2 * ns + SYNC_NS);
     }
 }
 
 #[test]
-fn the_writes_of_a_workload_without_syncs_are_not_counted_until_they_overflow() {
+fn writes_without_syncs_do_not_overflow_their_counter() {
     let writes = Workload { mix: Mix::Transfer { read_percent: 0 }, ..workload() };
     let mut spec = spec(writes.clone(), File::open("/dev/null").unwrap());
     spec.limits.operations = Some(10);
     let signals = Signals::default();
     let mut worker = Worker::<sim::Sim>::new(spec, &signals).unwrap();
     worker.writes_since_sync = u32::MAX;
-    worker.run(0, first::<sim::Sim>(&writes), &mut Keep(vec![])).unwrap();
+    worker.run(0, first::<sim::Sim>(&writes), &mut Collected(vec![])).unwrap();
 }
 
 /// One read in a worker that wakes `LATE_NS` after the common start: its latency.
@@ -216,17 +216,17 @@ fn first_latency_ns(pace: Pace) -> u64 {
     spec.limits.operations = Some(1);
     let signals = Signals::default();
     let worker = Worker::<Psync>::new(spec, &signals).unwrap();
-    let mut keep = Keep(Vec::new());
+    let mut collected = Collected(Vec::new());
     let shared_start_ns = monotonic_ns() - LATE_NS;
-    worker.run(shared_start_ns, first::<Psync>(&workload), &mut keep).unwrap();
-    let operations = keep.0.last().unwrap().finish();
+    worker.run(shared_start_ns, first::<Psync>(&workload), &mut collected).unwrap();
+    let operations = collected.0.last().unwrap().finish();
     operations[&Operation::Read].lat.max_ns().unwrap()
 }
 
 const LATE_NS: u64 = 2_000_000_000;
 
 #[test]
-fn waking_late_is_part_of_the_latency_in_an_open_loop_and_in_no_closed_one() {
+fn a_late_wake_up_counts_only_in_an_open_loop() {
     let closed = (0..10).map(|_| first_latency_ns(Pace::Closed)).min().unwrap();
     assert!(closed < LATE_NS / 2, "{closed}");
     let open = first_latency_ns(Pace::Fixed { per_second: 1.0 });
@@ -234,7 +234,7 @@ fn waking_late_is_part_of_the_latency_in_an_open_loop_and_in_no_closed_one() {
 }
 
 #[test]
-fn no_write_is_left_in_flight_by_operations_that_were_never_handed_over_or_given_up() {
+fn dropped_and_abandoned_writes_do_not_stay_in_flight() {
     let fault = SimFault { operation: 40, forever: true, end: SimEnd::Never };
     for faults in [vec![], vec![fault]] {
         let generations = Arc::new(Generations::new(1, 1 << 20, 4096));
@@ -246,18 +246,18 @@ fn no_write_is_left_in_flight_by_operations_that_were_never_handed_over_or_given
         spec.sim = Some(SimModel { takes: 1, faults, ..SimModel::default() });
         let signals = Signals::default();
         let worker = Worker::<sim::Sim>::new(spec, &signals).unwrap();
-        let report = worker.run(0, first::<sim::Sim>(&writes), &mut Keep(vec![])).unwrap();
+        let report = worker.run(0, first::<sim::Sim>(&writes), &mut Collected(vec![])).unwrap();
         assert_eq!(report.hung, hangs);
         assert!((0..256).all(|block| !generations.is_in_flight(block * 4096)));
     }
 }
 
-/// An early return used to tear the engine down and to unmap the buffers while the kernel still
-/// wrote into them; a forgotten worker's files were closed all the same.
+/// An early return used to tear down the engine and unmap the buffers while the kernel still wrote into them; the
+/// files of an abandoned worker were closed as well.
 #[test]
-fn what_the_kernel_may_still_use_is_leaked_however_the_worker_ends_and_nothing_else_is() {
-    assert_eq!(let_go::<0>(), (false, false), "hung");
-    assert_eq!(let_go::<1>(), (false, false), "broken");
-    assert_eq!(let_go::<2>(), (false, false), "panicked");
-    assert_eq!(let_go::<3>(), (true, true), "ended well");
+fn only_what_the_kernel_may_still_use_is_leaked() {
+    assert_eq!(is_released::<0>(), (false, false), "hung");
+    assert_eq!(is_released::<1>(), (false, false), "broken");
+    assert_eq!(is_released::<2>(), (false, false), "panicked");
+    assert_eq!(is_released::<3>(), (true, true), "ended well");
 }

@@ -1,4 +1,4 @@
-//! What the engine's tests share: workloads in a line, and a repeat run to its end.
+//! Shared by the engine's tests: short workload definitions, and a repeat run to its end.
 
 #![allow(dead_code)]
 
@@ -15,7 +15,7 @@ use model::*;
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;
 
-/// Random 4 KiB reads at depth 1, one job, buffered, without a stop of its own.
+/// Random 4 KiB reads at depth 1, one job, buffered, without a stop condition.
 pub fn workload() -> Workload {
     Workload::random_reads()
 }
@@ -41,8 +41,8 @@ pub fn task(workload: Workload, engine: EngineKind, stop: Stop, target: IoTarget
     }
 }
 
-/// Tries until `shown` gives no objection. Noise can only hide what such a test looks for, in any one attempt; what
-/// an engine cannot do shows in none of a hundred.
+/// Retries until `shown` has no objection. In any one attempt, noise can only hide what such a test checks for;
+/// what an engine cannot do appears in none of a hundred.
 pub fn in_some_attempt(mut shown: impl FnMut() -> Result<(), String>) {
     let mut objection = String::new();
     for _ in 0..100 {
@@ -73,7 +73,7 @@ pub fn open(path: &Path, jobs: u32, bytes: u64, writable: bool, flags: i32) -> O
     }
 }
 
-/// A file with `bytes` bytes of something.
+/// A file with `bytes` bytes of arbitrary content.
 pub fn filled(path: &Path, bytes: usize) {
     let content: Vec<u8> = (0..bytes).map(|i| (i * 31 % 253) as u8).collect();
     std::fs::write(path, content).unwrap();
@@ -113,7 +113,7 @@ impl Done {
     pub fn failure(&self) -> &RepeatFailure {
         match &self.outcome.outcome {
             RepeatOutcome::Failed(failure) => failure,
-            other => panic!("the repeat should have failed, but {other:?}"),
+            other => panic!("the repeat should have failed: {other:?}"),
         }
     }
 }

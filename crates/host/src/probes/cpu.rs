@@ -1,4 +1,4 @@
-//! What each processor spent its time on.
+//! CPU time of each processor, by kind.
 
 use super::change_filter::{Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
@@ -13,8 +13,8 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-/// What is told, with the fields of `/proc/stat` that belong to it: user nice system idle iowait irq softirq
-/// steal. Guest time is in user already.
+/// The reported keys, with their fields of `/proc/stat`: user nice system idle iowait irq softirq steal. Guest
+/// time is already in user.
 const PARTS: [(&str, &[usize]); 5] =
     [("user", &[0, 1]), ("system", &[2]), ("iowait", &[4]), ("irq", &[5, 6]), ("steal", &[7])];
 const FIELDS: usize = 8;
@@ -35,7 +35,7 @@ impl Reader for Cpu {
         let Some(text) = self.stat.text() else { return };
         let lines = text.lines().skip(1).map_while(|line| line.strip_prefix("cpu"));
         for (place, (number, fields)) in lines.filter_map(parse).enumerate() {
-            // They come in order, with gaps where one is offline.
+            // Processors are listed in order, with gaps for those offline.
             match self.processors.get_mut(place) {
                 Some(processor) if processor.number == number => processor.put(sample, fields),
                 _ => {
@@ -54,7 +54,7 @@ fn parse(line: &str) -> Option<(u32, [u64; FIELDS])> {
     let number = words.next()?.parse().ok()?;
     let mut fields = [0; FIELDS];
     for field in &mut fields {
-        // Old kernels have fewer.
+        // Old kernels have fewer fields.
         *field = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
     }
     Some((number, fields))
@@ -64,7 +64,7 @@ impl Processor {
     fn put(&mut self, sample: &mut Sample<'_>, fields: [u64; FIELDS]) {
         let mut spent = [0; FIELDS];
         for (spent, (now, before)) in spent.iter_mut().zip(fields.iter().zip(&self.before)) {
-            // Idle times may step back a little (proc_stat(5)).
+            // Idle times may decrease a little (proc_stat(5)).
             *spent = now.saturating_sub(*before);
         }
         let all: u64 = spent.iter().sum();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_time_since_the_last_look() {
+    fn shares_refer_to_the_time_since_the_last_poll() {
         let tree = Tree::new();
         stat(&tree, &["cpu0 100 0 100 800 0 0 0 0 0 0", "cpu1 0 0 0 1000 0 0 0 0 0 0"]);
         let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_processor_that_goes_offline_takes_nobodys_place() {
+    fn an_offline_processor_leaves_the_others_in_place() {
         let tree = Tree::new();
         stat(&tree, &["cpu0 0 0 0 100", "cpu1 0 0 0 100", "cpu2 0 0 0 100"]);
         let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();

@@ -1,4 +1,4 @@
-//! What each block device of the stacks does (Documentation/block/stat.rst).
+//! Activity of each block device of the stacks (Documentation/block/stat.rst).
 
 use model::Layer;
 
@@ -25,7 +25,7 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-/// What is counted: key, unit, fields of the statistics, and what one count stands for.
+/// Reported rates: key, unit, fields of the statistics, and what one count stands for.
 const COUNTED: [(&str, &str, &[usize], f64); 8] = [
     ("read", "B/s", &[2], SECTOR as f64),
     ("write", "B/s", &[6], SECTOR as f64),
@@ -36,11 +36,11 @@ const COUNTED: [(&str, &str, &[usize], f64); 8] = [
     ("merges", "1/s", &[1, 5], 1.0),
     ("busy", "1", &[9], 1e-3),
 ];
-/// Key, and the fields of the milliseconds waited and of the operations that did.
+/// Key, and the fields of the milliseconds waited and of the completed operations.
 const WAITS: [(&str, usize, usize); 2] = [("read_wait", 3, 0), ("write_wait", 7, 4)];
 /// Milliseconds summed over operations in flight.
 const IN_FLIGHT: usize = 10;
-/// Fields of the newest kernels; older ones have 11 or 15.
+/// Number of fields of the newest kernels; older ones have 11 or 15.
 const FIELDS: usize = 17;
 
 struct Devices(Vec<Device>);
@@ -79,7 +79,7 @@ impl Reader for Devices {
             if let Some((since_ns, before)) = device.before.replace((sample.at_ns, fields)) {
                 for (series, (_, waited, operations)) in device.waits.into_iter().zip(WAITS) {
                     let grown = |field: usize| fields[field].saturating_sub(before[field]) as f64;
-                    // Zero where nothing ended.
+                    // Zero if nothing completed.
                     let wait_ms = grown(waited) / grown(operations).max(1.0);
                     sample.put_since(series, Some(since_ns), wait_ms * 1e6);
                 }
@@ -105,7 +105,7 @@ mod tests {
     use crate::testing::{Tree, disk};
 
     #[test]
-    fn rates_queue_and_waits_come_from_the_kernels_counters() {
+    fn rates_queue_and_waits_follow_the_kernels_counters() {
         let tree = Tree::new();
         let stat = |text: &str| tree.file("sys/dev/block/8:0/stat", text);
         stat("0 0 0 0 0 0 0 0 0 0 0");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_gone_is_silent() {
+    fn a_removed_device_makes_no_readings() {
         let tree = Tree::new();
         assert!(Driven::begin(&PROBE, &tree, &[disk("sda", (8, 0))]).is_none());
         tree.file("sys/dev/block/8:0/stat", "0 0 0 0 0 0 0 0 0 0 0");

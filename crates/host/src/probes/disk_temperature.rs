@@ -1,5 +1,5 @@
-//! How warm the disks are. Asking a disk is a command to it, and a SATA disk finishes everything in its queue
-//! before it answers: so it is asked between repeats only.
+//! Temperatures of the disks. A query is a command to the disk, and a SATA disk finishes everything in its queue
+//! before it responds: therefore disks are queried only between repeats.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(super) const PROBE: Probe = Probe {
 /// hwmon drivers of disks.
 const DISKS: [&str; 2] = ["nvme", "drivetemp"];
 
-/// Where the temperatures of these layers' disks stand, in thousandths of a degree Celsius.
+/// Paths of the temperatures of these layers' disks, in thousandths of a degree Celsius.
 pub(crate) fn disk_sensors(roots: &Roots, layers: &[Layer]) -> Vec<PathBuf> {
     disks(&Scene { roots, layers }).into_iter().map(|sensor| sensor.path).collect()
 }
@@ -48,11 +48,11 @@ fn disks(scene: &Scene<'_>) -> Vec<Sensor> {
     found
 }
 
-/// True if a hwmon device of a driver that belongs to `of` is the disk's: the disk lies below it, or, for an NVMe
-/// disk with several paths, which lies elsewhere, is called after it.
+/// True if the hwmon device of a driver at `of` belongs to the disk: the disk is below it or, for an NVMe disk
+/// with several paths, which is elsewhere, is named after it.
 fn is_of(disk: &std::path::Path, driver: &str, of: &std::path::Path) -> bool {
     if disk.starts_with(of) {
-        // A partition lies below its disk, whose turn comes too.
+        // A partition is below its disk, which is examined as well.
         return !disk.join("partition").exists();
     }
     let (Some(disk), Some(of)) = (disk.file_name(), of.file_name()) else { return false };
@@ -67,7 +67,7 @@ mod tests {
     use crate::testing::{Tree, disk};
 
     #[test]
-    fn each_disk_has_its_own_sensors_and_strangers_are_left_alone() {
+    fn each_disk_has_its_own_sensors_and_others_are_ignored() {
         let tree = Tree::new();
         let disks = [
             ("8:0", "sys/devices/pci0/ata1/0:0:0:0/block/sda", "sys/devices/pci0/ata1/0:0:0:0", "drivetemp"),

@@ -1,4 +1,4 @@
-//! How fast the processors' clocks run.
+//! Clock frequencies of the processors.
 
 use super::change_filter::{Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
@@ -19,8 +19,8 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-/// One file for each group of processors with a common clock. Not each is told: on a large machine these would be
-/// most of the log, and say no more.
+/// One file for each group of processors with a common clock. They are not reported individually: on a large
+/// machine they would be most of the log and add nothing.
 struct Frequency {
     files: Vec<KernelFile>,
     series: [SeriesId; 3],
@@ -50,7 +50,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn the_slowest_and_the_fastest_are_told_in_hertz() {
+    fn the_slowest_and_the_fastest_are_reported_in_hertz() {
         let tree = Tree::new();
         assert!(Driven::begin(&PROBE, &tree, &[]).is_none());
         for (policy, khz) in [(0, 600_000), (4, 1_800_000), (5, 2_400_000)] {

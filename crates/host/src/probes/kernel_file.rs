@@ -1,10 +1,10 @@
-//! A small file of the kernel's that is read again and again.
+//! A small kernel file that is read repeatedly.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Most of what is worth reading is shorter; a longer file grows the buffer once.
+/// Most of these files are shorter; a longer one grows the buffer once.
 const FIRST_BUFFER: usize = 256;
 /// No file that is read here is longer.
 const LONGEST: usize = 4 << 20;
@@ -22,14 +22,14 @@ impl KernelFile {
         Self { path: path.into(), file: None, buffer: Vec::new() }
     }
 
-    /// The same, if it can be read now.
+    /// A file that can be read now, else `None`.
     pub fn readable(path: impl Into<PathBuf>) -> Option<Self> {
         let mut file = Self::new(path);
         file.bytes().is_some().then_some(file)
     }
 
-    /// What the file says now; `None` if it cannot be read, such as after its device or process has gone. It is
-    /// opened anew with the next look then.
+    /// The current content; `None` if it cannot be read, for example after its device or process has gone. The
+    /// next poll then opens it again.
     pub fn bytes(&mut self) -> Option<&[u8]> {
         if self.file.is_none() {
             self.file = File::open(&self.path).ok();
@@ -58,12 +58,12 @@ impl KernelFile {
         Some(&self.buffer[..length])
     }
 
-    /// The same as text.
+    /// The current content as text.
     pub fn text(&mut self) -> Option<&str> {
         std::str::from_utf8(self.bytes()?).ok()
     }
 
-    /// The same as a number.
+    /// The current content as a number.
     pub fn number<N: std::str::FromStr>(&mut self) -> Option<N> {
         self.text()?.trim().parse().ok()
     }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_as_it_is_each_time_however_long_it_gets() {
+    fn each_read_returns_the_current_content_of_any_length() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("counter");
         let mut file = KernelFile::new(&path);

@@ -1,8 +1,9 @@
-//! CPU time of the kernel's own threads that do storage work.
+//! CPU time of the kernel threads that do storage work.
 //!
-//! A worker of the kernel's pools serves many queues; its name says whose work it did last, and its time since the
-//! last look is put down to that, or, where that was no storage work, to what the name said then: small work that came last must
-//! not take all of the time. Threads inside processes (io_uring's) count as those processes'.
+//! A kworker serves many queues; its name states which it served last. Its time since the last poll is attributed
+//! to that work or, if that was not storage work, to what the name stated at the last poll: a short item that
+//! came last must not receive all of the time. Threads inside processes (io_uring's) count as those processes'
+//! own.
 
 use super::change_filter::{Sample, SeriesId};
 use super::processes::{Listing, Stat};
@@ -18,7 +19,7 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-/// Kinds of work with how threads and work queues that do it are called. A `#` stands for a digit.
+/// Kinds of work with the names of their threads and work queues. A `#` stands for a digit.
 const KINDS: [(&str, &[&str]); 17] = [
     ("dm-crypt", &["kcryptd", "dmcrypt", "crypt"]),
     ("md", &["md#", "md_", "mdadm", "kmdadm", "raid5wq", "raid1", "raid10"]),
@@ -41,7 +42,7 @@ const KINDS: [(&str, &[&str]); 17] = [
     ("integrity", &["kintegrityd", "kverityd"]),
     ("reclaim", &["kswapd", "kcompactd"]),
 ];
-/// Of the threads that serve interrupts only those of storage are meant.
+/// Of the threads that serve interrupts, only those of storage count.
 const STORAGE_INTERRUPTS: [&str; 5] = ["nvme", "ahci", "mmc", "scsi", "virtio"];
 
 struct KernelThreads {
@@ -54,7 +55,7 @@ struct Thread {
     process: u32,
     stat: KernelFile,
     ticks: u64,
-    /// What its name stood for at the last look.
+    /// What its name stood for at the last poll.
     kind: Option<usize>,
 }
 
@@ -86,7 +87,7 @@ impl Reader for KernelThreads {
 }
 
 impl KernelThreads {
-    /// Takes in new threads. One that was not there at the last listing has spent all its time since.
+    /// Adds new threads. A thread that was absent from the last listing has spent all its time since.
     fn find(&mut self) {
         let changes = self.listing.changes();
         if changes.born.is_empty() {
@@ -105,9 +106,9 @@ impl KernelThreads {
     }
 }
 
-/// Index of the kind of work that a thread of this name does; `None` if it is not for storage.
+/// Index of the kind of work that a thread of this name does; `None` if it is not storage work.
 fn kind(name: &str) -> Option<usize> {
-    // `kworker/u8:4-flush-254:0` did that last, `kworker/0:1+events` does it now.
+    // `kworker/u8:4-flush-254:0` did that last, `kworker/0:1+events` is doing it now.
     let work = match name.strip_prefix("kworker/") {
         Some(worker) => worker.split_once(['-', '+'])?.1,
         None => name,
@@ -135,7 +136,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn names_are_sorted_by_the_work_they_stand_for() {
+    fn thread_names_map_to_their_kind_of_work() {
         let cases = [
             ("kworker/u8:4-flush-254:0", Some("writeback")),
             ("kworker/u16:1+kcryptd/253:0", Some("dm-crypt")),
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_summed_by_kind_and_new_threads_count_from_their_birth() {
+    fn time_is_summed_by_kind_and_new_threads_count_at_once() {
         let tree = Tree::new();
         process(&tree, 2, "kthreadd", true, 1000);
         process(&tree, 10, "kworker/u8:1-kcryptd/253:0", true, 500);
@@ -181,7 +182,8 @@ mod tests {
         process(&tree, 99, "md0_raid1", false, 9999);
         process(&tree, 120, "kworker/u8:9-kcryptd/253:0", true, 100);
         youngest(&tree, 120);
-        // 3.5 of 5 seconds at 100 ticks a second: what served dm-crypt at the last look did so most of the time.
+        // 3.5 of 5 seconds at 100 ticks a second: the thread that served dm-crypt at the last poll did so most of
+        // the time.
         assert_eq!(rustix::param::clock_ticks_per_second(), 100);
         assert_eq!(probe.at(5), ["dm-crypt 0.7 1"]);
         process(&tree, 11, "kworker/u8:2-events", true, 700);

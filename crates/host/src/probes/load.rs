@@ -1,11 +1,11 @@
-//! How many want to run.
+//! Runnable threads.
 
 use super::change_filter::{Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
 
 pub(super) const PROBE: Probe = Probe {
     name: "load",
-    what: "load average over a minute, and threads that want to run now besides this one",
+    what: "load average over a minute, and runnable threads without this one",
     pace: Pace::EveryTick,
     begin: |scene, filter| {
         Some(Box::new(Load {
@@ -44,7 +44,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn the_load_is_read_and_the_reader_is_not_in_it() {
+    fn the_load_excludes_the_reading_thread() {
         let tree = Tree::new();
         assert!(Driven::begin(&PROBE, &tree, &[]).is_none());
         tree.file("proc/loadavg", "0.20 0.18 0.12 3/80 11206\n");

@@ -1,4 +1,4 @@
-//! How much memory there is, and how much of it waits to be written.
+//! Available memory, and memory that waits for writeback.
 
 use super::change_filter::{Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
@@ -43,7 +43,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn memory_is_in_bytes() {
+    fn memory_is_reported_in_bytes() {
         let tree = Tree::new();
         tree.file(
             "proc/meminfo",

@@ -1,13 +1,13 @@
-//! Telemetry: what else happens on the machine while a run measures.
+//! Telemetry: other activity on the machine while a run measures.
 //!
 //! # Invariants
-//! * A probe is one file and one entry in [`PROBES`]. What is not there (no cpufreq in a virtual machine, no
-//!   kernel threads in a container) makes no readings and no errors.
-//! * Kernel files stay open and are read again in place. A look allocates only for readings that it gives.
-//! * No probe takes more than a thousandth of a processor: one that took long waits until it may look again. Its
-//!   first look, which opens its files before anything is measured, is not counted.
-//! * What asks something of the storage itself (a disk's temperature) is asked only between repeats.
-//! * A reading tells the time since the one before it of the same probe and key, see `Book`.
+//! * A probe is one file and one entry in [`PROBES`]. A missing source (no cpufreq in a virtual machine, no
+//!   kernel threads in a container) produces neither readings nor errors.
+//! * Kernel files stay open and are read again in place. A poll allocates only for the readings that it produces.
+//! * No probe uses more than a thousandth of a processor: after a slow poll it pauses accordingly. Its first
+//!   poll, which opens its files before anything is measured, does not count.
+//! * Anything that queries the storage itself (a disk's temperature) is polled only between repeats.
+//! * A reading covers the time since the previous reading of the same probe and key, see `ChangeFilter`.
 
 mod change_filter;
 mod cpu;
@@ -37,7 +37,7 @@ use kernel_file::KernelFile;
 pub(crate) use disk_temperature::disk_sensors;
 pub(crate) use throttling::{throttled_before, throttled_now};
 
-/// All probes, in the order in which they look.
+/// All probes, in the order in which they poll.
 pub static PROBES: &[Probe] = &[
     cpu::PROBE,
     load::PROBE,
@@ -53,9 +53,9 @@ pub static PROBES: &[Probe] = &[
     other_processes::PROBE,
 ];
 
-/// Looks closer together than this would give rates of a few clock ticks.
+/// Polls closer together than this would give rates of a few clock ticks.
 const CLOSEST_NS: u64 = 100_000_000;
-/// A probe waits so many times as long as it took: then it never takes more than a thousandth.
+/// A probe pauses for this multiple of the time it took, so it never uses more than a thousandth.
 const REST: u64 = 1000;
 
 /// One probe.
@@ -64,9 +64,9 @@ pub struct Probe {
     pub name: &'static str,
     /// What it reads, in one line.
     pub what: &'static str,
-    /// When it looks.
+    /// When it polls.
     pub pace: Pace,
-    /// Begins to watch; `None` where there is nothing to see.
+    /// Starts the probe; `None` if its source is missing.
     begin: fn(&Scene<'_>, &mut ChangeFilter) -> Option<Box<dyn Reader>>,
 }
 
@@ -76,45 +76,45 @@ impl fmt::Debug for Probe {
     }
 }
 
-/// When a probe looks.
+/// When a probe polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// At every tick, and where a repeat begins or ends.
+    /// At every tick, and at the start and end of a repeat.
     EveryTick,
-    /// At ticks at least so many nanoseconds apart, and where a repeat begins or ends.
+    /// At ticks at least this number of nanoseconds apart, and at the start and end of a repeat.
     Apart(u64),
-    /// Only where a repeat begins or ends.
+    /// Only at the start and end of a repeat.
     BetweenRepeats,
 }
 
-/// For probes that look at many files.
+/// For probes that read many files.
 const SLOW: Pace = Pace::Apart(5_000_000_000);
 
-/// Why it is looked now.
+/// The reason for a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
-    /// The time has come.
+    /// The period has elapsed.
     Tick,
-    /// A repeat is about to begin, or has just ended.
+    /// A repeat is about to start, or has just ended.
     Boundary,
-    /// The run is over: what happened since the last look is told however much it costs.
+    /// The run is over: what happened since the last poll is reported whatever it costs.
     End,
 }
 
-/// What a probe may look at.
+/// What a probe may read.
 struct Scene<'a> {
     roots: &'a Roots,
     /// The stacks of all targets.
     layers: &'a [Layer],
 }
 
-/// A probe at work.
+/// A running probe.
 trait Reader: Send {
-    /// Reads what there is.
+    /// Reads the source.
     fn read(&mut self, sample: &mut Sample<'_>);
 }
 
-/// All probes at work.
+/// All running probes.
 pub struct Watch {
     watched: Vec<Watched>,
     /// CPU time of the calling thread in nanoseconds.
@@ -130,7 +130,7 @@ struct Watched {
 }
 
 impl Watch {
-    /// Begins to watch a machine and the devices of these stacks.
+    /// Starts the probes for a machine and the devices of these stacks.
     pub fn begin(roots: &Roots, layers: &[Layer]) -> Self {
         let scene = Scene { roots, layers };
         let watched = PROBES.iter().filter_map(|probe| {
@@ -141,13 +141,13 @@ impl Watch {
         Self { watched: watched.collect(), spent_ns: thread_cpu_ns }
     }
 
-    /// Names of the probes that have something to look at.
+    /// Names of the probes whose source exists.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.watched.iter().map(|w| w.probe.name)
     }
 
-    /// Looks with every probe whose turn it is and adds what is new to `out`. `now` is the time in the
-    /// readings' nanoseconds.
+    /// Polls every probe that is due and adds new readings to `out`. `now` is the time in the readings'
+    /// nanoseconds.
     pub fn sample(&mut self, occasion: Occasion, now: &dyn Fn() -> u64, out: &mut Vec<Reading>) {
         for watched in &mut self.watched {
             let at_ns = now();
@@ -161,7 +161,7 @@ impl Watch {
         }
     }
 
-    /// Gives the last readings that were left out because they said nothing new.
+    /// Reports the last readings that were held back.
     pub fn finish(&mut self, out: &mut Vec<Reading>) {
         for watched in &mut self.watched {
             watched.filter.finish(watched.probe.name, out);
@@ -172,7 +172,7 @@ impl Watch {
 impl Watched {
     fn is_due(&self, occasion: Occasion, now_ns: u64) -> bool {
         let Some(last_ns) = self.last_ns else { return true };
-        // A tick that comes a little early must not cost a whole further period.
+        // A tick that comes slightly early must not cost a whole further period.
         let apart_ns = match (self.probe.pace, occasion) {
             (_, Occasion::End) => return now_ns > last_ns,
             (Pace::BetweenRepeats, Occasion::Tick) => return false,
@@ -194,7 +194,7 @@ fn thread_cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Nanoseconds of one of the kernel's ticks for CPU time.
+/// Nanoseconds per kernel tick of CPU time.
 fn tick_ns() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second()
 }
@@ -205,7 +205,7 @@ mod tests {
     use crate::testing::Tree;
     use std::cell::Cell;
 
-    /// A probe driven by hand over a made tree.
+    /// A probe driven by hand over a fixture.
     pub(super) struct Driven {
         watched: Watched,
     }
@@ -218,7 +218,7 @@ mod tests {
             Some(Self { watched: Watched { probe, reader, filter, last_ns: None, not_before_ns: 0 } })
         }
 
-        /// What a look after so many seconds gives, as `key value unit`, at that time only.
+        /// Readings of a poll at this second, as `key value unit`, at that time only.
         pub fn at(&mut self, seconds: u64) -> Vec<String> {
             let (mut out, at_ns) = (Vec::new(), seconds * 1_000_000_000);
             self.watched.sample(at_ns, &mut out);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_shows_nothing_gives_nothing() {
+    fn a_machine_without_sources_has_no_readings() {
         let tree = Tree::new();
         let mut watch = Watch::begin(&tree.roots(), &[]);
         let mut out = Vec::new();
@@ -248,13 +248,13 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_can_be_watched() {
+    fn probes_run_on_this_machine() {
         let mut watch = Watch::begin(&Roots::default(), &[]);
         let began = std::time::Instant::now();
         let mut out = Vec::new();
         for _ in 0..3 {
             watch.sample(Occasion::Boundary, &|| began.elapsed().as_nanos() as u64, &mut out);
-            // Something to do for a processor, or all of them may have been idle.
+            // Some CPU load, or all processors may have been idle.
             let until = began.elapsed() + std::time::Duration::from_millis(120);
             while began.elapsed() < until {
                 std::hint::spin_loop();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_takes_long_looks_less_often() {
+    fn a_slow_probe_polls_less_often() {
         static COSTLY: Probe = Probe {
             name: "costly",
             what: "time",
@@ -295,7 +295,7 @@ mod tests {
             watch.sample(Occasion::Tick, &|| second * 1_000_000_000, &mut out);
         }
         watch.sample(Occasion::End, &|| 10_500_000_000, &mut out);
-        // Five milliseconds each: once in five seconds, after the first; and once more at the end.
+        // Five milliseconds each: once in five seconds after the first poll, and once more at the end.
         let times: Vec<u64> = out.iter().map(|r| r.at_ns / 1_000_000_000).collect();
         assert_eq!(times, [0, 1, 6, 10]);
     }

@@ -1,5 +1,5 @@
-//! What goes over the network where a stack ends there: the interfaces that lead to the servers, and what
-//! NFS says of each mount.
+//! Network traffic of stacks that end at a server: the interfaces that lead to the servers, and the NFS
+//! statistics of each mount.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -38,7 +38,7 @@ struct Network {
 struct Interface {
     received: (KernelFile, Counter),
     sent: (KernelFile, Counter),
-    /// Errors and drops, both ways.
+    /// Errors and drops in both directions.
     troubles: Vec<KernelFile>,
     trouble: Counter,
 }
@@ -97,7 +97,7 @@ impl Reader for Network {
     }
 }
 
-/// Bytes read from and written to the server of an NFS mount: the fifth and sixth figure of `bytes:`.
+/// Bytes read from and written to the server of an NFS mount: the fifth and sixth number of `bytes:`.
 fn server_bytes(mountstats: &str, point: &str) -> Option<(u64, u64)> {
     let mut lines = mountstats.lines();
     // `device server:/export mounted on /mnt with fstype nfs4 statvers=1.1`
@@ -119,8 +119,7 @@ fn nfs_mounts(scene: &Scene<'_>) -> BTreeSet<String> {
     nfs.filter_map(|layer| layer.facts.get("mount point").cloned()).collect()
 }
 
-/// The interfaces over which the stacks' servers are reached; where a server's address is not known, all
-/// that have hardware.
+/// The interfaces that lead to the stacks' servers; if a server's address is unknown, all hardware interfaces.
 fn interfaces(scene: &Scene<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let routes = Routes::read(scene.roots);
@@ -142,21 +141,23 @@ fn hardware_interfaces(roots: &Roots) -> Vec<String> {
     all.filter(|path| path.join("device").exists()).filter_map(name).collect()
 }
 
-/// The servers behind a layer, as far as known; `None` for one that is not on the network.
+/// The servers behind a layer, as far as known; `None` for a layer that is not on the network.
 fn addresses(roots: &Roots, layer: &Layer) -> Option<Vec<IpAddr>> {
     if let Some((major, minor)) = layer.device {
         let link = roots.sys.join(format!("dev/block/{major}:{minor}"));
         let device = fs::canonicalize(link).ok()?;
         if let Some(session) = device.iter().find_map(|part| part.to_str()?.strip_prefix("session")) {
             let connection = roots.sys.join(format!("class/iscsi_connection/connection{session}:0"));
-            let told = ["address", "persistent_address"].map(|name| read_line(connection.join(name)));
-            return Some(told.into_iter().flatten().filter_map(|text| text.parse().ok()).take(1).collect());
+            let addresses = ["address", "persistent_address"].map(|name| read_line(connection.join(name)));
+            return Some(
+                addresses.into_iter().flatten().filter_map(|text| text.parse().ok()).take(1).collect(),
+            );
         }
         let transport = read_line(device.join("device/transport"));
         if transport.is_some_and(|transport| transport == "tcp" || transport == "rdma") {
             // `traddr=192.0.2.1,trsvcid=4420`
-            let told = read_line(device.join("device/address")).unwrap_or_default();
-            let parts = told.split(',').filter_map(|part| part.strip_prefix("traddr=")?.parse().ok());
+            let address = read_line(device.join("device/address")).unwrap_or_default();
+            let parts = address.split(',').filter_map(|part| part.strip_prefix("traddr=")?.parse().ok());
             return Some(parts.collect());
         }
         return (layer.kind == LayerKind::Network).then(Vec::new);
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interface_to_an_iscsi_server_is_watched_and_no_other() {
+    fn only_the_interface_to_an_iscsi_server_is_read() {
         let tree = tree();
         let device = "sys/devices/platform/host3/session7/target3:0:0/3:0:0:0/block/sdc";
         tree.link("sys/dev/block/8:32", device);
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn nfs_mounts_tell_what_they_asked_of_the_server() {
+    fn nfs_mounts_report_their_bytes_from_and_to_the_server() {
         let tree = tree();
         let stats = |read: u64, written: u64| {
             tree.file(
@@ -248,13 +249,13 @@ mod tests {
         let mut probe = Driven::begin(&PROBE, &tree, &layers).unwrap();
         probe.at(0);
         stats(3000, 500);
-        let told = probe.at(1);
-        assert_eq!(told[..2], ["wan0.received 0 B/s", "wan0.sent 0 B/s"]);
-        assert_eq!(told[3..], ["/mnt/nas.read 3000 B/s", "/mnt/nas.write 500 B/s"]);
+        let readings = probe.at(1);
+        assert_eq!(readings[..2], ["wan0.received 0 B/s", "wan0.sent 0 B/s"]);
+        assert_eq!(readings[3..], ["/mnt/nas.read 3000 B/s", "/mnt/nas.write 500 B/s"]);
     }
 
     #[test]
-    fn nvme_over_tcp_names_its_server_and_a_server_not_named_means_all_hardware() {
+    fn an_unknown_server_address_selects_all_hardware_interfaces() {
         let tree = tree();
         tree.link("sys/dev/block/259:0", "sys/devices/virtual/nvme-fabrics/nvme1/nvme1n1");
         tree.file("sys/devices/virtual/nvme-fabrics/nvme1/nvme1n1/device/transport", "tcp\n");

@@ -1,6 +1,7 @@
-//! I/O of other processes, by name. The kernel does not say on which device: what is told is what each of them had
-//! read from and written to storage, wherever that is. Without root only one's own processes can be looked at. What a
-//! process did that came and went between two looks shows as its parent's, to whom the kernel adds it.
+//! I/O of other processes, by name. The kernel does not report the device: the readings cover all bytes that a
+//! process had read from and written to storage, wherever it is. Without root, only the user's own processes are
+//! readable. The I/O of a process that started and ended between two polls appears as its parent's, to which the
+//! kernel adds it.
 
 use std::fs;
 use std::path::Path;
@@ -20,13 +21,13 @@ pub(super) const PROBE: Probe = Probe {
             listing,
             own: own(&scene.roots.proc),
             processes,
-            looks: 0,
+            polls: 0,
             names: Vec::new(),
         }))
     },
 };
 
-/// More names than this are told as one.
+/// Further names are reported as one.
 const MOST_NAMES: usize = 24;
 const REST: &str = "(others)";
 
@@ -34,8 +35,8 @@ struct Others {
     listing: Listing,
     own: u32,
     processes: Vec<Process>,
-    looks: u64,
-    /// Names that have done I/O, with their series and what was counted since the last look.
+    polls: u64,
+    /// Names that have done I/O, with their series and the bytes since the last poll.
     names: Vec<Name>,
 }
 
@@ -45,10 +46,10 @@ struct Process {
     io: KernelFile,
     /// Bytes read and written so far.
     done: [u64; 2],
-    /// Bytes of children that have ended, which the kernel adds to this process when it takes note of that. They were
-    /// told as the children's already.
+    /// Bytes of ended children, which the kernel adds to this process when it reaps them. They were already
+    /// reported as the children's.
     inherited: [u64; 2],
-    /// The look before which these are from, at the latest.
+    /// The latest poll that these can date from.
     inherited_by: u64,
 }
 
@@ -58,7 +59,7 @@ struct Name {
     bytes: [u64; 2],
 }
 
-/// This process's number as this /proc counts.
+/// This process's ID as this /proc counts.
 fn own(proc: &Path) -> u32 {
     let link = fs::read_link(proc.join("self")).ok();
     link.and_then(|link| link.to_str()?.parse().ok()).unwrap_or_else(std::process::id)
@@ -67,7 +68,7 @@ fn own(proc: &Path) -> u32 {
 impl Reader for Others {
     fn read(&mut self, sample: &mut Sample<'_>) {
         self.find();
-        self.looks += 1;
+        self.polls += 1;
         let grown: Vec<(u32, [u64; 2])> = self.grown();
         for (process, bytes) in grown {
             let name = self.name(process, sample);
@@ -83,7 +84,7 @@ impl Reader for Others {
 }
 
 impl Others {
-    /// Bytes that processes have moved since the last look, themselves or by children of which nothing was told.
+    /// Bytes that processes have moved since the last poll, themselves or by unreported children.
     fn grown(&mut self) -> Vec<(u32, [u64; 2])> {
         let now: Vec<Option<[u64; 2]>> =
             self.processes.iter_mut().map(|process| process.io.bytes().and_then(transferred)).collect();
@@ -91,12 +92,12 @@ impl Others {
         let gone: Vec<(u32, [u64; 2])> = gone.map(|(process, _)| (process.parent, process.done)).collect();
         for (parent, done) in gone {
             let parents = self.processes.iter_mut().find(|process| process.number == parent);
-            parents.into_iter().for_each(|process| process.inherit(done, self.looks));
+            parents.into_iter().for_each(|process| process.inherit(done, self.polls));
         }
         let mut grown = Vec::new();
         for (process, now) in self.processes.iter_mut().zip(&now) {
             let Some(now) = *now else { continue };
-            let bytes = process.advance(now, self.looks);
+            let bytes = process.advance(now, self.polls);
             if bytes != [0, 0] {
                 grown.push((process.number, bytes));
             }
@@ -114,7 +115,7 @@ impl Others {
         for number in changes.born.into_iter().filter(|number| *number != self.own) {
             let mut stat = self.listing.file(number, "stat");
             let Some(stat) = stat.bytes().and_then(Stat::parse) else { continue };
-            // Kernel threads do I/O for others, such as a loop device's for us.
+            // Kernel threads do I/O for others, for example a loop device's for Lodestone.
             if stat.is_kernel_thread {
                 continue;
             }
@@ -126,7 +127,7 @@ impl Others {
         }
     }
 
-    /// The entry for a process's name, which it may have changed since it was born.
+    /// The entry for a process's name, which may have changed since its start.
     fn name(&mut self, process: u32, sample: &mut Sample<'_>) -> &mut Name {
         let mut comm = self.listing.file(process, "comm");
         let name = comm.bytes().map(|bytes| String::from_utf8_lossy(bytes).trim_end().to_owned());
@@ -147,15 +148,15 @@ impl Others {
 }
 
 impl Process {
-    /// A child has ended after having moved so many bytes.
+    /// A child has ended after moving this number of bytes.
     fn inherit(&mut self, done: [u64; 2], sample: u64) {
         self.inherited.iter_mut().zip(done).for_each(|(sum, done)| *sum += done);
         self.inherited_by = sample;
     }
 
-    /// Takes the counters as they are now and returns by how much the process itself has moved on.
+    /// Stores the current counters and returns the bytes that the process itself has moved since.
     fn advance(&mut self, now: [u64; 2], sample: u64) -> [u64; 2] {
-        // Usually a parent takes note at once. One that never does so gets nothing added.
+        // A parent usually reaps at once. One that never does gets nothing added.
         if sample > self.inherited_by + 1 {
             self.inherited = [0, 0];
         }
@@ -171,7 +172,7 @@ impl Process {
     }
 }
 
-/// Bytes fetched from and sent to storage by `/proc/PID/io`.
+/// Bytes read from and written to storage, from `/proc/PID/io`.
 fn transferred(io: &[u8]) -> Option<[u64; 2]> {
     let text = std::str::from_utf8(io).ok()?;
     let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_told_by_name_and_neither_oneself_nor_the_kernel_is() {
+    fn processes_are_named_except_this_one_and_kernel_threads() {
         let tree = Tree::new();
         for (number, name, is_kernel) in [
             (5, "backup", false),
@@ -224,10 +225,10 @@ mod tests {
         assert_eq!(probe.at(10), ["backup.write 0 B/s", "dd.read 0 B/s"]);
     }
 
-    /// When a process has ended, the kernel adds what it did to its parent: a shell seemed to do all the I/O of its
+    /// When a process has ended, the kernel adds its I/O to its parent: a shell seemed to do all the I/O of its
     /// commands a second time.
     #[test]
-    fn what_a_child_did_is_not_told_again_as_its_parents() {
+    fn io_of_a_child_is_not_reported_again_as_its_parents() {
         let tree = Tree::new();
         process(&tree, 5, "bash", false, 0);
         process(&tree, 6, "dd", false, 0);
@@ -238,16 +239,16 @@ mod tests {
         probe.at(0);
         io(&tree, 6, 9_000_000, 0);
         assert_eq!(probe.at(5), ["dd.read 1000000 B/s", "dd.write 0 B/s"]);
-        // The kernel answers nothing for a process that has ended.
+        // The kernel reports nothing for a process that has ended.
         tree.file("proc/6/io", "");
         fs::remove_dir_all(tree.path("proc/6")).unwrap();
-        // Besides its child's nine megabytes the shell has read one of its own, or the child one more.
+        // In addition to its child's nine megabytes, the shell has read one of its own, or the child one more.
         io(&tree, 5, 10_001_000, 0);
         assert_eq!(probe.at(10), ["dd.read 0 B/s", "bash.read 200000 B/s", "bash.write 0 B/s"]);
     }
 
     #[test]
-    fn a_crowd_is_told_as_one() {
+    fn many_names_are_reported_as_one() {
         let tree = Tree::new();
         youngest(&tree, 1);
         process(&tree, 1, "init", false, 0);
@@ -259,8 +260,8 @@ mod tests {
             io(&tree, number, 10, 0);
         }
         youngest(&tree, 140);
-        let told = probe.at(1);
-        assert_eq!(told.len(), 2 * (MOST_NAMES + 1));
-        assert!(told.contains(&"(others).read 160 B/s".to_owned()), "{told:?}");
+        let readings = probe.at(1);
+        assert_eq!(readings.len(), 2 * (MOST_NAMES + 1));
+        assert!(readings.contains(&"(others).read 160 B/s".to_owned()), "{readings:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! How long work stood still for want of processors, memory or I/O (Documentation/accounting/psi.rst).
+//! Time in which work stalled for lack of processors, memory or I/O (Documentation/accounting/psi.rst).
 
 use super::change_filter::{Counter, Sample};
 use super::{KernelFile, Pace, Probe, Reader};
@@ -9,7 +9,7 @@ pub(super) const PROBE: Probe = Probe {
     pace: Pace::EveryTick,
     begin: |scene, filter| {
         let resource = |name: &'static str| {
-            // A kernel that was started without has the files and refuses to read them.
+            // A kernel booted with PSI disabled has the files but refuses to read them.
             let file = KernelFile::readable(scene.roots.proc.join("pressure").join(name))?;
             Some((name, file))
         };

@@ -1,4 +1,4 @@
-//! Which processes there are, without looking at all of them each time.
+//! Lists processes without scanning all of them each time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,11 +8,11 @@ use super::KernelFile;
 /// Set in the flags of kernel threads (include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// The processes of the machine, listed again only when there is a new one.
+/// The processes of the machine, listed again only if there is a new one.
 pub(super) struct Listing {
     proc: PathBuf,
     loadavg: KernelFile,
-    /// The youngest process's number when they were last listed.
+    /// The highest process ID at the last listing.
     youngest: Option<u64>,
     /// In order.
     known: Vec<u32>,
@@ -33,14 +33,14 @@ impl Listing {
         Self { proc, loadavg, youngest: None, known: Vec::new() }
     }
 
-    /// The file of a process.
+    /// A file of a process.
     pub fn file(&self, process: u32, name: &str) -> KernelFile {
         KernelFile::new(self.proc.join(format!("{process}/{name}")))
     }
 
-    /// Lists again if a process was made since; kernel threads are processes here.
+    /// Lists again if a process has started since; kernel threads are processes here.
     pub fn changes(&mut self) -> Changes {
-        // The last word of loadavg is the number given last.
+        // The last field of loadavg is the process ID assigned last.
         let youngest =
             self.loadavg.text().and_then(|text| text.split_ascii_whitespace().last()?.parse().ok());
         let is_first = self.known.is_empty();
@@ -57,13 +57,13 @@ impl Listing {
         Changes { born, is_first }
     }
 
-    /// True if it was there when they were last listed.
+    /// True if it existed at the last listing.
     pub fn has(&self, process: u32) -> bool {
         self.known.binary_search(&process).is_ok()
     }
 }
 
-/// What `/proc/PID/stat` says (proc_pid_stat(5)).
+/// Fields of `/proc/PID/stat` (proc_pid_stat(5)).
 #[derive(Debug, PartialEq)]
 pub(super) struct Stat<'a> {
     pub name: &'a [u8],
@@ -75,7 +75,7 @@ pub(super) struct Stat<'a> {
 
 impl<'a> Stat<'a> {
     pub fn parse(bytes: &'a [u8]) -> Option<Self> {
-        // The name may contain anything, brackets and blanks too.
+        // The name may contain anything, including brackets and blanks.
         let open = bytes.iter().position(|b| *b == b'(')?;
         let close = bytes.iter().rposition(|b| *b == b')')?;
         let rest = std::str::from_utf8(bytes.get(close + 1..)?).ok()?;
@@ -97,9 +97,9 @@ pub(super) mod tests {
     use super::*;
     use crate::testing::Tree;
 
-    /// A process of a made machine.
+    /// A process of a fixture.
     pub fn process(tree: &Tree, number: u32, name: &str, is_kernel_thread: bool, ticks: u64) {
-        // Kernel threads are children of kthreadd, the others here of the first process of the test.
+        // Kernel threads are children of kthreadd, the others here of the test's first process.
         let parent = if is_kernel_thread { 2 } else { 5 };
         let flags = if is_kernel_thread { 69_238_880 } else { 4_194_304 };
         tree.file(
@@ -113,13 +113,13 @@ pub(super) mod tests {
         tree.file(&format!("proc/{number}/comm"), &format!("{name}\n"));
     }
 
-    /// Says which number was given last.
+    /// Sets the process ID assigned last.
     pub fn youngest(tree: &Tree, number: u32) {
         tree.file("proc/loadavg", &format!("0.1 0.1 0.1 1/80 {number}\n"));
     }
 
     #[test]
-    fn names_with_brackets_are_read_and_kernel_threads_told_apart() {
+    fn names_with_brackets_and_kernel_threads_are_parsed() {
         let tree = Tree::new();
         process(&tree, 7, "evil) S (x", false, 30);
         process(&tree, 8, "kworker/u8:1-dmcrypt", true, 5);
@@ -135,14 +135,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn they_are_listed_again_only_when_one_was_made() {
+    fn processes_are_listed_again_only_after_a_new_one() {
         let tree = Tree::new();
         process(&tree, 7, "a", false, 0);
         youngest(&tree, 7);
         let mut listing = Listing::new(tree.path("proc"));
         listing.changes();
         process(&tree, 9, "b", false, 0);
-        assert!(listing.changes().born.is_empty(), "the kernel says that there is no new one");
+        assert!(listing.changes().born.is_empty(), "the kernel reports no new process");
         youngest(&tree, 9);
         assert_eq!(listing.changes().born, [9]);
         assert!(listing.has(7) && listing.has(9));

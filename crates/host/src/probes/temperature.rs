@@ -1,4 +1,4 @@
-//! How warm the processors are, by thermal zones and hwmon.
+//! Temperatures of the processors, from thermal zones and hwmon.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,14 +22,14 @@ pub(super) const PROBE: Probe = Probe {
 /// hwmon drivers of processors.
 const PROCESSORS: [&str; 6] =
     ["coretemp", "k10temp", "zenpower", "cpu_thermal", "soc_thermal", "scpi_sensors"];
-/// Sensors of whole processors, as these drivers call them. Where one is there, those of single cores are
-/// left out: they would fill the log.
+/// Sensors of whole processors, by the names that these drivers use. If one exists, those of single cores are
+/// omitted: they would fill the log.
 const WHOLE: [&str; 3] = ["Package", "Tctl", "Tdie"];
 
-/// A sensor for temperatures.
+/// A temperature sensor.
 #[derive(Debug)]
 pub(super) struct Sensor {
-    /// What people call it.
+    /// Its display name.
     pub key: String,
     /// In thousandths of a degree Celsius.
     pub path: PathBuf,
@@ -39,13 +39,13 @@ pub(super) struct Sensor {
 pub(super) struct Temperatures(Vec<(KernelFile, SeriesId)>);
 
 impl Temperatures {
-    /// Watches those sensors that can be read.
+    /// Reads those sensors that are readable.
     pub fn over(sensors: Vec<Sensor>, filter: &mut ChangeFilter) -> Option<Box<dyn Reader>> {
         let mut watched: Vec<(KernelFile, SeriesId)> = Vec::new();
         let mut keys: Vec<String> = Vec::new();
         for sensor in sensors {
             let Some(file) = KernelFile::readable(sensor.path) else { continue };
-            // Two sockets or zones of one kind have one name.
+            // Two sockets or zones of one kind have the same name.
             let same = keys.iter().filter(|key| **key == sensor.key).count();
             let key = if same > 0 { format!("{}#{}", sensor.key, same + 1) } else { sensor.key.clone() };
             keys.push(sensor.key);
@@ -74,7 +74,7 @@ fn zones(roots: &Roots) -> Vec<Sensor> {
 fn processors(roots: &Roots) -> Vec<Sensor> {
     let mut found = Vec::new();
     for (place, name) in hwmon(roots).into_iter().filter(|(_, name)| PROCESSORS.contains(&name.as_str())) {
-        // A thermal zone shows as hwmon besides.
+        // A thermal zone also appears as hwmon.
         let device = fs::canonicalize(place.join("device")).unwrap_or_default();
         if device.iter().any(|part| part.to_string_lossy().starts_with("thermal_zone")) {
             continue;
@@ -93,7 +93,7 @@ pub(super) fn hwmon(roots: &Roots) -> Vec<(PathBuf, String)> {
     all.filter_map(|place| read_line(place.join("name")).map(|name| (place, name))).collect()
 }
 
-/// The sensors of one hwmon device, called `name.label`.
+/// The sensors of one hwmon device, named `name.label`.
 pub(super) fn sensors(place: &Path, name: &str) -> Vec<Sensor> {
     let mut found = Vec::new();
     for path in entries(place) {
@@ -119,7 +119,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn boards_have_thermal_zones_which_are_not_read_twice() {
+    fn thermal_zones_of_boards_are_read_once() {
         let tree = Tree::new();
         assert!(Driven::begin(&PROBE, &tree, &[]).is_none());
         tree.file("sys/class/thermal/thermal_zone0/type", "cpu-thermal\n");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_processor_with_many_cores_the_whole_is_read() {
+    fn a_processor_with_many_cores_is_read_as_a_whole() {
         let tree = Tree::new();
         for socket in 0..2 {
             let place = format!("sys/class/hwmon/hwmon{socket}");

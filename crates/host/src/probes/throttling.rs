@@ -1,4 +1,4 @@
-//! Whether something slows the processors down: heat, or a power supply that is too weak.
+//! Detects slowed processors: by heat, or by an insufficient power supply.
 
 use std::fs;
 use std::path::PathBuf;
@@ -33,16 +33,16 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
-/// Flags that the firmware of a Raspberry Pi reports as they are now.
+/// Flags that the firmware of a Raspberry Pi reports for the present.
 const PI_FLAGS: [(&str, u32); 4] = [("undervoltage", 0), ("capped", 1), ("throttled", 2), ("soft_limit", 3)];
-/// The same four flags since they were last reset, 16 bits higher.
+/// The same four flags since the last reset, 16 bits higher.
 const PI_SEEN: u32 = 0xf_0000;
 
 struct Throttling {
     /// Events so far, summed over the files, with their rate.
     events: Vec<(Vec<KernelFile>, Counter)>,
     pi: Option<Pi>,
-    /// Cooling devices that slow processors, with their strongest state.
+    /// Cooling devices that slow processors, with their highest state.
     cooling: Vec<(KernelFile, f64, SeriesId)>,
 }
 
@@ -81,7 +81,7 @@ impl Reader for Throttling {
     }
 }
 
-/// Counters of x86: by core, and by package, of which each is read once.
+/// x86 counters: per core, and per package, each of which is read once.
 fn events(scene: &Scene<'_>, filter: &mut ChangeFilter) -> Vec<(Vec<KernelFile>, Counter)> {
     let (mut cores, mut packages, mut seen) = (Vec::new(), Vec::new(), Vec::new());
     for processor in entries(&scene.roots.sys.join("devices/system/cpu")) {
@@ -99,7 +99,7 @@ fn events(scene: &Scene<'_>, filter: &mut ChangeFilter) -> Vec<(Vec<KernelFile>,
     groups.map(|(key, files)| (files, Counter::new(filter.series(key, "1/s")))).collect()
 }
 
-/// The firmware driver's file, whose place differs between models.
+/// The firmware driver's file, whose path differs between models.
 fn pi_file(roots: &Roots) -> Option<PathBuf> {
     let mut places = vec![roots.sys.join("devices/platform")];
     for _ in 0..3 {
@@ -108,7 +108,7 @@ fn pi_file(roots: &Roots) -> Option<PathBuf> {
         if let Some(file) = firmware.map(|place| place.join("get_throttled")).find(|file| file.exists()) {
             return Some(file);
         }
-        // Buses and their members only; the rest of the tree is large.
+        // Only buses and their members; the rest of the tree is large.
         places
             .retain(|place| place.file_name().is_some_and(|name| name.to_string_lossy().starts_with("soc")));
     }
@@ -120,7 +120,7 @@ fn pi_flags(text: &str) -> Option<u32> {
     u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()
 }
 
-/// A cooling device that works by slowing processors.
+/// A cooling device that slows processors.
 struct Cooling {
     kind: String,
     state: PathBuf,
@@ -139,28 +139,23 @@ fn cooling(roots: &Roots) -> Vec<Cooling> {
     found.collect()
 }
 
-/// True if a Raspberry Pi has noticed any of it since it was started.
+/// True if a Raspberry Pi has detected any of these since boot.
 pub(crate) fn throttled_before(roots: &Roots) -> bool {
     let flags = pi_file(roots).and_then(|path| pi_flags(&fs::read_to_string(path).ok()?));
     flags.is_some_and(|flags| flags & PI_SEEN != 0)
 }
 
-/// What slows the processors at this moment, each in a few words.
+/// What slows the processors now, each in a few words.
 pub(crate) fn throttled_now(roots: &Roots) -> Vec<String> {
     let mut found = Vec::new();
     let flags = pi_file(roots).and_then(|path| pi_flags(&fs::read_to_string(path).ok()?)).unwrap_or(0);
-    let words = [
-        "the power supply's voltage is too low",
-        "the clock is capped",
-        "it is throttled",
-        "it is too warm for its full clock",
-    ];
+    let words = ["supply voltage too low", "clock capped", "throttled", "too warm for the full clock"];
     found.extend(
         words.iter().enumerate().filter(|(bit, _)| flags >> bit & 1 == 1).map(|(_, w)| (*w).to_owned()),
     );
     for device in cooling(roots) {
         let state = read_line(&device.state).and_then(|state| state.parse::<f64>().ok());
-        // Powerclamp reads -1 where it is off.
+        // Powerclamp reads -1 when it is off.
         if state.is_some_and(|state| state > 0.0) {
             found.push(format!("cooling by {} is on", device.kind));
         }
@@ -175,7 +170,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn the_flags_of_a_raspberry_pi_are_told_wherever_the_firmware_has_them() {
+    fn raspberry_pi_flags_are_read_from_any_firmware_path() {
         for place in ["soc/soc:firmware", "soc@107c000000/soc@107c000000:firmware"] {
             let tree = Tree::new();
             assert!(Driven::begin(&PROBE, &tree, &[]).is_none());
@@ -214,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn cooling_counts_if_it_slows_processors() {
+    fn only_cooling_that_slows_processors_counts() {
         let tree = Tree::new();
         let device = |number: u32, kind: &str, state: &str| {
             let place = format!("sys/class/thermal/cooling_device{number}");

@@ -10,7 +10,7 @@ use crate::read_line;
 pub(super) fn facts(directory: &Path, facts: &mut Facts) {
     let md = directory.join("md");
     facts.file(fact::LEVEL, md.join("level"));
-    // An array without stripes says 0.
+    // An array without stripes reports 0.
     facts.number(fact::CHUNK, number(md.join("chunk_size")).filter(|chunk| *chunk > 0));
     facts.number(fact::MEMBERS, number(md.join("raid_disks")));
     facts.number(fact::DEGRADED, number(md.join("degraded")).filter(|missing| *missing > 0));
@@ -22,7 +22,7 @@ pub(super) fn facts(directory: &Path, facts: &mut Facts) {
     facts.put("spares", in_state(&md, "spare"));
 }
 
-/// Members whose state says this word, by commas.
+/// Members whose state contains this word, separated by commas.
 fn in_state(md: &Path, word: &str) -> Option<String> {
     let mut found = Vec::new();
     for member in entries(md) {

@@ -1,4 +1,4 @@
-//! Encryption by dm-crypt. No key is ever asked for, and none is kept should one be told.
+//! Encryption by dm-crypt. Keys are never requested, and a key in the output is discarded.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::programs::ask;
 
 const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
 
-/// What cryptsetup calls the format, by what it writes before the uuid: `CRYPT-LUKS2-…`.
+/// The format as cryptsetup names it in the prefix of the uuid: `CRYPT-LUKS2-…`.
 pub(super) fn format(uuid: &str) -> Option<String> {
     let kind = uuid.strip_prefix("CRYPT-")?.split('-').next()?;
     match kind {
@@ -20,19 +20,19 @@ pub(super) fn format(uuid: &str) -> Option<String> {
         "BITLK" => Some("BitLocker".to_owned()),
         "FVAULT2" => Some("FileVault".to_owned()),
         "LOOPAES" => Some("loop-AES".to_owned()),
-        // Verity and integrity protect, but do not encrypt.
+        // Verity and integrity protect but do not encrypt.
         _ => None,
     }
 }
 
-/// Cipher, key length and sector size: from the mapping's table, else as cryptsetup tells.
+/// Cipher, key length and sector size: from the mapping's table, else from cryptsetup.
 pub(super) fn facts(roots: &Roots, name: &str, table: &str, facts: &mut Facts) {
     if from_table(table, facts) {
         return;
     }
-    let said = ask(roots, "cryptsetup", &["status", "--", name], TIMEOUT);
-    if let Some(said) = said.filter(|said| said.code == Some(0)) {
-        from_status(&said.text, facts);
+    let output = ask(roots, "cryptsetup", &["status", "--", name], TIMEOUT);
+    if let Some(output) = output.filter(|output| output.code == Some(0)) {
+        from_status(&output.text, facts);
     }
 }
 
@@ -50,7 +50,7 @@ fn from_table(table: &str, facts: &mut Facts) -> bool {
     true
 }
 
-/// A key in the kernel's key ring is written `:bytes:kind:name`; another one in hexadecimal digits.
+/// A key in the kernel's keyring has the form `:bytes:kind:name`; any other is in hexadecimal digits.
 fn key_bits(key: &str) -> Option<u64> {
     match key.strip_prefix(':') {
         Some(rest) => rest.split(':').next()?.parse::<u64>().ok()?.checked_mul(8),
@@ -73,7 +73,7 @@ fn from_status(text: &str, facts: &mut Facts) {
     facts.put("encryption options", flags(value("flags").unwrap_or_default().split_ascii_whitespace()));
 }
 
-/// Options that change speed or what reaches the disk.
+/// Options that affect speed or what reaches the disk.
 fn flags<'a>(options: impl Iterator<Item = &'a str>) -> Option<String> {
     const WORTH: [&str; 10] = [
         "allow_discards",
@@ -95,31 +95,31 @@ fn flags<'a>(options: impl Iterator<Item = &'a str>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn told(table: &str) -> String {
+    fn shown_facts(table: &str) -> String {
         let mut facts = Facts::default();
         assert!(from_table(table, &mut facts));
         format!("{:?}", facts.0)
     }
 
     #[test]
-    fn a_table_tells_cipher_sector_and_options_but_no_key() {
+    fn a_table_yields_cipher_sector_and_options_but_no_key() {
         let key = "c0ffee".repeat(10) + "c0ff";
         let line = format!(
             "0 2064384 crypt aes-xts-plain64 {key} 0 9:0 32768 3 allow_discards no_read_workqueue sector_size:4096\n"
         );
-        let said = told(&line);
-        assert!(!said.contains("c0ffee"), "{said}");
+        let output = shown_facts(&line);
+        assert!(!output.contains("c0ffee"), "{output}");
         let expected = r#"{"cipher": "aes-xts-plain64", "encryption options": "allow_discards,no_read_workqueue", "encryption sector": "4096", "key bits": "256"}"#;
-        assert_eq!(said, expected);
-        let said = told("0 100 crypt aes-cbc-essiv:sha256 :64:logon:cryptsetup:abc-d0 0 8:1 4096");
-        assert!(said.contains(r#""key bits": "512""#) && said.contains(r#"sector": "512""#), "{said}");
-        assert!(!said.contains("logon"));
+        assert_eq!(output, expected);
+        let output = shown_facts("0 100 crypt aes-cbc-essiv:sha256 :64:logon:cryptsetup:abc-d0 0 8:1 4096");
+        assert!(output.contains(r#""key bits": "512""#) && output.contains(r#"sector": "512""#), "{output}");
+        assert!(!output.contains("logon"));
         assert!(!from_table("0 100 linear 8:1 0", &mut Facts::default()));
         assert!(!from_table("", &mut Facts::default()));
     }
 
     #[test]
-    fn cryptsetup_tells_the_same() {
+    fn cryptsetup_yields_the_same_facts() {
         let status = "/dev/mapper/secret is active and is in use.\n  type:    LUKS2\n  cipher:  aes-xts-plain64\n  keysize: 512 bits\n  key location: keyring\n  device:  /dev/sda2\n  sector size:  4096\n  offset:  32768 sectors\n  size:    2064384 sectors\n  mode:    read/write\n  flags:   discards no_read_workqueue\n";
         let mut facts = Facts::default();
         from_status(status, &mut facts);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_stands_in_the_uuid() {
+    fn the_format_is_read_from_the_uuid() {
         assert_eq!(format("CRYPT-LUKS2-0123-secret").unwrap(), "LUKS2");
         assert_eq!(format("CRYPT-PLAIN-swap").unwrap(), "plain");
         assert_eq!(format("CRYPT-VERITY-0123-root"), None);

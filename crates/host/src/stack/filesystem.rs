@@ -1,4 +1,4 @@
-//! Mounted filesystems: what the mount table says, and on what they lie.
+//! Mounted filesystems: their entries in the mount table, and the layers below.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::mounts::{Mount, device_number};
 use crate::routes::speed_to;
 use crate::{Roots, read_line};
 
-/// Filesystems whose data are on another machine, or another side of a virtual one, with the name of the link.
+/// Filesystems whose data are on another machine, or on the host of a virtual one, with the name of the link.
 const NETWORK: [(&str, &str); 13] = [
     ("nfs", "nfs"),
     ("nfs4", "nfs"),
@@ -28,17 +28,17 @@ const NETWORK: [(&str, &str); 13] = [
     ("fuse.rclone", "rclone"),
 ];
 
-/// Mount options about persons.
+/// Mount options that identify people.
 const PRIVATE: [&str; 5] = ["username=", "user=", "domain=", "password=", "pass="];
 
-/// What a filesystem lies on.
+/// The layers below a filesystem.
 #[derive(Debug, Default)]
 pub(super) struct Beneath {
     /// Block devices.
     pub devices: Vec<(u32, u32)>,
-    /// A place of another filesystem.
+    /// A path on another filesystem.
     pub path: Option<PathBuf>,
-    /// Facts that were found on the way.
+    /// Facts found during the search.
     found: BTreeMap<String, String>,
 }
 
@@ -53,7 +53,7 @@ fn link(kind: &str) -> Option<&'static str> {
 pub(super) fn facts(roots: &Roots, mount: &Mount, beneath: &Beneath) -> Facts {
     let mut facts = Facts(beneath.found.clone());
     facts.put(fact::MOUNT_POINT, mount.point.display().to_string());
-    // Runs get published: who mounted a share has no place in them.
+    // Runs get published: they must not contain who mounted a share.
     let public = mount.options.iter().filter(|option| !PRIVATE.iter().any(|name| option.starts_with(name)));
     facts.put(fact::OPTIONS, public.map(String::as_str).collect::<Vec<_>>().join(","));
     facts.put(fact::SOURCE, Some(mount.source.clone()).filter(|s| !s.is_empty() && s != "none"));
@@ -92,21 +92,21 @@ fn server(mount: &Mount) -> Option<String> {
     (!host.is_empty()).then(|| host.to_owned())
 }
 
-/// What the filesystem lies on.
+/// The layers below the filesystem.
 pub(super) fn beneath(roots: &Roots, mount: &Mount) -> Beneath {
     match mount.kind.as_str() {
         "overlay" => {
             let upper = option(mount, "upperdir=").and_then(|u| fs::canonicalize(u).ok());
             Beneath { path: upper, ..Beneath::default() }
         }
-        // Encryption of single files, which lie in another directory.
+        // Encryption of individual files, which are in another directory.
         "ecryptfs" | "fuse.gocryptfs" | "fuse.encfs" | "fuse.cryfs" | "fuse.bindfs" => {
             Beneath { path: fs::canonicalize(&mount.source).ok(), ..Beneath::default() }
         }
         "zfs" => zfs_members(roots, mount),
         _ if mount.device.0 != 0 => Beneath { devices: vec![mount.device], ..Beneath::default() },
         "btrfs" => Beneath { devices: btrfs_members(roots, mount), ..Beneath::default() },
-        // bcachefs names all its members.
+        // bcachefs lists all its members.
         _ => {
             let devices = mount.source.split(':').filter(|part| part.starts_with("/dev/"));
             Beneath {
@@ -117,7 +117,7 @@ pub(super) fn beneath(roots: &Roots, mount: &Mount) -> Beneath {
     }
 }
 
-/// The entry of sysfs for the btrfs that has the mount's source among its members. Its files carry a device number
+/// The sysfs entry of the btrfs that has the mount's source among its members. Its files have a device number
 /// that belongs to no block device.
 fn btrfs_set(roots: &Roots, mount: &Mount) -> Option<PathBuf> {
     let source = fs::canonicalize(&mount.source).unwrap_or_else(|_| PathBuf::from(&mount.source));
@@ -139,7 +139,7 @@ fn btrfs_members(roots: &Roots, mount: &Mount) -> Vec<(u32, u32)> {
     if found.is_empty() { device_named(roots, &mount.source).into_iter().collect() } else { found }
 }
 
-/// Profiles are directories within the kind of allocation (Documentation of `/sys/fs/btrfs` in btrfs(5)).
+/// Profiles are directories below the kind of allocation (Documentation of `/sys/fs/btrfs` in btrfs(5)).
 fn btrfs_facts(set: &Path, facts: &mut Facts) {
     let profile = |kind: &str| {
         let within = entries(&set.join("allocation").join(kind));
@@ -159,7 +159,7 @@ fn btrfs_facts(set: &Path, facts: &mut Facts) {
     }
 }
 
-/// Members of a pool stand nowhere in sysfs.
+/// Members of a pool are not listed in sysfs.
 fn zfs_members(roots: &Roots, mount: &Mount) -> Beneath {
     let mut facts = Facts::default();
     let pool = mount.source.split('/').next().unwrap_or_default();
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_named_by_its_address_or_as_it_was_mounted() {
+    fn a_server_is_named_by_its_address_or_mount_source() {
         let mount = |source: &str, options: &str| Mount {
             device: (0, 50),
             point: "/mnt".into(),

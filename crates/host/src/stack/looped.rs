@@ -1,4 +1,4 @@
-//! Loop devices: a file as a disk.
+//! Loop devices: files as disks.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use model::fact;
 use super::{Facts, number};
 use crate::read_line;
 
-/// How the kernel marks a file that has no name any more.
+/// The kernel's mark for a file whose name was removed.
 const DELETED: &str = " (deleted)";
 
 pub(super) fn facts(directory: &Path, facts: &mut Facts) {
@@ -17,12 +17,12 @@ pub(super) fn facts(directory: &Path, facts: &mut Facts) {
 }
 
 /// True for the kernel's name of a loop device.
-pub(super) fn is_called_so(directory: &Path) -> bool {
+pub(super) fn is_loop_name(directory: &Path) -> bool {
     let number = directory.file_name().and_then(|name| name.to_str()?.strip_prefix("loop"));
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// The file behind the device.
+/// The backing file of the device.
 pub(super) fn file(directory: &Path) -> Option<PathBuf> {
     let file = read_line(directory.join("loop/backing_file"))?;
     Some(PathBuf::from(file.strip_suffix(DELETED).unwrap_or(&file)))

@@ -1,5 +1,4 @@
-//! Devices of the device mapper: what made them stands in their uuid, what they do in their table, which only root
-//! may read.
+//! Device-mapper devices: their creator is in the uuid, their function in the table, which only root may read.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,18 +9,19 @@ use super::{Facts, crypt, entries, queue};
 use crate::programs::ask;
 use crate::{Roots, read_line};
 
-/// A question to the device mapper takes milliseconds.
+/// A device-mapper query takes milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
 
-/// Fills in what is known and says what kind of layer it is.
+/// Adds the known facts and returns the kind of layer.
 pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) -> LayerKind {
     let uuid = read_line(directory.join("dm/uuid")).unwrap_or_default();
     let name = read_line(directory.join("dm/name")).unwrap_or_default();
     facts.put(fact::MAPPING, Some(name.clone()).filter(|name| !name.is_empty()));
     facts.put("suspended", read_line(directory.join("dm/suspended")).filter(|is| is == "1"));
-    // Never with --showkeys: without it dmsetup writes zeros in the place of a key.
-    let table = ask(roots, "dmsetup", &["table", "--", &name], TIMEOUT).filter(|said| said.code == Some(0));
-    let table = table.map(|said| said.text).unwrap_or_default();
+    // Never with --showkeys: without it, dmsetup prints zeros instead of a key.
+    let table =
+        ask(roots, "dmsetup", &["table", "--", &name], TIMEOUT).filter(|output| output.code == Some(0));
+    let table = table.map(|output| output.text).unwrap_or_default();
     let targets = targets(&table);
     facts.put(fact::TABLE, Some(targets.join(",")).filter(|targets| !targets.is_empty()));
     if uuid.starts_with("LVM-")
@@ -48,14 +48,14 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) -> Layer
     LayerKind::Lvm
 }
 
-/// A cache of the kernel's own, beside the device mapper (Documentation/admin-guide/bcache.rst).
+/// The kernel's other cache, next to the device mapper's (Documentation/admin-guide/bcache.rst).
 pub(super) fn bcache(directory: &Path, facts: &mut Facts) {
     facts.put(fact::TABLE, "bcache".to_owned());
     facts.put("cache mode", read_line(directory.join("bcache/cache_mode")).map(queue::chosen));
 }
 
-/// The kinds of targets in a table, each once. A line is `start length kind …`, before it, where several devices are
-/// asked for, the name.
+/// The kinds of targets in a table, each once. A line is `start length kind …`, with the name before it if
+/// several devices are queried.
 fn targets(table: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for kind in table.lines().filter_map(|line| line.split_ascii_whitespace().nth(2)) {
@@ -66,7 +66,7 @@ fn targets(table: &str) -> Vec<&str> {
     found
 }
 
-/// The level of an array of dm-raid or the old dm-mirror: `0 8192 raid raid1 …`.
+/// The level of a dm-raid array or an old dm-mirror: `0 8192 raid raid1 …`.
 fn level(table: &str) -> Option<String> {
     let words: Vec<&str> = table.lines().next()?.split_ascii_whitespace().collect();
     match *words.get(2)? {
@@ -76,14 +76,14 @@ fn level(table: &str) -> Option<String> {
     }
 }
 
-/// The members of an array of LVM are volumes of their own.
+/// The members of an LVM array are volumes themselves.
 fn has_raid_images(directory: &Path) -> bool {
     let mut beneath = entries(&directory.join("slaves")).into_iter();
     beneath.any(|slave| read_line(slave.join("dm/name")).is_some_and(|name| name.contains("_rimage_")))
 }
 
-/// Volume group and logical volume of a name: they are joined by a hyphen, and a hyphen within either is doubled
-/// (`lvm2`, libdm `dm_build_dm_name`).
+/// Volume group and logical volume of a name: joined by a hyphen, with each hyphen inside either doubled (`lvm2`,
+/// libdm `dm_build_dm_name`).
 fn volume(name: &str) -> Option<(String, String)> {
     let bytes = name.as_bytes();
     let mut at = 0;
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hyphens_within_the_names_of_volumes_are_doubled() {
+    fn hyphens_in_volume_names_are_doubled() {
         let found = |name| volume(name).map(|(group, volume)| format!("{group} {volume}"));
         assert_eq!(found("vg-root").unwrap(), "vg root");
         assert_eq!(found("my--vg-my--lv").unwrap(), "my-vg my-lv");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_names_its_targets_and_an_array_its_level() {
+    fn a_table_yields_its_targets_and_the_level_of_an_array() {
         assert_eq!(targets("0 100 linear 8:1 0\n100 50 linear 8:2 0\n150 1 error\n"), ["linear", "error"]);
         assert_eq!(level("0 8192 raid raid5_ls 3 128 region_size 4096 3 253:0 253:1").unwrap(), "raid5_ls");
         assert_eq!(level("0 8192 mirror core 1 1024 2 8:1 0 8:2 0").unwrap(), "raid1");

@@ -1,8 +1,7 @@
-//! What a path's bytes pass through on their way to the metal: from sysfs, and by asking the system's programs for
-//! what the kernel tells them only.
+//! The storage stack below a path: from sysfs, and from system programs for what the kernel reports only to them.
 //!
-//! A module for each kind of layer, and below `disk` one for each way in which a disk is attached. Each reads a place of
-//! sysfs into facts and knows nothing of the others.
+//! One module per kind of layer, and below `disk` one per way of attaching a disk. Each reads a directory of
+//! sysfs into facts and does not depend on the others.
 
 mod array;
 mod crypt;
@@ -31,21 +30,21 @@ pub(crate) use disk::is_asked_for_health;
 /// Deeper than any real stack; a loop device on a file on itself must not recurse for ever.
 const DEEPEST: u32 = 16;
 
-/// The stack under a directory or file, which must be absolute and free of links.
+/// The stack below a directory or file, which must be absolute and free of links.
 pub(crate) fn stack_of_path(roots: &Roots, path: &Path) -> Vec<Layer> {
     let mut layers = Vec::new();
     Walk::new(roots).path(path, 0, &mut layers);
     layers
 }
 
-/// The stack of a mounted filesystem, which may be hidden by another at the same place.
+/// The stack of a mounted filesystem, which another mount at the same path may hide.
 pub(crate) fn stack_of_mount(roots: &Roots, mount: &Mount) -> Vec<Layer> {
     let mut layers = Vec::new();
     Walk::new(roots).mount(mount, 0, &mut layers);
     layers
 }
 
-/// The stack of a block device, itself included.
+/// The stack of a block device, including itself.
 pub(crate) fn stack_of_device(roots: &Roots, device: (u32, u32)) -> Vec<Layer> {
     let mut layers = Vec::new();
     Walk::new(roots).device(device, 0, &mut layers);
@@ -80,7 +79,7 @@ impl<'a> Walk<'a> {
             device: None,
             facts: filesystem::facts(self.roots, mount, &beneath).0,
         });
-        // In a container the place of an overlay's files may seem to be within the overlay.
+        // In a container, the path of an overlay's files may appear to be within the overlay.
         let below = beneath.path.as_deref().and_then(|path| mount_of(&self.mounts, path));
         if let Some(below) = below.filter(|below| *below != mount) {
             self.mount(below, level + 1, layers);
@@ -92,7 +91,7 @@ impl<'a> Walk<'a> {
         if level > DEEPEST {
             return;
         }
-        let Some(directory) = place_of(self.roots, device) else { return };
+        let Some(directory) = sysfs_directory(self.roots, device) else { return };
         let Some(name) = directory.file_name().map(|n| n.to_string_lossy().replace('!', "/")) else { return };
         let (kind, facts) = about(self.roots, &directory);
         layers.push(Layer { kind, name, level, device: Some(device), facts: facts.0 });
@@ -112,19 +111,19 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Where sysfs has a block device.
-pub(crate) fn place_of(roots: &Roots, device: (u32, u32)) -> Option<PathBuf> {
+/// The sysfs directory of a block device.
+pub(crate) fn sysfs_directory(roots: &Roots, device: (u32, u32)) -> Option<PathBuf> {
     fs::canonicalize(roots.sys.join(format!("dev/block/{}:{}", device.0, device.1))).ok()
 }
 
-/// What a block device is, and what can be said of it.
+/// The kind of a block device, and its known facts.
 fn about(roots: &Roots, directory: &Path) -> (LayerKind, Facts) {
     if directory.join("partition").exists() {
         return (LayerKind::Partition, partition::facts(directory));
     }
     let mut facts = queue::facts(directory);
-    // One without a file has no directory of its own.
-    let kind = if directory.join("loop").exists() || looped::is_called_so(directory) {
+    // A loop device without a file has no such directory.
+    let kind = if directory.join("loop").exists() || looped::is_loop_name(directory) {
         looped::facts(directory, &mut facts);
         LayerKind::Loop
     } else if directory.join("md").exists() {
@@ -141,24 +140,24 @@ fn about(roots: &Roots, directory: &Path) -> (LayerKind, Facts) {
     (kind, facts)
 }
 
-/// Facts about a layer as they are collected.
+/// Facts about a layer, as they are collected.
 #[derive(Debug, Default)]
 struct Facts(BTreeMap<String, String>);
 
 impl Facts {
-    /// Adds one, if there is a value.
+    /// Adds a fact if there is a value.
     fn put(&mut self, name: &str, value: impl Into<Option<String>>) {
         if let Some(value) = value.into() {
             self.0.insert(name.to_owned(), value);
         }
     }
 
-    /// Adds one that is a number, if there is one.
+    /// Adds a number if there is one.
     fn number(&mut self, name: &str, value: impl Into<Option<u64>>) {
         self.put(name, value.into().map(|value| value.to_string()));
     }
 
-    /// Adds one of a file below a directory, if it says something.
+    /// Adds the content of a file below a directory, if it is not empty.
     fn file(&mut self, name: &str, file: impl AsRef<Path>) {
         self.put(name, read_line(file));
     }
@@ -173,7 +172,7 @@ fn number(path: impl AsRef<Path>) -> Option<u64> {
     }
 }
 
-/// The last part of where a link leads.
+/// The last component of a link's target.
 fn link_name(link: impl AsRef<Path>) -> Option<String> {
     Some(fs::canonicalize(link).ok()?.file_name()?.to_string_lossy().into_owned())
 }
@@ -186,14 +185,14 @@ pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Number of the device behind a special file.
+/// Number of the device of a special file.
 pub(crate) fn device_of_node(path: &Path) -> Option<(u32, u32)> {
     let rdev = fs::metadata(path).ok()?.rdev();
     Some((rustix::fs::major(rdev), rustix::fs::minor(rdev)))
 }
 
-/// Number of the block device that is called so, by its node's path or by its name. Where there is no node, as in a
-/// container, the kernel's name and that of the device mapper do.
+/// Number of the block device with this node path or name. If there is no node, as in a container, the kernel's
+/// name or the device mapper's is used.
 fn device_named(roots: &Roots, path: &str) -> Option<(u32, u32)> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     let name = real.strip_prefix("/dev").unwrap_or(&real).to_str()?;

@@ -1,4 +1,4 @@
-//! Partitions: where they lie and how well.
+//! Partitions: their position and alignment.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Facts, number, queue};
 use crate::counters::SECTOR;
 use crate::read_line;
 
-/// Partitioning programs align to this since 2009, and larger erase blocks are not told by any device.
+/// Partitioning programs have aligned to this since 2009, and no device reports larger erase blocks.
 const BEST: u64 = 1 << 20;
 
 pub(super) fn facts(directory: &Path) -> Facts {
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alignment_is_the_largest_power_of_two_that_divides_the_first_byte() {
+    fn alignment_is_the_largest_power_of_two_in_the_first_byte() {
         for (start, expected) in
             [(1 << 20, 1 << 20), (63 * 512, 512), (40 << 20, 1 << 20), (3 * 4096, 4096), (0, 1 << 20)]
         {

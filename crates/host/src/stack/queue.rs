@@ -1,4 +1,4 @@
-//! The kernel's queue of a block device (Documentation/ABI/stable/sysfs-block of the kernel).
+//! The kernel's request queue of a block device (Documentation/ABI/stable/sysfs-block of the kernel).
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(super) fn facts(directory: &Path) -> Facts {
     facts
 }
 
-/// Capacity; the kernel's sectors have 512 bytes whatever the device's have.
+/// Capacity; the kernel's sectors have 512 bytes, whatever the device's have.
 pub(super) fn bytes(directory: &Path) -> Option<u64> {
     number(directory.join("size"))?.checked_mul(SECTOR)
 }
@@ -38,13 +38,13 @@ fn kib(value: u64) -> u64 {
     value.saturating_mul(1024)
 }
 
-/// A granularity without a largest discard says nothing: nothing can be discarded.
+/// A granularity without a maximum discard size has no meaning: nothing can be discarded.
 fn discard_granularity(queue: &Path) -> Option<u64> {
     let most = number(queue.join("discard_max_bytes"))?;
     if most == 0 { Some(0) } else { number(queue.join("discard_granularity")) }
 }
 
-/// The one in brackets, as in `none [mq-deadline] bfq`, else the only one.
+/// The option in brackets, as in `none [mq-deadline] bfq`, else the only one.
 pub(super) fn chosen(text: String) -> String {
     let marked = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     marked.map_or_else(|| text.clone(), |(chosen, _)| chosen.to_owned())

@@ -1,10 +1,10 @@
-//! Machines that are not at hand, from their places in sysfs down to the words of each layer. What the emulated ones say
-//! was read off real kernels.
+//! Other machines as fixtures, from their sysfs directories to the displayed facts of each layer. The content of
+//! the emulated ones was read from real kernels.
 
 use super::*;
 use crate::testing::Tree;
 
-fn made(mountinfo: &str) -> Tree {
+fn mounted_tree(mountinfo: &str) -> Tree {
     let tree = Tree::new();
     tree.file("proc/self/mountinfo", mountinfo);
     tree
@@ -16,15 +16,15 @@ fn line(layers: &[Layer]) -> String {
 }
 
 #[test]
-fn ext4_on_lvm_on_luks_on_raid_on_partitions_is_seen_down_to_the_disks() {
-    let made = made("30 1 253:1 / /data rw,noatime - ext4 /dev/mapper/vg-data rw,data=ordered\n");
-    made.device(
+fn ext4_on_lvm_on_luks_on_raid_on_partitions() {
+    let tree = mounted_tree("30 1 253:1 / /data rw,noatime - ext4 /dev/mapper/vg-data rw,data=ordered\n");
+    tree.device(
         "virtual/block/dm-1",
         "253:1",
         &[("dm/uuid", "LVM-abc"), ("dm/name", "vg-data"), ("size", "100")],
     );
-    made.device("virtual/block/dm-0", "253:0", &[("dm/uuid", "CRYPT-LUKS2-def"), ("dm/name", "secret")]);
-    made.device("virtual/block/md0", "9:0", &[("md/level", "raid1"), ("md/chunk_size", "0")]);
+    tree.device("virtual/block/dm-0", "253:0", &[("dm/uuid", "CRYPT-LUKS2-def"), ("dm/name", "secret")]);
+    tree.device("virtual/block/md0", "9:0", &[("md/level", "raid1"), ("md/chunk_size", "0")]);
     for (disk, number) in [("sda", 0), ("sdb", 16)] {
         let place = format!("pci0000:00/ata1/host0/target0:0:0/0:0:0:0/block/{disk}");
         let files = [
@@ -32,19 +32,19 @@ fn ext4_on_lvm_on_luks_on_raid_on_partitions_is_seen_down_to_the_disks() {
             ("queue/scheduler", "none [mq-deadline] kyber\n"),
             ("queue/rotational", "1\n"),
         ];
-        made.device(&place, &format!("8:{number}"), &files);
+        tree.device(&place, &format!("8:{number}"), &files);
         let part = format!("{place}/{disk}1");
-        made.device(
+        tree.device(
             &part,
             &format!("8:{}", number + 1),
             &[("partition", "1"), ("start", "2048"), ("size", "4096")],
         );
-        made.slave("virtual/block/md0", &part);
+        tree.slave("virtual/block/md0", &part);
     }
-    made.slave("virtual/block/dm-1", "virtual/block/dm-0");
-    made.slave("virtual/block/dm-0", "virtual/block/md0");
+    tree.slave("virtual/block/dm-1", "virtual/block/dm-0");
+    tree.slave("virtual/block/dm-0", "virtual/block/md0");
 
-    let layers = stack_of_path(&made.roots(), Path::new("/data/files"));
+    let layers = stack_of_path(&tree.roots(), Path::new("/data/files"));
     let expected = "ext4 Filesystem\n  dm-1 Lvm\n    dm-0 Crypt\n      md0 Raid\n        sda1 Partition\n          sda Disk\n        sdb1 Partition\n          sdb Disk";
     assert_eq!(line(&layers), expected);
     let disk = layers.iter().find(|l| l.name == "sda").unwrap();
@@ -56,71 +56,73 @@ fn ext4_on_lvm_on_luks_on_raid_on_partitions_is_seen_down_to_the_disks() {
 }
 
 #[test]
-fn a_btrfs_names_all_its_members() {
-    let made = made("30 1 0:55 / /pool rw - btrfs /dev/sdb rw,space_cache=v2\n");
+fn a_btrfs_lists_all_its_members() {
+    let tree = mounted_tree("30 1 0:55 / /pool rw - btrfs /dev/sdb rw,space_cache=v2\n");
     for (disk, number) in [("sdb", "8:16"), ("sdc", "8:32")] {
         let place = format!("pci0000:00/usb1/1-1/host2/block/{disk}");
-        made.device(&place, number, &[]);
-        made.file(&format!("sys/fs/btrfs/1234/devices/{disk}/dev"), number);
+        tree.device(&place, number, &[]);
+        tree.file(&format!("sys/fs/btrfs/1234/devices/{disk}/dev"), number);
     }
-    let layers = stack_of_path(&made.roots(), Path::new("/pool"));
+    let layers = stack_of_path(&tree.roots(), Path::new("/pool"));
     assert_eq!(line(&layers), "btrfs Filesystem\n  sdb Disk\n  sdc Disk");
     assert_eq!(layers[1].facts["link"], "usb");
 }
 
 #[test]
-fn a_loop_device_leads_on_to_the_file_behind_it() {
-    let made = made("20 1 254:0 / / rw - ext4 /dev/vda rw\n30 1 7:0 / /mnt/loop rw - xfs /dev/loop0 rw\n");
-    made.device("pci0000:00/virtio0/block/vda", "254:0", &[("device/vendor", "0x1af4\n")]);
-    made.device(
+fn a_loop_device_leads_to_its_backing_file() {
+    let tree =
+        mounted_tree("20 1 254:0 / / rw - ext4 /dev/vda rw\n30 1 7:0 / /mnt/loop rw - xfs /dev/loop0 rw\n");
+    tree.device("pci0000:00/virtio0/block/vda", "254:0", &[("device/vendor", "0x1af4\n")]);
+    tree.device(
         "virtual/block/loop0",
         "7:0",
         &[("loop/backing_file", "/images/disk.img\n"), ("loop/dio", "0\n")],
     );
-    let layers = stack_of_path(&made.roots(), Path::new("/mnt/loop/x"));
+    let layers = stack_of_path(&tree.roots(), Path::new("/mnt/loop/x"));
     assert_eq!(line(&layers), "xfs Filesystem\n  loop0 Loop\n    ext4 Filesystem\n      vda Disk");
-    assert!(!layers[3].facts.contains_key("vendor"), "a PCI number is no vendor name");
+    assert!(!layers[3].facts.contains_key("vendor"), "a PCI number is not a vendor name");
 }
 
 #[test]
 fn a_loop_on_itself_ends() {
-    let made = made("30 1 7:0 / / rw - ext4 /dev/loop0 rw\n");
-    made.device("virtual/block/loop0", "7:0", &[("loop/backing_file", "/disk.img")]);
-    assert!(stack_of_path(&made.roots(), Path::new("/")).len() < 50);
+    let tree = mounted_tree("30 1 7:0 / / rw - ext4 /dev/loop0 rw\n");
+    tree.device("virtual/block/loop0", "7:0", &[("loop/backing_file", "/disk.img")]);
+    assert!(stack_of_path(&tree.roots(), Path::new("/")).len() < 50);
 }
 
 #[test]
 fn network_and_memory_filesystems_have_no_device() {
-    let made =
-        made("30 1 0:40 / /net rw - nfs4 server:/export rw,vers=4.2\n31 1 0:41 / /run rw - tmpfs tmpfs rw\n");
-    let layers = stack_of_path(&made.roots(), Path::new("/net"));
+    let tree = mounted_tree(
+        "30 1 0:40 / /net rw - nfs4 server:/export rw,vers=4.2\n31 1 0:41 / /run rw - tmpfs tmpfs rw\n",
+    );
+    let layers = stack_of_path(&tree.roots(), Path::new("/net"));
     assert_eq!((layers.len(), layers[0].kind), (1, LayerKind::Network));
     assert_eq!(layers[0].facts["source"], "server:/export");
-    assert_eq!(line(&stack_of_path(&made.roots(), Path::new("/run"))), "tmpfs Filesystem");
+    assert_eq!(line(&stack_of_path(&tree.roots(), Path::new("/run"))), "tmpfs Filesystem");
 }
 
-/// The facts of one layer under these names, by blanks; `-` for one that is not there.
-fn told(layers: &[Layer], name: &str, facts: &[&str]) -> String {
+/// The facts of one layer with these names, separated by bars; `-` for a missing one.
+fn reported_facts(layers: &[Layer], name: &str, facts: &[&str]) -> String {
     let layer =
         layers.iter().find(|layer| layer.name == name).unwrap_or_else(|| panic!("no {name} in {layers:#?}"));
     let fact = |fact: &&str| layer.facts.get(*fact).map_or("-", String::as_str);
     facts.iter().map(fact).collect::<Vec<_>>().join(" | ")
 }
 
-/// The layers of a device that stands alone.
+/// The layers of a single device.
 fn device(tree: &Tree, number: (u32, u32)) -> Vec<Layer> {
     stack_of_device(&tree.roots(), number)
 }
 
 /// A page of vital product data with these bytes from the fifth on.
 fn page(number: u8, rest: &[u8]) -> String {
-    // Made trees hold text; these pages have no byte above 127.
+    // Fixtures hold text; these pages have no byte above 127.
     String::from_utf8([&[0, number, 0, rest.len() as u8], rest].concat()).unwrap()
 }
 
 #[test]
-fn a_queue_tells_its_limits() {
-    let tree = made("");
+fn a_queue_reports_its_limits() {
+    let tree = mounted_tree("");
     let files = [
         ("size", "2097152\n"),
         ("queue/scheduler", "none [mq-deadline] \n"),
@@ -154,7 +156,10 @@ fn a_queue_tells_its_limits() {
         "physical block",
         "optimal I/O size",
     ];
-    assert_eq!(told(&layers, "vda", &names), "1073741824 | mq-deadline | 256 | 1310720 | 512 | 4096 | -");
+    assert_eq!(
+        reported_facts(&layers, "vda", &names),
+        "1073741824 | mq-deadline | 256 | 1310720 | 512 | 4096 | -"
+    );
     let names = [
         "write cache",
         "discard granularity",
@@ -165,20 +170,23 @@ fn a_queue_tells_its_limits() {
         "serial",
         "vendor",
     ];
-    assert_eq!(told(&layers, "vda", &names), "write back | 512 | 75000 | 1 | virtio | virtio_blk | root | -");
+    assert_eq!(
+        reported_facts(&layers, "vda", &names),
+        "write back | 512 | 75000 | 1 | virtio | virtio_blk | root | -"
+    );
     tree.file("sys/devices/pci0000:00/0000:00:01.0/virtio0/block/vda/queue/discard_max_bytes", "0\n");
-    assert_eq!(told(&device(&tree, (254, 0)), "vda", &["discard granularity"]), "0");
+    assert_eq!(reported_facts(&device(&tree, (254, 0)), "vda", &["discard granularity"]), "0");
 }
 
 #[test]
-fn sata_disks_tell_the_rate_of_their_cable_and_whether_they_rotate() {
+fn sata_disks_report_their_link_rate_and_rotation() {
     for (rate, bits, can, most) in [
         ("1.5 Gbps", "1500000000", 0x0e, "6000000000"),
         ("3.0 Gbps", "3000000000", 0x06, "3000000000"),
         ("6.0 Gbps", "6000000000", 0x0e, "6000000000"),
         ("<unknown>", "-", 0x02, "1500000000"),
     ] {
-        let tree = made("");
+        let tree = mounted_tree("");
         let place = "pci0000:00/0000:00:1f.2/ata5/host5/target5:0:0/5:0:0:0/block/sdd";
         let of = "sys/devices/pci0000:00/0000:00:1f.2/ata5/host5/target5:0:0/5:0:0:0";
         tree.device(place, "8:48", &[("queue/rotational", "1\n")]);
@@ -197,26 +205,33 @@ fn sata_disks_tell_the_rate_of_their_cable_and_whether_they_rotate() {
         tree.driver("pci0000:00/0000:00:1f.2", "ahci");
         tree.file("sys/class/ata_link/link5/sata_spd", &format!("{rate}\n"));
         tree.file("sys/class/ata_link/link5/hw_sata_spd_limit", "6.0 Gbps\n");
-        assert_eq!(told(&device(&tree, (8, 48)), "sdd", &["highest link speed"]), "-", "of the port alone");
-        // Word 76 of the disk's identification: what it can.
+        assert_eq!(
+            reported_facts(&device(&tree, (8, 48)), "sdd", &["highest link speed"]),
+            "-",
+            "the port's limit alone"
+        );
+        // Word 76 of the disk's identification: the supported rates.
         let identify = [vec![0; 60 + 152], vec![can, 0]].concat();
         tree.file(&format!("{of}/vpd_pg89"), &String::from_utf8(identify).unwrap());
         let layers = device(&tree, (8, 48));
         let names = ["link", "link speed", "highest link speed", "driver", "rotation rate", "serial"];
-        assert_eq!(told(&layers, "sdd", &names), format!("ata | {bits} | {most} | ahci | 7200 | 5678"));
+        assert_eq!(
+            reported_facts(&layers, "sdd", &names),
+            format!("ata | {bits} | {most} | ahci | 7200 | 5678")
+        );
         let names = ["vendor", "model", "firmware", "device queue depth", "rotational (hint)"];
-        assert_eq!(told(&layers, "sdd", &names), "- | QEMU HARDDISK | 2.5+ | 32 | 1");
+        assert_eq!(reported_facts(&layers, "sdd", &names), "- | QEMU HARDDISK | 2.5+ | 32 | 1");
     }
 }
 
 #[test]
-fn a_disk_behind_a_usb_bridge_tells_the_speed_of_its_own_plug() {
+fn a_disk_behind_a_usb_bridge_reports_its_own_link_speed() {
     for (speed, driver, bits) in [
         ("480", "usb-storage", "480000000"),
         ("5000", "uas", "5000000000"),
         ("12", "usb-storage", "12000000"),
     ] {
-        let tree = made("");
+        let tree = mounted_tree("");
         let hub = "pci0000:00/0000:00:07.0/usb2";
         let bridge = format!("{hub}/2-1");
         let scsi = format!("{bridge}/2-1:1.0/host7/target7:0:0/7:0:0:0");
@@ -241,12 +256,12 @@ fn a_disk_behind_a_usb_bridge_tells_the_speed_of_its_own_plug() {
         tree.driver("pci0000:00/0000:00:07.0", "xhci_hcd");
         let names = ["link", "link speed", "hub speed", "driver", "bridge", "bridge name", "removable"];
         let expected = format!("usb | {bits} | 10000000000 | {driver} | 46f4:0001 | QEMU USB HARDDRIVE | 1");
-        assert_eq!(told(&device(&tree, (8, 80)), "sdf", &names), expected);
+        assert_eq!(reported_facts(&device(&tree, (8, 80)), "sdf", &names), expected);
     }
 }
 
 fn card(kind: &str, files: &[(&str, &str)]) -> Tree {
-    let tree = made("");
+    let tree = mounted_tree("");
     let card = "pci0000:00/0000:00:08.0/mmc_host/mmc0/mmc0:4567";
     tree.device(&format!("{card}/block/mmcblk0"), "179:0", &[("size", "2097152\n"), ("removable", "0\n")]);
     tree.link(&format!("sys/devices/{card}/block/mmcblk0/device"), &format!("sys/devices/{card}"));
@@ -258,7 +273,7 @@ fn card(kind: &str, files: &[(&str, &str)]) -> Tree {
 }
 
 #[test]
-fn an_sd_card_tells_its_maker_its_classes_and_how_it_is_driven() {
+fn an_sd_card_reports_its_vendor_classes_and_bus_mode() {
     let classes = format!(
         "{}04{}30{}02{}",
         "00".repeat(8),
@@ -281,32 +296,32 @@ fn an_sd_card_tells_its_maker_its_classes_and_how_it_is_driven() {
     let names =
         ["link", "type", "name", "manfid", "oemid", "date", "serial", "firmware", "driver", "speed classes"];
     let expected = "mmc | SD | QEMU! | 0x0000aa | 0x5859 | 02/2006 | beef | 0x1 | sdhci-pci | C10 U3 V30 A2";
-    assert_eq!(told(&device(&tree, (179, 0)), "mmcblk0", &names), expected);
+    assert_eq!(reported_facts(&device(&tree, (179, 0)), "mmcblk0", &names), expected);
     assert_eq!(
-        told(&device(&tree, (179, 0)), "mmcblk0", &["capacity by CSD", "link speed", "bus mode"]),
+        reported_facts(&device(&tree, (179, 0)), "mmcblk0", &["capacity by CSD", "link speed", "bus mode"]),
         "- | - | -"
     );
 
     let ios = "clock:\t\t208000000 Hz\nactual clock:\t200000000 Hz\nvdd:\t\t21 (3.3 ~ 3.4 V)\nbus width:\t2 (4 bits)\ntiming spec:\t6 (sd uhs SDR104)\n";
     tree.file("sys/kernel/debug/mmc0/ios", ios);
     assert_eq!(
-        told(&device(&tree, (179, 0)), "mmcblk0", &["link speed", "bus mode"]),
+        reported_facts(&device(&tree, (179, 0)), "mmcblk0", &["link speed", "bus mode"]),
         "800000000 | sd uhs SDR104"
     );
     tree.file(
         "sys/kernel/debug/mmc0/ios",
         &ios.replace("6 (sd uhs SDR104)", "7 (sd uhs DDR50)").replace("200000000", "50000000"),
     );
-    assert_eq!(told(&device(&tree, (179, 0)), "mmcblk0", &["link speed"]), "400000000");
+    assert_eq!(reported_facts(&device(&tree, (179, 0)), "mmcblk0", &["link speed"]), "400000000");
 
-    // A card of 1 GiB that says by its size that it had 64.
+    // A card of 1 GiB whose size claims 64.
     let place = "sys/devices/pci0000:00/0000:00:08.0/mmc_host/mmc0/mmc0:4567/block/mmcblk0/size";
     tree.file(place, "134217728\n");
-    assert_eq!(told(&device(&tree, (179, 0)), "mmcblk0", &["capacity by CSD"]), "1073741824");
+    assert_eq!(reported_facts(&device(&tree, (179, 0)), "mmcblk0", &["capacity by CSD"]), "1073741824");
 }
 
 #[test]
-fn an_emmc_tells_how_much_of_its_life_is_used() {
+fn an_emmc_reports_its_used_life() {
     let files = [
         ("name", "DG4016\n"),
         ("manfid", "0x000045\n"),
@@ -316,10 +331,13 @@ fn an_emmc_tells_how_much_of_its_life_is_used() {
     ];
     let tree = card("MMC\n", &files);
     let names = ["type", "name", "life used in tenths", "spare blocks", "command queue", "speed classes"];
-    assert_eq!(told(&device(&tree, (179, 0)), "mmcblk0", &names), "MMC | DG4016 | 0x02 0x01 | 0x01 | 1 | -");
+    assert_eq!(
+        reported_facts(&device(&tree, (179, 0)), "mmcblk0", &names),
+        "MMC | DG4016 | 0x02 0x01 | 0x01 | 1 | -"
+    );
 }
 
-/// An NVMe controller with what its place in PCIe says.
+/// An NVMe controller with its PCIe attributes.
 fn controller(tree: &Tree, number: u32, lanes: &str, rate: &str) -> String {
     let function = format!("pci0000:00/0000:00:0{number}.0");
     let controller = format!("{function}/nvme/nvme{number}");
@@ -350,25 +368,25 @@ const NVME: [&str; 8] =
     ["link", "transport", "link speed", "lanes", "highest link speed", "highest lanes", "driver", "serial"];
 
 #[test]
-fn an_nvme_disk_in_a_slot_with_one_lane_tells_what_it_could_do() {
-    let tree = made("");
+fn an_nvme_disk_in_a_narrow_slot_reports_its_own_limits() {
+    let tree = mounted_tree("");
     let place = controller(&tree, 6, "1", "8.0 GT/s PCIe");
     tree.device(&format!("{place}/nvme6n1"), "259:0", &[]);
     tree.link(&format!("sys/devices/{place}/nvme6n1/device"), &format!("sys/devices/{place}"));
     let layers = device(&tree, (259, 0));
     assert_eq!(
-        told(&layers, "nvme6n1", &NVME),
+        reported_facts(&layers, "nvme6n1", &NVME),
         "nvme | pcie | 8000000000 | 1 | 32000000000 | 4 | nvme | 042A"
     );
     assert_eq!(
-        told(&layers, "nvme6n1", &["model", "firmware", "server"]),
+        reported_facts(&layers, "nvme6n1", &["model", "firmware", "server"]),
         "Samsung SSD 980 PRO 1TB | 5B2QGXA7 | -"
     );
 }
 
 #[test]
-fn an_nvme_disk_with_several_paths_is_found_behind_its_subsystem() {
-    let tree = made("");
+fn an_nvme_disk_with_several_paths_is_found_by_its_subsystem() {
+    let tree = mounted_tree("");
     let subsystem = "virtual/nvme-subsystem/nvme-subsys0";
     tree.device(&format!("{subsystem}/nvme0n1"), "259:0", &[]);
     tree.link(&format!("sys/devices/{subsystem}/nvme0n1/device"), &format!("sys/devices/{subsystem}"));
@@ -381,31 +399,34 @@ fn an_nvme_disk_with_several_paths_is_found_behind_its_subsystem() {
     }
     let layers = device(&tree, (259, 0));
     assert_eq!(
-        told(&layers, "nvme0n1", &NVME),
+        reported_facts(&layers, "nvme0n1", &NVME),
         "nvme | pcie | 32000000000 | 4 | 32000000000 | 4 | nvme | 042A"
     );
-    assert_eq!(told(&layers, "nvme0n1", &["paths", "path selection", "paths lost"]), "2 | numa | -");
+    assert_eq!(
+        reported_facts(&layers, "nvme0n1", &["paths", "path selection", "paths lost"]),
+        "2 | numa | -"
+    );
     tree.file("sys/devices/pci0000:00/0000:00:02.0/nvme/nvme2/state", "connecting\n");
-    assert_eq!(told(&device(&tree, (259, 0)), "nvme0n1", &["paths", "paths lost"]), "2 | 1");
+    assert_eq!(reported_facts(&device(&tree, (259, 0)), "nvme0n1", &["paths", "paths lost"]), "2 | 1");
 }
 
 #[test]
-fn nvme_over_a_network_tells_its_server() {
-    let tree = made("");
+fn nvme_over_a_network_reports_its_server() {
+    let tree = mounted_tree("");
     let place = "virtual/nvme-fabrics/ctl/nvme1";
     tree.device(&format!("{place}/nvme1n1"), "259:1", &[]);
     tree.link(&format!("sys/devices/{place}/nvme1n1/device"), &format!("sys/devices/{place}"));
     tree.file(&format!("sys/devices/{place}/transport"), "tcp\n");
     tree.file(&format!("sys/devices/{place}/address"), "traddr=192.0.2.1,trsvcid=4420,src_addr=192.0.2.9\n");
     assert_eq!(
-        told(&device(&tree, (259, 1)), "nvme1n1", &["transport", "server", "port", "link speed"]),
+        reported_facts(&device(&tree, (259, 1)), "nvme1n1", &["transport", "server", "port", "link speed"]),
         "tcp | 192.0.2.1 | 4420 | -"
     );
 }
 
 #[test]
-fn an_iscsi_disk_tells_target_portal_and_session() {
-    let tree = made("");
+fn an_iscsi_disk_reports_target_portal_and_session() {
+    let tree = mounted_tree("");
     let scsi = "platform/host3/session7/target3:0:0/3:0:0:0";
     tree.device(&format!("{scsi}/block/sdc"), "8:32", &[]);
     tree.link(&format!("sys/devices/{scsi}/block/sdc/device"), &format!("sys/devices/{scsi}"));
@@ -422,12 +443,12 @@ fn an_iscsi_disk_tells_target_portal_and_session() {
     }
     let names = ["link", "target name", "session state", "server", "port", "recovery time-out", "driver"];
     let expected = "iscsi | iqn.2026-01.lab:t1 | LOGGED_IN | 192.0.2.5 | 3260 | 120 | iscsi_tcp";
-    assert_eq!(told(&device(&tree, (8, 32)), "sdc", &names), expected);
+    assert_eq!(reported_facts(&device(&tree, (8, 32)), "sdc", &names), expected);
 }
 
 #[test]
-fn compressed_memory_tells_how() {
-    let tree = made("");
+fn compressed_memory_reports_its_algorithm() {
+    let tree = mounted_tree("");
     let files = [
         ("comp_algorithm", "lzo [zstd] lz4\n"),
         ("backing_dev", "none\n"),
@@ -436,12 +457,12 @@ fn compressed_memory_tells_how() {
     ];
     tree.device("virtual/block/zram0", "252:0", &files);
     let names = ["link", "compression", "backing file", "zram limit"];
-    assert_eq!(told(&device(&tree, (252, 0)), "zram0", &names), "zram | zstd | - | -");
+    assert_eq!(reported_facts(&device(&tree, (252, 0)), "zram0", &names), "zram | zstd | - | -");
 }
 
 #[test]
-fn a_degraded_array_says_what_it_lacks() {
-    let tree = made("");
+fn a_degraded_array_reports_its_missing_members() {
+    let tree = mounted_tree("");
     let files = [
         ("md/level", "raid5\n"),
         ("md/chunk_size", "524288\n"),
@@ -458,16 +479,16 @@ fn a_degraded_array_says_what_it_lacks() {
     let names =
         ["level", "chunk", "members", "degraded", "sync action", "failed members", "spares", "bitmap"];
     assert_eq!(
-        told(&device(&tree, (9, 0)), "md0", &names),
+        reported_facts(&device(&tree, (9, 0)), "md0", &names),
         "raid5 | 524288 | 3 | 1 | recover | sdb1 | sdd1 | -"
     );
     tree.file("sys/devices/virtual/block/md0/md/degraded", "0\n");
-    assert_eq!(told(&device(&tree, (9, 0)), "md0", &["degraded"]), "-");
+    assert_eq!(reported_facts(&device(&tree, (9, 0)), "md0", &["degraded"]), "-");
 }
 
 /// LUKS on an array, LVM on that, and a btrfs on the volume.
 fn deep() -> Tree {
-    let tree = made("30 1 0:55 /data /pool rw - btrfs /dev/mapper/my--vg-data rw,subvol=/data\n");
+    let tree = mounted_tree("30 1 0:55 /data /pool rw - btrfs /dev/mapper/my--vg-data rw,subvol=/data\n");
     tree.device("virtual/block/dm-1", "253:1", &[("dm/uuid", "LVM-abcdef"), ("dm/name", "my--vg-data")]);
     tree.device(
         "virtual/block/dm-0",
@@ -500,22 +521,22 @@ fn luks_on_raid_under_lvm_under_btrfs() {
     let expected = "btrfs Filesystem\n  dm-1 Lvm\n    dm-0 Crypt\n      md0 Raid\n        sda1 Partition\n          sda Disk\n        sdb1 Partition\n          sdb Disk";
     assert_eq!(line(&layers), expected);
     assert_eq!(
-        told(&layers, "btrfs", &["data profile", "metadata profile", "checksum"]),
+        reported_facts(&layers, "btrfs", &["data profile", "metadata profile", "checksum"]),
         "single | dup | crc32c"
     );
     assert_eq!(
-        told(&layers, "dm-1", &["volume group", "logical volume", "mapping"]),
+        reported_facts(&layers, "dm-1", &["volume group", "logical volume", "mapping"]),
         "my-vg | data | my--vg-data"
     );
-    assert_eq!(told(&layers, "dm-0", &["encryption", "mapping", "cipher"]), "LUKS2 | secret | -");
+    assert_eq!(reported_facts(&layers, "dm-0", &["encryption", "mapping", "cipher"]), "LUKS2 | secret | -");
     assert_eq!(
-        told(&layers, "sda1", &["alignment", "start byte", "physical block"]),
+        reported_facts(&layers, "sda1", &["alignment", "start byte", "physical block"]),
         "1048576 | 1048576 | 4096"
     );
     assert_eq!(
-        told(&layers, "sdb1", &["alignment", "start byte"]),
+        reported_facts(&layers, "sdb1", &["alignment", "start byte"]),
         "512 | 32256",
-        "the old start at sector 63"
+        "the traditional start at sector 63"
     );
 
     tree.script(
@@ -524,19 +545,19 @@ fn luks_on_raid_under_lvm_under_btrfs() {
     );
     let layers = stack_of_path(&tree.roots(), Path::new("/pool/x"));
     assert_eq!(
-        told(&layers, "dm-0", &["cipher", "encryption sector", "table"]),
+        reported_facts(&layers, "dm-0", &["cipher", "encryption sector", "table"]),
         "aes-xts-plain64 | 4096 | crypt"
     );
-    assert_eq!(told(&layers, "dm-1", &["table", "volume group"]), "linear | my-vg");
+    assert_eq!(reported_facts(&layers, "dm-1", &["table", "volume group"]), "linear | my-vg");
 }
 
 #[test]
-fn zfs_names_the_members_that_zpool_knows() {
-    let tree = made("30 1 0:60 / /tank rw,noatime - zfs tank/home rw,xattr\n");
+fn zfs_lists_the_members_that_zpool_reports() {
+    let tree = mounted_tree("30 1 0:60 / /tank rw,noatime - zfs tank/home rw,xattr\n");
     tree.file("proc/spl/kstat/zfs/tank/state", "ONLINE\n");
     let layers = stack_of_path(&tree.roots(), Path::new("/tank"));
     assert_eq!(
-        told(&layers, "zfs", &["pool", "pool state", "members", "source"]),
+        reported_facts(&layers, "zfs", &["pool", "pool state", "members", "source"]),
         "tank | ONLINE | - | tank/home"
     );
     for (disk, minor) in [("sdy", 0), ("sdz", 16)] {
@@ -546,17 +567,17 @@ fn zfs_names_the_members_that_zpool_knows() {
             &[],
         );
     }
-    let said = "  pool: tank\n state: DEGRADED\nconfig:\n\n\tNAME\tSTATE\n\ttank        DEGRADED 0 0 0\n\t  mirror-0  DEGRADED 0 0 0\n\t    /dev/sdy  ONLINE 0 0 0\n\t    /dev/sdz  FAULTED 0 0 0\n";
-    tree.program("zpool", said, 0);
+    let output = "  pool: tank\n state: DEGRADED\nconfig:\n\n\tNAME\tSTATE\n\ttank        DEGRADED 0 0 0\n\t  mirror-0  DEGRADED 0 0 0\n\t    /dev/sdy  ONLINE 0 0 0\n\t    /dev/sdz  FAULTED 0 0 0\n";
+    tree.program("zpool", output, 0);
     let layers = stack_of_path(&tree.roots(), Path::new("/tank"));
     assert_eq!(line(&layers), "zfs Filesystem\n  sdy Disk\n  sdz Disk");
     let names = ["pool state", "members", "degraded", "pool layout"];
-    assert_eq!(told(&layers, "zfs", &names), "DEGRADED | 2 | 1 | mirror-0: sdy sdz");
+    assert_eq!(reported_facts(&layers, "zfs", &names), "DEGRADED | 2 | 1 | mirror-0: sdy sdz");
 }
 
 #[test]
-fn shares_of_other_machines_tell_server_version_and_way() {
-    let tree = made(
+fn network_shares_report_server_version_and_transport() {
+    let tree = mounted_tree(
         "30 1 0:40 / /nfs rw - nfs4 nas:/export rw,vers=4.2,proto=tcp,addr=192.0.2.7\n\
          31 1 0:41 / /smb rw - cifs //nas.example/share rw,vers=3.1.1,username=me,domain=home,addr=192.0.2.8\n\
          32 1 0:42 / /host rw - 9p tag rw,trans=virtio,version=9p2000.L\n",
@@ -569,10 +590,10 @@ fn shares_of_other_machines_tell_server_version_and_way() {
     ] {
         let layers = stack_of_path(&tree.roots(), Path::new(path));
         assert_eq!((layers.len(), layers[0].kind), (1, LayerKind::Network));
-        assert_eq!(told(&layers, name, &names), expected);
+        assert_eq!(reported_facts(&layers, name, &names), expected);
     }
     let share = stack_of_path(&tree.roots(), Path::new("/smb"));
-    assert_eq!(told(&share, "cifs", &["link speed"]), "-");
+    assert_eq!(reported_facts(&share, "cifs", &["link speed"]), "-");
     tree.file(
         "proc/net/route",
         "Iface Destination\neth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n",
@@ -580,14 +601,18 @@ fn shares_of_other_machines_tell_server_version_and_way() {
     for (speed, expected) in [("2500\n", "2500000000"), ("-1\n", "-")] {
         tree.file("sys/class/net/eth0/speed", speed);
         let share = stack_of_path(&tree.roots(), Path::new("/smb"));
-        assert_eq!(told(&share, "cifs", &["link speed"]), expected);
+        assert_eq!(reported_facts(&share, "cifs", &["link speed"]), expected);
     }
-    assert_eq!(told(&share, "cifs", &["options"]), "rw,vers=3.1.1,addr=192.0.2.8", "nobody's name is kept");
+    assert_eq!(
+        reported_facts(&share, "cifs", &["options"]),
+        "rw,vers=3.1.1,addr=192.0.2.8",
+        "user names are removed"
+    );
 }
 
 #[test]
 fn a_cache_in_front_of_a_disk_is_a_layer_of_its_own() {
-    let tree = made("");
+    let tree = mounted_tree("");
     let files =
         [("bcache/cache_mode", "writethrough [writeback] writearound none\n"), ("bcache/state", "dirty\n")];
     tree.device("virtual/block/bcache0", "252:0", &files);
@@ -595,12 +620,12 @@ fn a_cache_in_front_of_a_disk_is_a_layer_of_its_own() {
     tree.slave("virtual/block/bcache0", "pci0000:00/ata1/host0/target0:0:0/0:0:0:0/block/sda");
     let layers = device(&tree, (252, 0));
     assert_eq!(line(&layers), "bcache0 Lvm\n  sda Disk");
-    assert_eq!(told(&layers, "bcache0", &["table", "cache mode"]), "bcache | writeback");
+    assert_eq!(reported_facts(&layers, "bcache0", &["table", "cache mode"]), "bcache | writeback");
 }
 
 #[test]
-fn multipath_and_arrays_of_lvm_are_known_without_their_table() {
-    let tree = made("");
+fn multipath_and_lvm_arrays_are_recognised_without_a_table() {
+    let tree = mounted_tree("");
     tree.device("virtual/block/dm-3", "253:3", &[("dm/uuid", "mpath-36001405"), ("dm/name", "mpatha")]);
     for (disk, minor) in [("sda", 0), ("sdb", 16)] {
         let place = format!("pci0000:00/host{minor}/rport-1:0-0/target1:0:0/1:0:0:0/block/{disk}");
@@ -609,8 +634,8 @@ fn multipath_and_arrays_of_lvm_are_known_without_their_table() {
     }
     let layers = device(&tree, (253, 3));
     assert_eq!(line(&layers), "dm-3 Lvm\n  sda Disk\n  sdb Disk");
-    assert_eq!(told(&layers, "dm-3", &["paths", "mapping"]), "2 | mpatha");
-    assert_eq!(told(&layers, "sda", &["link"]), "fc");
+    assert_eq!(reported_facts(&layers, "dm-3", &["paths", "mapping"]), "2 | mpatha");
+    assert_eq!(reported_facts(&layers, "sda", &["link"]), "fc");
 
     tree.device("virtual/block/dm-5", "253:5", &[("dm/uuid", "LVM-abc"), ("dm/name", "vg-safe")]);
     tree.device("virtual/block/dm-4", "253:4", &[("dm/uuid", "LVM-def"), ("dm/name", "vg-safe_rimage_0")]);

@@ -7,7 +7,7 @@ use crate::programs::ask;
 
 const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 3 });
 
-/// What zpool says of a pool.
+/// The reported status of a pool.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Status {
     /// `ONLINE`, `DEGRADED`, ….
@@ -15,12 +15,12 @@ pub(super) struct Status {
     groups: Vec<Group>,
 }
 
-/// A virtual device, or several disks beside each other.
+/// A virtual device, or several single disks.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Group {
     /// `mirror-0`, `raidz1-0`; empty for single disks.
     name: String,
-    /// `logs`, `cache`, `spares`, `special`; empty for what holds the data.
+    /// `logs`, `cache`, `spares`, `special`; empty for groups that hold the data.
     class: String,
     members: Vec<Member>,
 }
@@ -34,25 +34,25 @@ pub(super) struct Member {
     pub state: String,
 }
 
-/// Asks zpool. `None` where it is not installed, refuses or hangs.
+/// Queries zpool. `None` if it is not installed, fails or hangs.
 pub(super) fn status(roots: &Roots, pool: &str) -> Option<Status> {
-    let said = ask(roots, "zpool", &["status", "-LP", "--", pool], TIMEOUT)?;
-    (said.code == Some(0)).then(|| parse(&said.text)).filter(|status| status.members().next().is_some())
+    let output = ask(roots, "zpool", &["status", "-LP", "--", pool], TIMEOUT)?;
+    (output.code == Some(0)).then(|| parse(&output.text)).filter(|status| status.members().next().is_some())
 }
 
 impl Status {
-    /// What holds the data.
+    /// Members that hold the data.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
         self.groups.iter().filter(|group| group.class.is_empty()).flat_map(|group| &group.members)
     }
 
-    /// Logs, caches and special devices; spares take no part.
+    /// Members of logs, caches and special devices; spares are unused.
     pub fn helpers(&self) -> impl Iterator<Item = &Member> {
         let groups = self.groups.iter().filter(|group| !group.class.is_empty() && group.class != "spares");
         groups.flat_map(|group| &group.members)
     }
 
-    /// All groups in a line: `mirror-0: sda1 sdb1; cache: nvme0n1p1`.
+    /// All groups in one line: `mirror-0: sda1 sdb1; cache: nvme0n1p1`.
     pub fn layout(&self) -> Option<String> {
         let group = |group: &Group| {
             let members: Vec<&str> =
@@ -67,8 +67,8 @@ impl Status {
     }
 }
 
-/// The tree under `config:`. Its lines begin with a tab and are indented by two blanks for each level; the pool stands
-/// at the first, virtual devices at the second. Classes such as `logs` stand at the first again.
+/// Parses the tree under `config:`. Its lines begin with a tab and are indented by two blanks per level; the pool
+/// is at the first level, virtual devices at the second. Classes such as `logs` are at the first again.
 fn parse(text: &str) -> Status {
     let mut status = Status::default();
     let mut in_tree = false;
@@ -89,7 +89,7 @@ fn parse(text: &str) -> Status {
         let mut words = rest.split_ascii_whitespace();
         let (Some(name), state) = (words.next(), words.next()) else { continue };
         if level == 0 {
-            // The pool has a state, a class usually not.
+            // The pool has a state, a class usually does not.
             class = if state.is_none() { name.to_owned() } else { String::new() };
             status.groups.push(Group { class: class.clone(), ..Group::default() });
         } else if !name.starts_with('/') && level == 2 && !is_lost(name) {
@@ -108,7 +108,7 @@ fn parse(text: &str) -> Status {
     status
 }
 
-/// A member that is gone is named by its number.
+/// A lost member is named by its number.
 fn is_lost(name: &str) -> bool {
     name.len() > 10 && name.bytes().all(|b| b.is_ascii_digit())
 }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_member_is_counted_though_it_has_no_path() {
+    fn a_lost_member_without_a_path_is_counted() {
         let status = parse(DEGRADED);
         assert_eq!(status.state.as_deref(), Some("DEGRADED"));
         assert_eq!(status.members().filter(|m| m.state != "ONLINE").count(), 1);

@@ -12,7 +12,7 @@ use crate::cli::{CleanArgs, Cli};
 use crate::failure::{FAILED, Failure};
 use crate::output;
 
-/// Removes leftovers from the targets of kept runs, the scratch directories of other programs, the current directory
+/// Removes leftovers from the targets of stored runs, the scratch directories of other programs, the current directory
 /// and the given directories. Leftovers of runs on other hosts are listed but not removed.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// What was done about a leftover, or why nothing could be.
+/// Removes a leftover. Returns what was done, or why it failed.
 fn clean_one(leftover: Leftover, dry_run: bool) -> Result<String, String> {
     let (path, megabytes) = (leftover.path.display().to_string(), leftover.bytes() as f64 / 1e6);
     // A newline in a name could otherwise forge a line of this program's output.
@@ -73,7 +73,7 @@ fn clean_one(leftover: Leftover, dry_run: bool) -> Result<String, String> {
     }
 }
 
-/// Directories that were targets of kept runs.
+/// Directories that were targets of stored runs.
 fn measured_directories(store: &record::Store) -> Result<BTreeSet<PathBuf>, Failure> {
     let runs = store.runs().map_err(Failure::failed)?;
     let targets = runs.iter().filter_map(|run| store.read(run).ok()).flat_map(|log| log.run.started.targets);

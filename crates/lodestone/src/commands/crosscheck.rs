@@ -1,4 +1,4 @@
-//! `lodestone crosscheck`: the classic tools and Lodestone in turn on the same storage, and whether their figures agree.
+//! `lodestone crosscheck`: the classic tools and Lodestone in turn on the same storage; whether their figures agree.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -29,10 +29,10 @@ use crate::{interrupt, output};
 
 /// Figures that differ by less than this, in parts per million, agree.
 const MARGIN_PPM: u32 = 50_000;
-/// Bytes that work on whole mebibytes needs at the least.
+/// The smallest size of the test data: work in whole mebibytes needs as much.
 const LEAST_BYTES: u64 = 16 << 20;
 
-/// Measures with tools and with Lodestone, and shows both; or shows a run that did.
+/// Measures with tools and with Lodestone, and shows both; or shows a stored crosscheck.
 ///
 /// # Errors
 /// Wrong usage, nothing that could be compared, or a failure that is not the storage's.
@@ -61,7 +61,7 @@ pub fn crosscheck(cli: &Cli, args: &CrosscheckArgs) -> Result<ExitCode, Failure>
     Ok(code)
 }
 
-/// What the user wants.
+/// The user's choices.
 struct Asked {
     tools: Vec<&'static Tool>,
     /// Ids of checks; all if there are none.
@@ -78,7 +78,10 @@ impl Asked {
         for word in &args.with {
             let found = TOOLS.iter().find(|tool| tool.word == word || tool.program == word);
             tools.push(found.ok_or_else(|| {
-                Failure::usage(format!("--with: there is no tool `{word}`; there are {}", known.join(", ")))
+                Failure::usage(format!(
+                    "--with: there is no tool `{word}`; the tools are {}",
+                    known.join(", ")
+                ))
             })?);
         }
         if tools.is_empty() {
@@ -91,7 +94,11 @@ impl Asked {
             let check = CHECKS.iter().find(|check| check.id == id || check.parts.iter().any(|p| p.id == id));
             let Some(check) = check else {
                 let ids: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
-                return Err(wrong("only", id, &format!("there are {}", ids.join(", "))));
+                return Err(wrong(
+                    "only",
+                    id,
+                    &format!("there is no such check; the checks are {}", ids.join(", ")),
+                ));
             };
             if !tools.iter().any(|tool| tool.word == check.tool) {
                 let clash = format!("it is a check of {}, which --with leaves out", check.tool);
@@ -100,10 +107,10 @@ impl Asked {
             only.push(check.id);
         }
         let size = parse_size(&args.size).ok().filter(|bytes| *bytes >= LEAST_BYTES);
-        let size = size.ok_or_else(|| wrong("size", &args.size, "a size from 16MiB, such as 1GiB"))?;
+        let size = size.ok_or_else(|| wrong("size", &args.size, "use a size from 16MiB, such as 1GiB"))?;
         let runtime = parse_duration_ns(&args.runtime).ok();
         let whole = runtime.filter(|ns| *ns > 0 && ns.is_multiple_of(1_000_000_000));
-        let allowed = "whole seconds, such as 3s: not all of the tools take parts of them";
+        let allowed = "use whole seconds, such as 3s: not all tools support fractions";
         let runtime_s = whole.ok_or_else(|| wrong("runtime", &args.runtime, allowed))? / 1_000_000_000;
         // Files of one size each, all of them of whole blocks.
         let size = size / LEAST_BYTES * LEAST_BYTES;
@@ -125,7 +132,7 @@ fn one_target(roots: &Roots, path: &OsStr) -> Result<Target, Failure> {
     let mut target = targets.remove(0);
     named_in_text(&target)?;
     if target.kind != TargetKind::Directory {
-        // What is the user's is only read.
+        // The user's files and devices are only read.
         target.writable = false;
     }
     Ok(target)
@@ -139,13 +146,13 @@ fn device_below(roots: &Roots, target: &Target) -> Result<Target, String> {
     let is_device = |kind: LayerKind| !matches!(kind, LayerKind::Filesystem | LayerKind::Network);
     let layer = target.stack.iter().find(|layer| is_device(layer.kind));
     let name = layer.map(|layer| layer.name.trim_start_matches("/dev/").to_owned());
-    let name = name.ok_or_else(|| format!("no block device is known below {}", target.path.display()))?;
+    let name = name.ok_or_else(|| format!("cannot find a block device below {}", target.path.display()))?;
     let path = format!("/dev/{name}");
     let device = host::target::inspect(roots, &path).map_err(|e| e.to_string())?;
     Ok(Target { writable: false, ..device })
 }
 
-/// The checks that can be made, and what is left out with the reason.
+/// The checks that can run, and those left out with the reason.
 struct Chosen {
     calls: Vec<(&'static Check, PathBuf)>,
     left_out: Vec<String>,
@@ -175,7 +182,7 @@ fn chosen(roots: &Roots, asked: &Asked, target: &Target, device: Result<&Target,
     chosen
 }
 
-/// Why a check cannot be made here; `None` if it can.
+/// Why a check cannot run here; `None` if it can.
 fn obstacle(
     check: &Check,
     asked: &Asked,
@@ -193,11 +200,11 @@ fn obstacle(
             let steps = steps(&[check], asked).ok()?;
             let writes = steps.iter().any(|step| step.workload.modifies());
             writes.then(|| {
-                "it writes, and what is not Lodestone's own is only read here; name a directory".to_owned()
+                "it writes, and existing files and devices are only read; name a directory".to_owned()
             })
         }
         WorksOn::DataFiles(_) | WorksOn::OwnFiles => {
-            (!is_directory).then(|| "it makes files of its own, which needs a directory".to_owned())
+            (!is_directory).then(|| "it creates its own files, which needs a directory".to_owned())
         }
     }
 }
@@ -265,18 +272,18 @@ fn measure(
     let (recorder, broken) = session.run();
     let run = recorder.run();
     output::print(shown(cli, args, run))?;
-    if recorder.kept().trouble().is_none() {
+    if recorder.log_location().trouble().is_none() {
         output::say(&format!(
-            "kept as run {0}; `lodestone crosscheck --show {0}` shows it again",
+            "saved as run {0}; `lodestone crosscheck --show {0}` shows it again",
             run.started.id
         ));
     }
-    // The index follows the logs by itself; doing it now only makes the next listing quicker.
+    // The index follows the logs by itself; updating it now only makes the next listing faster.
     let _ = store.runs();
     if let Some(error) = broken {
         return Err(Failure::failed(error));
     }
-    if let Some(trouble) = recorder.kept().trouble() {
+    if let Some(trouble) = recorder.log_location().trouble() {
         return Err(Failure::failed(trouble));
     }
     Ok(ExitCode::from(concluded(run, &analyse(run, TOOLS_TARGET, Estimator::Median))))
@@ -288,7 +295,7 @@ fn groups(checks: &[&Check], plan: &Plan) -> Vec<Vec<usize>> {
     checks.iter().map(|check| check.parts.iter().filter_map(|part| number(part.id)).collect()).collect()
 }
 
-/// The places of the session: Lodestone's and the tools' on the target, and both on its device.
+/// The targets of the session: Lodestone's and the tools' on the target, and both on its device.
 fn lent_targets(
     asked: &Asked,
     chosen: &Chosen,
@@ -322,7 +329,7 @@ fn lent_targets(
     Ok(targets)
 }
 
-/// Holds what is the user's, for reading; `None` for a directory.
+/// Holds the user's file or device, for reading; `None` for a directory.
 fn hold(target: &Target) -> Result<Option<Hold>, Failure> {
     if target.kind == TargetKind::Directory {
         return Ok(None);
@@ -333,9 +340,9 @@ fn hold(target: &Target) -> Result<Option<Hold>, Failure> {
     Ok(Some(hold))
 }
 
-/// The figures side by side in the form that was asked for.
+/// The figures side by side in the requested format.
 fn shown(cli: &Cli, args: &CrosscheckArgs, run: &Run) -> TerminalText {
-    // Medians, because a neighbour's burst in one of a few rounds says nothing of either program.
+    // Medians, because a burst of other load in one of a few rounds is not a property of either program.
     let analysis = analyse(run, TOOLS_TARGET, Estimator::Median);
     let works: Vec<CheckedWork> = CHECKS.iter().flat_map(Check::works).collect();
     let pairs = agreements(&works, &analysis, run.started.plan.margin());

@@ -1,4 +1,4 @@
-//! `export`: a run in another form.
+//! `export`: a run in another format.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,11 +15,11 @@ use crate::destination::{self, Overwrite, STANDARD_OUTPUT};
 use crate::failure::Failure;
 use crate::output;
 
-/// Pixels of a picture, and how many of the file stand for one of them.
+/// Default width of a chart, and default pixels of the file per pixel of that width.
 const WIDTH: u16 = 964;
 const SCALE: f64 = 2.0;
 
-/// Writes a run in another form.
+/// Writes a run in another format.
 ///
 /// # Errors
 /// There is no such run or target, or the output cannot be written.
@@ -65,7 +65,7 @@ fn exported_view(cli: &Cli, baseline: &str, is_anonymous: bool) -> RunView {
     if is_anonymous { RunView { time_zone: jiff::tz::TimeZone::UTC, ..view } } else { view }
 }
 
-/// Refuses options that would do nothing.
+/// Refuses options that would have no effect.
 fn check(args: &ExportArgs) -> Result<(), Failure> {
     let is_picture = matches!(args.format, Format::Svg | Format::Png);
     let idle = if args.picture.is_some() && !is_picture {
@@ -73,9 +73,9 @@ fn check(args: &ExportArgs) -> Result<(), Failure> {
     } else if args.width.is_some() && !is_picture {
         Some("--width is for --format svg and png")
     } else if args.scale.is_some() && args.format != Format::Png {
-        Some("--scale is for --format png; an svg can be shown at any size")
+        Some("--scale is for --format png; an SVG can be shown at any size")
     } else if args.dark && args.format != Format::Png {
-        Some("--dark is for --format png; an svg follows its reader's light")
+        Some("--dark is for --format png; an SVG follows the viewer's colour scheme")
     } else {
         None
     };
@@ -102,7 +102,8 @@ fn text(
                 Ok(report::markdown(&Document { title, sections: vec![Section::Table(table)] }))
             }
             _ => {
-                let words = "--layout is for --format md and csv, and for show; JSON has everything anyway";
+                let words =
+                    "--layout is for --format md and csv, and for show; JSON always contains everything";
                 return Err(Failure::usage(words));
             }
         }
@@ -117,10 +118,10 @@ fn text(
     })
 }
 
-/// The named picture, or the first.
+/// The named chart, or the first.
 fn picture(run: &Run, analysis: &Analysis, view: &RunView, args: &ExportArgs) -> Result<Chart, Failure> {
     if args.layout.layout != LayoutWord::Steps {
-        return Err(Failure::usage("--layout is for tables; pictures are chosen with --picture"));
+        return Err(Failure::usage("--layout is for tables; --picture selects a chart"));
     }
     let width = args.width.unwrap_or(WIDTH) - 2 * MARGIN;
     let mut charts = charts_at(run, analysis, view, f64::from(width));
@@ -129,9 +130,9 @@ fn picture(run: &Run, analysis: &Analysis, view: &RunView, args: &ExportArgs) ->
     let Some(at) = found else {
         let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
         return Err(match wanted.filter(|_| !names.is_empty()) {
-            None => Failure::usage("this run has no figures, so that there is no picture of it"),
+            None => Failure::usage("this run has no figures, so it has no charts"),
             Some(name) => {
-                Failure::usage(format!("there is no picture `{name}`; there are {}", names.join(", ")))
+                Failure::usage(format!("there is no chart `{name}`; the charts are {}", names.join(", ")))
             }
         });
     };
@@ -143,7 +144,7 @@ fn pixels(_: &Chart, _: &ExportArgs) -> Result<Vec<u8>, Failure> {
     Err(Failure::usage("this lodestone was built without PNG output; use --format svg, or build it with the feature `png`"))
 }
 
-/// The picture as PNG; says aloud which characters it could not draw.
+/// The chart as PNG. Prints on standard error which characters it could not draw.
 #[cfg(feature = "png")]
 fn pixels(chart: &Chart, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
     let light = if args.dark { Light::Night } else { Light::Day };
@@ -151,7 +152,7 @@ fn pixels(chart: &Chart, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
     if !png.missing.is_empty() {
         let missing: Vec<&str> = png.missing.iter().map(String::as_str).collect();
         output::say(&format!(
-            "lodestone: the font of pictures has no {}: boxes stand for them; --format svg leaves the letters to its reader",
+            "lodestone: the chart font has no {}, which are drawn as boxes; --format svg uses the viewer's fonts",
             missing.join(" ")
         ));
     }
@@ -161,7 +162,7 @@ fn pixels(chart: &Chart, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
 fn offsets_text(run: &Run, format: Format) -> Result<String, Failure> {
     if format != Format::Csv {
         return Err(Failure::usage(
-            "--offsets needs --format csv; the JSON export always contains the offsets, and the graph `position` shows them",
+            "--offsets needs --format csv; the JSON export always contains the offsets, and the chart `position` shows them",
         ));
     }
     if !report::has_offsets(run) {
@@ -177,12 +178,12 @@ fn telemetry_text(view: &RunView, run: &Run, format: Format) -> Result<String, F
     Ok(match format {
         Format::Influx | Format::Prometheus => {
             return Err(Failure::usage(
-                "telemetry by itself comes as json, csv or md; these forms are for the figures",
+                "--telemetry needs --format json, csv or md; influx and prometheus are for the figures",
             ));
         }
         Format::Svg | Format::Png => {
             return Err(Failure::usage(
-                "telemetry by itself is no picture; the picture timeline shows it: --format svg --picture timeline",
+                "--telemetry cannot be exported as a chart; the chart `timeline` shows it: --format svg --picture timeline",
             ));
         }
         Format::Json => json::pretty(&report::telemetry_export(run, &telemetry)),

@@ -1,4 +1,4 @@
-//! What a fio job file needs of the machine before it can be read: its text, the environment, its places.
+//! The input for reading a fio job file: its text, its environment, its targets.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const MOST_INCLUDES: u32 = 16;
 /// Most included files in total: files that include others twice would otherwise double at each level.
 const MOST_FILES: u32 = 1000;
 
-/// A job file's text, with what it includes in its place.
+/// A job file's text, with its includes inserted.
 ///
 /// # Errors
 /// A file cannot be read, files include each other in a loop, or the text is too long.
@@ -57,7 +57,7 @@ fn with_includes(path: &Path, depth: u32, files: &mut u32, text: &mut String) ->
 /// What a job file may ask of this machine and of its target.
 ///
 /// # Errors
-/// Targets that do not go together.
+/// The targets are of different kinds.
 pub(super) fn surroundings(host: &Host, targets: &[Target]) -> Result<Surroundings, Failure> {
     let fixed = |target: &Target| target.kind != TargetKind::Directory;
     if targets.iter().any(fixed) && !targets.iter().all(fixed) {
@@ -74,17 +74,17 @@ pub(super) fn surroundings(host: &Host, targets: &[Target]) -> Result<Surroundin
     })
 }
 
-/// The targets of a run for which the user names none: where the jobs themselves want to work.
+/// The targets of a run without TARGET: those that the jobs name.
 ///
 /// # Errors
-/// Jobs that want to work in several places.
+/// The jobs name several targets.
 pub(super) fn targets(name: &str, text: &str, around: &Surroundings) -> Result<Vec<String>, Failure> {
     let targets = read(name, text, around).targets;
     match &targets[..] {
         [] => Ok(vec![".".to_owned()]),
         [only] => Ok(vec![only.clone()]),
         several => Err(Failure::usage(format!(
-            "the jobs want to work in several places ({}); name one target, which then stands for all of them",
+            "the jobs name several targets ({}); pass one TARGET, which replaces all of them",
             several.join(", ")
         ))),
     }
@@ -96,5 +96,5 @@ pub(super) fn ignored_line(ignored: &[(String, &'static str)]) -> String {
         return String::new();
     }
     let each: Vec<String> = ignored.iter().map(|(key, why)| format!("{key} ({why})")).collect();
-    format!("\nof the job file without effect: {}\n", each.join("; "))
+    format!("\njob file options without effect: {}\n", each.join("; "))
 }

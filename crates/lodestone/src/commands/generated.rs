@@ -1,4 +1,4 @@
-//! What is generated from the code: completions, the manual page, schemas.
+//! Output generated from the code: completions, the manual page, schemas.
 
 use std::process::ExitCode;
 

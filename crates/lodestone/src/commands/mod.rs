@@ -27,7 +27,7 @@ use record::{OnDamage, Store};
 use crate::cli::{Cli, SummaryRule, UnitWord};
 use crate::failure::Failure;
 
-/// Where runs are kept.
+/// The store of runs.
 fn store(cli: &Cli) -> Result<Store, Failure> {
     let on_damage = if cli.accept_damage { OnDamage::Accept } else { OnDamage::Stop };
     let store = Store::open(&store_directory(cli)?).map_err(Failure::failed)?;
@@ -44,11 +44,13 @@ fn store_directory(cli: &Cli) -> Result<PathBuf, Failure> {
         .or_else(|| Some(set("HOME")?.join(".local/share")))
         .map(|data| data.join("lodestone"))
         .ok_or_else(|| {
-            Failure::usage("no place to keep runs: neither XDG_DATA_HOME nor HOME is set; use --store DIR")
+            Failure::usage(
+                "cannot find a directory for the store: neither XDG_DATA_HOME nor HOME is set; use --store DIR",
+            )
         })
 }
 
-/// The rule that the user chose for putting repeats into one figure.
+/// The rule that the user chose for summarising repeats.
 fn estimator(rule: SummaryRule) -> Estimator {
     match rule {
         SummaryRule::Mean => Estimator::Mean,
@@ -63,7 +65,7 @@ fn parts_per_million(text: &str) -> Option<u32> {
     (0.01..=100.0).contains(&percent).then(|| (percent * 1e4).round() as u32)
 }
 
-/// How results are looked at, with the given baseline.
+/// The view of results with the given baseline.
 fn view(cli: &Cli, baseline: &str) -> RunView {
     RunView {
         units: match cli.units {

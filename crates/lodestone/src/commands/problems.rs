@@ -1,4 +1,4 @@
-//! Showing what is wrong with a suite or with flags, all of it at once.
+//! Shows all problems of a suite or of flags at once.
 
 use miette::{GraphicalReportHandler, LabeledSpan, MietteDiagnostic, NamedSource, Report};
 use plan::{Level, Problem, SourceLocation};
@@ -29,7 +29,7 @@ pub(crate) fn shown(problems: &[Problem], suite: &str, text: &str) -> String {
             SourceLocation::Suite(range) => {
                 let end = range.end.min(text.len());
                 let start = range.start.min(end);
-                // A label over many lines says no more than one at its first.
+                // A label on the first line is as clear as one on all lines.
                 let first_line = text.get(start..end).and_then(|t| t.lines().next()).unwrap_or("");
                 let start = text.get(..start).map_or(0, |before| escape_text(before).len());
                 let label = LabeledSpan::at(start..start + escape_text(first_line).len(), "here");

@@ -1,4 +1,4 @@
-//! `report`: a run, or several compared, as a page that opens anywhere; and the page that every run leaves behind.
+//! `report`: a run, or a comparison of several, as a self-contained HTML page; also the page that every run writes.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -78,7 +78,7 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String 
     let all: Vec<&Run> = runs.iter().collect();
     let view = page_view(cli, args, against);
     let document = report::comparison_document(&all, &series, &comparisons, &summaries, &view);
-    let seen: Vec<(&Run, Analysis, RunView)> = runs
+    let views: Vec<(&Run, Analysis, RunView)> = runs
         .iter()
         .map(|run| {
             let baseline = &run.started.baseline;
@@ -87,7 +87,7 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String 
         })
         .collect();
     let analysed: Vec<AnalysedRun<'_>> =
-        seen.iter().map(|(run, analysis, view)| AnalysedRun { run, analysis, view }).collect();
+        views.iter().map(|(run, analysis, view)| AnalysedRun { run, analysis, view }).collect();
     runs_page(&analysed, &document)
 }
 
@@ -103,7 +103,7 @@ fn write_to_store(store: &Store, runs: &[Run], end: &str, page: &str) -> Result<
     store.write_report(&format!("{}{end}.html", ids.join("-")), page.as_bytes()).map_err(Failure::failed)
 }
 
-/// Writes the page of a run that has just ended into the store, and gives its place.
+/// Writes the page of a run that has just ended into the store, and returns its path.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -1,4 +1,4 @@
-//! `list`, `show`, `compare`, `reindex`: the results that are kept.
+//! `list`, `show`, `compare`, `reindex`: stored results.
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use crate::cli::{Cli, CompareArgs, LayoutArgs, LayoutWord, ListArgs, ShowArgs};
 use crate::failure::Failure;
 use crate::output;
 
-/// Lists the runs that are kept, the oldest first.
+/// Lists the stored runs, the oldest first.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -29,7 +29,7 @@ pub fn list(cli: &Cli, args: &ListArgs) -> Result<ExitCode, Failure> {
     if args.json {
         output::print(json::pretty(&runs.iter().map(summary_json).collect::<Vec<_>>()))?;
     } else if runs.is_empty() {
-        output::print("no runs are kept yet; `lodestone run` makes one\n")?;
+        output::print("no runs are stored yet; `lodestone run` makes one\n")?;
     } else {
         output::print(listed(cli, &runs))?;
     }
@@ -104,7 +104,7 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The one table that was asked for instead of many, if one was.
+/// The one table of a layout other than `steps`, if one was requested.
 ///
 /// # Errors
 /// There is no such label, or no such figure.
@@ -133,13 +133,13 @@ pub(super) fn matrix_layout(args: &LayoutArgs) -> Layout {
 
 pub(super) fn score_layout(args: &LayoutArgs) -> Result<ScoreLayout, Failure> {
     if !args.columns.is_empty() {
-        return Err(Failure::usage("--layout scores has the figures as columns; leave --columns out"));
+        return Err(Failure::usage("the columns of --layout scores are the figures; omit --columns"));
     }
     let rows = if args.rows.is_empty() { vec!["target".to_owned()] } else { args.rows.clone() };
     Ok(ScoreLayout { rows, cell: args.cell.clone() })
 }
 
-/// A run as text for the terminal, with all findings or only as many as a person reads.
+/// A run as text for the terminal, with all findings or only the most important ones.
 pub(crate) fn shown(
     cli: &Cli,
     run: &Run,
@@ -152,20 +152,20 @@ pub(crate) fn shown(
     report::text(&document, output::style(cli.color))
 }
 
-/// The named baseline, or the one that the run was made with.
+/// The named baseline, or the run's own.
 pub(crate) fn baseline(run: &Run, wanted: Option<&str>) -> Result<String, Failure> {
     let names: Vec<&str> = run.started.targets.iter().map(|t| t.name.as_str()).collect();
     match wanted {
         None => Ok(run.started.baseline.clone()),
         Some(name) if names.contains(&name) => Ok(name.to_owned()),
         Some(name) => Err(Failure::usage(format!(
-            "there is no target `{name}` to be the baseline; there are {}",
+            "there is no target `{name}` for --baseline; the targets are {}",
             names.join(", ")
         ))),
     }
 }
 
-/// Reads a run and prints what its log lacks. Notes in the run repeat this for pages and exports.
+/// Reads a run and prints the defects of its log. Notes in the run repeat this for pages and exports.
 pub(super) fn find(store: &Store, name: &OsStr) -> Result<Run, Failure> {
     let Log { mut run, cut_off, is_protected, .. } = store.find(name).map_err(Failure::usage)?;
     let id = run.started.id.clone();
@@ -224,7 +224,7 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let margin = match &args.margin {
         None => runs[0].started.plan.margin(),
         Some(text) => parts_per_million(text).map(|ppm| f64::from(ppm) / 1e6).ok_or_else(|| {
-            Failure::usage(format!("--margin {text}: this is no share from 0.01% to 100%, such as 2%"))
+            Failure::usage(format!("--margin {text} is not a valid share: use 0.01% to 100%, such as 2%"))
         })?,
     };
     let comparisons = compare_series(&series, &baseline, Pairing::None, margin);
@@ -242,8 +242,8 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The hours of the day of each target of three runs or more of one plan. Unless they are `wanted`, only
-/// where there are several hours.
+/// Each target by hour of the day, over three or more runs of one plan. Unless this is `wanted`, only targets with
+/// several hours.
 fn by_hour(runs: &[Run], time_zone: &TimeZone, wanted: bool) -> Result<Vec<TargetByHour>, Failure> {
     let mut at = Vec::new();
     for run in runs {
@@ -255,8 +255,8 @@ fn by_hour(runs: &[Run], time_zone: &TimeZone, wanted: bool) -> Result<Vec<Targe
         found.retain(|t| t.steps.iter().any(|(_, step)| step.hours.len() > 1));
     } else if found.is_empty() {
         return Err(Failure::usage(
-            "no three of these runs measured a target of the same name by the same plan on the same machine, so \
-             that hours cannot be compared; make them alike, with --size given, at different hours",
+            "cannot compare hours: no three of these runs measured a target of the same name by the same plan on the \
+             same machine; repeat one plan, with --size given, at different hours",
         ));
     }
     Ok(found)
@@ -289,7 +289,7 @@ pub(super) fn in_common(runs: &[Run]) -> Vec<&str> {
     let (common, other) = same_steps(runs);
     if !other.is_empty() {
         output::say(&format!(
-            "lodestone: these steps are left out because the runs differ in them: {}",
+            "lodestone: these steps are left out, because they differ between the runs: {}",
             other.join(", ")
         ));
     }
@@ -308,7 +308,7 @@ pub(super) fn comparison_baseline(
     }
     let first = &runs[0].started;
     let wanted = wanted.map_or_else(|| format!("{}:{}", first.id, first.baseline), str::to_owned);
-    // The run may be named by the start of its id, as everywhere.
+    // A prefix of the run's id is enough, as everywhere.
     let matches = |name: &&&str| {
         **name == wanted
             || matches!((name.split_once(':'), wanted.split_once(':')), (Some((run, target)), Some((start, of))) if target == of && run.starts_with(start))
@@ -317,11 +317,11 @@ pub(super) fn comparison_baseline(
         let mut unique = names.clone();
         unique.sort_unstable();
         unique.dedup();
-        Failure::usage(format!("there is no `{wanted}` to be the baseline; there are {}", unique.join(", ")))
+        Failure::usage(format!("there is no baseline `{wanted}`; the targets are {}", unique.join(", ")))
     })
 }
 
-/// Makes the index anew.
+/// Rebuilds the index.
 ///
 /// # Errors
 /// The store cannot be used.

@@ -1,4 +1,4 @@
-//! `lodestone run`: resolve what is asked, measure, show.
+//! `lodestone run`: resolves the arguments, measures, shows the result.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -40,14 +40,14 @@ use crate::{interrupt, output};
 
 /// The suite of a run that names none.
 const DEFAULT_SUITE: &str = "quick";
-/// What `--budget` takes.
+/// The values that `--budget` takes.
 const BUDGETS: &str = "a duration such as 90s, 10m or 2h";
 /// How often telemetry is read.
 const TELEMETRY_PERIOD: Duration = Duration::from_secs(1);
-/// The shortest time between two looks: in less, the kernel's counters of CPU time hardly move.
+/// The shortest telemetry period: in less, the kernel's counters of CPU time hardly change.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(100);
 
-/// Measures targets with a suite and shows what came of it.
+/// Measures targets with a suite and shows the result.
 ///
 /// # Errors
 /// Wrong usage, or a failure that is not the storage's.
@@ -126,7 +126,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
 }
 
-/// A session that is ready but for its places, with Lodestone's own engines in random order.
+/// A session without targets, with Lodestone's own engines and the plan's order.
 pub(super) fn new_session<'a>(
     roots: Roots,
     plan: &'a Plan,
@@ -177,7 +177,7 @@ fn telemetry_period(text: Option<&str>) -> Result<Option<Duration>, Failure> {
     let allowed = SHORTEST_PERIOD..=Duration::from_secs(3600);
     period.filter(|period| allowed.contains(period)).map(Some).ok_or_else(|| {
         Failure::usage(format!(
-            "--telemetry {text}: this is neither a time from 100ms to 1h, such as 1s, nor off"
+            "--telemetry {text} is not valid: use a time from 100ms to 1h, such as 1s, or off"
         ))
     })
 }
@@ -195,25 +195,25 @@ fn finish(
         output::print(report::json::pretty(&report::json::run_export(run, &analysis)))?;
     } else {
         output::print(shown(cli, run, &analysis, baseline, args.all_findings))?;
-        if recorder.kept().trouble().is_none() {
+        if recorder.log_location().trouble().is_none() {
             output::print(format!(
-                "\nkept as run {}; `lodestone show {}` shows it again\n",
+                "\nsaved as run {}; `lodestone show {}` shows it again\n",
                 run.started.id, run.started.id
             ))?;
         }
     }
     if !args.no_report {
         let view = RunView { all_findings: true, ..view(cli, baseline) };
-        // A page that cannot be written takes nothing from the run: it can be made at any time.
+        // The run is complete without its page, which `report` can write at any time.
         let message = match after_run(store, AnalysedRun { run, analysis: &analysis, view: &view }) {
-            Ok(path) => format!("report with pictures: {}", path.display()),
-            Err(failure) => format!("no report: {}", failure.message),
+            Ok(path) => format!("HTML report: {}", path.display()),
+            Err(failure) => format!("no HTML report: {}", failure.message),
         };
         if args.json { output::say(&message) } else { output::print(format!("{message}\n"))? }
     }
-    // The index follows the logs by itself; doing it now only makes the next listing quicker.
+    // The index follows the logs by itself; updating it now only makes the next listing faster.
     let _ = store.runs();
-    if let Some(trouble) = recorder.kept().trouble() {
+    if let Some(trouble) = recorder.log_location().trouble() {
         return Err(Failure::failed(trouble));
     }
     Ok(ExitCode::from(concluded(run, &analysis)))
@@ -243,26 +243,26 @@ impl Engines {
         self.working.iter().copied().chain(noop).collect()
     }
 
-    /// Which engine `auto` takes, and why.
+    /// Which engine `auto` selects, and why.
     fn sentence(&self) -> String {
-        let mut sentence = format!("auto takes {}, the best engine that works here", self.working[0].kind);
+        let mut sentence = format!("auto selects {}, the best engine that works here", self.working[0].kind);
         for (engine, error) in &self.refused {
-            sentence.push_str(&format!("; {} does not: {error}", engine.kind));
+            sentence.push_str(&format!("; {} does not work: {error}", engine.kind));
         }
         sentence
     }
 }
 
-/// A suite before it is read.
+/// A suite before it is parsed.
 struct SuiteText {
     name: String,
-    /// Where it stands, for messages.
+    /// Its path or name, for messages.
     origin: String,
     toml: String,
     form: Form,
 }
 
-/// How a suite is written.
+/// The format of a suite.
 enum Form {
     Toml,
     Fio(plan::fio::Surroundings),
@@ -293,13 +293,13 @@ impl SuiteText {
         let text = name.to_string_lossy();
         if !text.contains('/') && !text.ends_with(".toml") && text != input::STANDARD_INPUT {
             let name = text.as_ref();
-            let own = format!(". A file of your own is named by its path, as in ./{name}.toml");
+            let own = format!(". Name your own file by its path, as in ./{name}.toml");
             let found = suites::find(name).map_err(|e| Failure { message: e.message + &own, ..e })?;
             return Ok(builtin(found));
         }
         let cannot = |what: String| {
             Failure::usage(format!(
-                "cannot read the suite {text}: {what}; `lodestone suites` lists those that come with the program"
+                "cannot read the suite {text}: {what}; `lodestone suites` lists the built-in ones"
             ))
         };
         let (bytes, _) = input::read(name.as_ref()).map_err(|e| cannot(e.to_string()))?;
@@ -335,7 +335,7 @@ fn stem(path: &Path) -> String {
     }
 }
 
-/// The targets that the user names, or those that a fio job file does, or the current directory.
+/// The targets that the user names, else those of the fio job file, else the current directory.
 fn named_targets(args: &RunArgs, suite: &SuiteText, host: &Host) -> Result<Vec<OsString>, Failure> {
     if !args.targets.is_empty() {
         return Ok(args.targets.clone());
@@ -403,22 +403,24 @@ fn resolve_plan(
     }
     if let Some(text) = &args.budget {
         match parse_duration_ns(text) {
-            Ok(0) => found.push(flag("budget", "nothing can be measured in no time".to_owned(), BUDGETS)),
+            Ok(0) => {
+                found.push(flag("budget", "a budget of 0 leaves no time to measure".to_owned(), BUDGETS))
+            }
             Ok(ns) => overrides.budget_ns = Some(ns),
             Err(error) => found.push(flag("budget", error.to_string(), BUDGETS)),
         }
     }
-    for (name, text, wish) in [
+    for (name, text, parsed) in [
         ("precision", &args.precision, &mut overrides.precision_ppm),
         ("margin", &args.margin, &mut overrides.margin_ppm),
     ] {
         let Some(text) = text else { continue };
-        *wish = parts_per_million(text);
-        if wish.is_none() {
+        *parsed = parts_per_million(text);
+        if parsed.is_none() {
             found.push(flag(
                 name,
-                format!("`{text}` is not a share"),
-                "percent from 0.01% to 100%, such as 2%",
+                format!("`{text}` is not a valid share"),
+                "a percentage from 0.01% to 100%, such as 2%",
             ));
         }
     }
@@ -435,8 +437,8 @@ fn resolve_plan(
         result => {
             found.extend(result.err().unwrap_or_default());
             Problem::in_reading_order(&mut found);
-            let told = problems::shown(&found, &text.origin, &text.toml);
-            Err(Failure::usage(format!("this cannot be run:\n{told}")))
+            let listed = problems::shown(&found, &text.origin, &text.toml);
+            Err(Failure::usage(format!("cannot run this:\n{listed}")))
         }
     }
 }
@@ -446,7 +448,7 @@ fn factor(text: &str) -> Option<f64> {
     text.parse().ok().filter(|factor| (1e-4..=1e4).contains(factor))
 }
 
-/// Takes hold of every file and device, with permission to overwrite those that are named with
+/// Opens every file and device, with permission to overwrite those that are named with
 /// `--overwrite`.
 fn holds(roots: &Roots, args: &RunArgs, targets: &mut [Target]) -> Result<Vec<Option<Hold>>, Failure> {
     let named = consent::named(&args.overwrite);
@@ -503,7 +505,7 @@ fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
         None => Ok(names[0].to_owned()),
         Some(name) if names.contains(&name.as_str()) => Ok(name.clone()),
         Some(name) => Err(Failure::usage(format!(
-            "there is no target `{name}` to be the baseline; there are {}",
+            "there is no target `{name}` for --baseline; the targets are {}",
             names.join(", ")
         ))),
     }
@@ -561,7 +563,7 @@ pub(crate) fn now_unix_ns() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64
 }
 
-/// Something that differs from process to process, from the standard library's own source.
+/// A number that differs between processes, from the standard library's random state.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -573,7 +575,7 @@ pub(crate) fn new_id() -> String {
     (0..8).map(|i| char::from(ALPHABET[(bits >> (5 * i)) as usize % 32])).collect()
 }
 
-/// What would be done.
+/// The text of a dry run.
 fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String {
     let plan = &resolved.plan;
     let mut text = format!("suite {} (plan {}), nothing has been done\n", plan.suite, plan.id);
@@ -588,12 +590,12 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
         possible.filter(|(_, why)| why.is_none()).map(|(step, _)| plan::step_seconds(step)).sum();
     text.push_str(&match plan.rounds {
         Rounds::Fixed(rounds) => {
-            let budget = plan.budget_ns.map(|ns| format!(", for {} at most", ShortDuration(ns)));
+            let budget = plan.budget_ns.map(|ns| format!(", at most {}", ShortDuration(ns)));
             let budget = budget.unwrap_or_default();
-            format!("{rounds} rounds of about {seconds:.0} s, and the layout of the test files{budget}\n")
+            format!("{rounds} rounds of about {seconds:.0} s, plus the layout of the test files{budget}\n")
         }
         Rounds::Auto { budget_ns, precision_ppm } => format!(
-            "rounds of about {seconds:.0} s, each step until {} is within ± {} %, for {} at most, layout of the test files included\n",
+            "rounds of about {seconds:.0} s, each step until {} is within ± {} %, at most {} including the layout of the test files\n",
             if targets.len() > 1 { "its comparisons are decided or their ratio" } else { "its figure" },
             f64::from(precision_ppm) / 1e4,
             ShortDuration(budget_ns)
@@ -607,7 +609,7 @@ fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String
             text.push_str(&format!("    left out on {}: {why}\n", target.name));
         }
     }
-    // What no step sets is said once.
+    // Options that no step sets are listed once.
     let untouched = plan::OPTIONS.iter().filter(|option| {
         let is_default = |s: &Setting| s.key == option.key && s.location == SourceLocation::Nowhere;
         resolved.settings.iter().all(|step| step.iter().any(is_default))
@@ -626,7 +628,7 @@ fn dry_step(plan: &Plan, step: &Step, settings: &[Setting]) -> String {
     });
     text.push_str(&format!("    {}\n", set.collect::<Vec<_>>().join(", ")));
     for other in &step.concurrent {
-        text.push_str(&format!("    beside it: {}  {}\n", other.id, other.title));
+        text.push_str(&format!("    concurrent: {}  {}\n", other.id, other.title));
     }
     if !step.workload.is_metadata() {
         let size = step.workload.files.size_bytes.map_or_else(

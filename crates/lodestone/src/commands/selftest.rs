@@ -1,4 +1,4 @@
-//! `lodestone selftest`: what this machine lets the generator do.
+//! `lodestone selftest`: the limits of the load generator on this machine.
 
 use std::process::ExitCode;
 
@@ -17,16 +17,16 @@ const TIME_NS: u64 = 500_000_000;
 const PERIOD_NS: u64 = 1_000_000;
 const WAITS: usize = 300;
 
-/// What is driven: a name, an engine, a depth.
+/// The cases: a name, an engine, a depth.
 const FLOORS: [(&str, EngineKind, u32); 5] = [
-    ("io_uring, requests that do nothing, depth 1", EngineKind::Noop, 1),
-    ("io_uring, requests that do nothing, depth 32", EngineKind::Noop, 32),
+    ("io_uring, no-op requests, depth 1", EngineKind::Noop, 1),
+    ("io_uring, no-op requests, depth 32", EngineKind::Noop, 32),
     ("libaio, a file in memory, depth 32", EngineKind::Libaio, 32),
     ("psync, a file in memory", EngineKind::Psync, 1),
     ("mmap, a file in memory", EngineKind::Mmap, 1),
 ];
 
-/// Measures the generator without storage and prints what came of it.
+/// Measures the generator without storage and prints the result.
 ///
 /// # Errors
 /// There is no memory for the test file.
@@ -39,7 +39,7 @@ pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     for (name, engine, iodepth) in FLOORS {
         let file = host::testfiles::in_memory(FILE_BYTES)
-            .map_err(|e| Failure::failed(format!("cannot make a file in memory: {e}")))?;
+            .map_err(|e| Failure::failed(format!("cannot create a file in memory: {e}")))?;
         rows.push(row(name, floor(engine, iodepth, file, FILE_BYTES, TIME_NS)));
     }
     let columns = vec![
@@ -48,11 +48,11 @@ pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
         Column::new("user", Align::Right),
         Column::new("kernel", Align::Right),
     ];
-    let title = "The most that one job can drive here, with the processor time of each operation";
+    let title = "The highest rates of one job on this machine, with the processor time per operation";
     let table = Table { title: title.to_owned(), columns, stub: 1, rows };
     let mut text = TerminalText::from(format!(
         "clock    {source}; one reading takes {clock_ns:.1} ns, through the C library {library_ns:.1} ns\n\
-         timers   what is due in {} starts {} late (p50), {} (p99), {} (max)\n\n",
+         timers   a wait of {} ends {} late (p50), {} (p99), {} (max)\n\n",
         display_ns(PERIOD_NS as f64),
         at(0.5),
         at(0.99),

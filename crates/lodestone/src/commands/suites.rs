@@ -1,4 +1,4 @@
-//! `lodestone suites`: what can be run.
+//! `lodestone suites`: the suites and their options.
 
 use std::process::ExitCode;
 
@@ -29,8 +29,8 @@ fn listed() -> String {
         let (parsed, _) = Suite::parse(suite.name, suite.toml);
         text.push_str(&format!("{:width$}  {}\n", suite.name, parsed.description));
     }
-    text.push_str("\n`lodestone suites show NAME` shows one, as a start for a file of your own;\n");
-    text.push_str("`lodestone suites options` explains every option that it may set.\n");
+    text.push_str("\n`lodestone suites show NAME` prints one, as a starting point for your own;\n");
+    text.push_str("`lodestone suites options` explains every option that a suite may set.\n");
     text
 }
 
@@ -49,10 +49,10 @@ fn options() -> String {
     text
 }
 
-/// A suite that comes with the program.
+/// A built-in suite.
 pub(crate) fn find(name: &str) -> Result<&'static plan::BuiltinSuite, Failure> {
     builtin(name).ok_or_else(|| {
         let names: Vec<&str> = BUILTIN_SUITES.iter().map(|s| s.name).collect();
-        Failure::usage(format!("there is no suite `{name}`; there are {}", names.join(", ")))
+        Failure::usage(format!("there is no suite `{name}`; the suites are {}", names.join(", ")))
     })
 }

@@ -1,4 +1,4 @@
-//! `lodestone targets`: the storage that is here, down to the disks.
+//! `lodestone targets`: this machine's storage, down to the disks.
 
 use std::process::ExitCode;
 
@@ -10,10 +10,10 @@ use crate::cli::{Cli, TargetsArgs};
 use crate::failure::Failure;
 use crate::output;
 
-/// Shows everything that could be measured here, or what is named.
+/// Shows all storage that can be measured here, or the named paths.
 ///
 /// # Errors
-/// Something named is no directory, file or block device.
+/// A named path is not a directory, file or block device.
 pub fn targets(cli: &Cli, args: &TargetsArgs) -> Result<ExitCode, Failure> {
     let roots = Roots::default();
     let found = match args.paths.is_empty() {

@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// A run whose repeats all ended as planned without an operation was `kept as run …`, with exit code 0.
+    /// A run whose repeats all ended as planned without an operation was `saved as run …`, with exit code 0.
     #[test]
     fn a_target_without_operations_is_not_measured() {
         let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-2.jsonl");

@@ -1,4 +1,4 @@
-//! `run --via fio`: which steps the real fio can do, and that it does them.
+//! `run --via fio`: which steps fio can run, and how it runs them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::cli::ViaProgram;
 use crate::failure::Failure;
 use crate::session::{Driver, TargetState};
 
-/// The program that does the work, and what it cannot do.
+/// The program that runs the steps, and the steps that it cannot run.
 pub(super) struct Via {
     program: PathBuf,
     /// Steps with the reasons.
@@ -20,10 +20,10 @@ pub(super) struct Via {
 }
 
 impl Via {
-    /// Looks for the program, and through the steps.
+    /// Finds the program and checks the steps.
     ///
     /// # Errors
-    /// It is not installed, or can do none of them.
+    /// It is not installed, or can run none of them.
     pub fn new(
         via: ViaProgram,
         roots: &Roots,
@@ -45,20 +45,20 @@ impl Via {
         if refused.len() == plan.steps.len() {
             let all: Vec<String> = refused.iter().map(|(id, why)| format!("  {id}: {why}")).collect();
             return Err(Failure::usage(format!(
-                "--via fio: fio can do none of the steps\n{}",
+                "--via fio: fio can run none of the steps\n{}",
                 all.join("\n")
             )));
         }
         Ok(Self { program, refused })
     }
 
-    /// Has it do the work of a place.
-    pub fn drive(&self, place: &mut TargetState, plan: &Plan) {
+    /// Makes the program run the repeats of a target.
+    pub fn drive(&self, state: &mut TargetState, plan: &Plan) {
         let is_refused = |id: &String| self.refused.iter().any(|(refused, _)| refused == id);
         let steps: BTreeSet<String> =
             plan.steps.iter().map(|s| s.id.clone()).filter(|id| !is_refused(id)).collect();
-        place.only = Some(steps);
-        place.driver = Driver::Fio(self.program.clone());
+        state.only = Some(steps);
+        state.driver = Driver::Fio(self.program.clone());
     }
 
     /// What is left out, in sentences without their full stops.
@@ -66,7 +66,7 @@ impl Via {
         self.refused.iter().map(|(id, why)| format!("left out: {id}: {why}"))
     }
 
-    /// The jobs that fio would be given, and what is left out.
+    /// The steps that fio would run, and those that are left out.
     pub fn dry_run(&self, plan: &Plan) -> String {
         let mut text = format!("\nby {}:\n", self.program.display());
         for step in &plan.steps {
@@ -79,7 +79,7 @@ impl Via {
     }
 }
 
-/// Why fio cannot do a step on these targets; nothing if it can.
+/// Why fio cannot run a step on these targets; nothing if it can.
 fn reasons(step: &Step, targets: &[Target], best: EngineKind) -> Vec<String> {
     let mut step = step.clone();
     resolve_engine(&mut step, best);
@@ -90,14 +90,14 @@ fn reasons(step: &Step, targets: &[Target], best: EngineKind) -> Vec<String> {
     let mut why = write(&step, &targets).err().unwrap_or_default();
     let is_directory = targets.iter().any(|target| target.kind == TargetKind::Directory);
     if step.parts().any(|part| part.workload.verify) {
-        why.push("fio cannot check blocks that Lodestone has stamped, nor Lodestone fio's".to_owned());
+        why.push("fio cannot verify blocks that Lodestone has stamped, nor Lodestone fio's".to_owned());
     }
     if is_directory && step.parts().any(|part| matches!(part.workload.mix, Mix::Trim)) {
         why.push("fio trims devices, not files".to_owned());
     }
     if step.concurrent.iter().any(|part| part.prepare != Preparation::Written && !part.workload.is_metadata())
     {
-        why.push("new files for what runs beside a step are not there with --via fio".to_owned());
+        why.push("--via fio does not support new files for concurrent steps".to_owned());
     }
     why
 }

@@ -1,4 +1,4 @@
-//! The data that steps work on, and opening them for a repeat.
+//! The data sets of the steps, and opening them for a repeat.
 
 use std::fs::File;
 use std::io;
@@ -15,21 +15,21 @@ use super::layout::reserve;
 use super::sizes::Wanted;
 use super::{Session, TargetState};
 
-/// A data set on a target. Copies share its files, which vanish with the last of them.
+/// A data set on a target. Copies share its files, which are removed with the last copy.
 #[derive(Clone)]
 pub(super) struct DataSet {
     pub wanted: Wanted,
     pub files: Backing,
     pub bytes: u64,
     pub generations: Option<Arc<Generations>>,
-    /// Something was trimmed out of it since it was laid out.
+    /// A part of it was trimmed since it was laid out.
     pub has_holes: bool,
 }
 
-/// What a data set lies in.
+/// What holds a data set.
 #[derive(Clone)]
 pub(super) enum Backing {
-    /// Files of our own.
+    /// Lodestone's own test files.
     Made(Arc<TestFiles>),
     /// The target itself is the data.
     Target,
@@ -41,7 +41,7 @@ impl DataSet {
         self.bytes / self.wanted.count
     }
 
-    /// True if it is all of a file or device of the user's, whatever the size of other targets.
+    /// True if it is the whole of the user's file or device, whatever the size of other targets.
     pub fn stays_whole(&self) -> bool {
         self.wanted.whole && !self.wanted.modified && matches!(self.files, Backing::Target)
     }
@@ -49,7 +49,7 @@ impl DataSet {
     /// Opens the set for every job of a workload, with direct I/O or without.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn open(&self, state: &TargetState, workload: &Workload, direct: bool) -> io::Result<OpenFiles> {
         let flags = open_flags(workload, direct);
         let writable = state.target.writable && workload.modifies();
@@ -69,7 +69,7 @@ impl DataSet {
     /// Descriptors of the set's own files, or of the target.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub fn descriptors(&self, state: &TargetState) -> io::Result<Vec<File>> {
         match &self.files {
             Backing::Made(files) => files.files().iter().map(File::try_clone).collect(),
@@ -77,8 +77,8 @@ impl DataSet {
         }
     }
 
-    /// Paths by which other programs of the same user can open the set's files, for as long as this process has them open;
-    /// the target's own path where that is the data.
+    /// Paths by which other programs of the same user can open the set's files while this process has them open; the
+    /// target's own path if the target is the data.
     pub fn paths(&self, state: &TargetState) -> Vec<PathBuf> {
         match &self.files {
             Backing::Made(files) => files.paths(),
@@ -90,16 +90,16 @@ impl DataSet {
     pub fn shrink(&mut self, bytes: u64) {
         self.bytes = bytes;
         if let Backing::Made(files) = &self.files {
-            // A file that stays larger than its used part does no harm.
+            // A file that is larger than its used part does no harm.
             files.files().iter().for_each(|f| drop(f.set_len(self.file_bytes())));
         }
     }
 }
 
-/// Makes everything durable that was written to some files and, if they lie on a filesystem, to that.
+/// Syncs the files and, unless they are block devices, their filesystem.
 ///
 /// # Errors
-/// The kernel's, `EIO` among them if earlier writes failed.
+/// The kernel's error, such as `EIO` if earlier writes failed.
 pub(super) fn make_durable(files: &[File]) -> io::Result<()> {
     for file in files {
         file.sync_all()?;
@@ -114,17 +114,17 @@ pub(super) fn make_durable(files: &[File]) -> io::Result<()> {
 /// The set of one repeat.
 pub(super) enum SetRef<'a> {
     /// Laid out before.
-    Kept(&'a DataSet),
+    Existing(&'a DataSet),
     /// Made for this repeat.
     Fresh(Box<DataSet>),
-    /// There is none: the work is on names.
+    /// None: the step consists of metadata operations.
     None,
 }
 
 impl SetRef<'_> {
     pub fn get(&self) -> Option<&DataSet> {
         match self {
-            Self::Kept(set) => Some(set),
+            Self::Existing(set) => Some(set),
             Self::Fresh(set) => Some(set),
             Self::None => None,
         }
@@ -132,15 +132,15 @@ impl SetRef<'_> {
 }
 
 impl Session<'_> {
-    /// The laid-out set for a step on a place, or a new, empty one.
+    /// The laid-out set for a step on a target, or a new, empty one.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     pub(super) fn set_for<'s>(&self, state: &'s TargetState, step: &Step) -> io::Result<SetRef<'s>> {
         let Some(key) = DataKey::of(step) else { return Ok(SetRef::None) };
         let missing = || io::Error::other("its test data were not laid out");
         if step.prepare == Preparation::Written {
-            return state.set(key).map(SetRef::Kept).ok_or_else(missing);
+            return state.set(key).map(SetRef::Existing).ok_or_else(missing);
         }
         let (wanted, bytes) = state.fresh.iter().find(|(w, _)| w.key == key).ok_or_else(missing)?;
         let run = &self.recorder.run().started.id;

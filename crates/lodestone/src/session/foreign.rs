@@ -1,5 +1,5 @@
-//! Repeats whose work another program does, on the same data, between the same counters: fio in place of Lodestone's engines
-//! ([`Driver::Fio`]), or the classic tools beside them ([`Driver::Tools`]). What they print is imported at once.
+//! Repeats run by another program, on the same data and between the same counter readings: fio instead of Lodestone's
+//! engines ([`Driver::Fio`]), or the classic tools alongside them ([`Driver::Tools`]). Their output is imported.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,30 +19,30 @@ use record::import::Report;
 use super::data_sets::DataSet;
 use super::{Session, TargetState};
 
-/// What a program may take beyond what it is told to, before it is given up: slow storage is slow at laying out and syncing.
+/// Time that a program may take beyond its configured time: slow storage takes long for layout and syncs.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
-/// Bytes per second that storage does at the very least.
+/// The lowest rate to expect of storage, in bytes per second.
 const SLOWEST: u64 = 1 << 20;
 /// The name of fio's job file.
 const JOB_FILE: &str = "job.fio";
-/// So much of what a failed program said is repeated.
+/// Most characters quoted from the output of a failed program.
 const LONGEST_REASON: usize = 300;
 
-/// Who does the work of a place's repeats.
+/// What runs the repeats of a target.
 pub(crate) enum Driver {
     /// Lodestone's own engines.
     Own,
     /// This fio.
     Fio(PathBuf),
-    /// The tools of checks, each its own steps.
+    /// The tools of checks, each for its own steps.
     Tools(Tools),
 }
 
 /// The tools of checks.
 pub(crate) struct Tools {
-    /// The checks, each with where its program is.
+    /// The checks, each with the path of its program.
     pub calls: Vec<(&'static Check, PathBuf)>,
-    /// What their arguments need to know.
+    /// Values for their arguments.
     pub values: Values,
 }
 
@@ -56,7 +56,7 @@ impl Tools {
 }
 
 impl Driver {
-    /// True if the program makes the files of this step itself.
+    /// True if the program creates the files of this step itself.
     pub fn makes_its_files(&self, step: &str) -> bool {
         let works_on = match self {
             Self::Tools(tools) => tools.call(step).map(|(check, ..)| check.works_on),
@@ -65,7 +65,7 @@ impl Driver {
         works_on == Some(WorksOn::OwnFiles)
     }
 
-    /// True if what the devices count around a repeat of this step was its work and nothing else.
+    /// True if the device counters around a repeat of this step cover only its work.
     pub fn counts_belong_to(&self, step: &str) -> bool {
         match self {
             Self::Tools(tools) => tools.call(step).is_some_and(|(check, ..)| check.parts.len() == 1),
@@ -74,18 +74,18 @@ impl Driver {
     }
 }
 
-/// What programs have said of steps whose turn comes next.
+/// Reports of programs on steps whose turn comes next.
 #[derive(Default)]
-pub(crate) struct PendingReports(BTreeMap<String, Said>);
+pub(crate) struct PendingReports(BTreeMap<String, StepReport>);
 
-/// What a program said of one step.
-struct Said {
+/// A program's report on one step.
+struct StepReport {
     report: Report,
     command: String,
     elapsed: Duration,
 }
 
-/// What keeps a program's work from being a repeat.
+/// Why a program's work is not a completed repeat.
 type Refused = RepeatOutcome;
 
 /// Private directories of the run for another program. The program is started in one of them by file descriptor and is
@@ -99,13 +99,13 @@ pub(super) struct WorkingDirectories<'a> {
 }
 
 impl<'a> WorkingDirectories<'a> {
-    /// Where the program is started.
+    /// The program's working directory.
     fn start(self) -> &'a PrivateDirectory {
         self.on_target.unwrap_or(self.scratch)
     }
 }
 
-/// Has a place's program do the work of a step, and records what it said.
+/// Runs a step with the target's program and records its report.
 pub(super) fn work(
     session: &mut Session<'_>,
     step: &Step,
@@ -114,18 +114,18 @@ pub(super) fn work(
     set: Option<&DataSet>,
     directories: WorkingDirectories<'_>,
 ) -> Outcome {
-    let said = match &state.driver {
+    let reported = match &state.driver {
         Driver::Own => Err(failed(step, "no other program was named")),
         Driver::Fio(program) => by_fio(session, step, state, task, set, (program, directories)),
         Driver::Tools(tools) => by_tool(session, step, state, tools, set, directories),
     };
-    match said {
-        Ok(said) => take(session, step, &state.driver, task.repeat, said),
+    match reported {
+        Ok(report) => take(session, step, &state.driver, task.repeat, report),
         Err(outcome) => ended(outcome, 0),
     }
 }
 
-/// The repeat failed because of the program, for a reason that is a sentence without its full stop.
+/// A repeat that failed because of the program. The reason is a sentence without its full stop.
 fn failed(step: &Step, why: impl Into<String>) -> Refused {
     RepeatOutcome::Failed(RepeatFailure {
         kind: FailureKind::Program(why.into()),
@@ -153,7 +153,7 @@ fn ended(outcome: RepeatOutcome, window_ns: u64) -> Outcome {
     }
 }
 
-/// Has the tool of a check's step do it, unless it has said already what came of that step.
+/// Runs a step with the tool of its check, unless the tool has already reported on it.
 fn by_tool(
     session: &mut Session<'_>,
     step: &Step,
@@ -161,7 +161,7 @@ fn by_tool(
     tools: &Tools,
     set: Option<&DataSet>,
     directories: WorkingDirectories<'_>,
-) -> Result<Said, Refused> {
+) -> Result<StepReport, Refused> {
     let Some((check, _, program)) = tools.call(&step.id) else {
         return Err(failed(step, "no tool was named for it"));
     };
@@ -193,20 +193,20 @@ fn by_tool(
             };
             let Some(at) = reports.iter().position(is_it) else { continue };
             let report = reports.swap_remove(at);
-            session
-                .pending_reports
-                .0
-                .insert(part.id.to_owned(), Said { report, command: command.clone(), elapsed: ran.elapsed });
+            session.pending_reports.0.insert(
+                part.id.to_owned(),
+                StepReport { report, command: command.clone(), elapsed: ran.elapsed },
+            );
         }
     }
     let none = || {
         let program = check.tool().program;
-        failed(step, format!("{program} said nothing of `{}`", step.id))
+        failed(step, format!("{program} did not report on `{}`", step.id))
     };
     session.pending_reports.0.remove(&step.id).ok_or_else(none)
 }
 
-/// Has fio do what the step says.
+/// Runs a step with fio.
 fn by_fio(
     session: &Session<'_>,
     step: &Step,
@@ -214,7 +214,7 @@ fn by_fio(
     task: &Task,
     set: Option<&DataSet>,
     (program, working): (&Path, WorkingDirectories<'_>),
-) -> Result<Said, Refused> {
+) -> Result<StepReport, Refused> {
     let concurrent = step.concurrent.iter().zip(&task.concurrent);
     let whole = Step {
         concurrent: concurrent.map(|(other, task)| as_done(other, task)).collect(),
@@ -232,7 +232,7 @@ fn by_fio(
         whole.parts().enumerate().map(|(i, part)| data(part, i == 0).unwrap_or_default()).collect();
     if whole.parts().zip(&data).skip(1).any(|(part, (bytes, _))| *bytes == 0 && !part.workload.is_metadata())
     {
-        return Err(failed(step, "new files for what runs beside a step are not there with --via fio"));
+        return Err(failed(step, "--via fio does not support new files for concurrent steps"));
     }
     let directories: Vec<JobTarget> = data
         .iter()
@@ -259,13 +259,13 @@ fn by_fio(
     let command = format!("fio, job: {}", written.text.trim().replace('\n', " "));
     let mut reports = read(step, "fio", &ran, "fio")?;
     match reports.len() {
-        1 => Ok(Said { report: reports.remove(0), command, elapsed: ran.elapsed }),
+        1 => Ok(StepReport { report: reports.remove(0), command, elapsed: ran.elapsed }),
         n => Err(failed(step, format!("fio reported {n} job groups instead of one"))),
     }
 }
 
-/// A step as it would be done here: with the engine that `auto` stands for, and through the page cache where direct I/O is
-/// refused.
+/// A step as Lodestone would run it: with the engine that `auto` stands for, and through the page cache where direct
+/// I/O is refused.
 fn as_done(step: &Step, task: &Task) -> Step {
     Step {
         workload: task.workload.clone(),
@@ -275,7 +275,7 @@ fn as_done(step: &Step, task: &Task) -> Step {
     }
 }
 
-/// Gives files names in a directory.
+/// Links files into a directory.
 fn link(directory: &PrivateDirectory, links: impl Iterator<Item = (String, PathBuf)>) -> Result<(), String> {
     for (name, path) in links {
         let made = directory.link(&name, &path);
@@ -284,7 +284,7 @@ fn link(directory: &PrivateDirectory, links: impl Iterator<Item = (String, PathB
     Ok(())
 }
 
-/// Runs a program, which must succeed; also its command line as people write it.
+/// Runs a program, which must succeed; also returns its command line as typed in a shell.
 fn call(
     session: &Session<'_>,
     step: &Step,
@@ -296,44 +296,50 @@ fn call(
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let command = format!("{name} {}", args.join(" "));
     let ran = host::programs::run(program, args, &directories.start().path(), timeout, &session.interrupt)
-        .map_err(|e| failed(step, format!("{} cannot be started: {e}", program.display())))?;
+        .map_err(|e| failed(step, format!("cannot start {}: {e}", program.display())))?;
     let why = match ran.end {
         End::Exited(0) => return Ok((ran, command)),
         End::Interrupted => return Err(RepeatOutcome::Interrupted),
         End::Exited(code) => format!("{name} failed with exit code {code}: {}", reason(&ran)),
-        End::Signalled(signal) => format!("{name} was ended by signal {signal}: {}", reason(&ran)),
-        End::TookTooLong => format!("{name} did not end within {} s and was ended", timeout.as_secs()),
-        End::Hangs => format!("{name} does not end even when it is killed: it hangs in the kernel"),
+        End::Signalled(signal) => format!("{name} was killed by signal {signal}: {}", reason(&ran)),
+        End::TookTooLong => format!("{name} did not end within {} s and was killed", timeout.as_secs()),
+        End::Hangs => format!("{name} hangs in the kernel and does not end when killed"),
     };
     Err(failed(step, why))
 }
 
-/// The last thing that a failed program said.
+/// The last line that a failed program printed.
 fn reason(ran: &Ran) -> String {
     let last = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
         let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
         Some(line.chars().take(LONGEST_REASON).collect::<String>())
     };
-    last(&ran.stderr).or_else(|| last(&ran.stdout)).unwrap_or_else(|| "it said nothing".to_owned())
+    last(&ran.stderr).or_else(|| last(&ran.stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
 }
 
-/// What a program's output says, of that program alone.
+/// The reports in a program's output, of that program alone.
 fn read(step: &Step, tool: &str, ran: &Ran, command: &str) -> Result<Vec<Report>, Refused> {
-    let said = if ran.stdout.iter().all(u8::is_ascii_whitespace) { &ran.stderr } else { &ran.stdout };
-    let text = [format!("$ {command}\n").as_bytes(), said].concat();
+    let output = if ran.stdout.iter().all(u8::is_ascii_whitespace) { &ran.stderr } else { &ran.stdout };
+    let text = [format!("$ {command}\n").as_bytes(), output].concat();
     let parsed = record::import::import(&text);
     let reports: Vec<Report> = parsed.reports.into_iter().filter(|report| report.tool == tool).collect();
     if reports.is_empty() {
-        let why = parsed.problems.first().map_or("it has no result", |problem| &problem.message);
-        return Err(failed(step, format!("what {tool} printed cannot be read: {why}")));
+        let why = parsed.problems.first().map_or("it has no results", |problem| &problem.message);
+        return Err(failed(step, format!("cannot read the output of {tool}: {why}")));
     }
     Ok(reports)
 }
 
-/// Records what a program said of a step.
-fn take(session: &mut Session<'_>, step: &Step, driver: &Driver, repeat: u32, said: Said) -> Outcome {
-    let Said { report, command, elapsed } = said;
+/// Records a program's report on a step.
+fn take(
+    session: &mut Session<'_>,
+    step: &Step,
+    driver: &Driver,
+    repeat: u32,
+    reported: StepReport,
+) -> Outcome {
+    let StepReport { report, command, elapsed } = reported;
     let window_ns = if report.window_ns > 0 { report.window_ns } else { elapsed.as_nanos() as u64 };
     let pairs = match driver {
         Driver::Tools(tools) => tools.call(&step.id).map(|(_, part, _)| part.figures),
@@ -363,7 +369,7 @@ fn take(session: &mut Session<'_>, step: &Step, driver: &Driver, repeat: u32, sa
         line: report.line,
         labels: BTreeMap::new(),
         facts,
-        // What it was told to do is known.
+        // The configuration is known.
         unsaid: Vec::new(),
         figures,
         remarks: report.remarks,
@@ -371,8 +377,8 @@ fn take(session: &mut Session<'_>, step: &Step, driver: &Driver, repeat: u32, sa
     ended(RepeatOutcome::Completed, window_ns)
 }
 
-/// With a sync after every few writes, all writes have become durable within the time: the rates of durable writes, which fio
-/// does not name, are those of its writes. Their latency it does not know.
+/// With a sync after every few writes, all writes become durable within the window: durable writes, which fio does not
+/// report, have the rates of its writes. Their latency is unknown.
 fn with_durable_writes(step: &Step, mut figures: Vec<Figure>) -> Vec<Figure> {
     if step.workload.sync.every > 0 {
         let rates = figures.iter().filter(|figure| {
@@ -385,19 +391,19 @@ fn with_durable_writes(step: &Step, mut figures: Vec<Figure>) -> Vec<Figure> {
     figures
 }
 
-/// The figures that stand beside one of Lodestone's, under its name; nothing corresponds to the others.
+/// The figures that correspond to one of Lodestone's, under its name; the others are dropped.
 fn corresponding(
     pairs: &[Pair],
     figures: Vec<Figure>,
     stats: BTreeMap<Operation, OperationStats>,
 ) -> (Vec<Figure>, BTreeMap<Operation, OperationStats>) {
-    let ours = |figure: Figure| {
+    let renamed = |figure: Figure| {
         let pair = pairs.iter().find(|pair| pair.theirs == (figure.operation, figure.metric))?;
         let (operation, metric) = pair.ours;
         Some(Figure { operation, metric, ..figure })
     };
-    let kept =
+    let corresponds =
         |operation: &Operation| pairs.iter().any(|p| p.theirs.0 == *operation && p.ours.0 == *operation);
-    let stats = stats.into_iter().filter(|(operation, _)| kept(operation)).collect();
-    (figures.into_iter().filter_map(ours).collect(), stats)
+    let stats = stats.into_iter().filter(|(operation, _)| corresponds(operation)).collect();
+    (figures.into_iter().filter_map(renamed).collect(), stats)
 }

@@ -18,7 +18,7 @@ use super::sizes::{Wanted, sizes, wanted};
 use super::timeout::with_timeout;
 use super::{Session, SessionError, depth_for, storage_errno};
 
-/// What kept a data set from being laid out.
+/// Why a data set was not laid out.
 enum Stopped {
     ByUser,
     ByFailure(String),
@@ -26,12 +26,12 @@ enum Stopped {
     Hung(String),
 }
 
-/// How a part of laying out went. The outer error is the rig's, the inner the storage's or the user's.
+/// The result of a part of the layout. The outer error is the rig's, the inner the storage's or the user's.
 type Laid<T> = Result<Result<T, Stopped>, SessionError>;
 
 impl Session<'_> {
-    /// Lays out everything that the steps will read or overwrite, on every target. A target on which that
-    /// cannot be done is given up; only if none is left is that an error.
+    /// Lays out everything that the steps will read or overwrite, on every target. A target where that fails is given
+    /// up; it is an error only if no target is left.
     pub(super) fn lay_out_all(&mut self) -> Result<(), SessionError> {
         for index in 0..self.targets.len() {
             if self.targets[index].borrows.is_some() {
@@ -41,7 +41,7 @@ impl Session<'_> {
             let sets = wanted(self.plan, &target, &self.targets[index].obstacles(self.plan));
             let sizes = match sizes(&sets, &target) {
                 Ok(sizes) => sizes,
-                Err(error) if self.targets.iter().filter(|p| !p.gone).count() == 1 => return Err(error),
+                Err(error) if self.targets.iter().filter(|p| !p.given_up).count() == 1 => return Err(error),
                 Err(error) => {
                     self.give_up(index, &error.to_string());
                     continue;
@@ -51,13 +51,13 @@ impl Session<'_> {
                 if self.interrupted() {
                     return Ok(());
                 }
-                self.say_size(&target, &set, bytes);
+                self.note_size(&target, &set, bytes);
                 if !set.laid_out {
                     self.targets[index].fresh.push((set, bytes));
                     continue;
                 }
                 self.prepare(index, set, bytes)?;
-                if self.targets[index].gone {
+                if self.targets[index].given_up {
                     break;
                 }
             }
@@ -67,20 +67,20 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Gives places that work on another's data what that has.
+    /// Gives targets that borrow test data the data sets of their lender.
     fn lend(&mut self) {
         for index in 0..self.targets.len() {
             let Some(lender) = self.targets[index].borrows else { continue };
-            let (sets, fresh, gone) = {
+            let (sets, fresh, given_up) = {
                 let lender = &self.targets[lender];
-                (lender.sets.clone(), lender.fresh.clone(), lender.gone)
+                (lender.sets.clone(), lender.fresh.clone(), lender.given_up)
             };
             let state = &mut self.targets[index];
-            (state.sets, state.fresh, state.gone) = (sets, fresh, gone);
+            (state.sets, state.fresh, state.given_up) = (sets, fresh, given_up);
         }
     }
 
-    /// Fills a set again of which a trim has taken something away, if the step wants to find it whole.
+    /// Refills a set after a trim, for a step that needs it whole.
     pub(super) fn restore(&mut self, index: usize, key: DataKey) -> Result<(), SessionError> {
         let Some(set) = self.targets[index].sets.iter_mut().find(|s| s.wanted.key == key && s.has_holes)
         else {
@@ -109,17 +109,17 @@ impl Session<'_> {
         }
     }
 
-    /// Says if the data cannot have exactly the size that was asked for.
-    fn say_size(&mut self, target: &Target, set: &Wanted, bytes: u64) {
+    /// Notes data whose size differs from the requested one.
+    fn note_size(&mut self, target: &Target, set: &Wanted, bytes: u64) {
         let Some(asked) = set.key.files.size_bytes.filter(|asked| *asked != bytes) else { return };
         let message = format!(
-            "the test data are {bytes} bytes, not {asked}: {} file(s) that are used to their end in blocks of {} bytes",
+            "the test data are {bytes} bytes, not {asked}: {} file(s) of whole blocks of {} bytes",
             set.count, set.unit
         );
         self.note(Severity::Info, "data-size", Some(target.name.clone()), message);
     }
 
-    /// Makes one data set and fills it, unless it is data of the user's that are only read.
+    /// Creates one data set and fills it, unless it is the user's data, which are only read.
     fn prepare(&mut self, index: usize, wanted: Wanted, bytes: u64) -> Result<(), SessionError> {
         let target = self.targets[index].target.clone();
         let generations = wanted
@@ -132,7 +132,7 @@ impl Session<'_> {
                 Err(source) => {
                     let errno = storage_errno(&target.name, source)?;
                     let why = io::Error::from_raw_os_error(errno);
-                    self.give_up(index, &format!("the test files could not be made: {why}"));
+                    self.give_up(index, &format!("cannot create the test files: {why}"));
                     return Ok(());
                 }
             },
@@ -163,8 +163,8 @@ impl Session<'_> {
         Ok(made)
     }
 
-    /// Writes a data set from start to end and syncs it. Where its size is left open, the set becomes what
-    /// could be written within the plan's limit.
+    /// Writes a data set from start to end and syncs it. A set of open size keeps what was written within the plan's
+    /// time limit.
     fn fill(&mut self, index: usize, key: DataKey) -> Laid<()> {
         let Some(set) = self.targets[index].set(key) else { return Ok(Ok(())) };
         let (wanted, bytes) = (set.wanted.clone(), set.bytes);
@@ -175,7 +175,7 @@ impl Session<'_> {
         };
         let smallest = wanted.smallest(bytes);
         if done < smallest {
-            // Too little to work on, however slow the storage is.
+            // Too little to measure on, however slow the storage is.
             done = match self.write_layout(index, key, smallest, None)? {
                 Ok(done) => done,
                 Err(stopped) => return Ok(Err(stopped)),
@@ -201,7 +201,7 @@ impl Session<'_> {
         })
     }
 
-    /// One pass of writing a data set of a place, from its start. Returns the bytes written.
+    /// Writes a data set of a target in one pass, from its start. Returns the bytes written.
     fn write_layout(&mut self, index: usize, key: DataKey, bytes: u64, limit_ns: Option<u64>) -> Laid<u64> {
         let state = &self.targets[index];
         let target = state.target.clone();
@@ -244,18 +244,18 @@ impl Session<'_> {
         })
     }
 
-    /// Gives sets whose size was left open the same size on every target: the smallest.
+    /// Gives sets of open size the same size on every target: the smallest.
     fn equalise(&mut self) {
         let fresh = self.targets.iter().flat_map(|p| &p.fresh).map(|(wanted, _)| wanted.key);
         let kept =
             self.targets.iter().flat_map(|p| &p.sets).filter(|s| !s.stays_whole()).map(|s| s.wanted.key);
         let keys: Vec<DataKey> = fresh.chain(kept).filter(|k| k.files.size_bytes.is_none()).collect();
         for key in keys {
-            let living = || self.targets.iter().filter(|p| !p.gone);
-            let sets = living().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
+            let active = || self.targets.iter().filter(|p| !p.given_up);
+            let sets = active().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
             let kept = sets.map(|s| s.bytes).min();
-            let fresh = living().filter_map(|p| p.fresh_bytes(key)).min();
-            for state in self.targets.iter_mut().filter(|p| !p.gone) {
+            let fresh = active().filter_map(|p| p.fresh_bytes(key)).min();
+            for state in self.targets.iter_mut().filter(|p| !p.given_up) {
                 for (_, bytes) in state.fresh.iter_mut().filter(|(wanted, _)| wanted.key == key) {
                     *bytes = fresh.unwrap_or(*bytes);
                 }
@@ -269,14 +269,14 @@ impl Session<'_> {
     }
 }
 
-/// Sorts an error of preparing data: the storage's ends the target, the rig's the run.
+/// Sorts an error of data preparation: the storage's ends the target, the rig's the run.
 fn failure(target: &str, source: io::Error) -> Result<Stopped, SessionError> {
     let errno = storage_errno(target, source)?;
     Ok(Stopped::ByFailure(io::Error::from_raw_os_error(errno).to_string()))
 }
 
-/// Asks the filesystem for the space beforehand, where it can promise it: so the files lie in one piece
-/// and a full disk shows now.
+/// Preallocates the space where the filesystem supports it, so that the files are contiguous and a full disk shows
+/// now.
 pub(super) fn reserve(files: &TestFiles, each: u64) -> io::Result<()> {
     let reserve = |file: &File| match host::testfiles::allocate(file, each) {
         Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
@@ -285,7 +285,7 @@ pub(super) fn reserve(files: &TestFiles, each: u64) -> io::Result<()> {
     files.files().iter().try_for_each(reserve)
 }
 
-/// Writing from start to end, with the content that the set is to have.
+/// The workload that writes a set from start to end, with its content.
 fn layout_workload(key: &DataKey, block: u32, direct: bool) -> Workload {
     Workload {
         mix: Mix::Transfer { read_percent: 0 },

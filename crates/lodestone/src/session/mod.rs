@@ -1,4 +1,4 @@
-//! Measuring: test data laid out, then round after round of repeats, everything recorded as it happens.
+//! Measuring: lays out test data, then runs round after round of repeats, and records everything as it happens.
 
 mod data_sets;
 mod foreign;
@@ -38,7 +38,7 @@ pub(crate) use rounds::RoundHistory;
 use sizes::Wanted;
 use telemetry::Telemetry;
 
-/// Failed repeats after which a target is left alone.
+/// Failed repeats after which a target is given up.
 const MAX_FAILURES: u32 = 3;
 
 /// What a session needs.
@@ -61,22 +61,22 @@ pub(crate) struct Session<'a> {
     pub watching: Watching,
     /// Empty until the session begins.
     pub history: RoundHistory,
-    /// In which order a round makes its repeats.
+    /// The order of the repeats in a round.
     pub order: Order,
-    /// Steps that are not repeated any more, because the program that was to do them failed.
+    /// Steps that are no longer repeated, because their program failed.
     pub given_up: BTreeSet<String>,
-    /// What programs have said of steps whose turn comes next.
+    /// Reports of programs on steps whose turn comes next.
     pub pending_reports: PendingReports,
 }
 
-/// In which order a round makes its repeats.
+/// The order of the repeats in a round.
 pub(crate) enum Order {
     /// As the plan has them.
     Plan,
-    /// Drawn anew for each round.
+    /// Random in each round.
     Random,
-    /// Groups of steps in drawn order; within a group one place after the other, in drawn order, so that what is compared lies
-    /// close together in time. The steps of a group, by their number, keep their order.
+    /// Groups of steps in random order; within a group, one target after the other in random order, so that compared
+    /// repeats are close together in time. The steps of a group, by their index, keep their order.
     SideBySide(Vec<Vec<usize>>),
 }
 
@@ -84,29 +84,29 @@ pub(crate) enum Order {
 #[derive(Default)]
 pub(crate) struct Watching(Option<Telemetry>);
 
-/// A target with what the session holds of it.
+/// A target with the session's state of it.
 pub(crate) struct TargetState {
     pub target: Target,
     /// The user's file or device itself; `None` for a directory.
     hold: Option<Hold>,
     sets: Vec<DataSet>,
-    /// Sizes of sets that are made anew for each repeat.
+    /// Sizes of sets that are created anew for each repeat.
     fresh: Vec<(Wanted, u64)>,
     failures: u32,
-    /// Nothing more is expected of it.
-    gone: bool,
+    /// It was given up.
+    given_up: bool,
     /// The kernel still has requests of this run in flight on it.
     hangs: bool,
-    /// Who does its repeats.
+    /// What runs its repeats.
     pub driver: Driver,
-    /// The steps that are run here, where not all are.
+    /// The steps that run here, if not all do.
     pub only: Option<BTreeSet<String>>,
-    /// The place whose test data it works on, instead of having its own.
+    /// Index of the target whose test data it uses instead of its own.
     pub borrows: Option<usize>,
 }
 
-/// Why a step is not run at a place that was not meant for it.
-const ELSEWHERE: &str = "it is run elsewhere";
+/// Why a step does not run on a target that was not meant for it.
+const ELSEWHERE: &str = "it runs elsewhere";
 
 impl TargetState {
     /// A target, with the open file or device if it is one.
@@ -117,7 +117,7 @@ impl TargetState {
             sets: Vec::new(),
             fresh: Vec::new(),
             failures: 0,
-            gone: false,
+            given_up: false,
             hangs: false,
             driver: Driver::Own,
             only: None,
@@ -125,7 +125,7 @@ impl TargetState {
         }
     }
 
-    /// For each step of a plan why it is not run here; `None` where it is.
+    /// For each step of a plan why it does not run here; `None` if it does.
     fn obstacles(&self, plan: &Plan) -> Vec<Option<String>> {
         let mut found = plan::obstacles(plan, &self.target);
         for (step, why) in plan.steps.iter().zip(&mut found) {
@@ -141,13 +141,13 @@ impl TargetState {
         self.sets.iter().find(|set| set.wanted.key == key)
     }
 
-    /// Bytes of the sets with a key that are made anew for each repeat.
+    /// Bytes of the sets with a key that are created anew for each repeat.
     fn fresh_bytes(&self, key: DataKey) -> Option<u64> {
         self.fresh.iter().find(|(wanted, _)| wanted.key == key).map(|(_, bytes)| *bytes)
     }
 
-    /// Leaves the test data to the kernel, which still works on them and may never end: closing or removing
-    /// them would wait for that.
+    /// Leaves the test data to the kernel, which still has requests on them in flight and may never complete them:
+    /// closing or removing the files would wait for that.
     fn abandon(&mut self) {
         self.hangs = true;
         std::mem::forget(std::mem::take(&mut self.sets));
@@ -160,12 +160,12 @@ impl TargetState {
     }
 }
 
-/// What keeps a session from measuring at all.
+/// Why a session cannot measure at all.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionError {
     /// The test data do not fit.
     #[error(
-        "{target}: the test data need {needed} bytes, and {free} bytes are free in {path} ({reserve} of them are kept free); use a smaller --size"
+        "{target}: the test data need {needed} bytes, and {free} bytes are free in {path} ({reserve} of them must stay free); use a smaller --size"
     )]
     NoSpace { target: String, path: PathBuf, needed: u64, free: u64, reserve: u64 },
     /// The data set is too small for the plan.
@@ -174,20 +174,18 @@ pub(crate) enum SessionError {
     /// The rig broke.
     #[error("{step} on {target}: {source}")]
     Engine { step: String, target: String, source: engine::EngineError },
-    /// Test files could not be made or opened for a reason that is not the storage's.
+    /// Test files could not be created or opened for a reason that is not the storage's.
     #[error("{target}: cannot prepare test files: {source}")]
     Files { target: String, source: std::io::Error },
 }
 
-/// Depth at which data are written or read for their own sake: enough to be quick, without taking much
-/// memory for large blocks.
+/// Queue depth for layout and read-back: enough to be fast, without much memory for large blocks.
 fn depth_for(block_bytes: u32) -> u32 {
     const BUFFERS: u32 = 4 << 20;
     (BUFFERS / block_bytes).clamp(1, 64)
 }
 
-/// Sorts an error that came of making or opening files on a target: an errno of the storage, or what
-/// this process lacks.
+/// Sorts an error of creating or opening files on a target: an errno of the storage, or a lack of this process.
 fn storage_errno(target: &str, source: std::io::Error) -> Result<i32, SessionError> {
     use std::io::ErrorKind;
     // EMFILE and ENFILE: too many open files.
@@ -199,8 +197,8 @@ fn storage_errno(target: &str, source: std::io::Error) -> Result<i32, SessionErr
 }
 
 impl Session<'_> {
-    /// Lays out, measures, and records the end. What was measured is in the record even if the rig
-    /// broke; failing storage is only in the record.
+    /// Lays out, measures, and records the end. The record has the measurements even if the rig broke; failing storage
+    /// appears only in the record.
     pub fn run(mut self) -> (Recorder, Option<SessionError>) {
         let clock_ahead_ns = host::readiness::wall_clock_ahead_ns();
         self.begin_telemetry();
@@ -208,7 +206,7 @@ impl Session<'_> {
         self.release();
         self.end_telemetry();
         self.warn_of_hung_targets();
-        self.say_clock_step(clock_ahead_ns);
+        self.note_clock_step(clock_ahead_ns);
         let outcome = match &broken {
             Some(_) => RunOutcome::Failed,
             None if self.interrupted() => RunOutcome::Interrupted,
@@ -226,8 +224,8 @@ impl Session<'_> {
     }
 
     fn measure(&mut self) -> Result<(), SessionError> {
-        self.look_for_company();
-        self.say_obstacles();
+        self.note_other_runs();
+        self.note_obstacles();
         self.expect(0, &self.pairs(0));
         self.lay_out_all()?;
         self.await_readiness(self.expected());
@@ -239,20 +237,21 @@ impl Session<'_> {
             }
             self.expect(round, &pairs);
             for (step, index) in self.ordered(pairs, &mut order) {
-                let is_left = !self.targets[index].gone && !self.given_up.contains(&self.plan.steps[step].id);
+                let is_left =
+                    !self.targets[index].given_up && !self.given_up.contains(&self.plan.steps[step].id);
                 if !self.interrupted() && is_left {
                     let began = self.recorder.at_ns();
                     self.one_repeat(round, step, index)?;
                     self.history.took((step, index), self.recorder.at_ns() - began);
                 }
             }
-            self.look_for_company();
+            self.note_other_runs();
             self.note_layer_states();
         }
         Ok(())
     }
 
-    /// What the rounds are planned to take.
+    /// The planned duration of the rounds.
     fn expected(&self) -> Duration {
         match self.plan.rounds {
             Rounds::Fixed(rounds) => {
@@ -269,13 +268,13 @@ impl Session<'_> {
             self.give_up_silent(index);
             return Ok(());
         }
-        // A step that makes its files anew does not care for what was laid out.
+        // A step that creates its files anew does not use the laid-out data.
         let kept = |step: &Step| DataKey::of(step).filter(|_| step.prepare == Preparation::Written);
         let parts: Vec<Step> = self.plan.steps[step].parts().cloned().collect();
         for key in parts.iter().filter_map(kept) {
             self.restore(index, key)?;
         }
-        if self.targets[index].gone || self.interrupted() {
+        if self.targets[index].given_up || self.interrupted() {
             return Ok(());
         }
         let ended = repeat::run(self, round, step, index)?;
@@ -301,26 +300,26 @@ impl Session<'_> {
         };
         state.failures += 1;
         if let FailureKind::Program(what) = &failure.kind {
-            // It would fail again; the storage has done nothing wrong.
+            // It would fail again, and not because of the storage.
             self.give_up_steps(step, &what.clone());
         } else if failure.is_final() || state.failures >= MAX_FAILURES {
-            let why = if failure.is_final() { "it can do no more" } else { "it failed too often" };
+            let why = if failure.is_final() { "the target cannot continue" } else { "it failed too often" };
             self.give_up(index, &format!("{failure}; {why}"));
         }
         Ok(())
     }
 
-    /// Leaves a target alone from now on.
+    /// Gives up a target.
     fn give_up(&mut self, index: usize, why: &str) {
         let state = &mut self.targets[index];
-        state.gone = true;
+        state.given_up = true;
         state.failures = state.failures.max(1);
         let name = state.target.name.clone();
         let message = format!("{why}; the run goes on without it");
         self.note(Severity::Error, "target-given-up", Some(name), message);
     }
 
-    /// Leaves a step alone from now on, and those that the same program does with it.
+    /// Gives up a step, and the steps that the same program runs with it.
     fn give_up_steps(&mut self, step: usize, why: &str) {
         let together = match &self.order {
             Order::SideBySide(groups) => groups.iter().find(|group| group.contains(&step)).cloned(),
@@ -333,8 +332,8 @@ impl Session<'_> {
         self.note(Severity::Error, "program-failed", None, message);
     }
 
-    /// Says which steps cannot be run where.
-    fn say_obstacles(&mut self) {
+    /// Notes which steps cannot run on which targets.
+    fn note_obstacles(&mut self) {
         let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
         for state in &self.targets {
             for (step, why) in self.plan.steps.iter().zip(state.obstacles(self.plan)) {
@@ -352,12 +351,12 @@ impl Session<'_> {
         }
     }
 
-    /// Says if another run is under way: both disturb each other.
-    fn look_for_company(&mut self) {
+    /// Notes other runs that are in progress: they disturb each other.
+    fn note_other_runs(&mut self) {
         let others = host::presence::others(&self.roots, self.presence.as_ref());
         if !others.is_empty() && !self.recorder.run().notes.iter().any(|n| n.topic == "not-alone") {
             let message = format!(
-                "this run is not alone: run {} is under way on this machine, and each disturbs the other's figures",
+                "another run is in progress on this machine: {}; each disturbs the other's figures",
                 others.join(", ")
             );
             self.note(Severity::Warning, "not-alone", None, message);
@@ -381,7 +380,7 @@ impl Session<'_> {
         }
     }
 
-    /// Has telemetry look where a repeat begins or ends, and waits for it.
+    /// Polls telemetry where a repeat begins or ends, and waits for it.
     fn sample_telemetry(&mut self) {
         if let Some(telemetry) = &mut self.watching.0 {
             telemetry.sample();

@@ -1,5 +1,4 @@
-//! Before the first round: is the machine ready? What gets better by waiting is waited for a little; what
-//! remains is said.
+//! Readiness of the machine before the first round: waits briefly for disturbances to end, and notes those that remain.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,15 +13,15 @@ use report::display_rate;
 
 use super::Session;
 
-/// So long the devices are watched at a time.
-const GLANCE: Duration = Duration::from_millis(300);
-/// And at most for this share of the time that the run will take: a short run is not kept from its first operation.
-const GLANCE_SHARE: f64 = 0.02;
-/// A glance shorter than this would tell nothing, so there is none.
-const SHORTEST_GLANCE: Duration = Duration::from_millis(50);
-/// So long is waited at most for them to become quiet.
+/// Duration of one poll of the devices.
+const POLL_TIME: Duration = Duration::from_millis(300);
+/// Limit of a poll as a share of the expected run time: a short run must not wait long for its first operation.
+const POLL_SHARE: f64 = 0.02;
+/// A shorter poll would show nothing, so there is none.
+const SHORTEST_POLL: Duration = Duration::from_millis(50);
+/// Longest wait for quiet devices.
 const QUIET_TIMEOUT: Duration = Duration::from_secs(5);
-/// And at most for this share of the time that the run will take.
+/// Limit of the wait as a share of the expected run time.
 const QUIET_TIMEOUT_SHARE: f64 = 0.1;
 
 /// The only one of the names, if there is only one.
@@ -31,12 +30,12 @@ fn only(names: Vec<String>) -> Option<String> {
 }
 
 impl Session<'_> {
-    /// Waits a little for the devices to become quiet and says what speaks against measuring now.
+    /// Waits briefly for quiet devices and notes what speaks against measuring now.
     pub(super) fn await_readiness(&mut self, expected: Duration) {
         let timeout = QUIET_TIMEOUT.min(expected.mul_f64(QUIET_TIMEOUT_SHARE));
-        let glance = GLANCE.min(expected.mul_f64(GLANCE_SHARE));
-        let loud = if glance < SHORTEST_GLANCE { Vec::new() } else { self.await_quiet(glance, timeout) };
-        self.say_loud(&loud);
+        let poll = POLL_TIME.min(expected.mul_f64(POLL_SHARE));
+        let loud = if poll < SHORTEST_POLL { Vec::new() } else { self.await_quiet(poll, timeout) };
+        self.note_disturbances(&loud);
         for concern in slowness(&self.roots) {
             self.note(Severity::Warning, concern.topic, None, concern.message);
         }
@@ -46,7 +45,7 @@ impl Session<'_> {
     /// Notes layers with missing members or background activity, before the first round and after each: an array that
     /// loses a member continues at another speed. Each layer is noted once, even if its progress changes.
     pub(super) fn note_layer_states(&mut self) {
-        // What lies below several targets is told once.
+        // A layer below several targets is noted once.
         let mut found: Vec<(Concern, Vec<String>)> = Vec::new();
         for state in &self.targets {
             let stack = &state.target.stack;
@@ -75,8 +74,8 @@ impl Session<'_> {
         }
     }
 
-    /// The devices that are still not quiet when patience is over.
-    fn await_quiet(&mut self, glance: Duration, timeout: Duration) -> Vec<Disturbance> {
+    /// The devices that are still busy at the timeout.
+    fn await_quiet(&mut self, poll: Duration, timeout: Duration) -> Vec<Disturbance> {
         let layers = self.layers();
         if layers.iter().all(|layer| layer.device.is_none()) {
             return Vec::new();
@@ -84,7 +83,7 @@ impl Session<'_> {
         let began = Instant::now();
         loop {
             let (before, from) = (snapshot(&self.roots, &layers), Instant::now());
-            thread::sleep(glance);
+            thread::sleep(poll);
             let after = snapshot(&self.roots, &layers);
             let loud = disturbances(&before, &after, from.elapsed().as_nanos() as u64);
             let work = background_work(&self.roots, &layers);
@@ -94,25 +93,25 @@ impl Session<'_> {
             }
             let work = work.into_iter().map(|concern| concern.message);
             let what: Vec<String> = loud.iter().map(|d| self.in_words(d)).chain(work).collect();
-            self.progress.waiting(&format!("waiting until it is quiet: {}", what.join("; ")));
+            self.progress.waiting(&format!("waiting for quiet devices: {}", what.join("; ")));
         }
     }
 
     fn in_words(&self, d: &Disturbance) -> String {
         let rate = |rate| display_rate(rate, self.progress.units());
         let mut words =
-            format!("{} is busy for {:.0} % of the time with others", d.device, d.busy.min(1.0) * 100.0);
-        for (verb, per_second) in [("read", d.read_rate), ("write", d.write_rate)] {
+            format!("{} is busy {:.0} % of the time with other I/O", d.device, d.busy.min(1.0) * 100.0);
+        for (verb, per_second) in [("reading", d.read_rate), ("writing", d.write_rate)] {
             if per_second > 0.0 {
-                words.push_str(&format!(", who {verb} {}", rate(per_second)));
+                words.push_str(&format!(", {verb} {}", rate(per_second)));
             }
         }
         words
     }
 
-    fn say_loud(&mut self, loud: &[Disturbance]) {
+    fn note_disturbances(&mut self, loud: &[Disturbance]) {
         for disturbance in loud {
-            // What lies on one device is told once; a loop device and the disk below it are both in the stack.
+            // Each device is noted once; a loop device and the disk below it are both in the stack.
             let on_it = |layers: &[Layer]| layers.iter().any(|layer| layer.name == disturbance.device);
             let concerned: Vec<String> = self
                 .targets
@@ -121,17 +120,17 @@ impl Session<'_> {
                 .map(|state| state.target.name.clone())
                 .collect();
             let message =
-                format!("before the first round {}; the figures contain that", self.in_words(disturbance));
+                format!("before the first round, {}; the figures include that", self.in_words(disturbance));
             self.note(Severity::Warning, "device-not-quiet", only(concerned), message);
         }
     }
 
-    /// Says if the wall clock was set since it was `ahead_ns` before the monotonic one.
-    pub(super) fn say_clock_step(&mut self, ahead_ns: i64) {
+    /// Notes if the wall clock was set since it was `ahead_ns` ahead of the monotonic one.
+    pub(super) fn note_clock_step(&mut self, ahead_ns: i64) {
         let step_ns = wall_clock_ahead_ns() - ahead_ns;
         if step_ns.abs() > CLOCK_STEP_NS {
             let message = format!(
-                "the clock was set by {:+.3} s during the run; the figures do not depend on it, only the time of day in logs beside this one",
+                "the clock was set by {:+.3} s during the run; this affects no figure, only the time of day in other logs",
                 step_ns as f64 / 1e9
             );
             self.note(Severity::Info, "clock-stepped", None, message);

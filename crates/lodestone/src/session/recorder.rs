@@ -19,14 +19,14 @@ pub(crate) struct Recorder {
     origin: Instant,
     writer: LogWriter,
     run: Run,
-    /// The log could not be written, and that has been said.
+    /// The log could not be written, and a note says so.
     troubled: bool,
-    kept: Kept,
+    log_location: LogLocation,
 }
 
-/// Where the log of a run is kept.
+/// Where the log of a run is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum LogLocation {
     /// In the store.
     InStore,
     /// In a fallback directory, because the store could not be written.
@@ -47,13 +47,13 @@ pub(crate) enum Kept {
     },
 }
 
-impl Kept {
+impl LogLocation {
     /// What is wrong and what to do, if the log is not in the store.
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::InStore => None,
             Self::Elsewhere { path, home, why } => Some(format!(
-                "cannot keep the log of this run in the store: {why}. The complete log is in {path}, which may not \
+                "cannot write the log of this run to the store: {why}. The complete log is in {path}, which may not \
                  survive a reboot; free some space and move the log with `mv {path} {home}`",
                 path = path.display(),
                 home = home.display()
@@ -92,7 +92,7 @@ impl Recorder {
         let needed = room(&started.plan, started.targets.len());
         let (why, home) = match store.begin(started.clone()) {
             Ok(mut writer) => match writer.reserve(needed) {
-                Ok(()) => return Ok(Self::new(origin, writer, started, Kept::InStore)),
+                Ok(()) => return Ok(Self::new(origin, writer, started, LogLocation::InStore)),
                 Err(why) => {
                     let home = writer.path().to_owned();
                     // The remainder would look like a run that was killed at once.
@@ -109,8 +109,9 @@ impl Recorder {
             why: io::Error::new(why.kind(), why.to_string()),
             elsewhere,
         })?;
-        let kept = Kept::Elsewhere { path: writer.path().to_owned(), home, why: why.to_string() };
-        let mut recorder = Self::new(origin, writer, started, kept);
+        let log_location =
+            LogLocation::Elsewhere { path: writer.path().to_owned(), home, why: why.to_string() };
+        let mut recorder = Self::new(origin, writer, started, log_location);
         let message = format!(
             "the store has no room for the log of this run, about {needed} bytes ({why}); the log is written to {}",
             recorder.writer.path().display()
@@ -119,13 +120,13 @@ impl Recorder {
         Ok(recorder)
     }
 
-    fn new(origin: Instant, writer: LogWriter, started: RunStarted, kept: Kept) -> Self {
-        Self { origin, writer, run: Run::new(started), troubled: false, kept }
+    fn new(origin: Instant, writer: LogWriter, started: RunStarted, log_location: LogLocation) -> Self {
+        Self { origin, writer, run: Run::new(started), troubled: false, log_location }
     }
 
-    /// Where the log is kept; final only after `finish`.
-    pub fn kept(&self) -> &Kept {
-        &self.kept
+    /// Where the log is; final only after `finish`.
+    pub fn log_location(&self) -> &LogLocation {
+        &self.log_location
     }
 
     /// Nanoseconds since the run began.
@@ -151,7 +152,7 @@ impl Recorder {
         {
             self.troubled = true;
             let message = format!(
-                "the log {} cannot be written ({error}); the run goes on, and what is missing is added when it can be",
+                "the log {} cannot be written ({error}); the run goes on, and missing events are added as soon as possible",
                 self.writer.path().display()
             );
             self.say(Severity::Warning, message);
@@ -186,16 +187,16 @@ impl Recorder {
             other => other,
         });
         if let Err(why) = whole {
-            let home = match &self.kept {
-                Kept::Elsewhere { home, .. } => home.clone(),
+            let home = match &self.log_location {
+                LogLocation::Elsewhere { home, .. } => home.clone(),
                 _ => self.writer.path().to_owned(),
             };
-            self.kept = match self.writer.save_elsewhere(fallback) {
-                Ok(path) => Kept::Elsewhere { path, home, why: why.to_string() },
-                Err(elsewhere) => Kept::Nowhere { home, why: format!("{why}; {elsewhere}") },
+            self.log_location = match self.writer.save_elsewhere(fallback) {
+                Ok(path) => LogLocation::Elsewhere { path, home, why: why.to_string() },
+                Err(elsewhere) => LogLocation::Nowhere { home, why: format!("{why}; {elsewhere}") },
             };
         }
-        if let Some(trouble) = self.kept.trouble() {
+        if let Some(trouble) = self.log_location.trouble() {
             self.say(Severity::Error, trouble);
         }
     }
@@ -229,7 +230,8 @@ fn room(plan: &Plan, targets: usize) -> u64 {
 /// Directories for a log that the store cannot hold, private ones first.
 pub(crate) fn fallback_directories() -> Vec<PathBuf> {
     let temporary = [std::env::temp_dir(), Path::new("/var/tmp").to_owned()];
-    let mut places: Vec<PathBuf> = host::scratch::runtime_directory().into_iter().chain(temporary).collect();
-    places.dedup();
-    places
+    let mut directories: Vec<PathBuf> =
+        host::scratch::runtime_directory().into_iter().chain(temporary).collect();
+    directories.dedup();
+    directories
 }

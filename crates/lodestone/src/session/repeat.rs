@@ -1,5 +1,4 @@
-//! One repeat: the files opened and the cache brought into its state, the counters read before and
-//! after, the work done in between.
+//! One repeat: opens the files, brings the cache into its state, works, and reads the counters before and after.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -26,11 +25,11 @@ const SEED_MASK: u64 = (1 << 53) - 1;
 /// How a repeat has ended.
 pub(super) struct Ended {
     pub outcome: RepeatOutcome,
-    /// The kernel still works on the data and may never end: they must not be touched any more.
+    /// The kernel still works on the data and may never finish: they must not be touched again.
     pub hung: bool,
 }
 
-/// Does one repeat of a step on a place and records it.
+/// Runs one repeat of a step on a target and records it.
 pub(super) fn run(
     session: &mut Session<'_>,
     round: u32,
@@ -38,9 +37,9 @@ pub(super) fn run(
     index: usize,
 ) -> Result<Ended, SessionError> {
     let step = session.plan.steps[step].clone();
-    // The place is taken out of the session while its data are borrowed.
+    // The target is taken out of the session while its data are borrowed.
     let state = session.targets.remove(index);
-    let result = on_index(session, round, &step, &state);
+    let result = on_target(session, round, &step, &state);
     session.targets.insert(index, state);
     result
 }
@@ -114,7 +113,7 @@ fn on_target(
     Ok(Ended { outcome, hung })
 }
 
-/// The files of a repeat, or the directories of one that works on names.
+/// The files of a repeat, or the directories of one with metadata operations.
 struct Opened<'a> {
     set: SetRef<'a>,
     io_target: IoTarget,
@@ -122,7 +121,7 @@ struct Opened<'a> {
     private: Option<PrivateDirectory>,
     /// For the files given to another program.
     scratch: Option<PrivateDirectory>,
-    /// What has to be on the storage before and after.
+    /// What is synced before and after the repeat.
     unsettled: Vec<File>,
 }
 
@@ -207,7 +206,7 @@ fn measured(
             outcome
         }
     };
-    // Processors and process are read at once; the devices still have to take what lies in caches.
+    // The counters of processors and process are read at once; cached data have yet to reach the devices.
     let after = snapshot(&session.roots, &target.stack);
     session.sample_telemetry();
     let mut hung = outcome.hung;
@@ -218,7 +217,7 @@ fn measured(
     let counted_ns = session.recorder.at_ns() - began_ns;
     let mut integrity = outcome.integrity.clone();
     if hung {
-        // Whatever touched these now would hang as well.
+        // Touching these now would hang as well.
         std::mem::forget((set, private, scratch, unsettled));
     } else {
         drop((private, scratch));
@@ -256,7 +255,7 @@ fn measured(
     Ok((finished, hung))
 }
 
-/// When a repeat ends; where the data are used up, at the latest when they are.
+/// When a repeat ends: if it uses its data up, at the latest when they are.
 fn stop(step: &Step, size_bytes: u64) -> Stop {
     let all = step.uses_data_up().then_some(size_bytes);
     let pass = pass_bytes(&step.workload, size_bytes);
@@ -264,7 +263,7 @@ fn stop(step: &Step, size_bytes: u64) -> Stop {
     Stop { bytes: step.stop.bytes.into_iter().chain(all).chain(passes).min(), ..step.stop }
 }
 
-/// Bytes of the parts of all jobs together.
+/// Total bytes of the regions of all jobs.
 fn pass_bytes(workload: &Workload, size_bytes: u64) -> u64 {
     let jobs = u64::from(workload.jobs);
     match workload.regions {
@@ -279,17 +278,16 @@ fn pass_bytes(workload: &Workload, size_bytes: u64) -> u64 {
     }
 }
 
-/// Waits until nothing more is to be written, so that one repeat's leftovers do not fall into the next;
-/// false if that does not end. Storage that refuses is about to show it in the measurement itself.
+/// Syncs, so that writes of one repeat do not fall into the next; false if the sync hangs. An error is ignored: it
+/// shows in the measurement itself.
 fn settle(session: &Session<'_>, unsettled: &[File]) -> bool {
     let copies: std::io::Result<Vec<File>> = unsettled.iter().map(File::try_clone).collect();
-    // No descriptor to spare: the measurement goes on without.
+    // Without a spare descriptor, the measurement goes on without a sync.
     let Ok(copies) = copies else { return true };
     with_timeout(&session.interrupt, move || make_durable(&copies)).is_some()
 }
 
-/// The end of a repeat whose files could not be opened: the storage has failed before its first
-/// operation.
+/// The end of a repeat whose files could not be opened: the storage failed before the first operation.
 fn unopened(session: &Session<'_>, repeat: u32, workload: &Workload, errno: i32) -> RepeatFinished {
     RepeatFinished {
         repeat,
@@ -317,7 +315,7 @@ fn unopened(session: &Session<'_>, repeat: u32, workload: &Workload, errno: i32)
     }
 }
 
-/// The workload as it can be done here: where direct I/O is refused, writes are synced in the end.
+/// The workload as it can run here: where direct I/O is refused, writes are synced at the end.
 fn effective(workload: &Workload, direct: bool) -> Workload {
     let mut effective = workload.clone();
     if workload.direct && !direct {
@@ -329,7 +327,7 @@ fn effective(workload: &Workload, direct: bool) -> Workload {
 
 fn engine_for(session: &Session<'_>, step: &Step) -> EngineKind {
     match (step.engine, &step.workload.mix) {
-        // Work on names is done by plain system calls, whichever engine moves data.
+        // Metadata operations are plain system calls, whichever engine moves data.
         (_, Mix::Metadata(_)) => EngineKind::Psync,
         (EngineChoice::Only(kind), _) => kind,
         (EngineChoice::Auto, _) if step.workload.is_by_calls() => EngineKind::Psync,
@@ -361,7 +359,7 @@ fn task(
     }
 }
 
-/// Runs a task, with its intervals recorded.
+/// Runs a task and records its intervals.
 fn work(session: &mut Session<'_>, step: &Step, target: &str, task: Task) -> Result<Outcome, SessionError> {
     let interrupt = Arc::clone(&session.interrupt);
     let outcome = engine::run(task, &interrupt, &mut |interval| session.emit(Event::Interval(interval)));
@@ -372,8 +370,8 @@ fn work(session: &mut Session<'_>, step: &Step, target: &str, task: Task) -> Res
     })
 }
 
-/// Brings the page cache into the state that the workload asks for and says what came of it; `None`
-/// where it is bypassed or there is nothing to read.
+/// Brings the page cache into the workload's state and returns the result; `None` if it is bypassed or there is nothing
+/// to read.
 fn cache_state(
     io_target: &IoTarget,
     workload: &Workload,
@@ -403,7 +401,7 @@ fn cache_state(
     Some(CacheUse { cached_before_bytes: cached, evicted: evict })
 }
 
-/// Reads back all blocks of a verified set after a repeat that wrote; and whether that hangs.
+/// Reads back all blocks of a verified set after a repeat that wrote; also returns whether that hangs.
 fn check_written(
     session: &mut Session<'_>,
     step: &Step,
@@ -457,9 +455,9 @@ fn check_written(
     Ok((checked.integrity, checked.hung))
 }
 
-/// What was written cannot be read back: said, and counted as one mismatch.
+/// Written data cannot be read back: noted, and counted as one mismatch.
 fn unreadable(session: &mut Session<'_>, step: &Step, target: &Target, why: &str) -> IntegrityCheck {
-    let message = format!("reading back what `{}` wrote failed: {why}", step.id);
+    let message = format!("cannot read back what `{}` wrote: {why}", step.id);
     session.note(Severity::Error, "read-back-failed", Some(target.name.clone()), message);
     let mut check = IntegrityCheck::default();
     check.record(0, Err(format!("cannot be read back: {why}")));
@@ -478,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_that_uses_its_data_up_ends_when_they_are() {
+    fn a_repeat_ends_when_its_data_are_used_up() {
         let bytes = |settings: &str| stop(&step(settings), 1000).bytes;
         assert_eq!(bytes("rw = \"write\"\nprepare = \"fresh\""), Some(1000));
         assert_eq!(bytes("rw = \"trim\""), Some(1000));

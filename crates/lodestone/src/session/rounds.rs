@@ -9,11 +9,11 @@ use rand::seq::SliceRandom;
 
 use super::{Order, Session};
 
-/// Rounds that a run with rounds `auto` makes at least: below two there is no interval.
+/// Fewest rounds with rounds `auto`: fewer than two give no confidence interval.
 const FEWEST_ROUNDS: u32 = 2;
-/// Rounds after which a run with rounds `auto` ends, however large its budget.
+/// Most rounds with rounds `auto`, however large the budget.
 const MOST_ROUNDS: u32 = 1000;
-/// Nanoseconds around a repeat, for opening files and settling, where nothing is known yet.
+/// Assumed overhead of a repeat before its first measurement, for opening files and settling, in nanoseconds.
 const AROUND_NS: u64 = 100_000_000;
 
 /// What has been measured so far, as far as further rounds depend on it.
@@ -21,12 +21,12 @@ const AROUND_NS: u64 = 100_000_000;
 pub(crate) struct RoundHistory {
     /// The headline figures, one value per good repeat.
     series: Vec<Series>,
-    /// Nanoseconds that the last repeat of a step on a place took with all that belongs to it.
+    /// Nanoseconds that the last repeat of a step on a target took, including its overhead.
     took_ns: BTreeMap<(usize, usize), u64>,
 }
 
 impl RoundHistory {
-    /// Takes a repeat that has ended well into account.
+    /// Records a completed repeat.
     pub fn record(&mut self, step: &Step, repeat: &Repeat) {
         let (target, round) = (&repeat.started.target, repeat.started.round);
         for (operation, metric, value) in repeat_values(step, repeat) {
@@ -56,12 +56,12 @@ impl RoundHistory {
 }
 
 impl Session<'_> {
-    /// The repeats of a round, as indices of step and place: every step on every target where it can be run and, with
-    /// rounds `auto`, still has something to tell.
+    /// The repeats of a round, as indices of step and target: every step on every target where it can run and, with
+    /// rounds `auto`, is not settled yet.
     pub(super) fn pairs(&self, round: u32) -> Vec<(usize, usize)> {
         let settled = self.settled();
         let mut pairs = Vec::new();
-        for (j, target) in self.targets.iter().enumerate().filter(|(_, target)| !target.gone) {
+        for (j, target) in self.targets.iter().enumerate().filter(|(_, target)| !target.given_up) {
             let steps = self.plan.steps.iter().zip(target.obstacles(self.plan)).enumerate();
             let wanted = steps.filter(|(_, (step, why))| {
                 let is_done = round > 0 && step.workload.modifiers.once;
@@ -83,10 +83,10 @@ impl Session<'_> {
     ) -> Vec<(usize, usize)> {
         match &self.order {
             Order::Plan => pairs.sort_unstable(),
-            // Drift (temperature, neighbours, time of day) hits all alike if the order is random.
+            // In random order, drift (temperature, neighbours, time of day) affects all repeats alike.
             Order::Random => {
                 pairs.shuffle(order);
-                // What prepares the storage comes first and keeps its order.
+                // Steps that prepare the storage come first and keep their order.
                 let once = |step: usize| self.plan.steps[step].workload.modifiers.once;
                 pairs.sort_by_key(
                     |(step, target)| if once(*step) { (*step, *target) } else { (usize::MAX, 0) },
@@ -162,7 +162,7 @@ impl Session<'_> {
             let written = counts.fold(0_u64, |sum, stats| sum.saturating_add(stats.bytes));
             size > 0 && written >= size.saturating_mul(u64::from(times))
         };
-        self.targets.iter().filter(|target| !target.gone).all(|target| is_written(&target.target.name))
+        self.targets.iter().filter(|target| !target.given_up).all(|target| is_written(&target.target.name))
     }
 
     /// Nanoseconds that these repeats will take: as long as the last time, or as planned.
@@ -171,7 +171,7 @@ impl Session<'_> {
         pairs.iter().map(|p| self.history.took_ns.get(p).copied().unwrap_or_else(|| planned(p.0))).sum()
     }
 
-    /// Tells the progress display what is known of the end.
+    /// Updates the expected end in the progress display.
     pub(super) fn expect(&mut self, done: u32, pairs: &[(usize, usize)]) {
         let round_ns = self.round_ns(pairs).max(1);
         let now = self.recorder.at_ns();

@@ -44,7 +44,7 @@ impl Session<'_> {
     /// Gives up a target that does not respond, unless it is already given up.
     pub(super) fn give_up_silent(&mut self, index: usize) {
         self.targets[index].abandon();
-        if !self.targets[index].gone {
+        if !self.targets[index].given_up {
             self.give_up(index, "the storage no longer responds");
         }
     }

@@ -1,5 +1,4 @@
-//! How large data sets become: what a plan needs of them, what fits on a target, and in which blocks they
-//! are laid out.
+//! Sizes of data sets: what a plan needs, what fits on a target, and the blocks of their layout.
 
 use host::testfiles::free_bytes;
 use model::{Plan, Preparation, Regions, Target, TargetKind, Workload};
@@ -11,7 +10,7 @@ use super::SessionError;
 const AUTO_BYTES: u64 = 1 << 30;
 /// Smallest such set, whatever the time.
 const LEAST_BYTES: u64 = 64 << 20;
-/// Sizes that are left open are multiples of this, and so are the blocks of laying out where they can be.
+/// Open sizes are multiples of this, and so are layout blocks where possible.
 const MEBIBYTE: u64 = 1 << 20;
 
 /// A data set that a plan needs on a target.
@@ -22,14 +21,14 @@ pub(super) struct Wanted {
     pub count: u64,
     /// Bytes that its steps need at least.
     pub least: u64,
-    /// The least common multiple of its steps' blocks, in bytes: files of a multiple of it are used to
-    /// their end.
+    /// The least common multiple of its steps' blocks, in bytes: files of a multiple of it are used
+    /// completely.
     pub unit: u64,
-    /// Its steps write, trim or check it, so that the data have to be ours.
+    /// Its steps write, trim or check it, so that the data must be Lodestone's.
     pub modified: bool,
-    /// It is laid out; else it is only made anew for each repeat.
+    /// It is laid out; else it is only created anew for each repeat.
     pub laid_out: bool,
-    /// Its steps tell where on the target their operations were: of a device that is not overwritten all is wanted.
+    /// Its steps log the offsets of their operations: they use all of a device that is not overwritten.
     pub whole: bool,
 }
 
@@ -71,9 +70,9 @@ fn least_blocks(w: &Workload, block: u64) -> u64 {
 }
 
 impl Wanted {
-    /// Takes in what another step needs of the same set.
+    /// Adds the needs of another step of the same set.
     fn join(&mut self, other: &Self) {
-        // Sizes with no small common multiple would blow it up; then the larger block's is enough.
+        // Without a small common multiple, the larger block is enough.
         let common = least_common_multiple(self.unit, other.unit);
         self.unit = common.filter(|unit| *unit <= AUTO_BYTES).unwrap_or(self.unit.max(other.unit));
         self.least = self.least.max(other.least);
@@ -81,7 +80,7 @@ impl Wanted {
         self.whole |= other.whole;
     }
 
-    /// The largest size of at most `bytes` in which every file is used to its end; 0 if there is none.
+    /// The largest size of at most `bytes` in which every file is used completely; 0 if there is none.
     pub fn fitted(&self, bytes: u64) -> u64 {
         let each = bytes / self.count;
         let grain = match self.key.files.size_bytes {
@@ -93,7 +92,7 @@ impl Wanted {
     }
 
     /// Bytes of the blocks in which files of `file_bytes` are laid out: about a mebibyte, and a divisor, so
-    /// that they are written to their end.
+    /// that they are written completely.
     pub fn layout_block(&self, file_bytes: u64) -> u32 {
         if let Some(block) = self.key.verify_block {
             return block;
@@ -113,7 +112,7 @@ impl Wanted {
         self.least.max(LEAST_BYTES).next_multiple_of(self.unit).min(bytes)
     }
 
-    /// The size of the set in bytes where `room` bytes can be had, or `None` if that is too little.
+    /// The size of the set in bytes if `room` bytes are free, or `None` if that is too little.
     fn size(&self, room: u64) -> Option<u64> {
         let bytes = match self.key.files.size_bytes {
             Some(asked) => self.fitted(asked),
@@ -142,7 +141,7 @@ pub(super) fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, Sessio
     let free = free_bytes(&target.path)
         .map_err(|source| SessionError::Files { target: target.name.clone(), source })?;
     let reserve = (target.size_bytes / 20).clamp(16 << 20, 1 << 30);
-    // A filesystem that says nothing of its size (ramfs) will say so when it is full.
+    // A filesystem that does not report its size (ramfs) reports an error when it is full.
     let usable = if target.size_bytes == 0 { u64::MAX } else { free.saturating_sub(reserve) };
     let fixed: u64 = sets.iter().filter_map(|s| s.key.files.size_bytes).sum();
     let open = sets.iter().filter(|s| s.key.files.size_bytes.is_none()).count() as u64;
@@ -159,7 +158,7 @@ pub(super) fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, Sessio
 }
 
 /// The part of an existing file or device that is used: all of it, or what the plan says. What is also
-/// written is laid out before, which must not take for ever.
+/// written is laid out first, which must not take for ever.
 fn size_within(set: &Wanted, target: &Target) -> Result<u64, SessionError> {
     let have = target.size_bytes;
     let bytes = match set.key.files.size_bytes {
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_was_asked_for_is_kept_to_the_block() {
+    fn a_requested_size_is_rounded_down_to_the_block() {
         for (count, asked, unit, expected) in [
             (1, 64 << 10, 4096, 64 << 10),
             (2, 3 << 20, 4096, 3 << 20),
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_left_open_is_whole_mebibytes_where_there_is_room_for_them() {
+    fn an_open_size_is_whole_mebibytes_if_they_fit() {
         assert_eq!(wanted(1, None, 4096).size(u64::MAX), Some(AUTO_BYTES));
         assert_eq!(wanted(1, None, 4096).size((100 << 20) + 5000), Some(100 << 20));
         assert_eq!(wanted(1, None, 4096).size(500_000), Some(499_712));
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_laid_out_to_their_end_in_large_blocks() {
+    fn files_are_laid_out_completely_in_large_blocks() {
         for (unit, file_bytes, expected) in [
             (4096, 1 << 30, 1 << 20),
             (4096, 3 << 19, 3 << 18),
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_share_a_set_agree_on_a_unit_that_every_block_divides() {
+    fn every_block_divides_the_unit_of_a_shared_set() {
         let mut set = wanted(1, None, 4096);
         set.join(&wanted(1, None, 12 << 10));
         assert_eq!(set.unit, 12 << 10);

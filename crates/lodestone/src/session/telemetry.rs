@@ -1,8 +1,8 @@
 //! The thread that reads telemetry while the session measures.
 //!
-//! It has a clock of its own and no part in the measuring; the session takes its readings over whenever it records
-//! something. Where a repeat begins or ends the session asks for a look and waits for it, so that readings cover
-//! repeats exactly and the looking itself falls outside of them.
+//! It has its own clock and no part in the measurement; the session collects its readings whenever it records an event.
+//! Where a repeat begins or ends, the session requests a poll and waits for it, so that readings cover repeats exactly
+//! and the poll itself falls outside of them.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -13,45 +13,45 @@ use host::Roots;
 use host::probes::{Occasion, Watch};
 use model::{Layer, Reading};
 
-/// Looks whose readings may wait for the session: an hour at the usual rate. It is busy elsewhere while a sync of
-/// minutes goes on.
+/// Polls whose readings may wait for the session: an hour at the default period. The session does not collect them
+/// during a sync, which may take minutes.
 const MOST_WAITING: usize = 4096;
-/// A look at the edge of a repeat is not waited for longer: a sensor may hang with its disk.
+/// Longest wait for a poll at the start or end of a repeat: a sensor may hang with its disk.
 const SAMPLE_TIMEOUT: Duration = Duration::from_millis(250);
-/// Nor is the thread's end.
+/// Longest wait for the thread's end.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The session's end of the thread. Dropped without [`Telemetry::end`], it ends the thread too.
 pub(super) struct Telemetry {
     asks: Sender<SyncSender<()>>,
     readings: Receiver<Vec<Reading>>,
-    /// An answer that has not come in time. Nothing more is waited for until it has.
+    /// The reply to an overdue poll. No further poll is requested until it arrives.
     overdue: Option<Receiver<()>>,
 }
 
 impl Telemetry {
-    /// Begins to look at the machine and the devices of these stacks every `period`. Times count from `origin`.
+    /// Starts to poll the machine and the devices of these stacks every `period`. Times count from `origin`.
     ///
     /// # Errors
-    /// The kernel's, if there cannot be a thread.
+    /// The kernel's error, if the thread cannot be started.
     pub fn begin(roots: Roots, layers: Vec<Layer>, period: Duration, origin: Instant) -> io::Result<Self> {
         let (asks, asked) = channel();
         let (sender, readings) = sync_channel(MOST_WAITING);
         let (apart, is_apart) = sync_channel(1);
         let watching = move || {
-            // A file for each process may be open here: none of them takes a descriptor away from a worker.
+            // A file for each process may be open here; none of them must take a descriptor away from a worker.
             engine::own_descriptors();
             let _ = apart.send(());
             let watch = Watch::begin(&roots, &layers);
             Watcher { watch, origin, sender, unsent: Vec::new() }.run(&asked, period);
         };
         thread::Builder::new().name("telemetry".into()).spawn(watching)?;
-        // A test file that is opened before would stay open there, and keep its space, until the run ends.
+        // A test file that is opened earlier would stay open there, and occupy its space, until the run ends.
         let _ = is_apart.recv();
         Ok(Self { asks, readings, overdue: None })
     }
 
-    /// Looks now, because a repeat begins or has ended.
+    /// Polls now, because a repeat begins or has ended.
     pub fn sample(&mut self) {
         if let Some(overdue) = &self.overdue
             && overdue.try_recv().is_err()
@@ -65,12 +65,12 @@ impl Telemetry {
         }
     }
 
-    /// The readings that have come since the last call.
+    /// The readings since the last call.
     pub fn take(&self) -> Vec<Reading> {
         self.readings.try_iter().flatten().collect()
     }
 
-    /// Ends the thread and returns the last readings. One that hangs is left behind.
+    /// Ends the thread and returns the last readings. A thread that hangs is abandoned.
     pub fn end(self) -> Vec<Reading> {
         let Self { asks, readings, .. } = self;
         drop(asks);
@@ -92,7 +92,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Looks at times that are whole periods after the first look, until there is nobody to ask any more.
+    /// Polls at whole periods after the first poll, until the session drops its end.
     fn run(mut self, asked: &Receiver<SyncSender<()>>, period: Duration) {
         let began = Instant::now();
         self.sample(Occasion::Boundary);
@@ -105,7 +105,7 @@ impl Watcher {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     self.sample(Occasion::Tick);
-                    // Times that have passed meanwhile, as after a suspend, are left out.
+                    // Times that have passed, as after a suspend, are skipped.
                     let periods = began.elapsed().as_nanos() / period.as_nanos().max(1);
                     next = began + period * u32::try_from(periods + 1).unwrap_or(u32::MAX);
                 }
@@ -119,7 +119,7 @@ impl Watcher {
     }
 
     fn sample(&mut self, occasion: Occasion) {
-        // What could not be told yet is told first; a look left out only makes the next one cover more.
+        // Unsent readings go first; a skipped poll only makes the next one cover more time.
         if self.send() {
             let origin = self.origin;
             self.watch.sample(occasion, &|| origin.elapsed().as_nanos() as u64, &mut self.unsent);
@@ -127,7 +127,7 @@ impl Watcher {
         }
     }
 
-    /// Hands over what there is; false if there is no room.
+    /// Sends the unsent readings; false if there is no room.
     fn send(&mut self) -> bool {
         if self.unsent.is_empty() {
             return true;
@@ -146,14 +146,14 @@ impl Watcher {
 mod tests {
     use super::*;
 
-    /// What has not come by then never will, however slow the machine is.
+    /// A reading that is not there by then will never arrive, however slow the machine is.
     const TIMEOUT: Duration = Duration::from_secs(120);
 
     fn begin(period: Duration) -> Telemetry {
         Telemetry::begin(Roots::default(), Vec::new(), period, Instant::now()).unwrap()
     }
 
-    /// Takes readings, and does this in between, until there is one of the probe.
+    /// Takes readings, calling `between` each time, until there is one of the probe.
     fn until(probe: &str, telemetry: &mut Telemetry, between: impl Fn(&mut Telemetry)) -> Vec<Reading> {
         let (began, mut readings) = (Instant::now(), Vec::new());
         loop {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_by_itself_and_ends_with_its_session() {
+    fn the_thread_polls_by_itself_and_ends_with_its_session() {
         let mut telemetry = begin(Duration::from_millis(100));
         let mut readings = until("cpu", &mut telemetry, |_| thread::sleep(Duration::from_millis(5)));
         readings.extend(telemetry.end());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_was_asked_for_is_over_when_the_call_returns() {
+    fn a_requested_poll_is_over_when_the_call_returns() {
         let mut telemetry = begin(Duration::from_secs(3600));
         let (began, mut readings) = (Instant::now(), Vec::new());
         loop {
@@ -189,12 +189,12 @@ mod tests {
             if telemetry.overdue.is_none() {
                 break;
             }
-            // On a busy machine its patience may end first, but not each time.
-            assert!(began.elapsed() < TIMEOUT, "no look is waited for: {readings:?}");
+            // On a busy machine the timeout may come first, but not each time.
+            assert!(began.elapsed() < TIMEOUT, "every poll is overdue: {readings:?}");
             thread::sleep(Duration::from_millis(5));
         }
         assert!(readings.iter().any(|r| r.probe == "memory"), "{readings:?}");
-        // It looks at the processor anew where it was asked to, and not before so much time has passed.
+        // The processor is polled again on request, once enough time has passed.
         until("cpu", &mut telemetry, |telemetry| {
             thread::sleep(Duration::from_millis(120));
             telemetry.sample();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_hangs_is_waited_for_once() {
+    fn a_hung_thread_is_awaited_once() {
         let (asks, asked) = channel();
         let (_sender, readings) = sync_channel(1);
         let mut telemetry = Telemetry { asks, readings, overdue: None };
@@ -212,12 +212,12 @@ mod tests {
         assert_eq!(asked_so_far.len(), 1);
         asked_so_far[0].send(()).unwrap();
         telemetry.sample();
-        assert_eq!(asked.try_iter().count(), 1, "it has answered meanwhile, so it is asked again");
+        assert_eq!(asked.try_iter().count(), 1, "it has replied, so it is polled again");
         assert!(telemetry.end().is_empty());
     }
 
     #[test]
-    fn readings_for_which_there_is_no_room_are_kept() {
+    fn readings_wait_until_there_is_room() {
         let (sender, receiver) = sync_channel(1);
         let watch = Watch::begin(&Roots::default(), &[]);
         let mut watcher = Watcher { watch, origin: Instant::now(), sender, unsent: Vec::new() };
@@ -227,7 +227,7 @@ mod tests {
         assert!(!watcher.unsent.is_empty());
         let kept = watcher.unsent.clone();
         watcher.sample(Occasion::Boundary);
-        assert_eq!(watcher.unsent, kept, "nothing is looked at that could not be told");
+        assert_eq!(watcher.unsent, kept, "there is no poll while readings are unsent");
         assert!(receiver.recv().is_ok() && watcher.send());
         assert_eq!(receiver.recv().unwrap(), kept);
     }

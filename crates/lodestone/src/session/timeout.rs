@@ -1,4 +1,4 @@
-//! Calls that may hang in the kernel, made so that the run does not hang with them.
+//! Makes calls that may hang in the kernel without hanging the run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -14,8 +14,8 @@ pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 /// How often an interruption is checked for.
 const POLL_PERIOD: Duration = Duration::from_millis(100);
 
-/// Does something on a thread of its own and returns its result; `None` if it has not come back in time.
-/// That thread is left behind then: what sleeps uninterruptibly in the kernel cannot be ended.
+/// Runs a function on its own thread and returns its result; `None` if it does not return in time. The thread is then
+/// abandoned: uninterruptible sleep in the kernel cannot be ended.
 pub(super) fn with_timeout<T: Send + 'static>(
     interrupt: &AtomicBool,
     what: impl FnOnce() -> T + Send + 'static,
@@ -44,7 +44,7 @@ fn await_result<T>(
     loop {
         match receiver.recv_timeout(POLL_PERIOD) {
             Ok(result) => return Some(result),
-            // The thread has panicked; what it was to do was not done.
+            // The thread has panicked; its work was not done.
             Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -66,12 +66,12 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(1);
 
     #[test]
-    fn what_comes_back_is_returned() {
+    fn a_result_in_time_is_returned() {
         assert_eq!(with_timeout(&AtomicBool::new(true), || 7), Some(7));
     }
 
     #[test]
-    fn what_hangs_is_left_behind_and_sooner_if_the_user_wants_to_stop() {
+    fn a_hung_call_is_abandoned_sooner_after_an_interruption() {
         let (_sender, receiver) = channel::<()>();
         let (going_on, stopping) = (AtomicBool::new(false), AtomicBool::new(true));
         assert_eq!(await_result(&receiver, &going_on, SHORT, LONG), None);

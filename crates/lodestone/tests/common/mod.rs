@@ -1,4 +1,4 @@
-//! What the tests of the program share: a store and a directory of their own, and the program itself.
+//! Shared by the tests of the program: a separate store and directory for each test, and the program itself.
 
 #![allow(dead_code)]
 
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// What has not come by then never will, however slow the machine is.
+/// What has not happened by then never will, however slow the machine is.
 pub const TIMEOUT: Duration = Duration::from_secs(1800);
-/// How often it is looked whether it has come.
-const LOOK: Duration = Duration::from_millis(10);
+/// Period of checks for it.
+const POLL_PERIOD: Duration = Duration::from_millis(10);
 
-/// A place to measure and a store, both gone with the value.
+/// A directory to measure and a store, both removed with the value.
 pub struct Bench {
     root: TempDir,
     /// Where the directory to measure is, if not in `root`.
@@ -28,8 +28,8 @@ impl Bench {
         Self::measuring(None)
     }
 
-    /// The directory to measure in memory if there is room, else on the disk: a sync there does not wait for what others
-    /// have written.
+    /// The directory to measure is in memory if there is room, else on the disk: a sync in memory does not wait for
+    /// other writes.
     pub fn in_memory() -> Self {
         Self::measuring(memory())
     }
@@ -52,7 +52,7 @@ impl Bench {
         self.root.path().join("tmp")
     }
 
-    /// Another place in the same scratch directory.
+    /// Another path in the same scratch directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
@@ -84,7 +84,7 @@ impl Bench {
         stdout(&output)
     }
 
-    /// Runs the program, which must fail with this exit code, and returns what it said.
+    /// Runs the program, which must fail with this exit code, and returns its standard error.
     #[track_caller]
     pub fn fails(&self, code: i32, args: &[&str]) -> String {
         let output = self.run(args);
@@ -106,7 +106,7 @@ impl Bench {
         visible(&self.disk())
     }
 
-    /// Puts a script in the place of a tool; with the returned `PATH` it is found before the real one.
+    /// Replaces a tool by a script, which is found before the real tool with the returned `PATH`.
     pub fn instead(&self, tool: &str, script: &str) -> String {
         let directory = self.path("programs");
         std::fs::create_dir_all(&directory).unwrap();
@@ -120,13 +120,13 @@ impl Bench {
 /// A directory in memory, if there is room for the data of a test.
 fn memory() -> Option<TempDir> {
     const ROOM: u64 = 512 << 20;
-    let place = Path::new("/dev/shm");
-    let space = rustix::fs::statvfs(place).ok()?;
+    let shm = Path::new("/dev/shm");
+    let space = rustix::fs::statvfs(shm).ok()?;
     let has_room = space.f_bavail * space.f_frsize >= ROOM;
-    has_room.then(|| tempfile::tempdir_in(place).ok()).flatten()
+    has_room.then(|| tempfile::tempdir_in(shm).ok()).flatten()
 }
 
-/// Waits until a process that was killed is gone, or is only waiting for whoever inherited it to reap it.
+/// Waits until a killed process no longer exists, or is a zombie.
 #[track_caller]
 pub fn until_dead(pid: u32) {
     let began = Instant::now();
@@ -135,15 +135,15 @@ pub fn until_dead(pid: u32) {
         if stat.is_empty() || stat.contains(") Z ") {
             return;
         }
-        assert!(began.elapsed() < TIMEOUT, "it lives on: {stat}");
-        std::thread::sleep(LOOK);
+        assert!(began.elapsed() < TIMEOUT, "it still runs: {stat}");
+        std::thread::sleep(POLL_PERIOD);
     }
 }
 
-/// The program at work, to which something is done meanwhile. It is killed with the value.
+/// The running program. It is killed with the value.
 pub struct Running {
     child: Child,
-    /// What it writes, so that it never waits for a reader.
+    /// Files with its output, so that it never waits for a reader.
     written: TempDir,
 }
 
@@ -154,8 +154,8 @@ impl Running {
         Self::with_stdout(command, stdout.into(), written)
     }
 
-    /// What it says on its standard output goes elsewhere.
-    pub fn saying_to(command: &mut Command, stdout: impl Into<Stdio>) -> Self {
+    /// As [`Running::start`], with standard output elsewhere.
+    pub fn writing_to(command: &mut Command, stdout: impl Into<Stdio>) -> Self {
         Self::with_stdout(command, stdout.into(), tempfile::tempdir().unwrap())
     }
 
@@ -186,7 +186,7 @@ impl Running {
         tool("kill", &["-s", name, &self.child.id().to_string()]).unwrap();
     }
 
-    /// Waits until something has come, which must be before the program ends.
+    /// Waits for an event, which must come before the program ends.
     #[track_caller]
     pub fn until(&mut self, what: &str, has_come: impl Fn() -> bool) {
         let began = Instant::now();
@@ -197,16 +197,16 @@ impl Running {
             }
             assert!(!has_ended, "it ended before {what}\n{}", self.written("stderr"));
             assert!(began.elapsed() < TIMEOUT, "{what} has not come\n{}", self.written("stderr"));
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_PERIOD);
         }
     }
 
-    /// Waits until it has said this on its standard error output.
+    /// Waits until it has printed this on standard error.
     #[track_caller]
-    pub fn until_said(&mut self, words: &str) {
+    pub fn until_printed(&mut self, words: &str) {
         let stderr = self.written.path().join("stderr");
-        let has_said = || String::from_utf8_lossy(&std::fs::read(&stderr).unwrap()).contains(words);
-        self.until(&format!("`{words}`"), has_said);
+        let has_printed = || String::from_utf8_lossy(&std::fs::read(&stderr).unwrap()).contains(words);
+        self.until(&format!("`{words}`"), has_printed);
     }
 
     /// Waits for its end.
@@ -218,7 +218,7 @@ impl Running {
                 break status;
             }
             assert!(began.elapsed() < TIMEOUT, "it does not end\n{}", self.written("stderr"));
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_PERIOD);
         };
         let [stdout, stderr] = ["stdout", "stderr"].map(|name| self.written(name).into_bytes());
         Output { status, stdout, stderr }
@@ -250,12 +250,12 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Says aloud, past the test harness, that something could not be tested here.
+/// Reports, past the test harness, that something could not be tested here.
 pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
-/// Runs a tool of the system; `None`, said aloud, if it is missing or refuses.
+/// Runs a tool of the system; `None`, with a message, if it is missing or fails.
 pub fn tool(program: &str, args: &[&str]) -> Option<String> {
     match Command::new(program).args(args).output() {
         Ok(output) if output.status.success() => Some(stdout(&output).trim().to_owned()),
@@ -279,7 +279,7 @@ pub fn is_root() -> bool {
     root
 }
 
-/// A loop device over an image file, taken away with the value.
+/// A loop device over an image file, detached with the value.
 pub struct LoopDevice {
     pub path: String,
 }

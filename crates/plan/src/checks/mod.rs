@@ -1,11 +1,11 @@
-//! What the classic tools and Lodestone both measure: for each piece of work the tool's command line and the step that does the
-//! same natively, and which figure of the one stands beside which of the other.
+//! What the classic tools and Lodestone both measure: for each workload the tool's command line, the native step that
+//! does the same, and the pairs of figures to compare.
 //!
 //! # Invariants
 //! * Pure data: nothing here knows whether a tool is installed.
-//! * A tool works on the very file that Lodestone works on wherever it can be told to, because the place on the disk matters;
-//!   else in a private directory, of which nothing is left.
-//! * Both write the same class of data, past the page cache or into it alike, and end by the same limit.
+//! * A tool uses Lodestone's own test file wherever it can, because the location on the disk matters; else a private
+//!   directory, which is removed afterwards.
+//! * Both write the same class of data, both bypass or both use the page cache, and both end at the same limit.
 
 mod table;
 
@@ -17,87 +17,88 @@ use crate::problem::SourceLocation;
 use crate::suites::builtin;
 pub use table::{CHECKS, TOOLS};
 
-/// The suite of a run in which tools and Lodestone stand beside each other.
+/// The suite of a run that compares tools with Lodestone.
 pub const CROSSCHECK_SUITE: &str = "crosscheck";
 
 /// A classic tool.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// What it is called in `--with`.
+    /// Its name in `--with`.
     pub word: &'static str,
     /// The program.
     pub program: &'static str,
-    /// How to get it, as a half sentence.
+    /// How to get it, as a clause.
     pub install: &'static str,
 }
 
-/// What a tool works on.
+/// The files or device that a tool uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorksOn {
     /// Lodestone's own file of test data: `{file}`.
     DataFile,
-    /// Lodestone's own files under names that begin like this and end in their number, in `{dir}`.
+    /// Lodestone's own files in `{dir}`, under names of this prefix and their number.
     DataFiles(&'static str),
-    /// Files that it makes in `{dir}`.
+    /// Files that it creates in `{dir}`.
     OwnFiles,
     /// The block device that holds the target: `{device}`. It is only read.
     Device,
 }
 
-/// One call of a tool, with what stands beside it.
+/// One run of a tool, with its native counterpart.
 #[derive(Debug)]
 pub struct Check {
     /// Short name, unique.
     pub id: &'static str,
     /// The [`Tool::word`].
     pub tool: &'static str,
-    /// What it works on.
+    /// The files or device that it uses.
     pub works_on: WorksOn,
     /// Its arguments; see [`Values`] for the names in braces.
     pub args: &'static [&'static str],
-    /// Seconds that it takes besides the work itself.
+    /// Seconds that it takes in addition to the workload.
     pub extra_seconds: u64,
-    /// The pieces of work in its output.
+    /// The workloads in its output.
     pub parts: &'static [Part],
 }
 
-/// One piece of work that a tool reports on.
+/// One workload that a tool reports.
 #[derive(Debug)]
 pub struct Part {
     /// Id of the step, unique over all checks.
     pub id: &'static str,
-    /// What is done, in words.
+    /// What it does, in words.
     pub title: &'static str,
-    /// How the title of the imported report begins, behind the tool's name and a colon; empty where there is only one.
+    /// Start of the imported report's title, after the tool's name and a colon; empty where there is only one.
     pub report: &'static str,
-    /// Suite and step that it is natively; without one, `settings` say it all.
+    /// Its native suite and step; without one, `settings` define it.
     pub native: Option<(&'static str, &'static str)>,
-    /// What the step sets, over that of its suite; see [`Values`] for the names in braces.
+    /// The step's settings, over those of its suite; see [`Values`] for the names in braces.
     pub settings: &'static [(&'static str, &'static str)],
-    /// Every operation has to reach the device, so that both must come to the same.
+    /// Every operation has to reach the device, so that both must agree.
     pub defined_cost: bool,
-    /// The figures that both give.
+    /// The figures that both report.
     pub figures: &'static [Pair],
 }
 
-/// A figure of the tool and Lodestone's beside it.
+/// A figure of the tool and Lodestone's counterpart.
 #[derive(Debug)]
 pub struct Pair {
-    /// As it is imported.
+    /// The tool's figure, as imported.
     pub theirs: (Operation, Metric),
-    /// As Lodestone counts it.
+    /// Lodestone's figure.
     pub ours: (Operation, Metric),
-    /// What in the tool's method is known to make a difference, as a sentence without its full stop; empty if nothing.
+    /// The known difference in the tool's method, as a sentence without its full stop; empty if none.
     pub known: &'static str,
 }
 
-/// What the names in braces stand for, in arguments and settings: `{size}` bytes, `{mib}` MiB, `{blocks}` of 4 KiB, `{runtime}`
-/// seconds; in arguments also `{file}`, `{dir}`, `{device}`. `{as_root}` is what bonnie++ wants to hear from root.
+/// Values of the names in braces, in arguments and settings: `{size}` bytes, `{mib}` MiB, `{blocks}` of 4 KiB,
+/// `{runtime}` seconds; in arguments also `{file}`, `{dir}`, `{device}`. `{as_root}` is the flag that bonnie++
+/// requires from root.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     /// Bytes of the test data.
     pub size: u64,
-    /// Seconds that a repeat takes, where time ends it.
+    /// Seconds per repeat, where time ends it.
     pub runtime: u64,
     /// The file of test data.
     pub file: String,
@@ -127,12 +128,12 @@ impl Check {
     /// The tool.
     ///
     /// # Panics
-    /// If the table names one that there is not; a test keeps it from that.
+    /// If the table names an unknown tool; a test rules that out.
     pub fn tool(&self) -> &'static Tool {
-        TOOLS.iter().find(|tool| tool.word == self.tool).expect("every check is of a known tool")
+        TOOLS.iter().find(|tool| tool.word == self.tool).expect("every check names a known tool")
     }
 
-    /// Its arguments with everything filled in.
+    /// Its arguments with all values filled in.
     pub fn arguments(&self, values: &Values) -> Vec<String> {
         let as_root = |word: &&&str| **word == "{as_root}";
         let mut words = Vec::new();
@@ -146,14 +147,14 @@ impl Check {
         words
     }
 
-    /// The command line with its names in braces, as people read it.
+    /// The command line with its names in braces, for reports.
     pub fn command(&self) -> String {
         let words = self.args.iter().filter(|word| **word != "{as_root}");
         let words: Vec<&str> = std::iter::once(self.tool().program).chain(words.copied()).collect();
         words.join(" ")
     }
 
-    /// What the check is made of, for those who compare and show.
+    /// The check's workloads and figures, for comparison and display.
     pub fn works(&self) -> Vec<CheckedWork> {
         let figure = |pair: &Pair| CheckedFigure {
             operation: pair.ours.0,
@@ -172,10 +173,10 @@ impl Check {
     }
 }
 
-/// The suite that does natively what the checks' tools do.
+/// The suite of native steps that match the checks' tools.
 ///
 /// # Errors
-/// The suite or the step that a part names, if it does not come with this version.
+/// The suite or the step that a part names, if this version does not have it.
 pub fn suite(checks: &[&Check], values: &Values) -> Result<Suite, String> {
     let mut steps = Vec::new();
     for check in checks {
@@ -185,7 +186,7 @@ pub fn suite(checks: &[&Check], values: &Values) -> Result<Suite, String> {
     }
     Ok(Suite {
         name: CROSSCHECK_SUITE.to_owned(),
-        description: "what the classic tools measure, beside them".to_owned(),
+        description: "what the classic tools measure, next to them".to_owned(),
         budget_ns: None,
         rounds: Some(5),
         in_order: false,
@@ -220,7 +221,7 @@ impl Part {
     }
 }
 
-/// All that a step of a suite sets, the suite's defaults included.
+/// All settings of a suite's step, the suite's defaults included.
 fn suite_settings(suite: &str, step: &str) -> Result<Vec<Setting>, String> {
     let missing = || format!("there is no step `{step}` in a suite `{suite}` here");
     let text = builtin(suite).ok_or_else(missing)?.toml;

@@ -4,7 +4,7 @@ use model::{Metric, Operation};
 
 use super::{Check, Pair, Part, Tool, WorksOn};
 
-/// The tools, in the order in which they are shown.
+/// The tools, in display order.
 pub static TOOLS: &[Tool] = &[
     Tool { word: "fio", program: "fio", install: "install the Debian package fio" },
     Tool { word: "sysbench", program: "sysbench", install: "install the Debian package sysbench" },
@@ -36,22 +36,22 @@ const SYNC_P50: (Operation, Metric) = (Operation::Sync, Metric::LatP50);
 const DURABLE_MEAN: (Operation, Metric) = (Operation::DurableWrite, Metric::LatMean);
 const DURABLE_P95: (Operation, Metric) = (Operation::DurableWrite, Metric::LatP95);
 
-/// The same figure in both, without any known difference.
+/// The same figure in both, with no known difference.
 const fn same(of: (Operation, Metric)) -> Pair {
     Pair { theirs: of, ours: of, known: "" }
 }
 
-/// The same figure in both, with what is known to make a difference.
+/// The same figure in both, with a known difference.
 const fn but(of: (Operation, Metric), known: &'static str) -> Pair {
     Pair { theirs: of, ours: of, known }
 }
 
-/// Figures that are filed under different operations.
+/// Figures filed under different operations.
 const fn filed(theirs: (Operation, Metric), ours: (Operation, Metric), known: &'static str) -> Pair {
     Pair { theirs, ours, known }
 }
 
-/// One call of fio for one step.
+/// One run of fio for one step.
 macro_rules! fio {
     ($id:literal, $title:literal, [$($arg:literal),* $(,)?], [$($setting:expr),* $(,)?], [$($pair:expr),* $(,)?]) => {
         Check {
@@ -76,7 +76,7 @@ macro_rules! fio {
     };
 }
 
-/// One call of sysbench for one step: 128 files in blocks of 16 KiB.
+/// One run of sysbench for one step: 128 files in blocks of 16 KiB.
 macro_rules! sysbench {
     ($id:literal, $title:literal, [$($arg:literal),* $(,)?], [$($setting:expr),* $(,)?], [$($pair:expr),* $(,)?]) => {
         Check {
@@ -104,7 +104,7 @@ macro_rules! sysbench {
     };
 }
 
-/// One call of dd in blocks of 1 MiB.
+/// One run of dd.
 macro_rules! dd {
     ($id:literal, $title:literal, $on:expr, [$($arg:literal),* $(,)?], [$($setting:expr),* $(,)?], [$($pair:expr),* $(,)?]) => {
         Check {
@@ -156,36 +156,37 @@ macro_rules! bonnie {
     };
 }
 
-const FIO_PROCESSOR: &str = "fio takes more of the processor for each operation (a map of the places that it has visited, more readings of the clock, a \
-     call for each operation that it hands over or reaps), which counts where the processor and not the storage is the limit; \
-     iodepth_batch_submit=4 with iodepth_batch_complete_max=16 takes most of that away";
+const FIO_PROCESSOR: &str = "fio uses more CPU time per operation (a map of the offsets that it has visited, more clock readings, a call for each \
+     operation that it submits or reaps), which matters where the CPU and not the storage is the limit; \
+     iodepth_batch_submit=4 with iodepth_batch_complete_max=16 removes most of that";
 const FSYNC_SPEEDS: &str = "an fsync on a journalling filesystem has two speeds: it commits the journal only if the file's time stamps have changed \
-     since the last one, as they do once in a tick of the kernel's clock; fio and sysbench do more between two writes, and who is a \
-     little slower meets the slow one more often";
-const SCATTERED: &str = "fio's buffers lie in memory as the kernel has pages: where they are scattered, a block of 1 MiB reaches the device in up to \
-     256 segments or as two requests, which costs a virtual disk up to two thirds of its rate, by luck from run to run; Lodestone's \
-     buffers ask for huge pages";
-const SYSBENCH_PICKS: &str = "sysbench draws each place with a lock and a random number between two requests: outside of its latency, and inside the time \
-     that its rate is over";
-const DD_ZERO: &str = "dd reads /dev/zero into its buffer anew for every block while its clock runs (at 10 to 30 GB/s on current machines); Lodestone's zeros are in memory before";
+     since the last one, as they do once per tick of the kernel's clock; fio and sysbench do more between two writes, and the \
+     slightly slower tool gets the slow fsync more often";
+const SCATTERED: &str = "fio's buffers use whatever pages the kernel has: where they are scattered, a block of 1 MiB reaches the device in up to \
+     256 segments or as two requests, which costs a virtual disk up to two thirds of its rate, by chance from run to run; \
+     Lodestone's buffers ask for huge pages";
+const SYSBENCH_PICKS: &str = "sysbench draws each offset with a lock and a random number between two requests: outside its latency, but inside the time \
+     of its rate";
+const DD_ZERO: &str = "dd reads /dev/zero into its buffer anew for every block while its clock runs (at 10 to 30 GB/s on current machines); Lodestone's zeros are already in memory";
 const DD_CACHE: &str = "dd's clock runs while it reads /dev/zero for every block and until the file is closed, and through the page cache the kernel \
-     chooses when it begins to write";
+     chooses when writeback begins";
 const DD_EACH: &str =
-    "dd reads /dev/zero before every write, and its latency is all of the time over the records";
+    "dd reads /dev/zero before every write, and its latency is the whole time divided by the records";
 const HDPARM_TOUCHES: &str = "hdparm touches one byte in every 512 of each 2 MiB that it has read while its clock runs, and has nothing in flight meanwhile";
-const IOZONE_FILE: &str = "iozone's file has been made and closed before, while its clock does not run, and its records extend a file that is \
-     being written for the first time";
-const IOZONE_CHECKS: &str = "iozone looks at a word in every page that it has read while its clock runs, and its file lies elsewhere than Lodestone's";
-const IOZONE_PLACE: &str = "iozone's file lies elsewhere than Lodestone's";
-const IOPING_RATE: &str = "ioping's rate has its warm-up request and its own work between requests in it, which its latency leaves out";
-const IOPING_PLACE: &str = "ioping writes to a file of its own, which lies elsewhere than Lodestone's";
-const MEMORY: &str = "the file fits into memory and is read from there by both: a figure of system calls and of the page cache, not of the device";
-const BONNIE_CACHE: &str = "through the page cache the kernel chooses when it begins to write; bonnie++ changes a byte of its buffer for each block";
-const BONNIE_TIMES: &str = "both read from memory, a byte with each call; bonnie++'s calls also look after the file's access time (320 against 390 ns \
-     in a loop of nothing else), which Lodestone's files are opened without (O_NOATIME)";
-const GLOBAL_SYNC: &str = "bonnie++ ends the phase with sync(), which also waits for what all other programs have written, on every filesystem";
+const IOZONE_FILE: &str = "iozone creates and closes its file before its clock starts, and its records extend a file that is being written for the \
+     first time";
+const IOZONE_CHECKS: &str = "iozone checks a word in every page that it has read while its clock runs, and its file is at another location than Lodestone's";
+const IOZONE_PLACE: &str = "iozone's file is at another location than Lodestone's";
+const IOPING_RATE: &str =
+    "ioping's rate includes its warm-up request and its own work between requests; its latency does not";
+const IOPING_PLACE: &str = "ioping writes to a file of its own, at another location than Lodestone's";
+const MEMORY: &str = "the file fits into memory and both read it from there: a figure of system calls and the page cache, not of the device";
+const BONNIE_CACHE: &str = "through the page cache the kernel chooses when writeback begins; bonnie++ changes a byte of its buffer for each block";
+const BONNIE_TIMES: &str = "both read from memory, one byte per call; bonnie++'s calls also maintain the file's access time (320 against 390 ns \
+     in a loop of nothing else), which Lodestone avoids with O_NOATIME";
+const GLOBAL_SYNC: &str = "bonnie++ ends the phase with sync(), which also waits for the writes of all other programs, on every filesystem";
 
-/// All checks, in the order in which they are shown.
+/// All checks, in display order.
 pub static CHECKS: &[Check] = &[
     fio!(
         "fio-randread-d1",
@@ -479,7 +480,7 @@ pub static CHECKS: &[Check] = &[
             ),
             bonnie!(
                 "bonnie-create-seq",
-                "16384 empty files made in order, and a sync",
+                "16384 empty files created in order, and a sync",
                 "create in order",
                 "create-seq",
                 true,
@@ -488,7 +489,7 @@ pub static CHECKS: &[Check] = &[
             ),
             bonnie!(
                 "bonnie-stat-seq",
-                "their attributes in the order of the directory",
+                "stat of each in the order of the directory",
                 "stat in order",
                 "stat-seq",
                 false,
@@ -506,7 +507,7 @@ pub static CHECKS: &[Check] = &[
             ),
             bonnie!(
                 "bonnie-create-random",
-                "16384 empty files made under random names, and a sync",
+                "16384 empty files created under random names, and a sync",
                 "create at random",
                 "create-random",
                 true,
@@ -515,7 +516,7 @@ pub static CHECKS: &[Check] = &[
             ),
             bonnie!(
                 "bonnie-stat-random",
-                "their attributes at random",
+                "stat of each in random order",
                 "stat at random",
                 "stat-random",
                 false,
@@ -524,7 +525,7 @@ pub static CHECKS: &[Check] = &[
             ),
             bonnie!(
                 "bonnie-delete-random",
-                "removed at random, and a sync",
+                "removed in random order, and a sync",
                 "delete at random",
                 "delete-random",
                 true,

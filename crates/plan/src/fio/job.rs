@@ -10,7 +10,7 @@ use crate::problem::Problem;
 /// Most clones of a job.
 const MOST_JOBS: u64 = 1024;
 
-/// A job with the lines that apply to it: those of the global sections first, of each key the last.
+/// A job with the lines that apply to it: those of the global sections first, and the last of each key.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub name: String,
@@ -23,24 +23,24 @@ pub(super) struct Job {
 impl Job {
     /// The job of a section; `None` if even its number of clones cannot be read.
     pub fn new(section: &Section, lines: &[Line], problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut kept: Vec<Line> = Vec::new();
+        let mut effective: Vec<Line> = Vec::new();
         for line in lines {
             let key = super::fio_option(&line.key).map_or(line.key.as_str(), |option| option.name);
-            kept.retain(|other| other.key != key);
-            kept.push(Line { key: key.to_owned(), ..line.clone() });
+            effective.retain(|other| other.key != key);
+            effective.push(Line { key: key.to_owned(), ..line.clone() });
         }
         let mut job = Self {
             name: section.name.clone(),
             span: section.span.clone(),
             numjobs: 1,
             base: KbBase::Binary,
-            lines: kept,
+            lines: effective,
         };
         if let Some(line) = job.line("kb_base") {
             match line.value.as_str() {
                 "1024" => {}
                 "1000" => job.base = KbBase::Decimal,
-                _ => problems.push(error(&line.span, "kb_base is 1024 or 1000")),
+                _ => problems.push(error(&line.span, "kb_base must be 1024 or 1000")),
             }
         }
         if let Some(line) = job.line("name") {
@@ -49,7 +49,7 @@ impl Job {
         job.numjobs = job.number("numjobs", problems).unwrap_or(1);
         if job.numjobs == 0 || job.numjobs > MOST_JOBS {
             let span = job.line("numjobs").map_or(job.span.clone(), |line| line.span.clone());
-            problems.push(error(&span, format!("numjobs is from 1 to {MOST_JOBS} here")));
+            problems.push(error(&span, format!("numjobs must be from 1 to {MOST_JOBS}")));
             return None;
         }
         Some(job)
@@ -68,10 +68,10 @@ impl Job {
     /// True if `key` is set after `other`, or `other` is not set.
     pub fn is_later(&self, key: &str, other: &str) -> bool {
         let at = |key: &str| self.lines.iter().position(|line| line.key == key);
-        at(key).is_some_and(|mine| at(other).is_none_or(|theirs| mine > theirs))
+        at(key).is_some_and(|line| at(other).is_none_or(|other_line| line > other_line))
     }
 
-    /// Reads a value that is set; what cannot be read is a problem.
+    /// Parses a value that is set; one that cannot be parsed is a problem.
     pub fn read<T>(
         &self,
         key: &str,
@@ -96,7 +96,7 @@ impl Job {
         self.read(key, problems, |text| self.base.size(text))
     }
 
-    /// A time in nanoseconds, of which 0 is none.
+    /// A time in nanoseconds; 0 is `None`.
     pub fn time(&self, key: &str, unit_ns: f64, problems: &mut Vec<Problem>) -> Option<u64> {
         self.read(key, problems, |text| time(text, unit_ns)).filter(|ns| *ns > 0)
     }
@@ -115,7 +115,7 @@ impl Job {
         self.is_on("stonewall") || self.line("wait_for").is_some()
     }
 
-    /// True if nothing runs after the job has ended.
+    /// True if the end of the job ends the run.
     pub fn ends_run(&self) -> bool {
         self.is_on("exitall") && self.value("exit_what") == Some("all")
     }
@@ -126,7 +126,7 @@ impl Job {
         value.split_once(':').map_or(value, |(direction, _)| direction)
     }
 
-    /// True if the job needs data that are there already.
+    /// True if the job needs existing data.
     pub fn needs_data(&self) -> bool {
         !matches!(self.direction(), "write" | "randwrite")
     }
@@ -135,7 +135,7 @@ impl Job {
         self.value("ioengine").map_or("psync", |text| text.split_once(',').map_or(text, |(name, _)| name))
     }
 
-    /// Files or directories, if the engine works on names.
+    /// Files or directories and the operation, if the engine does metadata operations.
     pub fn names(&self) -> Option<(&'static str, &'static str)> {
         Some(match self.engine() {
             "filecreate" => ("files", "create"),
@@ -151,12 +151,12 @@ impl Job {
     /// The files that the job names, none if it has files of its own.
     pub fn files(&self) -> Vec<String> {
         let Some(names) = self.value("filename") else { return Vec::new() };
-        // A colon separates names unless a backslash stands before it.
+        // A colon separates names unless a backslash precedes it.
         names.replace("\\:", "\0").split(':').map(|name| name.replace('\0', ":")).collect()
     }
 
-    /// Where the job wants to work: its device, or the directory of its files.
-    pub fn place(&self) -> String {
+    /// The job's device, or the directory of its files.
+    pub fn location(&self) -> String {
         let files = self.files();
         let directory = self.value("directory").and_then(|text| text.split(':').next()).unwrap_or(".");
         match files.first() {
@@ -169,7 +169,7 @@ impl Job {
         }
     }
 
-    /// True if both are the same work on files of their own, so that they are one job with more clones.
+    /// True if both do the same on files of their own, so that they become one job with more clones.
     pub fn is_alike(&self, other: &Self) -> bool {
         const OWN: [&str; 4] = ["name", "description", "numjobs", "new_group"];
         let work = |job: &Self| -> Vec<(String, String)> {

@@ -21,7 +21,7 @@ pub(super) struct Section {
     pub span: Range<usize>,
 }
 
-/// What is wrong with a line.
+/// An error in a line.
 pub(super) type Wrong = (Range<usize>, String);
 
 /// Splits a job file into its sections. `[global]` is one of them; there may be several.
@@ -59,12 +59,12 @@ pub(super) fn sections(text: &str, around: &Surroundings) -> (Vec<Section>, Vec<
     (sections, wrong)
 }
 
-/// A line up to its comment, which `#` or `;` begins wherever it stands.
+/// A line up to its comment; `#` or `;` begins one anywhere.
 fn without_comment(line: &str) -> &str {
     line.find(['#', ';']).map_or(line, |at| line[..at].trim_end())
 }
 
-/// A value with `${NAME}` taken from the environment and fio's own words from the machine.
+/// A value with `${NAME}` replaced from the environment and fio's keywords from the machine.
 fn filled_in(value: &str, around: &Surroundings) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = value;
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_variables_and_bare_keys_are_read_with_their_places() {
+    fn comments_variables_and_bare_keys_parse_with_spans() {
         let text = "; fio\n# job\n[global]\n bs=${BS} # block\nsize=2*$pagesize\n\n[job 1]\nstonewall\nfilename=/a:b\n";
         let (found, wrong) = read(text);
         assert_eq!(wrong, []);
@@ -124,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_with_its_place() {
+    fn parse_errors_have_a_span() {
         let text = "rw=read\n[job\n[a]\nbs=${NOT_SET}\nsize=${X\n";
         let (_, wrong) = read(text);
-        let told: Vec<(&str, &str)> =
+        let errors: Vec<(&str, &str)> =
             wrong.iter().map(|(span, message)| (&text[span.clone()], message.as_str())).collect();
-        assert_eq!(told.len(), 4, "{told:?}");
-        assert_eq!(told[0], ("rw=read", "an option before the first section"));
-        assert!(told[1].1.contains("not a section") && told[2].1.contains("NOT_SET is not set"));
-        assert!(told[3].1.contains("without its"));
+        assert_eq!(errors.len(), 4, "{errors:?}");
+        assert_eq!(errors[0], ("rw=read", "an option before the first section"));
+        assert!(errors[1].1.contains("not a section") && errors[2].1.contains("NOT_SET is not set"));
+        assert!(errors[3].1.contains("without its"));
     }
 }

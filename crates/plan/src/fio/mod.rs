@@ -1,12 +1,12 @@
-//! fio's job files: read, and turned into a suite that does what they say with Lodestone's own engines.
+//! fio job files, turned into a suite that does the same with Lodestone's own engines.
 //!
 //! # Invariants
-//! * [`FIO_OPTIONS`] lists every option that fio has. Each is honoured, or changes nothing that is measured and is
-//!   named, or refuses the job with the reason. What is not in the list is refused with the nearest name.
+//! * [`FIO_OPTIONS`] lists every option of fio. Each is honoured, or changes nothing that is measured and is reported,
+//!   or refuses the job with the reason. An option that is not in the list is refused with the nearest name.
 //! * Where fio's default differs from Lodestone's, fio's is set: buffered I/O, no sync, reads in order, one pass.
-//! * A `stonewall` begins a new step; jobs between two of them run beside each other in one step.
-//! * Test files are private to the run: whatever `filename` says, no file of the user's is written to. A device is,
-//!   with the same consent as always.
+//! * A `stonewall` begins a new step; jobs between two of them run concurrently in one step.
+//! * Test files are private to the run: whatever `filename` names, no file of the user is written. A device is written
+//!   with the usual consent.
 
 mod job;
 mod lines;
@@ -25,7 +25,7 @@ use table::fio_option;
 pub use table::{FIO_OPTIONS, FioOption, Treatment};
 pub use write::{JobTarget, JobText, write};
 
-/// What a job file may ask of the machine.
+/// What a job file may refer to on the machine.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// The environment, for `${NAME}`.
@@ -45,15 +45,15 @@ pub struct Surroundings {
 pub struct FioJobs {
     /// The suite. It has one round, in the order of the file.
     pub suite: Suite,
-    /// What is wrong, and what is not quite as fio would do it, with places in the file.
+    /// What is wrong, and what differs slightly from fio, with locations in the file.
     pub problems: Vec<Problem>,
     /// Options that change nothing that is measured, and why; each once.
     pub ignored: Vec<(String, &'static str)>,
-    /// Where the jobs themselves want to work: directories and devices, each once.
+    /// Directories and devices that the jobs name, each once.
     pub targets: Vec<String>,
 }
 
-/// The file that a line of a job file includes, if it does.
+/// The file that a line of a job file includes, if any.
 pub fn included(line: &str) -> Option<&str> {
     let file = line.trim().strip_prefix("include")?;
     file.starts_with(char::is_whitespace).then(|| file.trim())
@@ -86,7 +86,7 @@ pub fn read(name: &str, text: &str, around: &Surroundings) -> FioJobs {
     }
     let mut suite = Suite {
         name: name.to_owned(),
-        description: format!("what the fio job file {name} says"),
+        description: format!("the fio job file {name}"),
         budget_ns: None,
         rounds: Some(1),
         in_order: true,
@@ -111,7 +111,7 @@ fn warning(span: &Range<usize>, message: impl Into<String>) -> Problem {
     Problem::warning(SourceLocation::Suite(span.clone()), message)
 }
 
-/// A refused option that is switched off asks for nothing.
+/// A refused option that is switched off has no effect.
 fn is_off(line: &Line) -> bool {
     matches!(line.value.as_str(), "0" | "none" | "false")
 }
@@ -139,7 +139,7 @@ fn jobs(sections: &[Section], problems: &mut Vec<Problem>) -> Vec<Job> {
     jobs
 }
 
-/// Jobs that run at the same time are a step; like ones with files of their own become one with more jobs.
+/// Concurrent jobs are a step; identical ones with files of their own become one with more jobs.
 fn steps(jobs: Vec<Job>, around: &Surroundings, problems: &mut Vec<Problem>) -> Vec<StepSpec> {
     let mut groups: Vec<Vec<Job>> = Vec::new();
     let mut ended = false;
@@ -185,7 +185,7 @@ fn steps(jobs: Vec<Job>, around: &Surroundings, problems: &mut Vec<Problem>) -> 
     steps
 }
 
-/// A step's id from a job's name, unlike those before.
+/// A step's id from a job's name, different from those before.
 fn id(name: &str, taken: &mut Vec<String>) -> String {
     let plain: String =
         name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();

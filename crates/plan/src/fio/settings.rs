@@ -1,4 +1,4 @@
-//! A job's settings, as a step of a suite would write them.
+//! A job's settings, as a step of a suite would have them.
 
 use super::job::Job;
 use super::values::{Size, boolean, time};
@@ -7,19 +7,19 @@ use crate::options::option;
 use crate::parse::Setting;
 use crate::problem::{Problem, SourceLocation};
 
-/// A bare number of seconds, and one of microseconds.
+/// Nanoseconds of a bare number in seconds and in microseconds.
 const SECONDS: f64 = 1e9;
 const MICROSECONDS: f64 = 1e3;
-/// Errors that are survived where fio is told to go on after all.
+/// `max_errors` for fio's `continue_on_error`.
 pub(super) const MANY_ERRORS: &str = "1000000000";
-/// Block sizes of a range that are listed one by one.
+/// Most block sizes of a range.
 const MOST_SIZES: u64 = 1024;
 
-/// The files that jobs have named so far; each has the number of its data set.
+/// The files that jobs have named so far; the index of each is the number of its data set.
 #[derive(Debug, Default)]
 pub(super) struct Sets {
     names: Vec<String>,
-    /// Those that an earlier step has made.
+    /// Those that an earlier step has created.
     made: Vec<String>,
     touched: Vec<String>,
 }
@@ -33,7 +33,7 @@ impl Sets {
         })
     }
 
-    /// What the jobs so far have named exists for those that come.
+    /// Marks the files that the jobs so far have named as existing for later steps.
     pub fn end_step(&mut self) {
         self.made.append(&mut self.touched);
     }
@@ -92,7 +92,7 @@ fn duration(ns: u64) -> String {
     unit.map_or_else(|| format!("{ns}ns"), |(name, length)| format!("{}{name}", ns / length))
 }
 
-/// The settings of one job of a group that runs at the same time.
+/// The settings of one job of a concurrent group.
 pub(super) fn settings(
     job: &Job,
     group: &[Job],
@@ -121,7 +121,7 @@ pub(super) fn settings(
     writer.settings
 }
 
-/// Work on names: each of the job's files or directories once.
+/// Metadata operations: each of the job's files or directories once.
 fn names(writer: &mut Writer<'_>, of: &str, operation: &str) {
     let count = writer.number("nrfiles").unwrap_or(1).max(1);
     let loops = writer.number("loops").unwrap_or(1).max(1);
@@ -146,11 +146,11 @@ fn direction(writer: &mut Writer<'_>) {
         "readwrite" => "rw",
         "read" | "write" | "rw" | "randread" | "randwrite" | "randrw" | "trim" | "randtrim" => &direction,
         "trimwrite" | "randtrimwrite" => {
-            writer.refuse("rw", "blocks that are trimmed and written in turn are not there");
+            writer.refuse("rw", "blocks that are trimmed and then written are not supported");
             "write"
         }
         other => {
-            writer.refuse("rw", format!("`{other}` is no direction that fio knows"));
+            writer.refuse("rw", format!("`{other}` is not a direction of fio"));
             "read"
         }
     };
@@ -161,15 +161,15 @@ fn direction(writer: &mut Writer<'_>) {
         ("ftruncate", "write") => "truncate",
         ("ftruncate", "randwrite") => "randtruncate",
         ("falloc" | "ftruncate", other) => {
-            writer.refuse("ioengine", format!("what {other} does there is not done here"));
+            writer.refuse("ioengine", format!("{other} with this engine is not supported"));
             word
         }
         _ => word,
     };
     writer.set("rw", word, "rw");
-    let leap = writer.job.value("rw").and_then(|text| text.split_once(':')).map(|(_, leap)| leap.to_owned());
-    if let Some(leap) = leap {
-        leaps(writer, &leap);
+    let skip = writer.job.value("rw").and_then(|text| text.split_once(':')).map(|(_, skip)| skip.to_owned());
+    if let Some(skip) = skip {
+        skips(writer, &skip);
     }
     let share = match (writer.number("rwmixread"), writer.number("rwmixwrite")) {
         (Some(read), Some(write)) if writer.job.is_later("rwmixwrite", "rwmixread") => {
@@ -185,15 +185,15 @@ fn direction(writer: &mut Writer<'_>) {
 }
 
 /// `rw=read:-8k`, and `rw=randread:8`.
-fn leaps(writer: &mut Writer<'_>, leap: &str) {
+fn skips(writer: &mut Writer<'_>, skip: &str) {
     if writer.job.direction().starts_with("rand") {
-        if leap != "1" {
-            writer.refuse("rw", "several operations in a row at each random place are not there");
+        if skip != "1" {
+            writer.refuse("rw", "several operations in a row at each random offset are not supported");
         }
         return;
     }
     let bs = writer.job.read("bs", writer.problems, |text| writer.job.base.by_direction(text));
-    match writer.job.base.signed(leap) {
+    match writer.job.base.signed(skip) {
         Ok(0) => {}
         Ok(skip) => {
             let run = bs.map_or(4096, |[read, ..]| read);
@@ -241,7 +241,7 @@ fn blocks(writer: &mut Writer<'_>) {
     }
 }
 
-/// All multiples of the smaller size up to the larger, each as often.
+/// All multiples of the smaller size up to the larger, with equal shares.
 fn multiples(low: u64, high: u64) -> String {
     let sizes: Vec<u64> = (1..=high / low).map(|n| n * low).collect();
     let percent = 100.0 / sizes.len() as f64;
@@ -259,11 +259,11 @@ fn engine(writer: &mut Writer<'_>) {
         other => {
             let why = match other {
                 "posixaio" | "solarisaio" | "windowsaio" => "use io_uring or libaio",
-                "net" | "netsplice" | "rdma" => "a network is no storage",
+                "net" | "netsplice" | "rdma" => "a network is not storage",
                 "cpuio" | "exec" => "it does not touch storage",
-                "e4defrag" => "it moves no data of the user's",
+                "e4defrag" => "it moves no user data",
                 "page_fault" | "guasi" | "splice" => "Lodestone does not have that engine",
-                "sg" | "io_uring_cmd" => "commands that bypass the block layer are not there",
+                "sg" | "io_uring_cmd" => "commands that bypass the block layer are not supported",
                 _ => "Lodestone does not have that engine, or it needs a library of its own",
             };
             writer.refuse("ioengine", format!("{other}: {why}"));
@@ -284,7 +284,7 @@ fn engine(writer: &mut Writer<'_>) {
     writer.set("cache", if cold { "cold" } else { "warm" }, "invalidate");
 }
 
-/// Which files, how many and how large. True if an earlier step has made them.
+/// Which files, how many and how large. True if an earlier step has created them.
 fn files(writer: &mut Writer<'_>, sets: &mut Sets, around: &Surroundings) -> bool {
     let (job, jobs) = (writer.job, writer.job.numjobs);
     let named = job.files();
@@ -307,7 +307,7 @@ fn files(writer: &mut Writer<'_>, sets: &mut Sets, around: &Surroundings) -> boo
     }
     let sequential = !job.direction().starts_with("rand");
     if each > 1 && sequential && job.value("file_service_type") != Some("sequential") {
-        writer.refuse("nrfiles", "files are worked on one after the other; set file_service_type=sequential");
+        writer.refuse("nrfiles", "files are accessed one after the other; set file_service_type=sequential");
     }
     let file =
         job.size("filesize", writer.problems).and_then(|size| bytes(writer, "filesize", size, around, None));
@@ -323,16 +323,16 @@ fn files(writer: &mut Writer<'_>, sets: &mut Sets, around: &Surroundings) -> boo
         if writer.on("fill_device") {
             writer.warn(
                 "fill_device",
-                "a filesystem is not filled up; the size is that of --size, or 1 GiB at most",
+                "a filesystem is not filled up; the size is that of --size, or at most 1 GiB",
             );
         } else {
             writer.warn(
                 "size",
-                "neither size nor filesize is set; the size is that of --size, or 1 GiB at most",
+                "neither size nor filesize is set; the size is that of --size, or at most 1 GiB",
             );
         }
     }
-    // With both, size is how much is done and filesize how much there is.
+    // With both, size is the part that is accessed and filesize the whole.
     let part = match (size, file.map(|bytes| bytes * each)) {
         (Some(size), Some(all)) => Some(size.min(all)),
         (size, all) => size.or(all),
@@ -373,7 +373,7 @@ fn regions(
     }
 }
 
-/// Bytes of a size; a share is one of `known`.
+/// Bytes of a size; a share is relative to `known`.
 fn bytes(
     writer: &mut Writer<'_>,
     key: &str,
@@ -386,7 +386,8 @@ fn bytes(
         (Size::Bytes(bytes), _) => Some(bytes),
         (Size::Percent(percent), Some(whole)) => Some((whole as f64 * percent / 100.0) as u64 / 4096 * 4096),
         (Size::Percent(_), None) => {
-            writer.refuse(key, "a share of a file that does not exist yet; write bytes, or set filesize");
+            writer
+                .refuse(key, "the share is of a file that does not exist yet; write bytes, or set filesize");
             None
         }
     }
@@ -409,7 +410,7 @@ fn end(writer: &mut Writer<'_>, around: &Surroundings) {
         return;
     }
     if time_based {
-        writer.warn("time_based", "without a runtime it has no effect");
+        writer.warn("time_based", "it has no effect without a runtime");
     }
     let known = around.target_bytes;
     let all =
@@ -424,7 +425,7 @@ fn end(writer: &mut Writer<'_>, around: &Surroundings) {
     }
 }
 
-/// What the files are like before.
+/// State of the files before a repeat.
 fn preparation(writer: &mut Writer<'_>, group: &[Job], made: bool, around: &Surroundings) {
     let job = writer.job;
     let verify = job.value("verify").is_some_and(|text| !matches!(text, "0" | "none" | ""));
@@ -463,7 +464,7 @@ fn preparation(writer: &mut Writer<'_>, group: &[Job], made: bool, around: &Surr
     }
 }
 
-/// In which order over the data.
+/// Access pattern over the data.
 fn order(writer: &mut Writer<'_>) {
     let job = writer.job;
     if writer.on("norandommap") {
@@ -473,7 +474,7 @@ fn order(writer: &mut Writer<'_>) {
         && job.direction().starts_with("rand")
         && text.split(',').any(|share| share.trim() != "100")
     {
-        writer.refuse("percentage_random", "sequential operations among random ones are not there");
+        writer.refuse("percentage_random", "sequential operations among random ones are not supported");
     }
     match job.value("zonemode") {
         None | Some("none" | "0") => {}
@@ -492,17 +493,17 @@ fn order(writer: &mut Writer<'_>) {
 fn strided(writer: &mut Writer<'_>) {
     let (size, skip) = (writer.number("zonesize"), writer.number("zoneskip"));
     let (Some(size), false) = (size, writer.job.direction().starts_with("rand")) else {
-        writer.refuse("zonemode", "strided needs zonesize and sequential work");
+        writer.refuse("zonemode", "strided needs zonesize and sequential I/O");
         return;
     };
     writer.set("stride", format!("{size}:{}", skip.unwrap_or(0)), "zonemode");
 }
 
-/// A distribution in Lodestone's words; `None` for the usual one.
+/// A distribution in Lodestone's syntax; `None` for the default.
 fn distribution(text: &str, moves_on: bool) -> Result<Option<String>, String> {
     let (law, rest) = text.split_once(':').unwrap_or((text, ""));
     let single = || match rest.split_once([':', ',']) {
-        Some(_) => Err(format!("`{text}`: a centre, and laws that differ by direction, are not there")),
+        Some(_) => Err(format!("`{text}`: a centre, and a distribution per direction, are not supported")),
         None => Ok(rest.trim_end_matches('%').to_owned()),
     };
     Ok(Some(match law {
@@ -512,18 +513,18 @@ fn distribution(text: &str, moves_on: bool) -> Result<Option<String>, String> {
         "normal" | "gauss" => format!("normal:{}%", single()?),
         "zoned" => format!("zoned:{}", zones(rest)?),
         "sequence" => format!("sequence{}:{rest}", if moves_on { "+" } else { "" }),
-        "zoned_abs" => return Err("zones in bytes are not there; write them in percent".into()),
-        other => return Err(format!("`{other}` is no law that fio knows")),
+        "zoned_abs" => return Err("zones in bytes are not supported; write them in percent".into()),
+        other => return Err(format!("`{other}` is not a distribution of fio")),
     }))
 }
 
 /// A zone's shares of the accesses and of the size, where they are given.
 type Shares = (Option<f64>, Option<f64>);
 
-/// Zones of accesses and sizes in percent; what is left out shares what is left.
+/// Zones of accesses and sizes in percent; omitted shares split the remainder.
 fn zones(text: &str) -> Result<String, String> {
     if text.contains(',') {
-        return Err("laws that differ by direction are not there".into());
+        return Err("a distribution per direction is not supported".into());
     }
     let read = |text: &str| match text.trim() {
         "" => Ok(None),
@@ -620,7 +621,7 @@ fn content(writer: &mut Writer<'_>) {
         if !digits.is_empty() && digits.chars().all(|c| c == '0') {
             writer.set("data", "zero", "buffer_pattern");
         } else {
-            writer.refuse("buffer_pattern", "patterns other than zeros are not there");
+            writer.refuse("buffer_pattern", "patterns other than zeros are not supported");
         }
     }
     for (key, option) in [("buffer_compress_percentage", "compress"), ("dedupe_percentage", "dedupe")] {
@@ -630,7 +631,7 @@ fn content(writer: &mut Writer<'_>) {
     }
 }
 
-/// What concerns the jobs that run at the same time.
+/// What concerns the concurrent jobs of a group.
 fn concurrent(writer: &mut Writer<'_>, group: &[Job]) {
     if let Some(weight) = writer.number("flow").filter(|weight| *weight > 0) {
         writer.set("flow", weight.to_string(), "flow");
@@ -640,10 +641,7 @@ fn concurrent(writer: &mut Writer<'_>, group: &[Job]) {
         let several = group.iter().skip(1).any(|job| job.value("new_group").is_some());
         match writer.job.value("exit_what") {
             None | Some("group") if several => {
-                writer.warn(
-                    "exitall",
-                    "the jobs of all groups that run at the same time are ended, not of one",
-                );
+                writer.warn("exitall", "it ends the jobs of all concurrent groups, not of one");
             }
             None | Some("group" | "stonewall" | "all") => {}
             Some(other) => {
@@ -666,7 +664,7 @@ fn limits(writer: &mut Writer<'_>) {
         let window = writer.time("steadystate_duration", SECONDS).unwrap_or(0);
         let ramp = writer.time("steadystate_ramp_time", SECONDS).unwrap_or(0);
         if !percent.trim().ends_with('%') {
-            writer.refuse("steadystate", "limits that are not a share are not there; write them with %");
+            writer.refuse("steadystate", "only limits in percent are supported; write them with %");
         } else if window < 2_000_000_000 {
             writer.refuse("steadystate", "set steadystate_duration to 2 s or more");
         } else {
@@ -691,7 +689,7 @@ fn limits(writer: &mut Writer<'_>) {
         {
             writer.warn(
                 "latency_target",
-                "without runtime and time_based the depth may not be found before the data end",
+                "without runtime and time_based the data may end before the depth is found",
             );
         }
     }

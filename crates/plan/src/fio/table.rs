@@ -1,13 +1,13 @@
-//! Every option of fio's job files (HOWTO of fio 3.41 and its list of options), and what becomes of it here.
+//! Every option of fio job files (HOWTO of fio 3.41 and its list of options), and its treatment here.
 
-/// What becomes of an option.
+/// How an option is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// It is done: how.
+    /// It is honoured: how.
     Honoured(&'static str),
     /// It changes nothing that is measured: why.
     Ignored(&'static str),
-    /// The job cannot be run as it says: why.
+    /// The job cannot run as written: why.
     Refused(&'static str),
 }
 
@@ -16,9 +16,9 @@ pub enum Treatment {
 pub struct FioOption {
     /// Its name.
     pub name: &'static str,
-    /// Another name of it.
+    /// Its alias, if any.
     pub alias: &'static str,
-    /// What becomes of it.
+    /// Its treatment.
     pub treatment: Treatment,
 }
 
@@ -40,55 +40,55 @@ impl FioOption {
     }
 }
 
-const LOGS: &str = "the time series is always kept; `lodestone export` writes it";
-const LATENCIES: &str = "all latencies and percentiles are always there";
+const LOGS: &str = "the time series is always recorded; `lodestone export` writes it";
+const LATENCIES: &str = "all latencies and percentiles are always recorded";
 const ZONED: &str = "it is for zoned devices, which take writes only in the order of their zones";
 const NVME: &str = "it is for commands of NVMe devices that bypass the block layer";
-const REPLAY: &str = "a trace is replayed, which Lodestone does not do";
-const NETWORK: &str = "it is for the network engines, and a network is no storage";
+const REPLAY: &str = "Lodestone does not replay traces";
+const NETWORK: &str = "it is for the network engines, and a network is not storage";
 const LIBRARY: &str = "it is for an engine with a library of its own";
 const ENGINE: &str = "it is for an engine that Lodestone does not have";
-const PRIORITY: &str = "commands of different priority in one stream are not there";
-const PLACEMENT: &str = "placing the generator's threads and memory by hand is not there";
-const TRIM_MIX: &str = "trims mixed into writes are not there; rw=trim and rw=randtrim are";
+const PRIORITY: &str = "commands of different priority in one stream are not supported";
+const PLACEMENT: &str = "manual placement of the generator's threads and memory is not supported";
+const TRIM_MIX: &str = "trims mixed into writes are not supported; rw=trim and rw=randtrim are";
 const FRESH: &str = "test files are new for each run, private, and removed at its end";
-const NUMBERS: &str = "only how figures are shown";
-const VERIFY: &str = "every block is stamped and checked whole, by Lodestone's own stamp";
+const NUMBERS: &str = "it changes only how figures are shown";
+const VERIFY: &str = "every block is stamped and checked whole, with Lodestone's own stamp";
 
-/// The table. Names of one option that exist in several engines stand here once.
+/// The table. An option name that several engines share is listed once.
 pub static FIO_OPTIONS: &[FioOption] = &[
-    honoured("kb_base", "1024: `k` is 1024 and `ki` is 1000; 1000: the other way round"),
+    honoured("kb_base", "1024: `k` is 1024 and `ki` is 1000; 1000: the reverse"),
     ignored("unit_base", NUMBERS),
     honoured("name", "the name of the step, instead of the section's"),
     ignored("description", "a comment"),
     honoured("loops", "passes over the data"),
     honoured("numjobs", "`jobs`; each with files of its own, unless `filename` names one for all"),
     honoured("runtime", "longest measured time; the time of every repeat with `time_based`").or("timeout"),
-    honoured("time_based", "goes on until `runtime` is over"),
+    honoured("time_based", "continues until `runtime` is over"),
     honoured("startdelay", "`start_delay`"),
     honoured("ramp_time", "`ramp`"),
-    refused("ramp_size", "a ramp is a time here; use ramp_time"),
-    ignored("clocksource", "the clock is the kernel's, or the counter that the kernel takes it from"),
+    refused("ramp_size", "Lodestone's ramp is a time; use ramp_time"),
+    ignored("clocksource", "the clock is the kernel's, or the counter that the kernel's clock is based on"),
     ignored("gtod_reduce", "every operation is timed; nothing is left out"),
     ignored("gtod_cpu", "every thread reads the clock itself"),
     ignored("job_start_clock_id", NUMBERS),
-    honoured("directory", "the target, where none is named on the command line"),
-    honoured("filename", "jobs with one name share one file; a device is the target, where none is named"),
+    honoured("directory", "the target, if the command line names none"),
+    honoured(
+        "filename",
+        "jobs with the same name share one file; a device is the target, if the command line names none",
+    ),
     ignored("filename_format", FRESH),
     ignored("unique_filename", FRESH),
-    refused("filetype", "the target says by itself what it is"),
-    refused("opendir", "the files of a directory are not taken as test data"),
+    refused("filetype", "Lodestone detects the type of the target"),
+    refused("opendir", "existing files of a directory are not used as test data"),
     refused("lockfile", "files are not locked"),
     honoured("nrfiles", "`files` for each job").or("nr_files"),
     ignored("openfiles", "all files are open during a repeat"),
-    honoured("file_service_type", "sequential; or any for random work"),
-    refused("ioscheduler", "settings of a device are not changed by a benchmark"),
+    honoured("file_service_type", "sequential; any value for random I/O"),
+    refused("ioscheduler", "Lodestone does not change device settings"),
     ignored("create_serialize", "test data are laid out before anything is measured"),
     ignored("create_fsync", "test data are always synced before anything is measured"),
-    ignored(
-        "create_on_open",
-        "files exist before the measured time; for filecreate creating is what is measured",
-    ),
+    ignored("create_on_open", "files exist before the measured time; filecreate measures the creation"),
     refused("create_only", "it measures nothing"),
     ignored("allow_file_create", FRESH),
     ignored("allow_mounted_write", "a mounted device is never overwritten"),
@@ -97,9 +97,9 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     ignored("unlink_each_loop", FRESH),
     honoured("zonemode", "none or strided"),
     ignored("zonerange", "with zonemode=strided it is zonesize + zoneskip"),
-    honoured("zonesize", "bytes in a row, with zonemode=strided"),
+    honoured("zonesize", "bytes accessed in a row, with zonemode=strided"),
     refused("zonecapacity", ZONED),
-    honoured("zoneskip", "bytes left out after a zone, with zonemode=strided"),
+    honoured("zoneskip", "bytes skipped after a zone, with zonemode=strided"),
     refused("read_beyond_wp", ZONED),
     refused("max_open_zones", ZONED),
     refused("job_max_open_zones", ZONED),
@@ -110,24 +110,24 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     refused("write_zone_remainder", ZONED).or("write_zone_remainders"),
     honoured("direct", "`direct`; Lodestone's own default does not apply"),
     honoured("buffered", "the opposite of `direct`"),
-    refused("atomic", "writes with RWF_ATOMIC are not there"),
-    honoured("rw", "`rw`, with `stride` for a leap as in read:-8k").or("readwrite"),
-    refused("rw_sequencer", "identical offsets in turn are not there"),
+    refused("atomic", "writes with RWF_ATOMIC are not supported"),
+    honoured("rw", "`rw`, with `stride` for a skip as in read:-8k").or("readwrite"),
+    refused("rw_sequencer", "identical offsets in a row are not supported"),
     ignored("unified_rw_reporting", NUMBERS),
     ignored("randrepeat", "the seed differs in each repeat and is in the record; --seed repeats a run")
         .or("allrandrepeat"),
     ignored("randseed", "--seed SEED does that").or("rand_seed"),
     honoured("fallocate", "`prepare = reserved`; none is `prepare = fresh`"),
     ignored("fadvise_hint", "files are advised as random or sequential, as fio does by default"),
-    refused("write_hint", "write life time hints are not there"),
+    refused("write_hint", "write lifetime hints are not supported"),
     honoured("offset", "`regions`").or("fileoffset"),
-    ignored("offset_align", "places are always aligned to the block size"),
+    ignored("offset_align", "offsets are always aligned to the block size"),
     honoured("offset_increment", "`regions`"),
     honoured("number_ios", "`ops`"),
     honoured("fsync", "`fsync`"),
     honoured("fdatasync", "`fdatasync`"),
     refused("write_barrier", "use fsync or fdatasync"),
-    refused("sync_file_range", "sync_file_range() promises nothing; use fsync or fdatasync"),
+    refused("sync_file_range", "sync_file_range() guarantees nothing; use fsync or fdatasync"),
     honoured("overwrite", "`prepare = written`"),
     honoured("end_fsync", "`end_fsync`"),
     refused("end_syncfs", "use end_fsync"),
@@ -140,20 +140,20 @@ pub static FIO_OPTIONS: &[FioOption] = &[
         "`distribution`; normal takes a deviation in percent, a centre is refused",
     ),
     honoured("random_sequence_stride", "`distribution = sequence+`"),
-    honoured("percentage_random", "100 for random work; other shares are refused"),
+    honoured("percentage_random", "100 for random I/O; other shares are refused"),
     ignored("percentage_sequential", "fio itself ignores it"),
     honoured("norandommap", "`norandommap`"),
     ignored("softrandommap", "the order without repeats needs no memory"),
     ignored(
         "random_generator",
-        "random places come of Lodestone's own generator, which visits each block once per pass",
+        "random offsets come from Lodestone's own generator, which visits each block once per pass",
     ),
     refused("sprandom", "it prepares a device by a scheme of its own"),
     refused("spr_num_regions", "it is for sprandom"),
     refused("spr_op", "it is for sprandom"),
     refused("spr_cs", "it is for sprandom"),
     honoured("bs", "`bs`").or("blocksize"),
-    honoured("bsrange", "`bs_split` over the multiples of the smaller size, each as often")
+    honoured("bsrange", "`bs_split` over the multiples of the smaller size, with equal shares")
         .or("blocksize_range"),
     honoured("bssplit", "`bs_split`"),
     refused("bs_unaligned", "blocks are aligned").or("blocksize_unaligned"),
@@ -174,17 +174,14 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     ignored("iomem", "buffers are one mapping, aligned to pages").or("mem"),
     ignored("iomem_align", "buffers are aligned to pages").or("mem_align"),
     ignored("hugepage-size", "buffers are one mapping, aligned to pages"),
-    ignored(
-        "lockmem",
-        "memory that is locked away changes how much the page cache has; direct I/O does not need it",
-    ),
+    ignored("lockmem", "locked memory changes the size of the page cache; direct I/O does not need it"),
     honoured("size", "`size`, for each job; a share needs a file or device that exists"),
     honoured("io_size", "`io_size`").or("io_limit"),
     honoured("filesize", "`size` ÷ `files`; a range is refused"),
     refused("file_append", "test files are not appended to; prepare = fresh grows new ones"),
     honoured(
         "fill_device",
-        "on a device all of it; in a directory the size is --size or 1 GiB at most, and said",
+        "on a device all of it; in a directory the size is --size or at most 1 GiB, with a warning",
     )
     .or("fill_fs"),
     honoured(
@@ -192,32 +189,35 @@ pub static FIO_OPTIONS: &[FioOption] = &[
         "io_uring, libaio, mmap; sync, psync, vsync, pvsync, pvsync2 are `psync`; null is `noop`; falloc and ftruncate are `rw = allocate` and `rw = truncate`; the engines for files and directories are `rw = metadata`",
     ),
     honoured("iodepth", "`iodepth`"),
-    ignored("iodepth_batch", "how requests are handed over is the driver's concern")
-        .or("iodepth_batch_submit"),
-    ignored("iodepth_batch_complete_min", "completions are taken as they come").or("iodepth_batch_complete"),
-    ignored("iodepth_batch_complete_max", "completions are taken as they come"),
-    refused("iodepth_low", "the queue is kept full, not filled up when it has run low"),
-    ignored("serialize_overlap", "verified blocks that are in flight are never drawn"),
-    ignored("io_submit_mode", "arrivals at a rate do not wait for completions; that is what offload is for"),
+    ignored("iodepth_batch", "the driver decides how requests are submitted").or("iodepth_batch_submit"),
+    ignored("iodepth_batch_complete_min", "completions are reaped as they arrive")
+        .or("iodepth_batch_complete"),
+    ignored("iodepth_batch_complete_max", "completions are reaped as they arrive"),
+    refused("iodepth_low", "the queue stays full and is not refilled in batches"),
+    ignored("serialize_overlap", "verified blocks in flight are never drawn"),
+    ignored(
+        "io_submit_mode",
+        "arrivals at a rate do not wait for completions, which is the purpose of offload",
+    ),
     honoured("thinktime", "`thinktime`; a bare number is microseconds"),
-    ignored("thinktime_spin", "the pause is slept"),
+    ignored("thinktime_spin", "the pause is a sleep"),
     honoured("thinktime_blocks", "`thinktime`"),
-    ignored("thinktime_blocks_type", "a pause comes when nothing is in flight, so both are the same"),
+    ignored("thinktime_blocks_type", "a pause begins when nothing is in flight, so both are the same"),
     refused("thinktime_iotime", "pauses come after operations, not after time"),
-    ignored("thinkcycles", "only burns CPU time"),
-    honoured("rate", "`rate`, offered in an open loop; reads and writes of a mix each at theirs"),
-    ignored("rate_min", "a rate that is not reached is a finding, not an end").or("ratemin"),
+    ignored("thinkcycles", "it only burns CPU time"),
+    honoured("rate", "`rate`, offered in an open loop; reads and writes of a mix each have their own"),
+    ignored("rate_min", "a rate that is not reached is a finding and does not end the job").or("ratemin"),
     honoured("rate_iops", "`rate_iops`, offered in an open loop"),
-    ignored("rate_iops_min", "a rate that is not reached is a finding, not an end"),
+    ignored("rate_iops_min", "a rate that is not reached is a finding and does not end the job"),
     honoured("rate_process", "`rate_process`"),
     ignored("rate_cycle", "arrivals are timed one by one").or("ratecycle"),
-    ignored("rate_ignore_thinktime", "arrivals go on during a pause"),
+    ignored("rate_ignore_thinktime", "arrivals continue during a pause"),
     honoured("latency_target", "`latency_target`; a bare number is microseconds"),
     honoured("latency_window", "`latency_target`; a bare number is microseconds"),
     honoured("latency_percentile", "`latency_target`"),
-    ignored("latency_run", "the depth goes on being adjusted until the end"),
-    refused("max_latency", "a slow operation is shown and does not end the repeat"),
-    refused("write_iolog", "a list of every operation is not written"),
+    ignored("latency_run", "the depth is adjusted until the end"),
+    refused("max_latency", "a slow operation is reported and does not end the repeat"),
+    refused("write_iolog", "Lodestone does not write a list of every operation"),
     refused("read_iolog", REPLAY),
     refused("read_iolog_chunked", REPLAY),
     refused("replay_no_stall", REPLAY),
@@ -230,8 +230,8 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     refused("merge_blktrace_scalars", REPLAY),
     refused("merge_blktrace_iters", REPLAY),
     ignored("thread", "jobs are always threads").or("threads"),
-    honoured("wait_for", "what waits begins a new step, after all that stands before it"),
-    ignored("comm", "a name of a process"),
+    honoured("wait_for", "the waiting job begins a new step, after all jobs before it"),
+    ignored("comm", "it only names a process"),
     refused("nice", PLACEMENT),
     refused("prio", PRIORITY),
     refused("prioclass", PRIORITY),
@@ -241,22 +241,22 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     refused("cpus_allowed_policy", PLACEMENT),
     refused("numa_cpu_nodes", PLACEMENT),
     refused("numa_mem_policy", PLACEMENT),
-    refused("cgroup", "run lodestone itself in the group"),
-    refused("cgroup_weight", "run lodestone itself in the group"),
-    refused("cgroup_nodelete", "run lodestone itself in the group"),
-    refused("flow_id", "there is one flow in a step"),
+    refused("cgroup", "run lodestone itself in the cgroup"),
+    refused("cgroup_weight", "run lodestone itself in the cgroup"),
+    refused("cgroup_nodelete", "run lodestone itself in the cgroup"),
+    refused("flow_id", "a step has one flow"),
     honoured("flow", "`flow`"),
-    ignored("flow_sleep", "who is ahead of its share waits 100 µs at a time"),
+    ignored("flow_sleep", "a job ahead of its share waits 100 µs at a time"),
     ignored("flow_watermark", "fio itself ignores it"),
     honoured("stonewall", "a new step").or("wait_for_previous"),
     honoured("exitall", "`ends_all`"),
-    honoured("exit_what", "group and stonewall end the step, all what stands after it too"),
-    refused("exec_prerun", "no program is started"),
-    refused("exec_postrun", "no program is started"),
+    honoured("exit_what", "group and stonewall end the step; all also ends everything after it"),
+    refused("exec_prerun", "Lodestone starts no program"),
+    refused("exec_postrun", "Lodestone starts no program"),
     refused("uid", "run lodestone itself as that user"),
     refused("gid", "run lodestone itself as that group"),
-    refused("verify_only", "what is verified is written first"),
-    ignored("do_verify", "what was written is always read back and checked, outside of the measured time"),
+    refused("verify_only", "verified data are written first"),
+    ignored("do_verify", "written data are always read back and checked, outside the measured time"),
     honoured("verify", "`verify`, whichever checksum or pattern is named"),
     refused("verify_offset", VERIFY),
     ignored("verify_interval", VERIFY),
@@ -267,11 +267,11 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     ignored("verifysort_nr", "fio itself ignores it"),
     ignored("verify_fatal", "all mismatches are counted, and the first is shown"),
     ignored("verify_dump", "the first mismatch is shown"),
-    ignored("verify_async", "blocks are checked after a repeat, outside of the measured time"),
-    ignored("verify_async_cpus", "blocks are checked after a repeat, outside of the measured time"),
-    ignored("verify_backlog", "blocks are checked after a repeat, outside of the measured time"),
-    ignored("verify_backlog_batch", "blocks are checked after a repeat, outside of the measured time"),
-    ignored("verify_state_save", "a run knows by itself what it has written"),
+    ignored("verify_async", "blocks are checked after a repeat, outside the measured time"),
+    ignored("verify_async_cpus", "blocks are checked after a repeat, outside the measured time"),
+    ignored("verify_backlog", "blocks are checked after a repeat, outside the measured time"),
+    ignored("verify_backlog_batch", "blocks are checked after a repeat, outside the measured time"),
+    ignored("verify_state_save", "a run knows what it has written"),
     refused("verify_state_load", "a run knows only what it has written itself"),
     ignored("experimental_verify", VERIFY),
     ignored("verify_write_sequence", VERIFY),
@@ -284,11 +284,11 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     honoured("steadystate", "`steady`").or("ss"),
     honoured("steadystate_duration", "`steady`").or("ss_dur"),
     honoured("steadystate_ramp_time", "`steady`").or("ss_ramp"),
-    ignored("steadystate_check_interval", "the figure is looked at every second").or("ss_interval"),
+    ignored("steadystate_check_interval", "the figure is checked every second").or("ss_interval"),
     ignored("per_job_logs", LOGS),
-    ignored("group_reporting", "jobs that run at the same time are always one figure"),
-    ignored("new_group", "jobs that run at the same time are always one figure"),
-    refused("stats", "a job whose figures are left out cannot be told from the others"),
+    ignored("group_reporting", "concurrent jobs are always one figure"),
+    ignored("new_group", "concurrent jobs are always one figure"),
+    refused("stats", "the figures of one job cannot be separated from the others"),
     ignored("write_bw_log", LOGS),
     ignored("write_lat_log", LOGS),
     ignored("write_hist_log", LOGS),
@@ -319,11 +319,11 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     ignored("slat_percentiles", LATENCIES),
     ignored("percentile_list", LATENCIES),
     ignored("significant_figures", NUMBERS),
-    ignored("exitall_on_error", "the first failure ends the repeat for all"),
+    ignored("exitall_on_error", "the first failure ends the repeat for all jobs"),
     honoured("continue_on_error", "`max_errors`; none is 1"),
     refused("ignore_error", "every error counts"),
-    ignored("error_dump", "errors are counted by number"),
-    refused("profile", "a profile stands for a whole job file"),
+    ignored("error_dump", "errors are counted by errno"),
+    refused("profile", "a profile replaces a whole job file"),
     // Options of single engines.
     refused("cmdprio_percentage", PRIORITY),
     refused("cmdprio_class", PRIORITY),
@@ -334,15 +334,15 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     ignored("registerfiles", "io_uring always has its files registered"),
     ignored("nonvectored", "requests have one buffer each"),
     refused("force_async", "requests are not forced into worker threads"),
-    refused("sqthread_poll", "a polling kernel thread is not there"),
-    refused("sqthread_poll_cpu", "a polling kernel thread is not there"),
-    refused("hipri", "polled completions are not there"),
-    refused("hipri_percentage", "polled completions are not there"),
+    refused("sqthread_poll", "a polling kernel thread is not supported"),
+    refused("sqthread_poll_cpu", "a polling kernel thread is not supported"),
+    refused("hipri", "polled completions are not supported"),
+    refused("hipri_percentage", "polled completions are not supported"),
     refused("nowait", "requests may wait"),
     refused("uncached", "use direct=1"),
     ignored("libaio_vectored", "requests have one buffer each"),
-    ignored("userspace_reap", "completions are always taken from the ring where the kernel lets"),
-    ignored("stat_type", "attributes are looked up by name without following links"),
+    ignored("userspace_reap", "completions are always reaped from the ring where the kernel allows it"),
+    ignored("stat_type", "stat is by name and does not follow links"),
     refused("md_per_io_size", NVME),
     refused("pi_act", NVME),
     refused("pi_chk", NVME),
@@ -363,14 +363,14 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     refused("plid_select", NVME).or("fdp_pli_select"),
     refused("plids", NVME).or("fdp_pli"),
     refused("dp_scheme", NVME),
-    refused("cpuload", "an engine that burns CPU time is no storage"),
-    refused("cpuchunks", "an engine that burns CPU time is no storage"),
-    refused("cpumode", "an engine that burns CPU time is no storage"),
-    refused("exit_on_io_done", "an engine that burns CPU time is no storage"),
-    refused("program", "no program is started"),
-    refused("arguments", "no program is started"),
-    refused("grace_time", "no program is started"),
-    refused("std_redirect", "no program is started"),
+    refused("cpuload", "an engine that burns CPU time is not storage"),
+    refused("cpuchunks", "an engine that burns CPU time is not storage"),
+    refused("cpumode", "an engine that burns CPU time is not storage"),
+    refused("exit_on_io_done", "an engine that burns CPU time is not storage"),
+    refused("program", "Lodestone starts no program"),
+    refused("arguments", "Lodestone starts no program"),
+    refused("grace_time", "Lodestone starts no program"),
+    refused("std_redirect", "Lodestone starts no program"),
     refused("port", NETWORK),
     refused("hostname", NETWORK),
     refused("interface", NETWORK),
@@ -383,8 +383,8 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     refused("mss", NETWORK),
     refused("verb", NETWORK),
     refused("bindname", NETWORK),
-    refused("donorname", "moving extents (e4defrag) moves no data of the user's"),
-    refused("inplace", "moving extents (e4defrag) moves no data of the user's"),
+    refused("donorname", "moving extents (e4defrag) moves no user data"),
+    refused("inplace", "moving extents (e4defrag) moves no user data"),
     refused("namenode", LIBRARY),
     refused("hdfsdirectory", LIBRARY),
     refused("chunk_size", LIBRARY),
@@ -392,7 +392,7 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     refused("initiator", LIBRARY),
     refused("xnvme_be", LIBRARY),
     refused("deac", NVME),
-    refused("thp", "memory is no storage"),
+    refused("thp", "memory is not storage"),
     refused("hdfs_use_direct", LIBRARY),
     refused("clustername", LIBRARY),
     refused("rbdname", LIBRARY),
@@ -408,7 +408,7 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     refused("svcl", LIBRARY),
     refused("volume", LIBRARY),
     refused("brick", LIBRARY),
-    refused("skip_bad", "raw flash memory is not there"),
+    refused("skip_bad", "raw flash memory is not supported"),
     refused("http_host", LIBRARY),
     refused("http_user", LIBRARY),
     refused("http_pass", LIBRARY),
@@ -450,7 +450,7 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     refused("no_completion_thread", ENGINE),
 ];
 
-/// The option with this name, in any of its spellings.
+/// The option with this name or alias.
 pub(super) fn fio_option(key: &str) -> Option<&'static FioOption> {
     FIO_OPTIONS.iter().find(|option| option.name == key || (!option.alias.is_empty() && option.alias == key))
 }

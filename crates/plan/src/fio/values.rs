@@ -1,9 +1,9 @@
-//! Values as fio job files write them: numbers with suffixes, times, ranges, percentages, shares.
+//! Values of fio job files: numbers with suffixes, times, ranges, percentages, shares.
 //!
-//! What the suffixes mean is in fio's HOWTO, "Parameter types": with `kb_base=1024`, the default, `k` is 1024 and `ki`
-//! is 1000; with `kb_base=1000` it is the other way round. An expression in brackets is computed.
+//! fio's HOWTO defines the suffixes under "Parameter types": with `kb_base=1024`, the default, `k` is 1024 and `ki` is
+//! 1000; with `kb_base=1000` it is the reverse. An expression in brackets is computed.
 
-/// What a bare letter stands for.
+/// The meaning of a bare letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KbBase {
     /// `k` is 1024, `ki` is 1000: the default.
@@ -12,7 +12,7 @@ pub(super) enum KbBase {
     Decimal,
 }
 
-/// A size: bytes, or a share of something that is known later.
+/// A size: bytes, or a share of a size that is known later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Size {
     Bytes(u64),
@@ -23,17 +23,17 @@ impl KbBase {
     /// A whole number with an optional suffix, such as `4k`, `1MiB`, `0x10` or `(2*4k)`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A message that describes the error.
     pub fn number(self, text: &str) -> Result<u64, String> {
         let wrong = || format!("`{text}` is not a number such as 512, 4k or 1m");
         let value = Expression { text: text.trim(), at: 0, base: self }.whole().ok_or_else(wrong)?;
         if (0.0..9.3e18).contains(&value) { Ok(value.round() as u64) } else { Err(wrong()) }
     }
 
-    /// A number that may be negative, as in the leap of `rw=read:-8k`.
+    /// A number that may be negative, as in the skip of `rw=read:-8k`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A message that describes the error.
     pub fn signed(self, text: &str) -> Result<i64, String> {
         let (negative, digits) = match text.trim().strip_prefix('-') {
             Some(digits) => (true, digits),
@@ -46,7 +46,7 @@ impl KbBase {
     /// A size in bytes or, with a percent sign, a share.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A message that describes the error.
     pub fn size(self, text: &str) -> Result<Size, String> {
         match text.trim().strip_suffix('%') {
             Some(percent) => {
@@ -60,12 +60,12 @@ impl KbBase {
     /// One to three numbers for reads, writes and trims. An omitted one is the one before it.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A message that describes the error.
     pub fn by_direction(self, text: &str) -> Result<[u64; 3], String> {
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
         if parts.len() > 3 {
             return Err(format!(
-                "`{text}` has {} values; at most three are for read, write, trim",
+                "`{text}` has {} values; give at most three, for read, write and trim",
                 parts.len()
             ));
         }
@@ -84,7 +84,7 @@ impl KbBase {
     /// A range such as `4k-16k`: its ends, the smaller first.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A message that describes the error.
     pub fn range(self, text: &str) -> Result<(u64, u64), String> {
         let (low, high) =
             text.split_once(['-', ':']).ok_or_else(|| format!("`{text}` is not a range such as 4k-16k"))?;
@@ -93,10 +93,10 @@ impl KbBase {
     }
 
     /// The shares of one direction of `bssplit`, such as `4k/60:64k/40`, as bytes and percent. Sizes without a
-    /// percentage share evenly what the others leave.
+    /// percentage share the remainder evenly.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A message that describes the error.
     pub fn split(self, text: &str) -> Result<Vec<(u64, f64)>, String> {
         let mut found = Vec::new();
         for part in text.split(':') {
@@ -120,7 +120,7 @@ impl KbBase {
 /// A time in nanoseconds. A bare number counts in `unit_ns`: seconds for most options, microseconds for some.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A message that describes the error.
 pub(super) fn time(text: &str, unit_ns: f64) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a time such as 30, 30s, 5m, 100ms or 50us");
     let trimmed = text.trim().to_lowercase();
@@ -145,7 +145,7 @@ pub(super) fn time(text: &str, unit_ns: f64) -> Result<u64, String> {
 /// Yes or no: an option without a value is yes.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A message that describes the error.
 pub(super) fn boolean(text: &str) -> Result<bool, String> {
     match text.trim().to_lowercase().as_str() {
         "" | "1" | "true" | "yes" => Ok(true),
@@ -162,7 +162,7 @@ struct Expression<'a> {
 }
 
 impl Expression<'_> {
-    /// How deep brackets may stand in each other.
+    /// Deepest nesting of brackets.
     const DEPTH: u32 = 32;
 
     fn whole(mut self) -> Option<f64> {
@@ -267,7 +267,7 @@ mod tests {
     use KbBase::{Binary, Decimal};
 
     #[test]
-    fn a_bare_letter_is_a_power_of_1024_unless_kb_base_says_otherwise() {
+    fn a_bare_letter_is_a_power_of_1024_unless_kb_base_is_1000() {
         for (text, binary, decimal) in [
             ("512", 512, 512),
             ("4k", 4096, 4000),
@@ -292,11 +292,11 @@ mod tests {
         for text in ["", "k", "4x", "4k4", "(4", "4/0", "1-2", "-1", "1e99999", "4 k k", "ï"] {
             assert!(Binary.number(text).is_err(), "{text}");
         }
-        assert!(Binary.number(&"(".repeat(100_000)).is_err(), "no stack is too deep");
+        assert!(Binary.number(&"(".repeat(100_000)).is_err(), "the stack does not overflow");
     }
 
     #[test]
-    fn values_for_each_direction_fall_back_to_the_one_before() {
+    fn an_omitted_direction_takes_the_value_before_it() {
         for (text, expected) in [
             ("4k", [4096, 4096, 4096]),
             ("4k,8k", [4096, 8192, 8192]),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_percentages_and_leaps() {
+    fn ranges_percentages_and_skips() {
         assert_eq!(Binary.range("16k-4k"), Ok((4096, 16384)));
         assert_eq!(Binary.range("4k:8k"), Ok((4096, 8192)));
         assert!(Binary.range("4k").is_err());
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_that_are_left_out_share_what_is_left() {
+    fn omitted_shares_split_the_remainder() {
         assert_eq!(Binary.split("4k/60:64k/40"), Ok(vec![(4096, 60.0), (65536, 40.0)]));
         assert_eq!(Binary.split("4k/10:8k:16k"), Ok(vec![(4096, 10.0), (8192, 45.0), (16384, 45.0)]));
         assert_eq!(Binary.split("1024k/"), Ok(vec![(1 << 20, 100.0)]));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn times_count_in_the_unit_of_their_option_unless_they_say_otherwise() {
+    fn a_bare_time_has_the_unit_of_its_option() {
         for (text, ns) in [
             ("30", 30_000_000_000),
             ("30s", 30_000_000_000),

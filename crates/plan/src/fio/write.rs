@@ -1,4 +1,4 @@
-//! A step as a job of fio's: the other way round from [`super::read`]. What fio cannot say refuses the step with the reason.
+//! A step as a fio job: the reverse of [`super::read`]. What fio cannot express refuses the step with the reason.
 
 use model::{
     CacheState, Distribution, EngineChoice, EngineKind, MetadataOperation, Mix, NameOrder, Names, Naming,
@@ -7,36 +7,36 @@ use model::{
 
 use super::settings::MANY_ERRORS;
 
-/// Where a job works.
+/// The files or device of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobTarget {
-    /// On files in the directory in which fio is started, of so many bytes together.
+    /// Files in the directory in which fio starts.
     Directory {
-        /// Bytes of all files of the part.
+        /// Total bytes of all files of the part.
         bytes: u64,
     },
-    /// On one file or device.
+    /// One file or device.
     Target {
-        /// Bytes of it that are used.
+        /// Bytes of it in use.
         bytes: u64,
         /// Its path.
         path: String,
     },
 }
 
-/// A step as fio reads it.
+/// A step as a fio job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobText {
     /// The job file.
     pub text: String,
-    /// For each part of the step the names under which its jobs look for its files, each with the number of the file.
+    /// For each part of the step the names under which its jobs open its files, each with the number of the file.
     pub links: Vec<Vec<(String, usize)>>,
 }
 
-/// Writes a step and what runs beside it as a job file; `places` says for each part where it works.
+/// Writes a step and its concurrent workloads as a job file; `job_targets` has the target of each part.
 ///
 /// # Errors
-/// All that fio cannot say, as sentences without their full stops.
+/// All that fio cannot express, as sentences without their full stops.
 pub fn write(step: &Step, job_targets: &[JobTarget]) -> Result<JobText, Vec<String>> {
     let mut problems = Vec::new();
     let mut text = "[global]\ngroup_reporting=1\nlat_percentiles=1\nrandrepeat=0\n".to_owned();
@@ -44,7 +44,7 @@ pub fn write(step: &Step, job_targets: &[JobTarget]) -> Result<JobText, Vec<Stri
     for (part, job_target) in step.parts().zip(job_targets) {
         let number = links.len();
         let mut writer = Writer { number, lines: Vec::new(), problems: Vec::new(), links: Vec::new() };
-        // The ramp is the whole step's.
+        // The ramp is that of the whole step.
         writer.part(part, step.ramp_ns, job_target);
         let name: String = part.id.chars().map(|c| if "[]#;\n".contains(c) { '-' } else { c }).collect();
         text.push_str(&format!("\n[{name}]\n"));
@@ -75,21 +75,21 @@ impl Writer {
         self.problems.push(format!("fio cannot do that: {}", why.into()));
     }
 
-    /// A time, which fio takes to the microsecond.
+    /// A time, which fio takes in whole microseconds.
     fn time(&mut self, key: &'static str, ns: u64) {
         if ns.is_multiple_of(1000) {
             self.set(key, format!("{}us", ns / 1000));
         } else {
-            self.refuse(format!("{key} of {ns} ns is no whole number of microseconds"));
+            self.refuse(format!("{key} of {ns} ns is not a whole number of microseconds"));
         }
     }
 
-    /// What all jobs of a part do together, as what each does.
+    /// The total of all jobs of a part, as the value for each.
     fn each(&mut self, key: &'static str, all: u64, jobs: u64) {
         if all.is_multiple_of(jobs) {
             self.set(key, all / jobs);
         } else {
-            self.refuse(format!("{key} is for each job, and {all} is no multiple of {jobs} jobs"));
+            self.refuse(format!("{key} is per job, and {all} is not a multiple of {jobs} jobs"));
         }
     }
 
@@ -116,7 +116,7 @@ impl Writer {
         self.modifiers(step);
     }
 
-    /// Work on names, of which fio does one kind in a job.
+    /// Metadata operations; a fio job does one kind of them.
     fn names(&mut self, step: &Step) {
         let Mix::Metadata(work) = &step.workload.mix else { return };
         let engine = match (&work.operations[..], work.names) {
@@ -127,22 +127,22 @@ impl Writer {
             ([MetadataOperation::Stat], Names::Directories) => "dirstat",
             ([MetadataOperation::Unlink], Names::Directories) => "dirdelete",
             ([MetadataOperation::Open], _) => return self.refuse("it has no engine that opens files"),
-            _ => return self.refuse("several kinds of work on names in turn"),
+            _ => return self.refuse("several kinds of metadata operations in a row"),
         };
         if work.naming != Naming::Numbered || work.order != NameOrder::Created {
-            self.refuse("names of another kind, or in another order than that in which they were made");
+            self.refuse("names of another form, or in another order than that of creation");
         }
         if work.directories > 1 {
-            self.refuse("files that are spread over directories");
+            self.refuse("files spread over directories");
         }
         if work.file_bytes > 0 {
-            self.refuse("files that are made with content");
+            self.refuse("files created with content");
         }
         if step.workload.modifiers.again.is_some() {
-            self.refuse("passes that are done again until they have lasted long enough");
+            self.refuse("passes that repeat for at least a given time");
         }
         if step.workload.sync.every > 0 {
-            self.refuse("files that are synced as they are made");
+            self.refuse("files synced on creation");
         }
         self.set("ioengine", engine);
         self.set("nrfiles", work.files);
@@ -165,7 +165,7 @@ impl Writer {
         let engine = match (&w.mix, step.engine) {
             (Mix::Allocate, _) => "falloc",
             (Mix::Truncate, _) => "ftruncate",
-            (_, EngineChoice::Auto) => return self.refuse("`auto` is no engine of its; name one"),
+            (_, EngineChoice::Auto) => return self.refuse("`auto` is not an engine of fio; name one"),
             (_, EngineChoice::Only(EngineKind::IoUring)) => "io_uring",
             (_, EngineChoice::Only(EngineKind::Libaio)) => "libaio",
             (_, EngineChoice::Only(EngineKind::Psync)) => "psync",
@@ -180,7 +180,7 @@ impl Writer {
             CacheState::Cold => self.set("invalidate", 1),
             CacheState::Warm => self.set("invalidate", 0),
             CacheState::ColdEach => self.refuse("evicting what is read before each operation"),
-            CacheState::Loaded => self.refuse("loading the data into the page cache before"),
+            CacheState::Loaded => self.refuse("loading the data into the page cache first"),
         }
     }
 
@@ -195,7 +195,7 @@ impl Writer {
             (Mix::Transfer { .. }, true) => "randrw",
             (Mix::Trim, false) => "trim",
             (Mix::Trim, true) => "randtrim",
-            (Mix::Update { .. }, _) => return self.refuse("blocks that are read, altered and written back"),
+            (Mix::Update { .. }, _) => return self.refuse("blocks that are read, modified and written back"),
             (Mix::Metadata(_), _) => return,
         };
         match w.pattern {
@@ -209,13 +209,13 @@ impl Writer {
                 self.set("zoneskip", skip);
             }
             Pattern::Strided { .. } => self.refuse("runs of several blocks that go backwards"),
-            Pattern::Spaced { .. } => self.refuse("blocks at evenly spaced places"),
+            Pattern::Spaced { .. } => self.refuse("blocks at evenly spaced offsets"),
             Pattern::Sequential | Pattern::Random { .. } => self.set("rw", word),
         }
         if let Mix::Transfer { read_percent: share @ 1..=99 } = w.mix {
             self.set("rwmixread", share);
             if w.modifiers.even_mix {
-                self.refuse("reads and writes that take turns: it draws them");
+                self.refuse("reads and writes that alternate: fio draws them");
             }
         }
     }
@@ -224,7 +224,7 @@ impl Writer {
         self.set("bs", format!("{},{},{}", w.block.read, w.block.write, w.block.trim));
         let Some(split) = &w.modifiers.split else { return };
         let shares = |shares: &Vec<SizeShare>| {
-            // A direction that does not occur says nothing; fio wants something there.
+            // An unused direction has no shares; fio needs a value for it.
             let all = [SizeShare { bytes: split.grain, percent: 100.0 }];
             let shares = if shares.is_empty() { &all[..] } else { shares };
             let each = shares.iter().map(|share| format!("{}/{}", share.bytes, share.percent));
@@ -240,7 +240,7 @@ impl Writer {
         } else {
             self.set("bssplit", all.map(shares).join(","));
             if all.into_iter().flatten().any(|share| share.percent.fract() != 0.0) {
-                self.refuse("shares of block sizes that are no whole percents");
+                self.refuse("shares of block sizes that are not whole percents");
             }
         }
         self.set("blockalign", split.grain);
@@ -269,7 +269,7 @@ impl Writer {
         self.set("random_distribution", text);
     }
 
-    /// The files of a part, and which bytes of them each job works on.
+    /// The files of a part, and the bytes of them that each job uses.
     fn files(&mut self, w: &Workload, job_target: &JobTarget) {
         let (jobs, count) = (u64::from(w.jobs), u64::from(w.files.count));
         let bytes = match job_target {
@@ -312,7 +312,7 @@ impl Writer {
                 self.set("offset_increment", part);
                 self.set("size", part);
                 if count.is_some_and(|count| count > 1) {
-                    self.refuse("several jobs with parts of their own of several files");
+                    self.refuse("several jobs with separate parts of several files");
                 }
             }
             Regions::Spaced { offset_bytes, increment_bytes, len_bytes } => {
@@ -353,7 +353,7 @@ impl Writer {
             (None, Some(passes)) => self.set("loops", passes),
             (None, None) if step.prepare == Preparation::Fresh => self.set("loops", 1),
             (None, None) if stop.operations.is_some() => {
-                // Else one pass would be the end.
+                // Otherwise fio ends after one pass.
                 let block = u64::from(step.workload.largest_block());
                 let all = stop.operations.unwrap_or(0).saturating_mul(block).max(*bytes);
                 self.each("io_size", all.next_multiple_of(jobs * block), jobs);
@@ -362,7 +362,7 @@ impl Writer {
         }
     }
 
-    /// A rate, which fio takes for each job and direction in whole operations.
+    /// A rate, which fio takes per job and direction in whole operations.
     fn pace(&mut self, w: &Workload) {
         let (per_second, at_random) = match w.pace {
             Pace::Closed => return,
@@ -385,7 +385,7 @@ impl Writer {
             ("rate", bytes)
         } else {
             self.refuse(format!(
-                "{per_second} operations per second are no whole number in each job and direction"
+                "{per_second} operations per second are not a whole number per job and direction"
             ));
             return;
         };
@@ -409,7 +409,7 @@ impl Writer {
             self.set("end_fsync", 1);
         }
         if w.modifiers.sync_all_files {
-            self.refuse("syncs of all files after so many operations, as sysbench makes them");
+            self.refuse("syncs of all files after every N operations, as in sysbench");
         }
     }
 
@@ -432,16 +432,16 @@ impl Writer {
     fn modifiers(&mut self, step: &Step) {
         let modifiers = &step.workload.modifiers;
         if modifiers.calls.is_some() {
-            self.refuse("blocks that are moved by calls of fewer bytes");
+            self.refuse("blocks split into smaller calls");
         }
         if modifiers.again.is_some() {
-            self.refuse("passes that are done again until they have lasted long enough");
+            self.refuse("passes that repeat for at least a given time");
         }
         if modifiers.read_first.is_some() {
-            self.refuse("reading at each place before the operation");
+            self.refuse("reading at each offset before the operation");
         }
         if modifiers.log_offset {
-            self.refuse("telling the place and time of each operation");
+            self.refuse("logging the offset and time of each operation");
         }
         if modifiers.start_delay_ns > 0 {
             self.time("startdelay", modifiers.start_delay_ns);
@@ -477,12 +477,12 @@ impl Writer {
         match step.max_errors {
             1 => {}
             many if many.to_string() == MANY_ERRORS => self.set("continue_on_error", "all"),
-            n => self.refuse(format!("{n} errors that end a repeat: one does, or none")),
+            n => self.refuse(format!("a limit of {n} errors: fio ends at the first error or at none")),
         }
     }
 }
 
-/// `4096-16384` if the shares are those of all multiples of the smallest size up to the largest, each as often.
+/// `4096-16384` if the sizes are all multiples of the smallest up to the largest, with equal shares.
 fn range(shares: &[SizeShare]) -> Option<String> {
     let (low, high) = (shares.first()?.bytes, shares.last()?.bytes);
     let percent = 100.0 / shares.len() as f64;

@@ -1,9 +1,9 @@
-//! What the tests of plans take for granted of a machine.
+//! The machine that the tests of plans assume.
 
 use model::*;
 use plan::*;
 
-/// What an engine of this kind can do anywhere.
+/// The capabilities of an engine of this kind on any machine.
 fn capabilities(kind: EngineKind) -> Capabilities {
     let synchronous = matches!(kind, EngineKind::Psync | EngineKind::Mmap);
     Capabilities {

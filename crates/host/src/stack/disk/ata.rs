@@ -1,4 +1,4 @@
-//! SATA: the rate of the cable, and names that SCSI's fields are too short for.
+//! SATA: the link rate, and names that are too long for SCSI's fields.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use model::fact;
 use super::{Facts, above, giga};
 use crate::{Roots, read_line};
 
-/// Where the disk's own identification begins within its page (SAT-4, 12.4.2).
+/// Start of the disk's identification within its page (SAT-4, 12.4.2).
 const IDENTIFY: usize = 60;
 
 pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
@@ -23,12 +23,12 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
     let link = roots.sys.join(format!("class/ata_link/link{port}"));
     let rate = |file: &str| giga(&read_line(link.join(file))?);
     facts.number(fact::LINK_SPEED, rate("sata_spd"));
-    // The port's limit alone would put a slow disk down as one on a bad cable.
+    // With the port's limit alone, a slow disk would appear to have a bad cable.
     let both = rate("hw_sata_spd_limit").zip(fastest(&page)).map(|(port, disk)| port.min(disk));
     facts.number(fact::HIGHEST_LINK_SPEED, both);
 }
 
-/// The highest of the rates that the disk says it can, in bits 1 to 3 of word 76 (ACS-4, 9.11.5).
+/// The highest rate that the disk reports as supported, in bits 1 to 3 of word 76 (ACS-4, 9.11.5).
 fn fastest(page: &[u8]) -> Option<u64> {
     let at = IDENTIFY + 2 * 76;
     match u16::from_le_bytes([*page.get(at)?, *page.get(at + 1)?]) {
@@ -40,7 +40,7 @@ fn fastest(page: &[u8]) -> Option<u64> {
     }
 }
 
-/// A text within the identification, in words whose bytes are swapped (ACS-4, 3.4.9).
+/// A text in the identification, in words with swapped bytes (ACS-4, 3.4.9).
 fn text(page: &[u8], first_word: usize, words: usize) -> Option<String> {
     let start = IDENTIFY + 2 * first_word;
     let bytes: Vec<u8> =

@@ -14,15 +14,15 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
     let Some(number) = number else { return };
     let session = roots.sys.join(format!("class/iscsi_session/session{number}"));
     let connection = roots.sys.join(format!("class/iscsi_connection/connection{number}:0"));
-    let told = |now: &str, wanted: &str| {
+    let attribute = |now: &str, wanted: &str| {
         read_line(connection.join(now)).or_else(|| read_line(connection.join(wanted)))
     };
     facts.file(fact::ISCSI_TARGET, session.join("targetname"));
     facts.file(fact::SESSION, session.join("state"));
     facts.file("recovery time-out", session.join("recovery_tmo"));
-    let server = told("address", "persistent_address");
+    let server = attribute("address", "persistent_address");
     facts.number(fact::LINK_SPEED, server.as_deref().and_then(|server| speed_to(roots, server)));
     facts.put(fact::SERVER, server);
-    facts.put("port", told("port", "persistent_port"));
+    facts.put("port", attribute("port", "persistent_port"));
     facts.put(fact::TRANSPORT, "tcp".to_owned());
 }

@@ -19,7 +19,7 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
         (fact::FIRMWARE, "fwrev"),
         ("hardware revision", "hwrev"),
         ("erase size", "preferred_erase_size"),
-        // Of eMMC: each in tenths of its life, for both kinds of cells, and how many spare blocks are left.
+        // For eMMC: each in tenths of its life, for both kinds of cells, and the remaining spare blocks.
         ("life used in tenths", "life_time"),
         ("spare blocks", "pre_eol_info"),
         ("command queue", "cmdq_en"),
@@ -31,7 +31,7 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
         facts.put(fact::SPEED_CLASSES, of_card("ssr", speed_classes));
         let by_register =
             hex(&read_line(device.join("csd")).unwrap_or_default()).and_then(|csd| capacity(&csd));
-        // They always agree, except where something lies.
+        // They always agree, unless the card misreports one.
         facts.number(
             "capacity by CSD",
             by_register.filter(|bytes| Some(*bytes) != super::queue::bytes(directory)),
@@ -40,7 +40,7 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
     bus(roots, directory, facts);
 }
 
-/// How host and card talk: only in debugfs, which only root may read.
+/// Bus mode and clock: only in debugfs, which only root may read.
 fn bus(roots: &Roots, directory: &Path, facts: &mut Facts) {
     let host = above(directory).find_map(|place| {
         let name = place.file_name()?.to_str()?.to_owned();
@@ -60,7 +60,7 @@ fn bus(roots: &Roots, directory: &Path, facts: &mut Facts) {
     let hz = hz.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok()).filter(|hz| *hz > 0);
     let wires = value("bus width").and_then(within);
     let wires = wires.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
-    // Both edges of the clock carry data in these.
+    // In these modes both clock edges carry data.
     let edges = mode.as_deref().is_some_and(|mode| mode.contains("DDR") || mode.contains("HS400"));
     facts.number(fact::LINK_SPEED, hz.zip(wires).map(|(hz, wires)| hz * wires * (1 + u64::from(edges))));
     facts.put(fact::BUS_MODE, mode);
@@ -73,7 +73,7 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     digits.collect::<Option<Vec<u8>>>().filter(|bytes| !bytes.is_empty())
 }
 
-/// The classes that the card claims, from the 64 bytes of its status register (Part 1, 4.10.2).
+/// The speed classes that the card claims, from the 64 bytes of its status register (Part 1, 4.10.2).
 fn speed_classes(status: &[u8]) -> Option<String> {
     let byte = |at: usize| status.get(at).copied().unwrap_or(0);
     let mut found = Vec::new();
@@ -90,7 +90,7 @@ fn speed_classes(status: &[u8]) -> Option<String> {
     (!found.is_empty()).then(|| found.join(" "))
 }
 
-/// Bytes by the card-specific data (Part 1, 5.3.2 and 5.3.3).
+/// Bytes according to the card-specific data (Part 1, 5.3.2 and 5.3.3).
 fn capacity(csd: &[u8]) -> Option<u64> {
     if csd.len() != 16 {
         return None;
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn capacity_follows_the_version_of_the_register() {
-        // As QEMU gives it for a card of 1 GiB: 2^14 blocks of 2^9 … by version 1.
+        // From QEMU for a card of 1 GiB: 2^14 blocks of 2^9 … by version 1.
         let csd = hex("002600325f59e3ffffffdfff92600000").unwrap();
         assert_eq!(capacity(&csd), Some(1 << 30));
         // Version 2: 0x00edc8 + 1 units of 512 KiB.
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_those_that_the_card_claims() {
+    fn speed_classes_are_those_that_the_card_claims() {
         let mut status = vec![0; 64];
         assert_eq!(speed_classes(&status), None);
         (status[8], status[14], status[15], status[21]) = (4, 0x3a, 30, 2);

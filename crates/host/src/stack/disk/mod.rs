@@ -1,4 +1,4 @@
-//! Disks: devices with no further block device beneath, by the way in which they are attached.
+//! Disks: devices without a further block device below, by the way they are attached.
 
 mod ata;
 mod fabric;
@@ -14,10 +14,10 @@ use model::{Layer, LayerKind, fact};
 use super::{Facts, link_name, number, queue};
 use crate::{Roots, read_line};
 
-/// So much of a serial number is told: enough to tell one's own disks apart.
+/// Number of serial number characters shown: enough to distinguish a user's disks.
 const SERIAL_SHOWN: usize = 4;
 
-/// Fills in what is known and says what kind of layer it is.
+/// Adds the known facts and returns the kind of layer.
 pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) -> LayerKind {
     let link = link(directory);
     facts.put(fact::LINK, link.map(str::to_owned));
@@ -50,7 +50,7 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) -> Layer
     }
 }
 
-/// How a disk is attached, as far as its place in the device tree and its name tell.
+/// How a disk is attached, as far as its position in the device tree and its name show.
 fn link(directory: &Path) -> Option<&'static str> {
     let parts: Vec<&str> = directory.iter().filter_map(|part| part.to_str()).collect();
     let name = parts.last().copied().unwrap_or_default();
@@ -68,7 +68,7 @@ fn link(directory: &Path) -> Option<&'static str> {
         ("ata", has("ata")),
         ("sas", has("end_device-")),
         ("fc", has("rport-")),
-        // A SCSI host of a virtual machine: what its disks are is not to be seen.
+        // A SCSI host of a virtual machine: the type of its disks is not visible.
         ("scsi", has("target")),
         ("virtio", has("virtio")),
         ("xen", has("vbd-")),
@@ -85,7 +85,7 @@ fn link(directory: &Path) -> Option<&'static str> {
     ways.iter().find(|(_, found)| *found).map(|(name, _)| *name)
 }
 
-/// The driver that matters for speed: of the bridge or the host adapter, not the one for disks in general.
+/// The driver that affects speed: of the bridge or the host adapter, not the generic disk driver.
 fn driver(directory: &Path) -> Option<String> {
     const GENERAL: [&str; 4] = ["sd", "sr", "mmcblk", "usb"];
     let start = std::fs::canonicalize(directory.join("device")).unwrap_or_else(|_| directory.to_owned());
@@ -93,20 +93,20 @@ fn driver(directory: &Path) -> Option<String> {
     drivers.into_iter().find(|name| !GENERAL.contains(&name.as_str()))
 }
 
-/// A place of the device tree and those above it.
+/// A path in the device tree and those above it.
 fn above(place: &Path) -> impl Iterator<Item = PathBuf> {
     place.ancestors().take_while(|at| !at.ends_with("devices")).map(Path::to_owned)
 }
 
-/// The first place upward of which this is true.
+/// The first path upward for which `is` is true.
 fn upward(directory: &Path, is: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     above(directory).find(|place| is(place))
 }
 
-/// What its maker says of it.
+/// The names that its vendor gives.
 fn names(directory: &Path, facts: &mut Facts) {
     let device = directory.join("device");
-    // SCSI's type is a number that says nothing to people, virtio's vendor likewise.
+    // SCSI's type is a meaningless number for readers, as is virtio's vendor.
     let telling = |file: &str| read_line(device.join(file)).filter(|v| !v.starts_with("0x"));
     facts.put(fact::VENDOR, telling("vendor").filter(|vendor| vendor != "ATA"));
     facts.put(fact::MODEL, telling("model"));
@@ -116,14 +116,14 @@ fn names(directory: &Path, facts: &mut Facts) {
     facts.put(fact::SERIAL, serial.as_deref().and_then(shortened));
 }
 
-/// The end of a serial number; nothing of one that is so short that its end would be all of it.
+/// The end of a serial number; `None` if it is so short that its end would be all of it.
 fn shortened(serial: &str) -> Option<String> {
     let characters: Vec<char> = serial.trim().trim_start_matches("0x").chars().collect();
     let hidden = characters.len().checked_sub(SERIAL_SHOWN).filter(|hidden| *hidden > 0)?;
     Some(characters[hidden..].iter().collect())
 }
 
-/// Memory that is compressed, and what is behind it (Documentation/admin-guide/blockdev/zram.rst of the kernel).
+/// Compressed memory, and what is behind it (Documentation/admin-guide/blockdev/zram.rst of the kernel).
 fn zram(directory: &Path, facts: &mut Facts) {
     facts.put(fact::COMPRESSION, read_line(directory.join("comp_algorithm")).map(queue::chosen));
     facts.number("zram limit", number(directory.join("mem_limit")).filter(|limit| *limit > 0));
@@ -138,7 +138,7 @@ fn rbd(roots: &Roots, directory: &Path, facts: &mut Facts) {
     facts.file("image", place.join("name"));
 }
 
-/// True for a disk that may have health to tell: those of virtual machines and of memory have none.
+/// True for a disk that may report health: those of virtual machines and of memory do not.
 pub(crate) fn is_asked_for_health(layer: &Layer) -> bool {
     let link = layer.facts.get(fact::LINK).map_or("", String::as_str);
     layer.kind == LayerKind::Disk && matches!(link, "nvme" | "ata" | "usb" | "scsi" | "sas" | "fc")
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_serial_number_the_end_is_told_and_never_the_whole() {
+    fn only_the_end_of_a_serial_number_is_shown() {
         assert_eq!(shortened("S4EWNX0R123456X").unwrap(), "456X");
         assert_eq!(shortened("0xdeadbeef\n").unwrap(), "beef");
         assert_eq!(shortened("12345").unwrap(), "2345");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_of_attachment_stands_in_the_place() {
+    fn the_link_is_recognised_by_the_path() {
         for (place, expected) in [
             ("pci0000:00/0000:00:05.0/virtio4/host0/target0:0:0/0:0:0:0/block/sda", "scsi"),
             ("pci0000:00/0000:00:1f.2/ata5/host5/target5:0:0/5:0:0:0/block/sdd", "ata"),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_read_with_whatever_unit_the_kernel_writes() {
+    fn rates_are_parsed_with_any_unit_of_the_kernel() {
         assert_eq!(giga("8.0 GT/s PCIe"), Some(8_000_000_000));
         assert_eq!(giga("2.5 GT/s"), Some(2_500_000_000));
         assert_eq!(giga("1.5 Gbps"), Some(1_500_000_000));

@@ -1,4 +1,4 @@
-//! NVMe: over PCIe with its lanes, or over a network; behind several controllers or one.
+//! NVMe: over PCIe with its lanes, or over a network; with one or several controllers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(super) fn facts(directory: &Path, facts: &mut Facts) {
     pcie(&first.join("device"), facts);
 }
 
-/// With several controllers, or where there could be several, the disk hangs on a subsystem that links to them.
+/// With several controllers, or where several are possible, the disk belongs to a subsystem that links to them.
 fn controllers(directory: &Path) -> Vec<PathBuf> {
     let Ok(device) = fs::canonicalize(directory.join("device")) else { return Vec::new() };
     if device.join("transport").exists() {
@@ -50,10 +50,10 @@ fn state(controller: &Path) -> Option<String> {
     read_line(controller.join("state"))
 }
 
-/// What the link does and what the disk could do. A slot with fewer lanes, or a bad contact, shows here.
+/// The current link and the disk's limits. A slot with fewer lanes or a bad contact shows here.
 fn pcie(function: &Path, facts: &mut Facts) {
     let rate = |file: &str| giga(&read_line(function.join(file))?);
-    // 0 or 255 where the link is down or not real.
+    // 0 or 255 if the link is down or virtual.
     let lanes = |file: &str| number(function.join(file)).filter(|lanes| (1..=32).contains(lanes));
     let pairs = [
         (fact::LINK_SPEED, fact::LANES, rate("current_link_speed"), lanes("current_link_width")),

@@ -1,5 +1,5 @@
-//! What all SCSI disks have, and with them those of SATA, USB and iSCSI: the pages of vital product data, which the
-//! kernel keeps as it read them when the disk was found, so that looking at them does not wake it.
+//! What all SCSI disks have, including those of SATA, USB and iSCSI: the pages of vital product data, which the
+//! kernel caches when it detects the disk, so that reading them does not wake it.
 
 use std::fs;
 use std::path::Path;
@@ -27,8 +27,8 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
     facts.number(fact::LINK_SPEED, sas_rate(directory));
 }
 
-/// Bytes 4 and 5 of the page of block device characteristics (SBC-4, 6.6.2): 0 if the disk does not say, 1 if it does
-/// not rotate, else revolutions per minute.
+/// Bytes 4 and 5 of the page of block device characteristics (SBC-4, 6.6.2): 0 if the disk does not report it, 1
+/// if it does not rotate, else revolutions per minute.
 fn rotation(page: &[u8]) -> Option<String> {
     match u16::from_be_bytes([*page.get(4)?, *page.get(5)?]) {
         1 => Some("none".to_owned()),
@@ -37,14 +37,14 @@ fn rotation(page: &[u8]) -> Option<String> {
     }
 }
 
-/// The page of the unit's serial number (SPC-4, 7.8.15): four bytes, then text.
+/// The page of the unit serial number (SPC-4, 7.8.15): four bytes, then text.
 fn serial(page: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(page.get(4..)?);
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// What the host adapter's driver calls itself, where the adapter hangs on no bus.
+/// The name of the host adapter's driver, if the adapter is not on a bus.
 fn adapter(roots: &Roots, directory: &Path) -> Option<String> {
     let is_host =
         |name: &str| name.strip_prefix("host").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
@@ -54,7 +54,7 @@ fn adapter(roots: &Roots, directory: &Path) -> Option<String> {
         .filter(|name| name != "<NULL>" && name != "(null)")
 }
 
-/// The rate of the first phy of the port that a SAS disk is on.
+/// The rate of the first phy of a SAS disk's port.
 fn sas_rate(directory: &Path) -> Option<u64> {
     let named =
         |place: &Path, start: &str| place.file_name().is_some_and(|n| n.to_string_lossy().starts_with(start));
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rotation_rate_is_told_or_not() {
+    fn a_rotation_rate_is_reported_or_omitted() {
         let page =
             |rate: u16| [[0, 0xb1, 0, 60], [rate.to_be_bytes()[0], rate.to_be_bytes()[1], 0, 0]].concat();
         assert_eq!(rotation(&page(7200)).unwrap(), "7200");

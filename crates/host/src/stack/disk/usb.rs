@@ -1,4 +1,4 @@
-//! USB: the bridge between the plug and the disk, and the speed that it was plugged in at.
+//! USB: the bridge between the port and the disk, and the speed of its connection.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use super::{Facts, upward};
 use crate::read_line;
 
 pub(super) fn facts(directory: &Path, facts: &mut Facts) {
-    // The nearest node with a vendor is the device's own; the next is the hub that it is plugged into.
+    // The nearest node with a vendor is the device's own; the next is its hub.
     let Some(bridge) = upward(directory, |place| place.join("idVendor").exists()) else { return };
     let read = |file: &str| read_line(bridge.join(file));
     facts.put(fact::BRIDGE, read("idVendor").zip(read("idProduct")).map(|(v, p)| format!("{v}:{p}")));
-    // Some repeat their maker in the product's name.
+    // Some repeat the vendor in the product's name.
     let name = match (read("manufacturer"), read("product")) {
         (Some(maker), Some(product)) if !product.starts_with(&maker) => Some(format!("{maker} {product}")),
         (maker, product) => product.or(maker),
@@ -24,7 +24,7 @@ pub(super) fn facts(directory: &Path, facts: &mut Facts) {
     facts.number("hub speed", hub.and_then(|hub| bits(&read_line(hub.join("speed"))?)));
 }
 
-/// The kernel writes megabits per second, `1.5` for the slowest.
+/// The kernel reports megabits per second, `1.5` for the lowest speed.
 fn bits(text: &str) -> Option<u64> {
     let value: f64 = text.parse().ok()?;
     (value > 0.0 && value < 1e7).then(|| (value * 1e6).round() as u64)

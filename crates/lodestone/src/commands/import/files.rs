@@ -1,4 +1,4 @@
-//! The files to import: what is named, and what lies in named directories.
+//! The files to import: named files, and the files in named directories.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,24 +13,24 @@ use crate::failure::Failure;
 const MOST_ENTRIES: usize = 100_000;
 /// Most levels of nested directories that are searched.
 const MOST_LEVELS: usize = 64;
-/// What tools write to the standard error output is often kept beside the rest under such a name.
+/// Extensions of files with a tool's standard error, often saved next to its standard output.
 const COMPANIONS: [&str; 2] = ["stderr", "err"];
 
 /// One file.
 pub(super) struct Input {
     pub path: PathBuf,
-    /// Where it stands below what was named, or below what all that was named have in common.
+    /// Its path below the named directory, or below the common parent of all named paths.
     pub relative: PathBuf,
-    /// The file with what the same command wrote to its standard error output.
+    /// The file with the standard error of the same command.
     companion: Option<PathBuf>,
 }
 
-/// What a file holds, its companion's content behind it.
+/// The content of a file, followed by that of its companion.
 pub(super) struct Content {
     pub bytes: Vec<u8>,
     /// Device and inode; `None` for standard input.
     pub id: Option<FileId>,
-    /// Lines of the file itself, where a companion follows.
+    /// Lines of the file itself, if a companion follows.
     own_lines: Option<u32>,
 }
 
@@ -64,7 +64,7 @@ impl Input {
 
 impl Content {
     /// File and line.
-    pub fn place(&self, input: &Input, line: u32) -> String {
+    pub fn location(&self, input: &Input, line: u32) -> String {
         match (self.own_lines, &input.companion) {
             (Some(own), Some(companion)) if line > own => format!("{}:{}", companion.display(), line - own),
             _ => format!("{}:{line}", input.path.display()),
@@ -72,7 +72,7 @@ impl Content {
     }
 }
 
-/// All files under the named paths, in the order in which people count.
+/// All files under the named paths, in natural order.
 ///
 /// # Errors
 /// A path does not exist, or a directory cannot be read or has too many entries.
@@ -117,7 +117,7 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// What the levels of directories are counted from.
+/// The directory from which levels are counted.
 fn common_root(paths: &[PathBuf]) -> PathBuf {
     if let [only] = paths {
         let is_file = !only.is_dir();
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_found_in_the_order_of_their_numbers_and_companions_with_them() {
+    fn files_are_found_in_natural_order_with_their_companions() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::create_dir(at("ssd")).unwrap();
@@ -206,8 +206,8 @@ mod tests {
         assert_eq!(names, ["ssd/other.stderr", "ssd/run_2.txt", "ssd/run_10.txt"]);
         let content = inputs[1].read().unwrap();
         assert_eq!(content.bytes, b"x\ny\nx\ny");
-        assert!(content.place(&inputs[1], 2).ends_with("run_2.txt:2"));
-        assert!(content.place(&inputs[1], 3).ends_with("run_2.txt.stderr:1"));
+        assert!(content.location(&inputs[1], 2).ends_with("run_2.txt:2"));
+        assert!(content.location(&inputs[1], 3).ends_with("run_2.txt.stderr:1"));
         assert!(inputs[0].companion.is_none());
     }
 
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_count_from_what_all_paths_have_in_common() {
+    fn levels_count_from_the_common_parent_of_all_paths() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         for name in ["ssd", "hdd"] {

@@ -1,4 +1,4 @@
-//! Labels: what the user says of all files, and what the parts of a path stand for.
+//! Labels: those that the user gives all files, and those from the parts of a path.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use record::import::NAME_LABEL;
 
 use crate::failure::Failure;
 
-/// Names of filesystems by which a part of a file's name is known to say one; longer ones first.
+/// Filesystem names that identify a part of a file's name as a filesystem; longer ones first.
 const FILESYSTEMS: [&str; 17] = [
     "bcachefs", "reiserfs", "exfat", "btrfs", "ext2", "ext3", "ext4", "f2fs", "hfsplus", "jfs", "nilfs2",
     "ntfs", "tmpfs", "vfat", "xfs", "zfs", "luks",
@@ -33,7 +33,7 @@ pub(super) fn given(texts: &[String]) -> Result<BTreeMap<String, String>, Failur
         .collect()
 }
 
-/// Names for the levels of directories; `None` for those that mean nothing.
+/// Names of the directory levels; `None` for levels without a label.
 ///
 /// # Errors
 /// A name is empty.
@@ -49,7 +49,7 @@ pub(super) fn levels(text: Option<&str>) -> Result<Vec<Option<String>>, Failure>
     text.split('/').map(level).collect()
 }
 
-/// The labels of a file: what its directories are called, what its name says, and what was given.
+/// The labels of a file: from its directories, from its name, and given ones.
 pub(super) fn of(
     relative: &Path,
     levels: &[Option<String>],
@@ -59,7 +59,7 @@ pub(super) fn of(
     let mut level = 0;
     let directories = relative.parent().into_iter().flat_map(Path::components);
     for part in directories.filter_map(|part| part.as_os_str().to_str()) {
-        // What was read knows its own block size: such a directory is no level.
+        // The output itself contains the block size, so such a directory is not a level.
         if is_block_size(part) {
             continue;
         }
@@ -78,9 +78,9 @@ pub(super) fn of(
     labels
 }
 
-/// The filesystem that a file's name says, else the name without its ending and the number of the repeat.
+/// The filesystem in a file's name, else the name without its extension and repeat number.
 fn of_name(name: &str) -> (&'static str, Option<String>) {
-    // An ending has letters and few of them; a version such as `v1.03` is no ending.
+    // An extension is short and starts with a letter; the `03` of a version such as `v1.03` is not an extension.
     let mut stem = name;
     while let Some((before, end)) = stem.rsplit_once('.').filter(|(before, _)| !before.is_empty())
         && end.len() <= 8
@@ -88,19 +88,19 @@ fn of_name(name: &str) -> (&'static str, Option<String>) {
     {
         stem = before;
     }
-    let says = |part: &&str| {
+    let is_filesystem = |part: &&str| {
         let small = part.to_ascii_lowercase();
         FILESYSTEMS.iter().any(|fs| small.starts_with(fs))
     };
-    if let Some(filesystem) = stem.split(['-', '_', ' ']).find(says) {
+    if let Some(filesystem) = stem.split(['-', '_', ' ']).find(is_filesystem) {
         return ("filesystem", Some(filesystem.to_owned()));
     }
     let bare = without_repeat(stem);
     (NAME_LABEL, (!bare.is_empty()).then(|| bare.to_owned()))
 }
 
-/// A name without the number of the repeat: one that stands apart (`disk_2`), or behind a word for repeats (`run2`). In
-/// `raid5` it is a part of the name.
+/// A name without its repeat number: a number that is set apart (`disk_2`), or follows a word for repeats (`run2`). In
+/// `raid5` the number is a part of the name.
 fn without_repeat(stem: &str) -> &str {
     const WORDS: [&str; 10] =
         ["run", "test", "round", "rep", "repeat", "result", "bench", "output", "out", "try"];

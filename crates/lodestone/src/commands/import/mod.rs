@@ -1,4 +1,4 @@
-//! `lodestone import`: find the files, read them, make one run of them, say what became of each.
+//! `lodestone import`: finds the files, reads them, makes one run of them, and reports the result of each.
 
 mod files;
 mod labels;
@@ -29,10 +29,10 @@ const MOST_RESULTS: usize = 100_000;
 /// Most lines printed about the problems of one file.
 const MOST_PROBLEMS: usize = 100;
 
-/// Imports what other tools printed.
+/// Imports the output of other tools.
 ///
 /// # Errors
-/// Wrong usage, or the run cannot be kept.
+/// Wrong usage, or the run cannot be stored.
 pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     let given = labels::given(&args.labels)?;
     let levels = labels::levels(args.path_labels.as_deref())?;
@@ -41,7 +41,7 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     if inputs.is_empty() {
         let named: Vec<String> = args.paths.iter().map(|p| format!("`{}`", p.display())).collect();
         return Err(Failure::failed(format!(
-            "there are no files in {}; name files or directories with what a benchmark printed",
+            "there are no files in {}; name files or directories with the output of a benchmark",
             named.join(", ")
         )));
     }
@@ -61,8 +61,8 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     }
     text.push(shape(&assembled));
     if !args.dry_run {
-        let id = keep(&store, &given, batch.sources.clone(), assembled)?;
-        text.push(format!("kept as run {id}; `lodestone show {id}` shows it\n"));
+        let id = store_run(&store, &given, batch.sources.clone(), assembled)?;
+        text.push(format!("saved as run {id}; `lodestone show {id}` shows it\n"));
         if args.layout.layout != LayoutWord::Steps {
             let run = store.find(&id).map_err(Failure::failed)?.run;
             let analysis = analyse(&run, &run.started.baseline, estimator(args.summary));
@@ -76,7 +76,7 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if batch.left_out > 0 { LEFT_OUT } else { 0 }))
 }
 
-/// What came of the files so far.
+/// The result of the files so far.
 #[derive(Default)]
 struct ImportBatch {
     gathered: Vec<Gathered>,
@@ -91,7 +91,7 @@ struct ImportBatch {
     results: usize,
     left_out: usize,
     repeated: usize,
-    bare: usize,
+    without_figures: usize,
 }
 
 impl ImportBatch {
@@ -103,7 +103,7 @@ impl ImportBatch {
         batch
     }
 
-    /// Reads one file and keeps its results.
+    /// Reads one file and adds its results.
     ///
     /// # Errors
     /// There are too many results for one run.
@@ -120,15 +120,15 @@ impl ImportBatch {
         let digest = format!("{:032x}", XxHash3_128::oneshot(&content.bytes));
         let source =
             Source { file: file.clone(), path: input.absolute(), digest, bytes: content.bytes.len() as u64 };
-        if let Some(place) = self.known(&source, content.id) {
+        if let Some(reason) = self.known(&source, content.id) {
             self.repeated += 1;
-            self.lines.push(format!("{file}: left out: {place}"));
+            self.lines.push(format!("{file}: left out: {reason}"));
             return Ok(());
         }
         let parsed = read(&content.bytes);
         let limit = self.lines.len() + MOST_PROBLEMS;
         for problem in &parsed.problems {
-            self.tell(&content.place(input, problem.line), problem);
+            self.add_problem(&content.location(input, problem.line), problem);
         }
         let more = self.lines.len().saturating_sub(limit);
         self.lines.truncate(limit);
@@ -161,7 +161,7 @@ impl ImportBatch {
         Ok(())
     }
 
-    /// Says where a file was already read: in this import if device and inode match, in an earlier import if path and
+    /// Returns where a file was read before: in this import if device and inode match, in an earlier import if path and
     /// content match. Other files with the same content are repeats, because coarse figures are often equal. Standard
     /// input is always imported.
     fn known(&mut self, source: &Source, id: Option<FileId>) -> Option<String> {
@@ -175,19 +175,19 @@ impl ImportBatch {
         Some(format!("run {run} already contains it; pass --again to import it again"))
     }
 
-    fn tell(&mut self, place: &str, problem: &Problem) {
+    fn add_problem(&mut self, location: &str, problem: &Problem) {
         if problem.kind == ProblemKind::NoFigures {
-            self.bare += 1;
-            self.lines.push(format!("{place}: no figures: {}", problem.message));
+            self.without_figures += 1;
+            self.lines.push(format!("{location}: no figures: {}", problem.message));
         } else {
             self.left_out += 1;
-            self.lines.push(format!("{place}: left out, {}: {}", problem.kind.name(), problem.message));
+            self.lines.push(format!("{location}: left out, {}: {}", problem.kind.name(), problem.message));
         }
     }
 
-    /// Nothing is wrong; all of it is in a run already, or has no figures.
+    /// True if nothing is wrong: each file is already in a run, or has no figures.
     fn only_known(&self) -> bool {
-        self.left_out == 0 && self.repeated + self.bare > 0
+        self.left_out == 0 && self.repeated + self.without_figures > 0
     }
 
     fn summary(&self) -> String {
@@ -197,8 +197,11 @@ impl ImportBatch {
         }
         let results: usize = self.gathered.iter().map(|g| g.reports.len()).sum();
         text.push_str(&format!("{results} result(s) of {} file(s)", self.gathered.len()));
-        let others =
-            [(self.left_out, "left out"), (self.repeated, "known already"), (self.bare, "without figures")];
+        let others = [
+            (self.left_out, "left out"),
+            (self.repeated, "already known"),
+            (self.without_figures, "without figures"),
+        ];
         for (count, words) in others.iter().filter(|(count, _)| *count > 0) {
             text.push_str(&format!(", {count} {words}"));
         }
@@ -207,7 +210,7 @@ impl ImportBatch {
     }
 }
 
-/// Targets, steps and repeats in a sentence.
+/// The numbers of targets, steps and repeats, in a sentence.
 fn shape(assembled: &Assembled) -> String {
     let names: Vec<&str> = assembled.targets.iter().map(|t| t.name.as_str()).collect();
     let shown = if names.len() > 12 { format!("{}, …", names[..12].join(", ")) } else { names.join(", ") };
@@ -220,7 +223,7 @@ fn shape(assembled: &Assembled) -> String {
 }
 
 /// Writes the run's log and returns the run's id.
-fn keep(
+fn store_run(
     store: &Store,
     given: &BTreeMap<String, String>,
     sources: Vec<Source>,

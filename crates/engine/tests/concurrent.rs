@@ -1,5 +1,5 @@
-//! Workloads that run beside each other, begin late, pause, keep a share or a latency, and sync as sysbench does: on
-//! the simulator's virtual clock where one worker is enough, else on the machine's.
+//! Concurrent workloads, start delays, pauses, shares, latency targets, and syncs as in sysbench: on the
+//! simulator's virtual clock where one worker suffices, else on the machine's clock.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn modifiers(modifiers: Modifiers) -> Workload {
     Workload { modifiers, ..workload() }
 }
 
-/// On the machine's own clock: two workloads over a file each.
+/// On the machine's clock: two workloads with a file each.
 fn concurrent(first: Workload, second: Workload, stop: (Stop, Stop)) -> Done {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data");
@@ -31,7 +31,7 @@ fn concurrent(first: Workload, second: Workload, stop: (Stop, Stop)) -> Done {
 }
 
 #[test]
-fn a_late_begin_is_waited_for_and_the_whole_time_is_measured_after_it() {
+fn a_start_delay_precedes_the_full_measured_time() {
     let late = modifiers(Modifiers { start_delay_ns: 2 * SECOND, ..Modifiers::default() });
     let done = simulate(late, time(SECOND), fixed(MS));
     assert_eq!(done.of(Operation::Read).count, 1000);
@@ -41,24 +41,25 @@ fn a_late_begin_is_waited_for_and_the_whole_time_is_measured_after_it() {
 }
 
 #[test]
-fn a_pause_comes_after_so_many_operations_and_nothing_is_in_flight_in_it() {
+fn a_pause_follows_a_number_of_operations_with_none_in_flight() {
     let think = Some(Think { ns: 6 * MS, every: 4 });
     for (iodepth, count) in [(1, 400), (4, 572)] {
         let paused = Workload { iodepth, ..modifiers(Modifiers { think, ..Modifiers::default() }) };
         let done = simulate(paused, time(SECOND), fixed(MS));
-        // Four of a millisecond each and a pause of six; at depth four they take one millisecond together.
+        // Four operations of a millisecond each and a pause of six; at depth four the operations take one
+        // millisecond in total.
         assert_eq!(done.of(Operation::Read).count, count, "depth {iodepth}");
         near_ms(done.of(Operation::Read).lat.max_ns(), 1);
     }
 }
 
 #[track_caller]
-fn near_ms(told: Option<u64>, ms: u64) {
-    assert!(told.unwrap().abs_diff(ms * MS) <= ms * MS / 64, "{told:?}");
+fn near_ms(measured_ns: Option<u64>, ms: u64) {
+    assert!(measured_ns.unwrap().abs_diff(ms * MS) <= ms * MS / 64, "{measured_ns:?}");
 }
 
 #[test]
-fn all_files_are_synced_after_so_many_requests_of_any_kind_if_one_of_them_wrote() {
+fn all_files_are_synced_after_a_number_of_requests_with_a_write() {
     let sync = SyncRule { every: 10, data_only: false, at_end: false };
     let rule = Modifiers { sync_all_files: true, even_mix: true, ..Modifiers::default() };
     let mixed =
@@ -97,8 +98,8 @@ fn a_repeat_ends_when_its_figure_is_steady() {
 }
 
 #[test]
-fn a_latency_is_kept_by_the_depth() {
-    // In so short a window what is still in flight from a larger depth would be a good part of what it sees.
+fn a_latency_target_is_met_by_the_depth() {
+    // In a window this short, operations in flight from a larger depth would be a large part of it.
     let target = LatencyTarget { ns: 23 * MS / 2, percent: 99.0, window_ns: 50 * MS };
     let kept = Workload {
         iodepth: 64,
@@ -107,7 +108,7 @@ fn a_latency_is_kept_by_the_depth() {
     // One operation at a time: each waits for those before it.
     let serial = SimModel { latency: SimLatency::Fixed(MS), servers: 1, ..SimModel::default() };
     let done = simulate(kept, time(4 * SECOND), serial);
-    // By then it has looked for the depth: 1, 2, 4, 8, 16, 12, 10, 11.
+    // By then it has tested these depths: 1, 2, 4, 8, 16, 12, 10, 11.
     let settled = |i: &Interval| i.start_ns >= 2 * SECOND;
     let late = done.totals(settled).remove(&Operation::Read).unwrap().lat;
     near_ms(late.percentile_ns(99.0), 11);
@@ -115,11 +116,11 @@ fn a_latency_is_kept_by_the_depth() {
     assert!(late.percentile_ns(99.0).unwrap() <= target.ns);
     let in_flight: u64 = intervals.iter().map(|i| i.in_flight_ns).sum();
     let depth = in_flight as f64 / intervals.iter().map(|i| i.len_ns).sum::<u64>() as f64;
-    assert!((depth - 11.0).abs() < 0.1, "the largest depth that keeps it is 11, not {depth}");
+    assert!((depth - 11.0).abs() < 0.1, "the largest depth that meets the target is 11, not {depth}");
 }
 
 #[test]
-fn workloads_beside_each_other_count_together_and_each_ends_by_itself() {
+fn concurrent_workloads_count_together_and_end_separately() {
     let writing = Workload { jobs: 2, ..writes() };
     let done = concurrent(workload(), writing, (operations(100), operations(60)));
     assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
@@ -127,7 +128,7 @@ fn workloads_beside_each_other_count_together_and_each_ends_by_itself() {
 }
 
 #[test]
-fn who_ends_all_ends_those_that_would_go_on_and_that_is_no_failure() {
+fn a_workload_that_ends_all_is_not_a_failure() {
     let short = modifiers(Modifiers { ends_all: true, ..Modifiers::default() });
     let done = concurrent(short, workload(), (operations(100), Stop::default()));
     assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
