@@ -25,7 +25,7 @@ pub fn pages() -> Vec<(String, String)> {
         let intro = "Every figure of the published outputs and logs that are not part of the repository.";
         let trees = [("samples", shared.join("samples")), ("data", shared.join("data"))];
         pages.push((
-            "docs/imports-published.md".to_owned(),
+            "docs/data/imports-published.md".to_owned(),
             page("Imported figures of published outputs", intro, &trees),
         ));
     }

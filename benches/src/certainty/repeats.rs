@@ -1,7 +1,7 @@
 //! How often the repeat diagnostics report an effect where there is none, and where there is one.
 //!
 //! Each figure is a share of simulated measurements or runs. The seed is fixed, so that the tables of
-//! METHODOLOGY.md can be reproduced.
+//! docs/method/certainty.md can be reproduced.
 
 use analyse::{
     HoursVerdict, RepeatDiagnostics, Work, by_hour, common_cliff, diagnose, diagnose_all, steady_state,

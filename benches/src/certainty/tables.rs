@@ -289,7 +289,7 @@ fn peeks(trial: &Trial) -> bool {
 mod tests {
     use super::*;
 
-    /// The promises of METHODOLOGY.md, on few runs with fixed seeds; the command prints the whole table.
+    /// The promises of docs/method/certainty.md, on few runs with fixed seeds; the command prints the whole table.
     #[test]
     fn error_rates_and_coverage_are_as_documented() {
         const RUNS: u64 = 400;

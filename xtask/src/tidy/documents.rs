@@ -66,10 +66,10 @@ pub(super) fn generated(root: &Path, found: &mut Vec<String>) {
             found.push(format!("{path}: is not what `cargo xtask docs` makes of the code"));
         }
     }
-    let methodology = fs::read_to_string(root.join("METHODOLOGY.md")).unwrap_or_default();
+    let methodology = fs::read_to_string(root.join("docs/method/findings.md")).unwrap_or_default();
     for rule in analyse::RULES {
         if !methodology.contains(&format!("`{}`", rule.name)) {
-            found.push(format!("METHODOLOGY.md: says nothing of the rule `{}`", rule.name));
+            found.push(format!("docs/method/findings.md: says nothing of the rule `{}`", rule.name));
         }
     }
 }

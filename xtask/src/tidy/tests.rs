@@ -150,7 +150,7 @@ fn layers_documents_and_dependencies() {
 #[test]
 fn generated_pages_must_be_current() {
     let tree = tempfile::tempdir().unwrap();
-    write(tree.path(), "METHODOLOGY.md", "Of `stall` only.\n");
+    write(tree.path(), "docs/method/findings.md", "Of `stall` only.\n");
     let found = complaints(tree.path());
     let says = |words: &str| found.iter().filter(|line| line.contains(words)).count();
     assert_eq!(says("docs/reference/options.md: is not what"), 1, "{found:#?}");
