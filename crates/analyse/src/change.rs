@@ -227,15 +227,9 @@ mod tests {
         }
     }
 
-<<<<<<< HEAD
     /// Storage without a cliff: how often one is reported at 5 %, for a single repeat and for three. Where intervals are
     /// strongly autocorrelated (ρ = 0.8) and spread by half, twelve of them look like a cliff more often than the level
-    /// promises; METHODOLOGY.md documents this.
-=======
-    /// Storage without a cliff: how often one is told at 5 %, of a single repeat and of three. Where intervals follow each
-    /// other closely (ρ = 0.8) and scatter by half, twelve of them look like a cliff more often than promised
-    /// (docs/method/certainty.md).
->>>>>>> de3ce6f64e0e1a890d8676b5ef3fc48e733afe7e
+    /// promises; docs/method/certainty.md documents this.
     #[test]
     fn noise_without_a_change_rarely_has_a_cliff() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);

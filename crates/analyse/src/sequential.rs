@@ -145,11 +145,7 @@ mod tests {
         assert!(ln_bayes_factor(5.0, 1.0, 0.0, 0.0).is_finite(), "no spread is no certainty");
     }
 
-<<<<<<< HEAD
-    /// METHODOLOGY.md, "How sure that is", has the error rate of a plain t test after every round.
-=======
-    /// What a plain t test comes to that is looked at after every round: docs/method/certainty.md.
->>>>>>> de3ce6f64e0e1a890d8676b5ef3fc48e733afe7e
+    /// docs/method/certainty.md has the error rate of a plain t test after every round.
     #[test]
     fn interim_analyses_keep_the_error_rate() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);

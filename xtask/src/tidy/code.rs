@@ -59,7 +59,8 @@ fn authority(krate: &str, module: &Module, found: &mut Vec<String>) {
     let siblings = LAYERS.iter().find(|(layer, _)| *layer == krate).map(|(_, allowed)| *allowed);
     for (path, line) in module.paths_with_lines() {
         let text = path.join("::");
-        let names = |words: &str| text == words || text.starts_with(&format!("{words}::")) || text.ends_with(words);
+        let names =
+            |words: &str| text == words || text.starts_with(&format!("{words}::")) || text.ends_with(words);
         if !may_start && (names("process::Command") || text.ends_with("Command::new")) {
             found.push(format!("{name}:{line}: other programs are started only in host's programs.rs"));
         }
@@ -68,12 +69,16 @@ fn authority(krate: &str, module: &Module, found: &mut Vec<String>) {
         }
         if PURE.contains(&krate) {
             for words in IMPURE_PATHS.into_iter().filter(|words| names(words)) {
-                found.push(format!("{name}:{line}: {words} in a crate that opens no file and reads no clock"));
+                found
+                    .push(format!("{name}:{line}: {words} in a crate that opens no file and reads no clock"));
             }
         }
         let first = path.first().map_or("", String::as_str);
         let is_crate = path.len() > 1 && LAYERS.iter().any(|(layer, _)| *layer == first);
-        if is_crate && siblings.is_some_and(|allowed| first != krate && !allowed.contains(&first)) && !is_local(module, first) {
+        if is_crate
+            && siblings.is_some_and(|allowed| first != krate && !allowed.contains(&first))
+            && !is_local(module, first)
+        {
             found.push(format!("{name}:{line}: {krate} uses {first}, which its layer must not know"));
         }
     }
@@ -130,7 +135,8 @@ fn circles(tree: &Tree, found: &mut Vec<String>) {
         }
     }
     for circle in tarjan_scc(&graph).into_iter().filter(|circle| circle.len() > 1) {
-        let mut names: Vec<&str> = circle.iter().map(|node| tree.modules[graph[*node]].name.as_str()).collect();
+        let mut names: Vec<&str> =
+            circle.iter().map(|node| tree.modules[graph[*node]].name.as_str()).collect();
         names.sort_unstable();
         found.push(format!("{} use each other", names.join(" and ")));
     }

@@ -55,7 +55,8 @@ fn files(directory: &Path, extensions: &[&str]) -> Vec<PathBuf> {
         !(entry.file_type().is_dir() && LEFT_OUT.iter().any(|name| entry.file_name() == *name))
     };
     let entries = walkdir::WalkDir::new(directory).sort_by_file_name().into_iter().filter_entry(is_wanted);
-    let paths = entries.flatten().filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
+    let paths =
+        entries.flatten().filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
     let has_extension = |path: &PathBuf| {
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         extensions.contains(&extension.as_ref()) && path.file_name().is_some_and(|name| name != ".git")

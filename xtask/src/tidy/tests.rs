@@ -8,7 +8,11 @@ use super::complaints;
 /// What the structure test says of a tree with these files, besides what it says of one with none.
 fn said_of(files: &[(&str, String)]) -> Vec<String> {
     let tree = tempfile::tempdir().unwrap();
-    write(tree.path(), "xtask/words.toml", "[identifiers]\nGlance = \"Pivot\"\n[phrases]\n\"made tree\" = \"fixture\"\n");
+    write(
+        tree.path(),
+        "xtask/words.toml",
+        "[identifiers]\nGlance = \"Pivot\"\n[phrases]\n\"made tree\" = \"fixture\"\n",
+    );
     let before = complaints(tree.path());
     for (name, text) in files {
         write(tree.path(), name, text);
@@ -99,8 +103,22 @@ fn circles(files: &[(&str, &str)]) -> usize {
 #[test]
 fn files_that_use_each_other() {
     let lib = ("lib.rs", "mod a;\nmod b;\npub use a::A;");
-    assert_eq!(circles(&[lib, ("a.rs", "use crate::b::B;\npub struct A;"), ("b.rs", "use crate::a::A;\npub struct B;")]), 1);
-    assert_eq!(circles(&[lib, ("a.rs", "use super::b::B;\npub struct A;"), ("b.rs", "fn f() { crate::A }\npub struct B;")]), 1);
+    assert_eq!(
+        circles(&[
+            lib,
+            ("a.rs", "use crate::b::B;\npub struct A;"),
+            ("b.rs", "use crate::a::A;\npub struct B;")
+        ]),
+        1
+    );
+    assert_eq!(
+        circles(&[
+            lib,
+            ("a.rs", "use super::b::B;\npub struct A;"),
+            ("b.rs", "fn f() { crate::A }\npub struct B;")
+        ]),
+        1
+    );
     assert_eq!(circles(&[lib, ("a.rs", "use crate::b::B;\npub struct A;"), ("b.rs", "pub struct B;")]), 0);
     let tests = "pub struct B;\n#[cfg(test)]\nmod tests { use crate::a::A; }";
     assert_eq!(circles(&[lib, ("a.rs", "use crate::b::B;\npub struct A;"), ("b.rs", tests)]), 0);
@@ -131,7 +149,10 @@ fn unfinished_work() {
 fn layers_documents_and_dependencies() {
     let found = said_of(&[
         ("Cargo.toml", "[workspace.dependencies]\nmodel = \"1\"\nnobody-knows-why = \"1\"\n".to_owned()),
-        ("crates/plan/Cargo.toml", "[dependencies]\nengine.workspace = true\nmodel.workspace = true\n".to_owned()),
+        (
+            "crates/plan/Cargo.toml",
+            "[dependencies]\nengine.workspace = true\nmodel.workspace = true\n".to_owned(),
+        ),
         ("crates/stranger/Cargo.toml", String::new()),
         ("README.md", "See [that](docs/nothing.md) and [this](#here).\n".to_owned()),
         ("docs/adr/0001-x.md", concat!("In /wo", "rk/here.\n").to_owned()),

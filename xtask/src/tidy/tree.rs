@@ -45,7 +45,8 @@ impl Tree {
                 tree.add(&path, Vec::new(), &source, false, &mut reached, relative);
             }
         }
-        tree.dead = super::files(&source, &["rs"]).into_iter().filter(|path| !reached.contains(path)).collect();
+        tree.dead =
+            super::files(&source, &["rs"]).into_iter().filter(|path| !reached.contains(path)).collect();
         tree
     }
 
@@ -98,7 +99,8 @@ impl Tree {
             return;
         }
         let all = text.lines().count();
-        let tests: usize = file.items.iter().filter(|item| only_for_tests(attributes(item))).map(lines_of).sum();
+        let tests: usize =
+            file.items.iter().filter(|item| only_for_tests(attributes(item))).map(lines_of).sum();
         file.items.retain(|item| !only_for_tests(attributes(item)));
         let (mut aliases, mut globs) = (BTreeMap::new(), Vec::new());
         for item in &file.items {
@@ -169,7 +171,9 @@ impl Tree {
             let module = &self.modules[here];
             if let Some(alias) = module.aliases.get(part).filter(|_| depth > 0) {
                 let whole = [alias.as_slice(), &rest[1..]].concat();
-                return self.resolve(by_path, here, &whole, depth - 1).or(Some(here).filter(|_| here != from));
+                return self
+                    .resolve(by_path, here, &whole, depth - 1)
+                    .or(Some(here).filter(|_| here != from));
             }
             return Some(here);
         }

@@ -48,7 +48,9 @@ fn read(list: &str) -> Result<Vec<Word>, String> {
     for (section, is_identifier) in [("identifiers", true), ("phrases", false)] {
         let entries = table.get_ref().get(section).and_then(|value| value.get_ref().as_table());
         for (text, term) in entries.ok_or_else(|| format!("there is no [{section}]"))? {
-            let DeValue::String(term) = term.get_ref() else { return Err(format!("{}: not a text", text.get_ref())) };
+            let DeValue::String(term) = term.get_ref() else {
+                return Err(format!("{}: not a text", text.get_ref()));
+            };
             words.push(Word { text: text.get_ref().to_string(), term: term.to_string(), is_identifier });
         }
     }
@@ -61,8 +63,7 @@ impl Word {
             return lower.contains(&self.text);
         }
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        line.match_indices(&self.text).any(|(at, text)| {
-            !line[..at].ends_with(is_part) && !line[at + text.len()..].starts_with(is_part)
-        })
+        line.match_indices(&self.text)
+            .any(|(at, text)| !line[..at].ends_with(is_part) && !line[at + text.len()..].starts_with(is_part))
     }
 }

@@ -108,13 +108,8 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
 
-<<<<<<< HEAD
     /// A thousand clean runs of twenty measurements at 5 % spread: a fixed level of 5 % for each would report something in
-    /// almost all. METHODOLOGY.md has the rates under other distributions.
-=======
-    /// A thousand runs of twenty measurements at 5 % spread with nothing in them: a fixed level of 5 % for
-    /// each would speak in almost all. docs/method/certainty.md has the rates under other laws.
->>>>>>> de3ce6f64e0e1a890d8676b5ef3fc48e733afe7e
+    /// almost all. docs/method/certainty.md has the rates under other distributions.
     #[test]
     fn at_most_one_clean_run_in_twenty_reports_anything() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
