@@ -141,7 +141,9 @@ fn picture(run: &Run, analysis: &Analysis, view: &RunView, args: &ExportArgs) ->
 
 #[cfg(not(feature = "png"))]
 fn pixels(_: &Chart, _: &ExportArgs) -> Result<Vec<u8>, Failure> {
-    Err(Failure::usage("this lodestone was built without PNG output; use --format svg, or build it with the feature `png`"))
+    Err(Failure::usage(
+        "this lodestone was built without PNG output; use --format svg, or build it with the feature `png`",
+    ))
 }
 
 /// The chart as PNG. Prints on standard error which characters it could not draw.
