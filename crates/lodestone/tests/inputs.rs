@@ -80,7 +80,7 @@ fn suites_and_job_files_must_be_regular_files() {
         ("--fio", &pipe, "pipe: it is a pipe"),
         ("--fio", &job, "pipe: it is a pipe"),
         ("-s", "/", "cannot read the suite /: it is a directory"),
-        ("-s", "/proc/kmsg", "it is a file of the kernel"),
+        ("-s", "/proc/kmsg", "it is a kernel pseudo-file"),
     ] {
         if file == "/proc/kmsg" && !common::is_root() {
             continue;

@@ -33,7 +33,7 @@ pub enum DamageKind {
     Changed,
     /// It has no readable checksum or, in format 1, no readable event.
     Unreadable,
-    /// Its checksum matches, but this version does not know the event.
+    /// Its checksum matches, but this version does not recognise the event.
     Unknown,
     /// Lines before it are missing or out of order.
     Missing {
@@ -61,7 +61,7 @@ impl fmt::Display for Damage {
             DamageKind::Changed => f.write_str("does not match its checksum: it was changed"),
             DamageKind::Unreadable => f.write_str("cannot be read: it was changed"),
             DamageKind::Unknown => {
-                f.write_str("is intact, but this version of Lodestone does not know its event")
+                f.write_str("is intact, but this version of Lodestone does not recognise its event")
             }
             DamageKind::Missing { first, last } if first == last => {
                 write!(f, "is out of sequence: line {first} is missing or out of order")
@@ -135,7 +135,7 @@ pub(crate) fn is_sealed(line: &[u8]) -> bool {
 pub(crate) struct ChainChecker {
     chain: Chain,
     /// Numbers of all lines read so far.
-    seen: BTreeSet<u64>,
+    numbers: BTreeSet<u64>,
     /// The checksum of the previous line is unknown, because that line has none.
     is_blind: bool,
 }
@@ -151,10 +151,10 @@ impl ChainChecker {
             self.chain.number = self.chain.number.saturating_add(1);
             return Err(DamageKind::Unreadable);
         };
-        // A changed number may be `u64::MAX`.
+        // A damaged line may carry the number `u64::MAX`.
         let expected = self.chain.number.saturating_add(1);
         let before = self.chain.sum;
-        let is_repeated = !self.seen.insert(seal.number);
+        let is_repeated = !self.numbers.insert(seal.number);
         let found = if is_repeated {
             Err(DamageKind::Doubled { of: seal.number })
         } else if seal.number < expected {
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(found[2..], [Err(DamageKind::Unreadable), Err(DamageKind::OutOfOrder { number: 4 })]);
     }
 
-    /// A line of another log with the expected number.
+    /// The line has the expected number.
     #[test]
     fn a_line_of_another_log_is_damage() {
         let mut lines = sealed(3);

@@ -65,7 +65,7 @@ impl Directory {
     /// Creates the marker and the directory of logs where they are missing.
     ///
     /// # Errors
-    /// The kernel's.
+    /// An I/O error.
     pub fn complete(&self) -> io::Result<()> {
         let names = self.names()?;
         let has = |wanted: &str| names.iter().any(|name| name == wanted);
@@ -153,7 +153,7 @@ impl Directory {
     }
 
     /// The bytes of a file of exactly `N` bytes that only the store's owner may read. If it does not exist, it is
-    /// created with `content`. Two programs that create it at once both get the content of the first.
+    /// created with `content`. Two programs that create it concurrently both get the content of the first.
     ///
     /// # Errors
     /// The file is not a regular file of that length, or an I/O error.
@@ -217,7 +217,7 @@ impl Directory {
         Ok(Some(bytes))
     }
 
-    /// Replaces the index and removes the temporary files that killed programs left.
+    /// Replaces the index and removes the temporary files of killed programs.
     pub fn replace_index(&self, bytes: &[u8]) -> io::Result<()> {
         write_whole(&self.held, INDEX, bytes)?;
         // These files belong to an index of version 1; SQLite would apply them to the new index.
@@ -252,7 +252,7 @@ fn is_log_name(name: &str) -> bool {
     at.len() == 16 && digits == 14 && at.ends_with('Z') && rest.ends_with(crate::store::SUFFIX)
 }
 
-/// Names of a directory's entries; replacement characters stand for what is not UTF-8.
+/// Names of a directory's entries; invalid UTF-8 becomes replacement characters.
 pub(crate) fn names_in(directory: &OwnedFd) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory)? {

@@ -19,27 +19,27 @@ use crate::store::log_name;
 /// # Errors
 /// The error of the last location, or that there is none.
 fn in_first<T>(
-    places: &[PathBuf],
+    locations: &[PathBuf],
     name: &str,
     mut fill: impl FnMut(File, &Path) -> io::Result<T>,
 ) -> io::Result<(PathBuf, T)> {
     let mut last = io::Error::other("there is no fallback location");
-    for place in places {
-        match in_place(place, name, &mut fill) {
+    for location in locations {
+        match in_location(location, name, &mut fill) {
             Ok(made) => return Ok(made),
-            Err(error) => last = io::Error::new(error.kind(), format!("{}: {error}", place.display())),
+            Err(error) => last = io::Error::new(error.kind(), format!("{}: {error}", location.display())),
         }
     }
     Err(last)
 }
 
-fn in_place<T>(
-    place: &Path,
+fn in_location<T>(
+    location: &Path,
     name: &str,
     fill: &mut impl FnMut(File, &Path) -> io::Result<T>,
 ) -> io::Result<(PathBuf, T)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let parent = fs::open(place, flags, Mode::empty())?;
+    let parent = fs::open(location, flags, Mode::empty())?;
     if !is_safe(&fs::fstat(&parent)?) {
         return Err(io::Error::other("other users can replace files in this directory"));
     }
@@ -51,7 +51,7 @@ fn in_place<T>(
         if made.st_uid != geteuid().as_raw() || made.st_mode & 0o077 != 0 {
             return Err(io::Error::other("another user can access the new directory"));
         }
-        let path = place.join(&own).join(name);
+        let path = location.join(&own).join(name);
         let file = create_new(&directory, name)?;
         let filled = fill(file, &path);
         if filled.is_err() {
@@ -79,8 +79,8 @@ fn is_safe(directory: &Stat) -> bool {
 ///
 /// # Errors
 /// The error of the last location, if none of them can take the log.
-pub fn begin_elsewhere(places: &[PathBuf], started: &RunStarted, bytes: u64) -> io::Result<LogWriter> {
-    let (_, writer) = in_first(places, &log_name(started), |file, path| {
+pub fn begin_elsewhere(locations: &[PathBuf], started: &RunStarted, bytes: u64) -> io::Result<LogWriter> {
+    let (_, writer) = in_first(locations, &log_name(started), |file, path| {
         let mut writer = LogWriter::new(file, path);
         writer.reserve(bytes)?;
         writer.append(&Event::RunStarted(Box::new(started.clone())))?;
@@ -95,9 +95,9 @@ impl LogWriter {
     ///
     /// # Errors
     /// The error of the last location, if none of them can take the log.
-    pub fn save_elsewhere(&mut self, places: &[PathBuf]) -> io::Result<PathBuf> {
+    pub fn save_elsewhere(&mut self, locations: &[PathBuf]) -> io::Result<PathBuf> {
         let name = self.path().file_name().and_then(|name| name.to_str()).ok_or(Errno::INVAL)?.to_owned();
-        let (path, ()) = in_first(places, &name, |mut file, _| self.copy_to(&mut file))?;
+        let (path, ()) = in_first(locations, &name, |mut file, _| self.copy_to(&mut file))?;
         Ok(path)
     }
 }

@@ -1,4 +1,4 @@
-//! The index over the logs: a SQLite database that repeats what they say, for finding them quickly.
+//! The index over the logs: a SQLite database that duplicates their summaries, for fast lookup.
 //!
 //! It is read and written as a whole. A changed index is a new file that replaces the old one: no reader sees a partial
 //! index, concurrent runs need no lock, and SQLite opens no file itself. Each row carries a checksum; if one does not

@@ -3,7 +3,7 @@
 //! # Invariants
 //! * Only regular files are read, and standard input under the name `-`. A symbolic link to a regular file is followed.
 //! * Opening has no side effect and never blocks: the file type is checked before opening, and again afterwards.
-//! * Reading ends: limits on bytes, lines and time apply during the read, because a filesystem may report a wrong size.
+//! * Every read terminates: limits on bytes, lines and time apply during the read, because a filesystem may report a wrong size.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Read};
@@ -26,7 +26,7 @@ pub const MOST_LOG_BYTES: u64 = 4 << 30;
 /// The time limit for reading a whole input.
 pub const MOST_TIME: Duration = Duration::from_secs(3600);
 
-/// Kernel filesystems that generate their files on reading: sysfs, debugfs, tracefs. rustix has the constant for
+/// Kernel pseudo-filesystems, which generate content on reading: sysfs, debugfs, tracefs. rustix has the constant for
 /// procfs.
 const KERNEL_FILESYSTEMS: [u64; 3] = [0x6265_6572, 0x6462_6720, 0x7472_6163];
 
@@ -99,7 +99,7 @@ pub fn open(path: &Path, most_bytes: u64) -> Result<Input, InputError> {
     let filesystem = fstatfs(&file).map_err(io::Error::from)?.f_type;
     if filesystem == PROC_SUPER_MAGIC || KERNEL_FILESYSTEMS.contains(&(filesystem as u64)) {
         let advice = "copy the content to a regular file and name that file";
-        return Err(InputError::NotRegular { what: "a file of the kernel, generated on reading", advice });
+        return Err(InputError::NotRegular { what: "a kernel pseudo-file, generated on reading", advice });
     }
     if file.metadata()?.len() > most_bytes {
         return Err(InputError::TooLong(most_bytes));
@@ -170,7 +170,7 @@ impl Input {
     /// The file's identity.
     ///
     /// # Errors
-    /// The kernel's.
+    /// An I/O error.
     pub fn id(&self) -> io::Result<FileId> {
         let metadata = self.file.metadata()?;
         Ok(FileId { device: metadata.dev(), inode: metadata.ino() })
@@ -219,7 +219,7 @@ impl Read for Input {
 mod tests {
     use super::*;
 
-    fn words(path: &str) -> String {
+    fn message(path: &str) -> String {
         read(Path::new(path)).map(|_| ()).unwrap_err().to_string()
     }
 
@@ -231,11 +231,11 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let socket = directory.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        assert!(words(pipe.to_str().unwrap()).starts_with("it is a pipe, not a regular file; "));
-        assert!(words(socket.to_str().unwrap()).starts_with("it is a socket"));
-        assert!(words(directory.path().to_str().unwrap()).starts_with("it is a directory"));
-        assert!(words("/dev/zero").starts_with("it is a character device"));
-        assert!(words("/proc/self/status").starts_with("it is a file of the kernel"));
+        assert!(message(pipe.to_str().unwrap()).starts_with("it is a pipe, not a regular file; "));
+        assert!(message(socket.to_str().unwrap()).starts_with("it is a socket"));
+        assert!(message(directory.path().to_str().unwrap()).starts_with("it is a directory"));
+        assert!(message("/dev/zero").starts_with("it is a character device"));
+        assert!(message("/proc/self/status").starts_with("it is a kernel pseudo-file"));
     }
 
     #[test]

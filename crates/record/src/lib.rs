@@ -1,11 +1,11 @@
-//! Run logs: written as they happen, read whatever happened, indexed so that they are found.
+//! Run logs: written during the run, readable after a crash, indexed for lookup.
 //!
 //! # Invariants
-//! * The log is the truth. One event is one line of JSON, handed to the kernel whole as soon as it
-//!   happens; after `kill -9` everything up to the last whole line is there.
+//! * The log is authoritative. One event is one line of JSON, passed whole to the kernel as soon as it
+//!   happens; after `kill -9` the file holds everything up to the last complete line.
 //! * Each line carries its number and a checksum chained to the previous line: changed, lost and repeated lines are
 //!   detected, and no figure after the damage is used without the user's consent.
-//! * The index only repeats what the logs say. It may be deleted at any time; [`Store::runs`] brings it
+//! * The index only duplicates the content of the logs. It may be deleted at any time; [`Store::runs`] brings it
 //!   up to date, and every command works without it.
 //! * Nothing in a store is opened through a symbolic link, and a directory with other content does not become a store.
 //! * Every log format ever released stays readable: [`read_log`] upgrades old ones line by line.

@@ -1,4 +1,4 @@
-//! One run as lines of JSON.
+//! The log of one run: lines of JSON.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -12,21 +12,21 @@ use serde_json::Value;
 use crate::chain::{Chain, ChainChecker, Damage, DamageKind, is_sealed};
 use crate::input::{self, MOST_LOG_BYTES};
 
-/// A line longer than this is not from Lodestone; reading it would only take memory.
+/// Lodestone writes no longer line; reading one would only use memory.
 const LONGEST_LINE: u64 = 64 << 20;
 /// The first format whose lines carry checksums.
 const FIRST_SEALED: u64 = 2;
 
-/// Appends a run's events to its log. The file stays locked while the run is under way.
+/// Appends a run's events to its log. The file stays locked while the run is in progress.
 #[derive(Debug)]
 pub struct LogWriter {
     file: File,
     path: PathBuf,
-    /// Where the last whole line ends.
+    /// Offset of the end of the last complete line.
     good_end: u64,
-    /// Lines that could not be written yet, such as on a full disk.
+    /// Lines that could not be written yet, for example on a full disk.
     pending: Vec<u8>,
-    /// A part of a line stands behind the last whole one and has to be cut off first.
+    /// A partial line follows the last complete one and must be truncated first.
     is_torn: bool,
     /// Number and checksum of the last line, including pending lines.
     chain: Chain,
@@ -38,14 +38,14 @@ impl LogWriter {
     /// Begins a log in a new file.
     ///
     /// # Errors
-    /// The kernel's; among them that the file exists.
+    /// An I/O error, for example `EEXIST` if the file exists.
     pub fn create(path: &Path) -> io::Result<Self> {
         Ok(Self::new(OpenOptions::new().read(true).append(true).create_new(true).open(path)?, path))
     }
 
     /// Begins a log in an empty file that is open for reading and appending.
     pub(crate) fn new(file: File, path: &Path) -> Self {
-        // A filesystem without locks (some network mounts) only costs the knowledge that it runs.
+        // Without locks (some network mounts), the run is only not shown as running.
         let _ = file.try_lock();
         Self {
             file,
@@ -58,24 +58,24 @@ impl LogWriter {
         }
     }
 
-    /// Where the log is.
+    /// Path of the log.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends one event and hands it to the kernel. What cannot be written is kept and tried again
-    /// with the next event, so that a disk that is full for a while costs nothing.
+    /// Appends one event and passes it to the kernel. An event that cannot be written stays pending and is retried
+    /// with the next one, so a disk that is temporarily full loses nothing.
     ///
     /// # Errors
-    /// The kernel's; the event is not lost.
+    /// An I/O error; the event stays pending.
     pub fn append(&mut self, event: &Event) -> io::Result<()> {
         self.append_all(std::slice::from_ref(event))
     }
 
-    /// Appends several events with one call to the kernel.
+    /// Appends several events in one write.
     ///
     /// # Errors
-    /// As of [`LogWriter::append`].
+    /// Those of [`LogWriter::append`].
     pub fn append_all(&mut self, events: &[Event]) -> io::Result<()> {
         for event in events {
             let from = self.pending.len();
@@ -85,14 +85,14 @@ impl LogWriter {
         self.write_pending()
     }
 
-    /// Retries to write the pending lines.
+    /// Writes the pending lines.
     ///
     /// # Errors
     /// An I/O error; the lines stay pending.
     pub fn write_pending(&mut self) -> io::Result<()> {
         self.mend()?;
         if let Err(error) = self.file.write_all(&self.pending) {
-            // A part of the line may have got through; it must not stand in the middle of the log.
+            // Part of the line may have been written; it must not remain inside the log.
             self.is_torn = true;
             self.mend()?;
             return Err(error);
@@ -102,7 +102,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Cuts off what stands behind the last whole line.
+    /// Truncates the file after the last complete line.
     fn mend(&mut self) -> io::Result<()> {
         if self.is_torn {
             self.file.set_len(self.good_end)?;
@@ -143,18 +143,18 @@ impl LogWriter {
         self.reserved = 0;
     }
 
-    /// Puts the whole log on stable storage.
+    /// Syncs the whole log to stable storage.
     ///
     /// # Errors
-    /// The kernel's.
+    /// An I/O error.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
 
-    /// Copies the whole log, including pending lines, to another file and puts it on stable storage.
+    /// Copies the whole log, including pending lines, to another file and syncs it to stable storage.
     ///
     /// # Errors
-    /// An I/O error of reading this file or writing the other.
+    /// An I/O error on either file.
     pub fn copy_to(&mut self, other: &mut File) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         let copied = io::copy(&mut Read::take(&self.file, self.good_end), other)?;
@@ -166,14 +166,14 @@ impl LogWriter {
     }
 }
 
-/// What a log says.
+/// The content of a log.
 #[derive(Debug)]
 pub struct Log {
     /// The run.
     pub run: Run,
-    /// The last line was cut off: the run was killed while it wrote, or is writing now.
+    /// The last line is incomplete: the run was killed while it wrote, or is writing now.
     pub cut_off: bool,
-    /// Damage to the lines before the last. The run has a note about it.
+    /// Damage to lines before the last. The run has a note about it.
     pub damage: Vec<Damage>,
     /// Its lines carry checksums, so damage is detected.
     pub is_protected: bool,
@@ -182,10 +182,10 @@ pub struct Log {
 /// How a damaged log is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDamage {
-    /// Up to the first damaged line.
+    /// Reads up to the first damaged line.
     #[default]
     Stop,
-    /// Every readable line that is not a repetition is used.
+    /// Uses every readable line that is not a repetition.
     Accept,
 }
 
@@ -200,7 +200,7 @@ pub enum LogError {
     Unreadable {
         /// The log.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The I/O error.
         source: io::Error,
     },
     /// The first line is not the start of a run.
@@ -235,7 +235,7 @@ pub enum LogError {
     },
 }
 
-/// Reads the log of a run that has ended, was killed, or is still under way, up to the first damage.
+/// Reads the log of a run that has ended, was killed, or is still in progress, up to the first damage.
 ///
 /// # Errors
 /// [`LogError`].
@@ -250,7 +250,7 @@ pub(crate) fn read_named_log(path: &Path, on_damage: OnDamage) -> Result<Log, Lo
     parse_log_with(BufReader::new(file), path, on_damage)
 }
 
-/// Reads only how a run was begun.
+/// Reads only the start of a run.
 pub(crate) fn read_start(file: File, path: &Path) -> Result<RunStarted, LogError> {
     let unreadable = |source| LogError::Unreadable { path: path.to_owned(), source };
     let mut line = Vec::new();
@@ -285,7 +285,7 @@ pub fn parse_log_with(mut reader: impl BufRead, path: &Path, on_damage: OnDamage
     Ok(parser.finish())
 }
 
-/// A log as far as it is read.
+/// A log that is being read.
 struct Parser {
     log: Log,
     /// `None` in a format without checksums.
@@ -304,8 +304,8 @@ impl Parser {
             return Err(LogError::TooNew { path: path.to_owned(), format });
         }
         let first: Event = serde_json::from_slice(line).map_err(|e| not_a_log(e.to_string()))?;
-        let run = Run::from_events([first]).ok_or_else(|| not_a_log("another event comes first".into()))?;
-        // Format 1 has no checksums: a first line with one had its format changed.
+        let run = Run::from_events([first]).ok_or_else(|| not_a_log("it is another event".into()))?;
+        // Format 1 has no checksums: if its first line has one, the format was changed.
         let is_protected = format >= FIRST_SEALED || is_sealed(line);
         let log = Log { run, cut_off: false, damage: Vec::new(), is_protected };
         let checker = is_protected.then(ChainChecker::default);
@@ -313,7 +313,7 @@ impl Parser {
         if let Some(Err(kind)) = parser.checker.as_mut().map(|checker| checker.check(line)) {
             // The program was killed while it wrote the first line.
             if line.last() != Some(&b'\n') {
-                return Err(not_a_log("it is cut off".into()));
+                return Err(not_a_log("it is incomplete".into()));
             }
             let damage = Damage { line: 1, kind };
             if on_damage == OnDamage::Stop {
@@ -368,8 +368,8 @@ impl Parser {
         if let Some(first) = self.log.damage.first() {
             let message = if self.left_out > 0 {
                 format!(
-                    "the log is damaged: {first}; {} line(s) from there on are left out, and the figures \
-                     cover only the lines before; pass --accept-damage to use all readable lines",
+                    "the log is damaged: {first}; {} line(s) from there on are ignored, and the figures \
+                     cover only the earlier lines; pass --accept-damage to use all readable lines",
                     self.left_out
                 )
             } else {
@@ -388,8 +388,7 @@ impl Parser {
     }
 }
 
-/// Reads one line, its end included; false at the end of the file. The rest of a line that is too long
-/// is read over.
+/// Reads one line with its line feed; false at the end of the file. Skips the rest of a line that is too long.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let n = Read::take(&mut *reader, LONGEST_LINE).read_until(b'\n', line)?;
@@ -404,7 +403,7 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> 
 fn format_of(first_line: &[u8]) -> Result<u64, String> {
     let value: Value = serde_json::from_slice(first_line).map_err(|e| e.to_string())?;
     if value.get("event").and_then(Value::as_str) != Some("run_started") {
-        return Err("it is another event, or none".into());
+        return Err("it is another event, or not an event".into());
     }
-    value.get("format").and_then(Value::as_u64).ok_or_else(|| "it names no format".into())
+    value.get("format").and_then(Value::as_u64).ok_or_else(|| "it has no format number".into())
 }

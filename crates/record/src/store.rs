@@ -35,10 +35,10 @@ pub struct Listing {
     pub warnings: Vec<String>,
 }
 
-/// How a run stands, as far as its log tells.
+/// The state of a run according to its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// It is under way: its log is locked.
+    /// It is in progress: its log is locked.
     Running,
     /// Everything planned was done.
     Completed,
@@ -56,7 +56,7 @@ impl RunState {
     const ALL: [Self; 6] =
         [Self::Running, Self::Completed, Self::Interrupted, Self::Failed, Self::Killed, Self::Damaged];
 
-    /// The word for it.
+    /// The state's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -84,16 +84,16 @@ impl RunState {
     }
 }
 
-/// What the index knows of a run.
+/// A run as the index holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
     /// The run's id.
     pub id: String,
     /// Name of its log within the store.
     pub file: String,
-    /// Bytes of the log.
+    /// Length of the log in bytes.
     pub file_bytes: u64,
-    /// When the log was last written to, in nanoseconds since 1970.
+    /// Last modification of the log, in nanoseconds since 1970.
     pub modified_ns: i64,
     /// Start in nanoseconds since 1970.
     pub started_unix_ns: i64,
@@ -107,19 +107,19 @@ pub struct RunSummary {
     pub targets: Vec<String>,
     /// Repeats that were begun.
     pub repeats: u32,
-    /// How it stands.
+    /// Its state.
     pub state: RunState,
 }
 
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Its directory cannot be made or written to.
-    #[error("cannot keep runs in {path}: {source}; choose another store with --store DIR")]
+    /// Its directory cannot be created or written to.
+    #[error("cannot store runs in {path}: {source}; choose another store with --store DIR")]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The I/O error.
         source: io::Error,
     },
     /// The directory has other content.
@@ -151,7 +151,7 @@ pub enum StoreError {
     Index {
         /// The database.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The I/O error.
         source: io::Error,
     },
 }
@@ -159,27 +159,27 @@ pub enum StoreError {
 /// Why a run was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// A file is named, and there is none.
-    #[error("there is no log file `{0}`; name one, or a run as `lodestone list` shows it")]
+    /// The named log file does not exist.
+    #[error("there is no log file `{0}`; give the path of a log, or a run id from `lodestone list`")]
     NoFile(PathBuf),
-    /// There is none of that name.
-    #[error("there is no run `{name}` in {store}; `lodestone list` shows what there is")]
+    /// No run has that name.
+    #[error("there is no run `{name}` in {store}; `lodestone list` shows all runs")]
     None {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Where.
+        /// The store.
         store: PathBuf,
     },
-    /// There are several.
-    #[error("`{name}` is the start of several runs: {}; write more of the id", .ids.join(", "))]
+    /// Several runs match.
+    #[error("`{name}` matches several runs: {}; give more of the id", .ids.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The runs that it could be.
+        /// The matching runs.
         ids: Vec<String>,
     },
     /// Several logs belong to one run.
-    #[error("{} logs belong to run `{id}`; name one of them by its path: {}", .logs.len(), shown(.logs))]
+    #[error("{} logs belong to run `{id}`; give the path of one of them: {}", .logs.len(), shown(.logs))]
     SeveralLogs {
         /// The run.
         id: String,
@@ -218,7 +218,7 @@ impl Store {
         &self.path
     }
 
-    /// Where the logs are.
+    /// The directory of the logs.
     pub fn logs(&self) -> PathBuf {
         self.path.join(directory::RUNS)
     }
@@ -257,7 +257,7 @@ impl Store {
     /// Removes the log that this writer began, because it is stored elsewhere or not at all.
     ///
     /// # Errors
-    /// The kernel's.
+    /// An I/O error.
     pub fn discard(&self, writer: LogWriter) -> io::Result<()> {
         let name = writer.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
         match self.held.get() {
@@ -266,7 +266,7 @@ impl Store {
         }
     }
 
-    /// Writes a report of that name, replaces an older one and returns its path.
+    /// Writes a report under this name, replaces an older one and returns its path.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -388,7 +388,7 @@ impl Store {
         for name in log_names(&logs).map_err(refused)? {
             match self.summary(&logs, &name, known.get(name.as_str()).copied()) {
                 Ok(run) => runs.extend(run),
-                Err(error) => warnings.push(format!("a log is left out: {error}")),
+                Err(error) => warnings.push(format!("a log is skipped: {error}")),
             }
         }
         runs.sort_by(|a, b| (a.started_unix_ns, &a.id, &a.file).cmp(&(b.started_unix_ns, &b.id, &b.file)));
@@ -438,7 +438,7 @@ impl Store {
         }))
     }
 
-    /// Finds and reads a run: by its id, a unique start of it, `last`, `last~1` for the one before, or
+    /// Finds and reads a run: by its id, a unique prefix of it, `last`, `last~1` for the one before, or
     /// the path of a log.
     ///
     /// # Errors
@@ -519,7 +519,7 @@ pub(crate) fn log_name(started: &RunStarted) -> String {
     format!("{}-{}{SUFFIX}", at.strftime("%Y%m%dT%H%M%SZ"), started.id)
 }
 
-/// True if the writer of this log is at work.
+/// True if a writer holds the lock of this log.
 fn is_locked(log: &File) -> bool {
     let is_locked = matches!(log.try_lock_shared(), Err(TryLockError::WouldBlock));
     let _ = log.unlock();

@@ -32,7 +32,7 @@ impl<'a> Unfinished<'a> {
     /// Creates an empty file for reading and appending. It stays locked while it is open.
     ///
     /// # Errors
-    /// The kernel's.
+    /// An I/O error.
     pub fn create(directory: &'a OwnedFd) -> io::Result<(Self, File)> {
         loop {
             let mut made = None;
@@ -51,7 +51,7 @@ impl<'a> Unfinished<'a> {
     /// Locks an unnamed file and gives it a temporary name.
     ///
     /// # Errors
-    /// Those of `link`.
+    /// An error of `link`.
     pub fn link(
         directory: &'a OwnedFd,
         file: &OwnedFd,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use record::{Damage, DamageKind, Log, LogError, OnDamage, parse_log, parse_log_with};
 
-/// A log of format 2 with its lines.
+/// The lines of a log of format 2.
 fn fixture() -> Vec<String> {
     let text = include_str!("../../../fixtures/runs/format-2.jsonl");
     text.lines().map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! Which directories a store accepts, which files it leaves unchanged, and how it treats foreign files in its way.
+//! Which directories a store accepts, which files it leaves unchanged, and how it treats foreign files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,11 +12,11 @@ use tempfile::TempDir;
 fn store() -> (TempDir, Store) {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).unwrap();
-    keep(&store, "abcdefgh");
+    add_run(&store, "abcdefgh");
     (directory, store)
 }
 
-fn keep(store: &Store, id: &str) -> PathBuf {
+fn add_run(store: &Store, id: &str) -> PathBuf {
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-2.jsonl");
     let run = read_log(Path::new(fixture)).unwrap().run;
     let mut started = run.started;
@@ -110,7 +110,7 @@ fn a_store_without_a_marker_is_recognised_by_its_runs() {
     let again = Store::open(directory.path()).unwrap();
     assert_eq!(ids(&again).len(), 1);
     assert!(!directory.path().join("store.json").exists(), "listing changes nothing");
-    keep(&again, "ijkmnpqr");
+    add_run(&again, "ijkmnpqr");
     assert!(directory.path().join("store.json").exists());
 }
 

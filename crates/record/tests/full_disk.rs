@@ -1,5 +1,5 @@
-//! A disk that is full for a while. In a process of its own, because the limit that imitates it holds for
-//! the whole process.
+//! A disk that is temporarily full. A separate process, because the limit that simulates it applies to the whole
+//! process.
 
 use std::fs;
 use std::io::Write;
@@ -22,7 +22,7 @@ fn note(n: u64) -> Event {
     })
 }
 
-/// What makes the disk full, taken away with the value: whatever fails meanwhile, the log can be deleted and the process
+/// Simulates a full disk until it is dropped: whatever fails meanwhile, the log can then be deleted and the process can
 /// write again.
 struct Obstacles {
     log: fs::File,
@@ -30,7 +30,7 @@ struct Obstacles {
 }
 
 impl Obstacles {
-    /// No file grows beyond so many bytes.
+    /// No file grows beyond `bytes`.
     fn new(log: &Path, bytes: u64) -> Self {
         let (log, unlimited) = (fs::File::open(log).unwrap(), getrlimit(Resource::Fsize));
         let limit = Rlimit { current: Some(bytes), maximum: unlimited.maximum };
@@ -38,15 +38,15 @@ impl Obstacles {
         Self { log, unlimited }
     }
 
-    /// Keeps the log from being cut off; false if that cannot be had.
-    fn forbid_cutting(&self) -> bool {
+    /// Prevents truncation of the log; false if that is not possible.
+    fn forbid_truncation(&self) -> bool {
         ioctl_setflags(&self.log, IFlags::APPEND).is_ok()
     }
 }
 
 impl Drop for Obstacles {
     fn drop(&mut self) {
-        // A filesystem without such flags has nothing to take away.
+        // A filesystem without such flags has nothing to clear.
         let _ = ioctl_setflags(&self.log, IFlags::empty());
         let _ = setrlimit(Resource::Fsize, self.unlimited);
     }
@@ -60,20 +60,20 @@ fn a_full_disk_loses_no_event_and_leaves_no_torn_line() {
     writer.append(&note(1)).unwrap();
     let before = fs::metadata(&path).unwrap().len();
 
-    // Beyond a limit on the size of files every write fails, as on a full disk, but for a signal that
-    // is caught here.
+    // Beyond a limit on the file size every write fails as on a full disk. The signal that it also raises is caught
+    // here.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false))).unwrap();
     let obstacles = Obstacles::new(&path, before + 10);
     for n in 2..5 {
         writer.append(&note(n)).unwrap_err();
         assert_eq!(fs::metadata(&path).unwrap().len(), before);
     }
-    // Nor can what got through of a line be cut off for now.
-    let can_forbid = obstacles.forbid_cutting();
+    // Now a partial line cannot be truncated either.
+    let can_forbid = obstacles.forbid_truncation();
     if can_forbid {
         writer.append(&note(5)).unwrap_err();
         writer.append(&note(6)).unwrap_err();
-        assert_eq!(fs::metadata(&path).unwrap().len(), before + 10, "a torn line stands there");
+        assert_eq!(fs::metadata(&path).unwrap().len(), before + 10, "the log ends with a torn line");
     } else {
         writer.append(&note(5)).unwrap_err();
         writer.append(&note(6)).unwrap_err();

@@ -1,4 +1,4 @@
-//! What other programs printed: every importer has outputs that it reads, and nothing that is no output breaks one.
+//! Outputs of other programs: every importer reads some, and no other input breaks one.
 
 use std::fs;
 use std::io::Write;
@@ -31,7 +31,7 @@ fn figure(parsed: &Parsed, operation: Operation, metric: Metric) -> &Figure {
 }
 
 #[test]
-fn every_importer_reads_some_fixture_and_says_what_is_wrong_with_none() {
+fn every_importer_reads_a_fixture() {
     for importer in IMPORTERS {
         let read = files(&fixtures()).iter().any(|path| {
             let content = fs::read(path).unwrap();
@@ -42,9 +42,9 @@ fn every_importer_reads_some_fixture_and_says_what_is_wrong_with_none() {
     }
 }
 
-/// Only what was made to be wrong is.
+/// Only falsified fixtures contradict themselves.
 #[test]
-fn printed_figures_agree_with_their_raw_numbers_in_all_fixtures_but_the_falsified() {
+fn printed_figures_agree_with_raw_numbers_unless_falsified() {
     for path in files(&fixtures()) {
         let parsed = import(&fs::read(&path).unwrap());
         let wrong: Vec<&Figure> =
@@ -55,7 +55,7 @@ fn printed_figures_agree_with_their_raw_numbers_in_all_fixtures_but_the_falsifie
 }
 
 #[test]
-fn names_of_fixtures_say_what_becomes_of_them() {
+fn fixture_names_state_the_expected_problem() {
     for path in files(&fixtures()) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let parsed = import(&fs::read(&path).unwrap());
@@ -79,14 +79,14 @@ fn names_of_fixtures_say_what_becomes_of_them() {
 
 /// The stall that the old sysbench hides: 300 s of which its events took 8.
 #[test]
-fn a_run_of_300_s_with_8_s_of_events_spent_97_percent_in_syncs() {
+fn a_run_with_8_s_of_events_in_300_s_spent_97_percent_in_syncs() {
     let parsed = fixture("sysbench/0.4.12-hidden-stall.txt");
     let share = figure(&parsed, Operation::Sync, Metric::SyncShare).value;
     assert_eq!((share * 100.0).round(), 97.0);
 }
 
 #[test]
-fn one_job_in_three_formats_is_one_result_and_two_jobs_at_once_are_two_steps() {
+fn a_job_in_three_formats_is_one_result_two_jobs_are_two_steps() {
     let parsed = fixture("fio/3.33-three-formats.txt");
     assert_eq!(parsed.reports.len(), 1);
     let parsed = fixture("fio/3.33-two-jobs.txt");
@@ -114,7 +114,7 @@ fn units_of_fio_2_are_powers_of_1024() {
 }
 
 #[test]
-fn histograms_of_json_plus_are_kept_and_give_the_printed_percentiles() {
+fn histograms_of_json_plus_give_the_printed_percentiles() {
     let parsed = fixture("fio/3.33-randrw.jsonplus.json");
     let stats = &parsed.reports[0].stats[&Operation::Read];
     let histogram = stats.clat.as_ref().unwrap();
@@ -125,7 +125,7 @@ fn histograms_of_json_plus_are_kept_and_give_the_printed_percentiles() {
 }
 
 #[test]
-fn a_score_is_computed_again_and_a_changed_one_contradicts() {
+fn a_score_is_recomputed_and_a_changed_one_contradicts() {
     let content = fs::read_to_string(fixtures().join("pibenchmarks/run_1.txt")).unwrap();
     let parsed = import(content.as_bytes());
     let score = figure(&parsed, Operation::Mixed, Metric::Score);
@@ -135,13 +135,13 @@ fn a_score_is_computed_again_and_a_changed_one_contradicts() {
 }
 
 #[test]
-fn the_saved_benchmark_of_gnome_disks_has_both_its_series() {
+fn a_saved_benchmark_of_gnome_disks_has_both_series() {
     let parsed = fixture("gnome-disks/device.gnome-disks-benchmark");
     let rate = figure(&parsed, Operation::Read, Metric::Bandwidth).value;
     let access = figure(&parsed, Operation::Read, Metric::LatMean).value;
     assert!((9e7..1.1e8).contains(&rate) && (8e4..2e5).contains(&access), "{rate} {access}");
     assert_eq!(parsed.reports[0].size_bytes, 8 << 30);
-    let [rates, times] = [0, 1].map(|i| &parsed.reports[i].places[&Operation::Read]);
+    let [rates, times] = [0, 1].map(|i| &parsed.reports[i].offset_log[&Operation::Read]);
     assert!(rates.kept.len() > 2 && times.kept.len() > 2 && rates.left_out == 0, "{rates:?}");
     assert!(rates.kept.iter().all(|p| p.bytes == 10 << 20 && p.offset < 8 << 30 && p.rate().unwrap() > 5e7));
     let mean = times.kept.iter().map(|p| p.ns).sum::<u64>() as f64 / times.kept.len() as f64;
@@ -156,13 +156,13 @@ fn several_tools_and_notes_in_one_file_are_all_found() {
     assert_eq!(tools, ["dd", "hdparm", "ioping"]);
 }
 
-/// The published outputs are not part of the repository; only who says where they are has them tested, and then they
-/// must be there. All of them import as their index says.
+/// The published outputs are not part of the repository. They are tested only if LODESTONE_SHARED names their directory,
+/// and then they must exist. All of them import as their index states.
 #[test]
-fn published_outputs_import_where_they_are_said_to_be() {
+fn published_outputs_are_imported_from_the_named_directory() {
     let Some(root) = std::env::var_os("LODESTONE_SHARED").map(PathBuf::from) else {
         // Straight to the terminal: what a test prints is hidden when it passes.
-        let why = "SKIPPED: LODESTONE_SHARED does not say where the published outputs are";
+        let why = "SKIPPED: LODESTONE_SHARED does not name the directory of the published outputs";
         writeln!(std::io::stderr(), "{why}").unwrap();
         return;
     };
@@ -188,7 +188,7 @@ fn published_outputs_import_where_they_are_said_to_be() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever is cut out of an output or put into it, an importer gives figures that are numbers, or says why not.
+    /// Whatever is removed from an output or inserted into it, an importer returns finite figures or a problem.
     #[test]
     fn damaged_outputs_give_numbers_or_a_message(which in 0usize..1000, at in 0.0f64..1.0, len in 0usize..200, put in "[ -~]{0,6}") {
         let all = files(&fixtures());

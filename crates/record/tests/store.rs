@@ -1,4 +1,4 @@
-//! Logs and the store, whatever happens to them.
+//! Logs and the store: crashes, damage and concurrent use.
 
 use std::fs;
 use std::io::Write;
@@ -73,7 +73,7 @@ fn store() -> (tempfile::TempDir, Store) {
 }
 
 #[test]
-fn what_was_written_is_read_back_whole() {
+fn a_log_is_read_back_as_it_was_written() {
     let (_directory, store) = store();
     let path = write_run(&store, "abc", 5, &[note(1), note(2), end()]);
     let log = read_log(&path).unwrap();
@@ -83,7 +83,7 @@ fn what_was_written_is_read_back_whole() {
 }
 
 #[test]
-fn events_appended_together_are_lines_of_their_own() {
+fn events_appended_together_are_separate_lines() {
     let (_directory, store) = store();
     let mut writer = store.begin(started("abc", 5)).unwrap();
     let reading = Reading {
@@ -118,7 +118,7 @@ fn a_log_cut_off_at_any_byte_reads_up_to_its_last_whole_line() {
         let log = parsed.unwrap();
         let lines = whole[..cut].iter().filter(|b| **b == b'\n').count();
         let events = 1 + log.run.notes.len() + usize::from(log.run.finished.is_some());
-        // A line whose end alone is missing is whole.
+        // A line that lacks only its line feed is complete.
         assert!(
             events == lines.max(1) || events == lines + 1,
             "cut at {cut}: {events} events in {lines} lines"
@@ -143,7 +143,7 @@ fn a_damaged_line_in_format_1_is_left_out_with_a_note() {
 }
 
 #[test]
-fn what_is_no_log_or_a_newer_one_is_refused_with_the_reason() {
+fn other_files_and_newer_logs_are_refused_with_the_reason() {
     let parse = |text: &str| parse_log(text.as_bytes(), Path::new("x")).unwrap_err().to_string();
     assert!(parse("").contains("not a run log"));
     assert!(parse("hello\n").contains("not a run log"));
@@ -172,7 +172,7 @@ fn runs_are_found_by_id_prefix_position_and_path() {
 }
 
 #[test]
-fn the_index_follows_the_logs_and_can_be_lost() {
+fn the_index_follows_the_logs_and_is_rebuilt_if_lost() {
     let (directory, store) = store();
     let path = write_run(&store, "one", 1, &[end()]);
     write_run(&store, "two", 2, &[note(1)]);
@@ -193,7 +193,7 @@ fn the_index_follows_the_logs_and_can_be_lost() {
 }
 
 #[test]
-fn a_run_under_way_shows_as_running_and_then_as_what_it_became() {
+fn a_run_in_progress_is_running_until_its_log_is_closed() {
     let (_directory, store) = store();
     let mut writer = store.begin(started("one", 1)).unwrap();
     let state = || store.runs().unwrap()[0].state;
@@ -226,7 +226,7 @@ fn space_for_a_log_is_reserved_and_the_rest_is_released() {
 }
 
 #[test]
-fn two_runs_at_once_do_not_disturb_each_other() {
+fn concurrent_runs_do_not_disturb_each_other() {
     let (_directory, store) = store();
     let writers: Vec<_> = (0..8)
         .map(|i| {
@@ -263,7 +263,7 @@ fn foreign_files_in_the_store_are_ignored() {
 }
 
 #[test]
-fn a_store_that_cannot_be_made_says_what_to_do() {
+fn a_store_that_cannot_be_created_is_an_error_with_advice() {
     let store = Store::open(Path::new("/proc/lodestone")).unwrap();
     let error = store.begin(started("abc", 5)).unwrap_err().to_string();
     assert!(error.contains("--store DIR"), "{error}");
@@ -289,8 +289,8 @@ proptest! {
 }
 
 #[test]
-fn numbers_come_back_to_the_last_bit() {
-    // The second is one that a parser which may be off by one bit gets wrong.
+fn floats_are_read_back_to_the_last_bit() {
+    // A parser that may be off by one bit reads the second one wrong.
     for value in [0.1_f64, 0.9884108734712579, 1.0 / 3.0, f64::MIN_POSITIVE, 9_007_199_254_740_993.0] {
         let text = serde_json::to_string(&value).unwrap();
         assert_eq!(serde_json::from_str::<f64>(&text).unwrap().to_bits(), value.to_bits(), "{text}");

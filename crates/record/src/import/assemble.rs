@@ -1,4 +1,4 @@
-//! From the reports of many files to one run: which are repeats of each other, which are other targets or steps.
+//! Assembles the reports of many files into one run: which are repeats of each other, which are other targets or steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use model::{
 
 use super::Report;
 
-/// The label that the name of a file gives: it tells targets apart only where nothing else does.
+/// The label with the name of the file: it distinguishes targets only where no other label does.
 pub const NAME_LABEL: &str = "name";
 
 /// The reports of one file.
@@ -18,26 +18,26 @@ pub const NAME_LABEL: &str = "name";
 pub struct Gathered {
     /// The file.
     pub file: String,
-    /// What its path and the user say.
+    /// Labels from its path and from the user.
     pub labels: BTreeMap<String, String>,
-    /// What is in it.
+    /// Its reports.
     pub reports: Vec<Report>,
 }
 
-/// What a run is made of.
+/// The parts of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assembled {
     /// One for each combination of labels that differ.
     pub targets: Vec<Target>,
-    /// One for each kind of work.
+    /// One for each kind of workload.
     pub steps: Vec<Step>,
     /// Everything but the start and the end of the run.
     pub events: Vec<Event>,
-    /// The most repeats of one step on one target.
+    /// The largest number of repeats of one step on one target.
     pub rounds: u32,
 }
 
-/// One report with where it belongs.
+/// One report with its labels and its step.
 struct Placed {
     file: String,
     labels: BTreeMap<String, String>,
@@ -45,7 +45,7 @@ struct Placed {
     report: Report,
 }
 
-/// Puts reports together. Those with equal labels and equal work are repeats of each other, in the order given.
+/// Assembles reports. Those with equal labels and equal workloads are repeats of each other, in the order given.
 pub fn assemble(gathered: Vec<Gathered>) -> Assembled {
     let mut steps = Steps::default();
     let mut placed = Vec::new();
@@ -53,7 +53,7 @@ pub fn assemble(gathered: Vec<Gathered>) -> Assembled {
         for report in file.reports {
             let mut labels = report.labels.clone();
             labels.extend(file.labels.clone());
-            let step = steps.place(&report);
+            let step = steps.index_of(&report);
             placed.push(Placed { file: file.file.clone(), labels, step, report });
         }
     }
@@ -81,15 +81,15 @@ pub fn assemble(gathered: Vec<Gathered>) -> Assembled {
 struct Steps {
     all: Vec<Step>,
     by_title: BTreeMap<String, Vec<usize>>,
-    /// How often each id was wanted.
+    /// How often each id was requested.
     ids: BTreeMap<String, u32>,
 }
 
 impl Steps {
-    /// The place of a report's step, which is added if it is new.
-    fn place(&mut self, report: &Report) -> usize {
-        let alike = self.by_title.entry(report.title.clone()).or_default();
-        if let Some(at) = alike.iter().copied().find(|at| self.all[*at].workload == report.workload) {
+    /// The index of a report's step, which is added if it is new.
+    fn index_of(&mut self, report: &Report) -> usize {
+        let same_title = self.by_title.entry(report.title.clone()).or_default();
+        if let Some(at) = same_title.iter().copied().find(|at| self.all[*at].workload == report.workload) {
             for headline in &report.headlines {
                 if !self.all[at].foreign.iter().any(|(operation, _)| *operation == headline.0) {
                     self.all[at].foreign.push(*headline);
@@ -97,7 +97,7 @@ impl Steps {
             }
             return at;
         }
-        alike.push(self.all.len());
+        same_title.push(self.all.len());
         let id = self.id(&report.title);
         self.all.push(step(report, id));
         self.all.len() - 1
@@ -146,7 +146,7 @@ fn slug(title: &str) -> String {
     id.trim_end_matches(['-', '.']).replace("-kib", "k").replace("-mib", "m")
 }
 
-/// True if without the names of files results of different ones would pass for repeats.
+/// True if, without file names, results of different files would pass for repeats.
 fn needs_names(placed: &[Placed]) -> bool {
     let mut names: BTreeMap<(usize, BTreeMap<&str, &str>), Option<&String>> = BTreeMap::new();
     placed.iter().any(|p| {
@@ -157,7 +157,7 @@ fn needs_names(placed: &[Placed]) -> bool {
     })
 }
 
-/// The labels that do not have one value throughout.
+/// The labels whose values differ.
 fn differing(placed: &[Placed]) -> Vec<String> {
     let keys: BTreeSet<&String> = placed.iter().flat_map(|p| p.labels.keys()).collect();
     let differs = |key: &&&String| {
@@ -167,7 +167,7 @@ fn differing(placed: &[Placed]) -> Vec<String> {
     keys.iter().filter(differs).map(|key| (*key).clone()).collect()
 }
 
-/// The combination of the labels that differ; without any, all there are.
+/// The combination of the labels that differ; if none does, of all labels.
 fn target_name(placed: &Placed, keys: &[String]) -> String {
     let of = |keys: &mut dyn Iterator<Item = &String>| {
         keys.filter_map(|key| placed.labels.get(key)).map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -247,7 +247,7 @@ fn events_of(repeat: u32, round: u32, step: &str, target: String, placed: Placed
         devices: Vec::new(),
         cache: None,
         integrity: None,
-        places: report.places,
+        offset_log: report.offset_log,
     })));
     events
 }
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_tell_targets_apart_only_where_nothing_else_does() {
+    fn file_names_distinguish_targets_only_where_nothing_else_does() {
         let named = |name| gathered(name, &[(NAME_LABEL, name)], &["x"]);
         assert_eq!(assemble(vec![named("hdd"), named("ssd")]).targets.len(), 2);
         let other_work = Gathered { reports: gathered("", &[], &["y"]).reports, ..named("writes") };

@@ -1,5 +1,5 @@
-//! bonnie++: its comma-separated line of 1.03, 1.96, 1.97 and 1.98 to 2.00, and its text where no such line stands beside
-//! it. Rates are KiB/s; a latency is the largest of one operation.
+//! bonnie++: the CSV line of 1.03, 1.96, 1.97 and 1.98 to 2.00, and the text table where there is no such line. Rates
+//! are in KiB/s; a latency is the largest of one operation.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use super::text::{Line, Num, Text, binary, binary_size, number};
 
 const TOOL: &str = "bonnie++";
 const KIB: f64 = 1024.0;
-/// Pairs of tables and lines with commas that are compared.
+/// Largest number of pairs of text tables and CSV lines that are compared.
 const MOST_PAIRS: usize = 100_000;
-/// Printed instead of a rate where a phase took less than half a second.
+/// Printed instead of a rate if a phase took less than half a second.
 const TOO_SHORT: &str = "+++++";
 
 /// A phase: its name, its operation, and what its rate counts.
@@ -35,7 +35,7 @@ const fn phase(name: &'static str, operation: Operation, counts: Counts) -> Phas
     Phase { name, operation, counts }
 }
 
-/// In the order of all formats.
+/// All phases, in the order of all formats.
 const PHASES: [Phase; 12] = [
     phase("write by character", Operation::Write, Counts::Kib),
     phase("write by block", Operation::Write, Counts::Kib),
@@ -51,7 +51,7 @@ const PHASES: [Phase; 12] = [
     phase("delete at random", Operation::Unlink, Counts::Files),
 ];
 
-/// What one run says, from either form.
+/// The figures of one run, from either form.
 #[derive(Clone, Debug, Default)]
 struct Outcome {
     line: u32,
@@ -61,10 +61,10 @@ struct Outcome {
     chunk: String,
     files: String,
     largest: String,
-    /// Rate and processor share of each phase, as printed.
+    /// Rate and CPU share of each phase, as printed.
     rates: Vec<(String, String)>,
     latencies: Vec<String>,
-    /// Lines of the rates of both halves.
+    /// Line numbers of the rates of both halves.
     lines: [u32; 2],
     is_text: bool,
 }
@@ -75,7 +75,7 @@ pub(super) fn recognises(text: &Text<'_>) -> bool {
         .any(|line| csv(line).is_some() || version_line(&line.text).is_some() || is_refusal(&line.text))
 }
 
-/// What bonnie++ says instead of working.
+/// A message that bonnie++ prints instead of figures.
 fn is_refusal(text: &str) -> bool {
     [
         "You must use the \"-u\" switch",
@@ -88,25 +88,25 @@ fn is_refusal(text: &str) -> bool {
     .any(|start| text.trim().starts_with(start))
 }
 
-/// All runs. Text beside a line with commas repeats it, less exactly.
+/// All runs. A text table next to a CSV line repeats it, less exactly.
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     let exact: Vec<Outcome> = text.lines.iter().filter_map(csv).collect();
-    let mut told = told(&text.lines);
-    // Each is compared with each: so many runs are in no file that a person kept.
-    if told.len().saturating_mul(exact.len()) > MOST_PAIRS {
-        told.clear();
+    let mut tables = tables(&text.lines);
+    // Each is compared with each; no real file has this many runs.
+    if tables.len().saturating_mul(exact.len()) > MOST_PAIRS {
+        tables.clear();
     }
     if !exact.is_empty() {
-        let extra = told.len().saturating_sub(exact.len());
+        let extra = tables.len().saturating_sub(exact.len());
         for outcome in &exact {
-            let concurrent = told.iter().find(|t| same_run(t, outcome));
-            reports(outcome, concurrent, &mut parsed);
+            let table = tables.iter().find(|t| same_run(t, outcome));
+            reports(outcome, table, &mut parsed);
         }
-        told.retain(|t| !exact.iter().any(|outcome| same_run(t, outcome)));
-        told.truncate(extra);
+        tables.retain(|t| !exact.iter().any(|outcome| same_run(t, outcome)));
+        tables.truncate(extra);
     }
-    for outcome in &told {
+    for outcome in &tables {
         reports(outcome, None, &mut parsed);
     }
     let refusal = text.lines.iter().find(|line| is_refusal(&line.text));
@@ -114,9 +114,9 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
         parsed.problem(
             line.number,
             ProblemKind::Failed,
-            format!("bonnie++ ended with: {}", line.text.trim()),
+            format!("bonnie++ failed with: {}", line.text.trim()),
         );
-    } else if exact.is_empty() && told.is_empty() {
+    } else if exact.is_empty() && tables.is_empty() {
         parsed.problem(
             text.last_number(),
             ProblemKind::CutOff,
@@ -126,18 +126,18 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
     parsed
 }
 
-/// True if a table in text and a line with commas are of one run: the same machine and every rate that can be compared.
-fn same_run(told: &Outcome, exact: &Outcome) -> bool {
-    let near = |(a, b): (&(String, String), &(String, String))| match (text_rate(&a.0, told), number(&b.0)) {
+/// True if a text table and a CSV line are of one run: the machine and every comparable rate agree.
+fn same_run(table: &Outcome, exact: &Outcome) -> bool {
+    let near = |(a, b): (&(String, String), &(String, String))| match (text_rate(&a.0, table), number(&b.0)) {
         (Some(a), Some((b, _))) => (a.value - b.value).abs() <= a.error + b.value * 0.01 + 1.0,
         (None, None) => true,
         _ => a.0.is_empty() || b.0.is_empty(),
     };
-    let io = told.rates.iter().zip(&exact.rates).take(5);
-    (told.machine.is_empty() || exact.machine.starts_with(&told.machine)) && io.into_iter().all(near)
+    let io = table.rates.iter().zip(&exact.rates).take(5);
+    (table.machine.is_empty() || exact.machine.starts_with(&table.machine)) && io.into_iter().all(near)
 }
 
-/// A line with commas, by the number of its fields and its first ones.
+/// A CSV line, recognised by the number of its fields and its first ones.
 fn csv(line: &Line) -> Option<Outcome> {
     let fields: Vec<&str> = line.text.trim().split(',').collect();
     let is_format = |text: &str| {
@@ -194,7 +194,7 @@ fn field(fields: &[&str], at: usize) -> String {
 fn new_csv(line: u32, fields: &[&str]) -> Option<Outcome> {
     let mut fields = fields.to_vec();
     if fields.len() == 47 {
-        // Format 1.96 leaves out one comma of an I/O part that was not run.
+        // Format 1.96 omits one comma of an I/O part that was not run.
         fields.insert(7, "");
     }
     let shift = if fields.len() >= 50 { 2 } else { 0 };
@@ -224,8 +224,8 @@ fn version_line(text: &str) -> Option<(&str, bool)> {
     (is_io || text.contains("Sequential Create")).then_some((version, is_io))
 }
 
-/// Runs as their tables say them.
-fn told(lines: &[Line]) -> Vec<Outcome> {
+/// The runs in text tables.
+fn tables(lines: &[Line]) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = Vec::new();
     let mut headings: Option<(Vec<usize>, bool)> = None;
     let mut is_io = true;
@@ -354,8 +354,8 @@ fn latency(word: &str) -> Option<Num> {
     Some(num.truncated().times(scale))
 }
 
-/// One report for each phase with a figure, in `beside` what the text says of the same run.
-fn reports(outcome: &Outcome, concurrent: Option<&Outcome>, parsed: &mut Parsed) {
+/// One report for each phase with a figure; `table` is the text table of the same run.
+fn reports(outcome: &Outcome, table: Option<&Outcome>, parsed: &mut Parsed) {
     let before = parsed.reports.len();
     for (i, phase) in PHASES.iter().enumerate() {
         let (rate, cpu) = outcome.rates.get(i).cloned().unwrap_or_default();
@@ -364,15 +364,13 @@ fn reports(outcome: &Outcome, concurrent: Option<&Outcome>, parsed: &mut Parsed)
         }
         let line = outcome.lines[i / 6];
         let mut report = described(outcome, i, phase, line);
-        let wrong = wrong_print(outcome, concurrent, i);
+        let wrong = wrong_print(outcome, table, i);
         if let Some(wrong) = &wrong {
             report.remark("wrong-print", line, wrong.clone());
         }
         if rate.starts_with('+') {
-            let message = format!(
-                "{TOO_SHORT} stands for a phase of less than half a second: {} has no rate",
-                phase.name
-            );
+            let message =
+                format!("{TOO_SHORT} means a phase of less than half a second: {} has no rate", phase.name);
             report.remark("no-rate", line, message);
         } else if wrong.is_none() || !outcome.is_text {
             rated(outcome, phase, &rate, line, &mut report);
@@ -381,7 +379,7 @@ fn reports(outcome: &Outcome, concurrent: Option<&Outcome>, parsed: &mut Parsed)
             report.fact("cpu", format!("{cpu} % of one processor"));
             if phase.counts == Counts::Seeks && cpu.parse::<u32>().is_ok_and(|cpu| cpu > 100) {
                 let message = format!(
-                    "{cpu} % of a processor for random seeks: each seeker counts the whole process, so that it is too much by their number"
+                    "{cpu} % of a processor for random seeks: each seeker counts the whole process, so the figure is inflated by their number"
                 );
                 report.remark("cpu-counted-twice", line, message);
             }
@@ -401,7 +399,7 @@ fn reports(outcome: &Outcome, concurrent: Option<&Outcome>, parsed: &mut Parsed)
         parsed.problem(
             outcome.line,
             ProblemKind::NoFigures,
-            "every phase of bonnie++ was over in less than half a second (+++++), so that there are no rates",
+            "every phase of bonnie++ took less than half a second (+++++), so there are no rates",
         );
     }
 }
@@ -431,15 +429,15 @@ fn rated(outcome: &Outcome, phase: &Phase, rate: &str, line: u32, report: &mut R
     }
 }
 
-/// The text of 1.98 and 2.00 prints the number of files where the rate of a file phase should stand.
-fn wrong_print(outcome: &Outcome, concurrent: Option<&Outcome>, i: usize) -> Option<String> {
-    let text = if outcome.is_text { outcome } else { concurrent? };
+/// The text of 1.98 and 2.00 prints the number of files in place of the rate of a file phase.
+fn wrong_print(outcome: &Outcome, table: Option<&Outcome>, i: usize) -> Option<String> {
+    let text = if outcome.is_text { outcome } else { table? };
     let (rate, _) = text.rates.get(i)?;
     let files = text.file_count();
     let is_it = i >= 6 && files > 0 && rate.parse::<u64>().ok() == Some(files);
     is_it.then(|| {
         format!(
-            "the text says {rate} per second, which is the number of files: this version prints it by mistake"
+            "the text shows {rate} per second, which is the number of files: this version prints it by mistake"
         )
     })
 }
@@ -499,7 +497,7 @@ fn described(outcome: &Outcome, i: usize, phase: &Phase, line: u32) -> Report {
         } else {
             "a system call for each byte"
         };
-        report.remark("measures-calls", line, format!("`{}` measures {what}, never the storage", phase.name));
+        report.remark("measures-calls", line, format!("`{}` measures {what}, not the storage", phase.name));
     }
     report
 }
@@ -527,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_read_by_its_columns_where_it_stands_alone() {
+    fn a_text_table_without_a_csv_line_is_read_by_its_columns() {
         let text = "\
 Version  1.97       ------Sequential Output------ --Sequential Input- --Random-
 Concurrency   1     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--

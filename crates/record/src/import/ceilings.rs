@@ -66,14 +66,14 @@ pub(super) fn refuse(report: &mut Report) -> Vec<Problem> {
             problems.push(Problem::new(line(report, figure), kind, message));
         }
     }
-    for (a, b, why) in at_odds(&report.figures) {
+    for (a, b, why) in contradictory(&report.figures) {
         // A figure that is already left out is no evidence against the other.
         if refused.contains(&a) || refused.contains(&b) {
             continue;
         }
         let (first, second) = (&report.figures[a], &report.figures[b]);
         let message =
-            format!("{} and {} contradict each other: {why}; both are left out", said(first), said(second));
+            format!("{} and {} contradict each other: {why}; both are left out", named(first), named(second));
         problems.push(Problem::new(line(report, first), ProblemKind::Contradictory, message));
         refused.extend([a, b]);
     }
@@ -113,16 +113,16 @@ fn refuse_extent(report: &mut Report, problems: &mut Vec<Problem>) {
             && histograms.into_iter().flatten().all(is_possible)
     });
     if report.stats.len() < stats {
-        problem("a histogram has counts or latencies beyond those of any storage");
+        problem("a histogram has counts or latencies that no storage reaches");
     }
-    let places = report.places.len();
-    report.places.retain(|_, places| {
+    let logs = report.offset_log.len();
+    report.offset_log.retain(|_, log| {
         let is_possible =
             |offset: u64, bytes: u64| offset.checked_add(bytes).is_some_and(|end| end <= LARGEST_SIZE);
-        places.kept.iter().all(|p| is_possible(p.offset, p.bytes) && p.ns as f64 <= longest)
+        log.kept.iter().all(|p| is_possible(p.offset, p.bytes) && p.ns as f64 <= longest)
     });
-    if report.places.len() < places {
-        problem("the log of single operations has offsets or latencies beyond those of any storage");
+    if report.offset_log.len() < logs {
+        problem("the offset log has offsets or latencies that no storage reaches");
     }
 }
 
@@ -133,20 +133,20 @@ fn wrong(figure: &Figure) -> Option<(ProblemKind, String)> {
     let values = [Some((figure.value, 0.0)), printed, recomputed];
     let mut values = values.into_iter().flatten();
     let Ceiling { most, words, .. } = ceiling(figure.metric);
-    let said = said(figure);
+    let named = named(figure);
     let impossible = |what: String| Some((ProblemKind::Impossible, what));
     if values.clone().any(|(value, error)| !value.is_finite() || !error.is_finite()) {
-        impossible(format!("{said} is not a finite number; it is left out"))
+        impossible(format!("{named} is not a finite number; it is left out"))
     } else if values.clone().any(|(value, _)| value < 0.0) {
-        impossible(format!("{said} is negative; it is left out"))
+        impossible(format!("{named} is negative; it is left out"))
     } else if values.any(|(value, _)| value > most) {
-        impossible(format!("{said} exceeds what any storage reaches ({words}); it is left out"))
+        impossible(format!("{named} exceeds what any storage reaches ({words}); it is left out"))
     } else {
         let ((printed, _), raw) = (printed?, figure.recomputed.as_ref()?);
         let is_gross = printed.max(raw.value) > GROSS * printed.min(raw.value);
         (is_gross && figure.contradiction().is_some()).then(|| {
             let message = format!(
-                "{said} differs by a factor of more than {GROSS} from the value recomputed from the same \
+                "{named} differs by a factor of more than {GROSS} from the value recomputed from the same \
                  file ({}: {:.6e} {}); it is left out",
                 raw.from,
                 raw.value,
@@ -158,14 +158,14 @@ fn wrong(figure: &Figure) -> Option<(ProblemKind, String)> {
 }
 
 /// Pairs of figures of one operation that cannot both be right, with the reason.
-fn at_odds(figures: &[Figure]) -> Vec<(usize, usize, &'static str)> {
-    // Looked up, because a malformed report may have any number of figures.
+fn contradictory(figures: &[Figure]) -> Vec<(usize, usize, &'static str)> {
+    // A map, because a malformed report may have any number of figures.
     let first = |metric: Metric| {
-        let mut places: BTreeMap<Operation, usize> = BTreeMap::new();
+        let mut indices: BTreeMap<Operation, usize> = BTreeMap::new();
         for (at, figure) in figures.iter().enumerate().filter(|(_, f)| f.metric == metric) {
-            places.entry(figure.operation).or_insert(at);
+            indices.entry(figure.operation).or_insert(at);
         }
-        places
+        indices
     };
     let (largest, rates) = (first(Metric::LatMax), first(Metric::Iops));
     let mut found = Vec::new();
@@ -203,7 +203,7 @@ fn line(report: &Report, figure: &Figure) -> u32 {
 }
 
 /// The figure as text: its metric, operation and printed value.
-fn said(figure: &Figure) -> String {
+fn named(figure: &Figure) -> String {
     let metric = figure.metric.name().replace('_', " ");
     let operation = figure.operation.name().replace('_', " ");
     let value = match (&figure.printed, &figure.recomputed) {

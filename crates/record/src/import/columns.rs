@@ -3,7 +3,7 @@
 /// No tool has more columns.
 const MOST_HEADINGS: usize = 32;
 
-/// Where each word of a line ends, in characters, with the word.
+/// The column in characters at which each word of a line ends, with the word.
 pub(crate) fn ends(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -17,17 +17,17 @@ pub(crate) fn ends(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The words of a line, each at the place of the heading that it stands under; what stands under none is left out.
-/// A word may end a few characters off, because long values push what follows to the right.
+/// The words of a line, each at the index of the heading above it; words under no heading are ignored. A word may end
+/// `off` characters away, because long values push the rest of the line to the right.
 pub(crate) fn under<'a>(headings: &[usize], line: &'a str, off: usize) -> Vec<Option<&'a str>> {
     let headings = &headings[..headings.len().min(MOST_HEADINGS)];
     let mut cells = vec![None; headings.len()];
     let mut shift = 0isize;
     for (end, word) in ends(line) {
-        let seen = end as isize - shift;
-        let near = (0..headings.len()).min_by_key(|i| (headings[*i] as isize - seen).abs());
+        let column = end as isize - shift;
+        let near = (0..headings.len()).min_by_key(|i| (headings[*i] as isize - column).abs());
         if let Some(i) =
-            near.filter(|i| (headings[*i] as isize - seen).unsigned_abs() <= off && cells[*i].is_none())
+            near.filter(|i| (headings[*i] as isize - column).unsigned_abs() <= off && cells[*i].is_none())
         {
             cells[i] = Some(word);
             shift = (end as isize - headings[i] as isize).max(0);

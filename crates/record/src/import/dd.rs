@@ -33,15 +33,15 @@ struct Statistics {
     bytes: u64,
     seconds: Num,
     rate: Num,
-    told: String,
+    rate_text: String,
 }
 
 /// `67108864 bytes (67 MB, 64 MiB) copied, 0.0356106 s, 1.9 GB/s` in any language: a count of bytes first, a rate last,
-/// and the seconds before it. The rate must be about what these make, which tells the line from others.
+/// and the seconds before it. The rate must roughly match them, which distinguishes the line from others.
 fn statistics(line: &Line) -> Option<Statistics> {
     let text = line.text.trim().trim_end_matches(')');
     let (bytes, rest) = count(text)?;
-    // sysbench's prepare says `… bytes written in … seconds (… MiB/sec)`.
+    // sysbench's prepare prints `… bytes written in … seconds (… MiB/sec)`.
     if rest.contains(" written in ") {
         return None;
     }
@@ -65,14 +65,14 @@ fn statistics(line: &Line) -> Option<Statistics> {
         let printed = rate.times(scale);
         (printed.value - raw.value).abs() <= raw.value * 0.3 + printed.error + raw.error
     };
-    // A falsified rate is still dd's if the line says so; then the finding tells of it.
-    let says_so = ["copied", "copié", "kopiert", "transferred"].iter().any(|word| rest.contains(word));
-    if !near(scale) && !near(other) && !says_so {
+    // A falsified rate is still dd's if the line has dd's words; a finding then reports it.
+    let has_words = ["copied", "copié", "kopiert", "transferred"].iter().any(|word| rest.contains(word));
+    if !near(scale) && !near(other) && !has_words {
         return None;
     }
     let start = text.len() - text.rsplit([',', '，', '、', '(']).next()?.len();
-    // A decimal comma parts the rate itself.
-    let told = if text[start..].trim().starts_with(|c: char| c.is_ascii_digit())
+    // A decimal comma splits the rate itself.
+    let rate_text = if text[start..].trim().starts_with(|c: char| c.is_ascii_digit())
         && text[..start].ends_with(',')
         && text[..start - 1].ends_with(|c: char| c.is_ascii_digit())
     {
@@ -82,10 +82,10 @@ fn statistics(line: &Line) -> Option<Statistics> {
         text[start..].trim()
     };
     let chosen = if near(scale) || !near(other) { scale } else { other };
-    Some(Statistics { bytes, seconds: *seconds, rate: rate.times(chosen), told: told.to_owned() })
+    Some(Statistics { bytes, seconds: *seconds, rate: rate.times(chosen), rate_text: rate_text.to_owned() })
 }
 
-/// All numbers of a text, each with what follows it up to the next.
+/// All numbers of a text, each with the text up to the next.
 fn numbers(text: &str) -> Vec<(Num, &str)> {
     let mut found: Vec<(Num, &str)> = Vec::new();
     let mut rest = text;
@@ -98,14 +98,14 @@ fn numbers(text: &str) -> Vec<(Num, &str)> {
     found
 }
 
-/// Bytes of a rate's unit, the likelier first: coreutils puts a blank before decimal units, busybox writes binary ones
-/// without one.
+/// Bytes of a rate's unit, the likelier first: coreutils prints a space before decimal units, busybox none before binary
+/// ones.
 fn scales(amount: &str, is_apart: bool) -> Option<(f64, f64)> {
     let first = amount.chars().next()?;
     if matches!(first, 'B' | 'b') {
         return Some((1.0, 1.0));
     }
-    // Some languages write the letters of their own script.
+    // Some languages use letters of their own script.
     let letter = match first {
         'К' | 'к' => 'k',
         'М' => 'M',
@@ -114,12 +114,12 @@ fn scales(amount: &str, is_apart: bool) -> Option<(f64, f64)> {
         c => c,
     };
     let (ten, two) = (decimal(letter)?, binary(letter)?);
-    // toybox leaves out the B.
+    // toybox omits the B.
     let is_binary = !is_apart || amount.contains('i') || amount.chars().count() == 1;
     Some(if is_binary { (two, ten) } else { (ten, two) })
 }
 
-/// What the command line says, where it stands in the text.
+/// The command line, if the text has it.
 #[derive(Clone, Debug, Default)]
 struct Command {
     line: u32,
@@ -157,66 +157,66 @@ impl Command {
     }
 }
 
-/// One report for each last line that stands below its records.
+/// One report for each last line below its records.
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     let has_records = text.lines.iter().any(|line| records(&line.text).is_some());
     let mut command = None;
-    let mut seen: Vec<((u64, u64), u32)> = Vec::new();
+    let mut record_lines: Vec<((u64, u64), u32)> = Vec::new();
     let mut failure = None;
     for line in &text.lines {
         if let Some(blocks) = records(&line.text) {
-            if seen.len() == 2 {
-                bare(&mut seen, &mut failure, &mut parsed);
+            if record_lines.len() == 2 {
+                bare(&mut record_lines, &mut failure, &mut parsed);
             }
-            seen.push((blocks, line.number));
+            record_lines.push((blocks, line.number));
         } else if let Some(statistics) = statistics(line) {
             // With status=progress, lines like the last one come before the records.
-            if seen.len() == 2 || !has_records {
-                take(line, &statistics, &seen, command.take(), failure.take(), &mut parsed);
-                seen.clear();
+            if record_lines.len() == 2 || !has_records {
+                take(line, &statistics, &record_lines, command.take(), failure.take(), &mut parsed);
+                record_lines.clear();
             }
         } else if is_error(&line.text) {
             failure = Some((line.number, line.text.trim().to_owned()));
         } else if let Some(found) = Command::of(line) {
-            bare(&mut seen, &mut failure, &mut parsed);
+            bare(&mut record_lines, &mut failure, &mut parsed);
             command = Some(found);
         }
     }
-    bare(&mut seen, &mut failure, &mut parsed);
+    bare(&mut record_lines, &mut failure, &mut parsed);
     if let Some((line, message)) = failure {
         parsed.problem(line, ProblemKind::Failed, message);
     }
     parsed
 }
 
-/// Says that records stand without the line that has the time.
-fn bare(seen: &mut Vec<((u64, u64), u32)>, failure: &mut Option<(u32, String)>, parsed: &mut Parsed) {
-    let Some((_, line)) = seen.last() else { return };
-    let message = "dd printed its records and neither time nor rate (status=noxfer, or a busybox made so)";
+/// Reports records without the line that has the time.
+fn bare(record_lines: &mut Vec<((u64, u64), u32)>, failure: &mut Option<(u32, String)>, parsed: &mut Parsed) {
+    let Some((_, line)) = record_lines.last() else { return };
+    let message = "dd printed its records but neither time nor rate (status=noxfer, or a busybox built so)";
     match failure.take() {
         Some((line, message)) => parsed.problem(line, ProblemKind::Failed, message),
         None => parsed.problem(*line, ProblemKind::NoFigures, message),
     }
-    seen.clear();
+    record_lines.clear();
 }
 
 fn take(
     line: &Line,
     statistics: &Statistics,
-    seen: &[((u64, u64), u32)],
+    record_lines: &[((u64, u64), u32)],
     command: Option<Command>,
     failure: Option<(u32, String)>,
     parsed: &mut Parsed,
 ) {
     if let Some((number, message)) = failure {
-        let message = format!("{message}; {} bytes had been copied by then", statistics.bytes);
+        let message = format!("{message}; dd had copied {} bytes by then", statistics.bytes);
         parsed.problem(number, ProblemKind::Failed, message);
         return;
     }
-    let first = seen.first().map_or(line.number, |(_, number)| *number);
+    let first = record_lines.first().map_or(line.number, |(_, number)| *number);
     let command = command.unwrap_or_default();
-    let full = seen.get(1).map(|((full, partial), _)| (*full, *partial));
+    let full = record_lines.get(1).map(|((full, partial), _)| (*full, *partial));
     let size =
         full.filter(|(full, partial)| *full > 0 && *partial == 0 && statistics.bytes.is_multiple_of(*full));
     let size = size.and_then(|(full, _)| block((statistics.bytes / full) as f64));
@@ -227,7 +227,7 @@ fn take(
     let operation = command.operation().unwrap_or(Operation::Mixed);
     let raw = Num::exact(statistics.bytes as f64).over(statistics.seconds);
     let what = (operation, Metric::Bandwidth);
-    let printed = Some((statistics.told.clone(), statistics.rate, line.number));
+    let printed = Some((statistics.rate_text.clone(), statistics.rate, line.number));
     report.figure(what, printed, raw.map(|n| (n, "bytes / seconds")));
     report.headlines = vec![what];
     if let Some((full, partial)) = full {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_its_own_bytes_and_seconds_do_not_make_is_a_contradiction() {
+    fn a_rate_that_differs_from_bytes_per_second_contradicts() {
         let report =
             one("1+0 records in\n1+0 records out\n67108864 bytes (67 MB) copied, 0,0356106 s, 3,9 GB/s");
         assert!(report.figures[0].contradiction().is_some());
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_before_it_says_what_was_done() {
+    fn a_preceding_command_line_gives_the_workload() {
         let report = one(
             "$ dd if=/dev/zero of=f bs=4k count=100 oflag=dsync\n100+0 records in\n100+0 records out\n409600 bytes (410 kB, 400 KiB) copied, 0.0161283 s, 25.4 MB/s",
         );
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_a_failed_run_and_progress_is_no_result() {
+    fn a_full_disk_is_a_failed_run_and_progress_is_not_a_result() {
         let parsed = parse(&Text::new(
             b"dd: error writing 'f': No space left on device\n3+0 records in\n2+0 records out\n2097152 bytes (2.1 MB) copied, 0.1 s, 21.0 MB/s",
         ));

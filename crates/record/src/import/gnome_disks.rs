@@ -1,8 +1,8 @@
-//! `.gnome-disks-benchmark`: what GNOME Disks saved, a serialised GVariant of type `a{sv}`.
+//! `.gnome-disks-benchmark`: a saved benchmark of GNOME Disks, a serialised GVariant of type `a{sv}`.
 //!
 //! The layout is that of the GVariant specification: values are aligned to their type's size from the start of their
-//! container, and a container of parts of several lengths has their ends behind them, in as few bytes as can count
-//! the container.
+//! container, and a container of parts of variable length stores their end offsets after them, in as few bytes as can
+//! express the container's length.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const PAIR_BYTES: usize = 16;
 /// Bytes of one access.
 const PAGE: u32 = 4096;
 
-/// A value of one of the types that such a file has.
+/// A value of one of the types in such a file.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Number(f64),
@@ -64,8 +64,8 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
             report.fact("device", model.clone());
         }
         fill(operation, name, points, block, &mut report);
-        let places = places(points, name.starts_with("access"), block);
-        report.places.extend((!places.kept.is_empty()).then_some((operation, places)));
+        let log = offset_log(points, name.starts_with("access"), block);
+        report.offset_log.extend((!log.kept.is_empty()).then_some((operation, log)));
         parsed.reports.push(report);
     }
     if parsed.reports.is_empty() && parsed.problems.is_empty() {
@@ -88,18 +88,19 @@ fn described(operation: Operation, words: &str, is_access: bool, block: f64, cou
     report
 }
 
-/// The values with their places. An access time has no rate, and a rate of 0 has no time.
-fn places(points: &[(u64, f64)], is_access: bool, block: f64) -> OffsetLog {
-    let mut places = OffsetLog::default();
+/// The values with their offsets. An access time has no rate, and a rate of 0 has no time.
+fn offset_log(points: &[(u64, f64)], is_access: bool, block: f64) -> OffsetLog {
+    let mut log = OffsetLog::default();
     for (offset, value) in points.iter().filter(|(_, value)| is_access || *value > 0.0) {
         let (bytes, seconds) = if is_access { (f64::from(PAGE), *value) } else { (block, block / value) };
-        let place = LoggedOffset { offset: *offset, bytes: bytes as u64, ns: (seconds * 1e9).round() as u64 };
-        places.record(place, OffsetLog::MOST);
+        let logged =
+            LoggedOffset { offset: *offset, bytes: bytes as u64, ns: (seconds * 1e9).round() as u64 };
+        log.record(logged, OffsetLog::MOST);
     }
-    places
+    log
 }
 
-/// GNOME Disks shows the mean of the rates; bytes over time is their harmonic mean, and is what counts here.
+/// GNOME Disks shows the mean of the rates; the figure here is bytes over time, their harmonic mean.
 fn fill(operation: Operation, name: &str, points: &[(u64, f64)], block: f64, report: &mut Report) {
     let n = points.len() as f64;
     let sum: f64 = points.iter().map(|(_, v)| v).sum();
@@ -163,7 +164,7 @@ fn offset_bytes(length: usize) -> usize {
     }
 }
 
-/// An offset of the container, in the byte order of nearly all machines.
+/// An offset of the container, in little-endian byte order.
 fn offset(raw: &[u8], at: usize) -> Option<usize> {
     let bytes = raw.get(at..at + offset_bytes(raw.len()))?;
     Some(bytes.iter().rev().fold(0usize, |sum, byte| (sum << 8) | usize::from(*byte)))
@@ -184,7 +185,7 @@ fn ends(raw: &[u8]) -> Option<Vec<usize>> {
     found.filter(|ends| ends.is_sorted() && ends.iter().all(|end| *end <= last))
 }
 
-/// Key and value of an entry; the value is `None` if its type is another.
+/// Key and value of an entry; the value is `None` if it has another type.
 fn entry_of(entry: &[u8]) -> Option<(String, Option<Value>)> {
     let width = offset_bytes(entry.len());
     let table = entry.len().checked_sub(width)?;

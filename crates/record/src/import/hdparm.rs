@@ -1,4 +1,4 @@
-//! hdparm -t and -T. Its `MB` are 2^20 bytes and its `kB` 2^10.
+//! `hdparm -t` and `-T`. Its `MB` is 2^20 bytes and its `kB` 2^10.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::text::{Line, Num, Text, after, count, number};
 
 const TOOL: &str = "hdparm";
 const MIB: f64 = 1_048_576.0;
-/// What one read moves.
+/// Bytes of one read.
 const READ_BYTES: u32 = 2 << 20;
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
@@ -31,7 +31,7 @@ fn is_refused(text: &str) -> bool {
         && ["Permission", "permitted", "No such", "No medium", "busy"].iter().any(|w| why.contains(w))
 }
 
-/// One report for each line of a timing.
+/// One report for each timing line.
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     let mut device = None;
@@ -48,19 +48,19 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
         } else if trimmed.starts_with("/dev/") && trimmed.ends_with(':') {
             device = Some(trimmed.trim_end_matches(':').to_owned());
         } else if is_refused(trimmed) {
-            parsed.problem(line.number, ProblemKind::Failed, format!("hdparm ended with: {trimmed}"));
+            parsed.problem(line.number, ProblemKind::Failed, format!("hdparm failed with: {trimmed}"));
         }
     }
     compare_cached(&mut parsed.reports);
     parsed
 }
 
-/// Says what stands where a result should.
+/// Reports the text in place of a result.
 fn failed(line: &Line, label: &str, rest: &str, below: &[Line], parsed: &mut Parsed) {
     let next = below.iter().take(5).map(|l| l.text.trim()).find(|t| !t.is_empty() && timing(t).is_none());
     let why = if rest.is_empty() { next.unwrap_or("") } else { rest };
     if why.is_empty() {
-        parsed.problem(line.number, ProblemKind::CutOff, format!("`Timing {label}` stands without a result"));
+        parsed.problem(line.number, ProblemKind::CutOff, format!("`Timing {label}` has no result"));
     } else {
         parsed.problem(line.number, ProblemKind::Failed, format!("`Timing {label}` gave no result: {why}"));
     }
@@ -77,18 +77,18 @@ fn one(line: &Line, label: &str, rest: &str) -> Option<Report> {
     let cached = label.contains("cached") || label.contains("buffer-cache");
     let mut workload = transfers(100, Pattern::Sequential, READ_BYTES);
     workload.direct = direct;
-    let place = after(label, "(offset ").map(|o| o.trim_end_matches(')').replace("GB", "GiB"));
+    let offset = after(label, "(offset ").map(|o| o.trim_end_matches(')').replace("GB", "GiB"));
     let what = match (cached, direct) {
         (true, false) => "reads of the same 2 MiB from memory (-T)",
         (true, true) => "direct reads of the same 2 MiB (-T --direct)",
         (false, false) => "sequential reads (-t)",
         (false, true) => "sequential reads, direct (-t --direct)",
     };
-    let at = place.as_ref().map_or_else(String::new, |p| format!(", from {}", p.trim()));
+    let at = offset.as_ref().map_or_else(String::new, |p| format!(", from {}", p.trim()));
     let mut report = Report::new(TOOL, line.number, format!("hdparm: {what}{at}"), workload);
     report.lasted(seconds.value);
     let bytes = amount as f64 * amount_unit;
-    // The loop over the same 2 MiB has no larger data set than that.
+    // The loop over the same 2 MiB has a data set of 2 MiB.
     report.size_bytes = if cached { u64::from(READ_BYTES) } else { bytes as u64 };
     let raw = Num::exact(bytes).over(seconds).map(|n| (n, "MiB / seconds"));
     let key = (Operation::Read, Metric::Bandwidth);
@@ -111,12 +111,12 @@ fn unit(text: &str) -> Option<f64> {
 
 fn remarks(line: u32, cached: bool, direct: bool, seconds: Num, amount: u64, report: &mut Report) {
     if cached && !direct {
-        report.remark("measures-memory", line, "hdparm -T reads the same 2 MiB from the page cache again and again: a figure of memory and processor, not of the disk");
+        report.remark("measures-memory", line, "hdparm -T repeatedly reads the same 2 MiB from the page cache: the figure is of memory and processor, not of the disk");
     } else if cached {
-        report.remark("measures-memory", line, "hdparm -T --direct reads the same 2 MiB of the device again and again: its own cache and the cost of a command, not the disk");
+        report.remark("measures-memory", line, "hdparm -T --direct repeatedly reads the same 2 MiB of the device: the figure is of its own cache and the cost of a command, not of the disk");
     } else if seconds.value + seconds.error < 3.0 {
         let message = format!(
-            "hdparm -t reads for 3 s and came to the end of the device after {} s: the device is small, or its content in a cache",
+            "hdparm -t reads for 3 s but reached the end of the device after {} s: the device is small, or its content is in a cache",
             seconds.value
         );
         report.remark("ended-early", line, message);
@@ -125,12 +125,12 @@ fn remarks(line: u32, cached: bool, direct: bool, seconds: Num, amount: u64, rep
         report.remark(
             "printed-contradicts-raw",
             line,
-            format!("{amount} MB are no whole number of reads of 2 MiB"),
+            format!("{amount} MB is not a whole number of reads of 2 MiB"),
         );
     }
 }
 
-/// With --direct, the "cached" reads are reads of the device: they may be slower than others, which a cache never is.
+/// With --direct, the "cached" reads go to the device: they may be slower than the others, unlike reads from a cache.
 fn compare_cached(reports: &mut [Report]) {
     let rates: BTreeMap<String, f64> =
         reports.iter().map(|r| (r.title.clone(), r.figures[0].value)).collect();
@@ -139,7 +139,7 @@ fn compare_cached(reports: &mut [Report]) {
         let own = report.figures[0].value;
         if let Some(disk) = disk.filter(|disk| own < *disk) {
             let message = format!(
-                "the \"cached\" reads ({:.1} MB/s) are slower than those of the disk ({:.1} MB/s), so no cache is in them",
+                "the \"cached\" reads ({:.1} MB/s) are slower than those of the disk ({:.1} MB/s), so no cache serves them",
                 own / 1e6,
                 disk / 1e6
             );

@@ -1,5 +1,5 @@
 //! ioping: text of 0.x to 1.3, batch lines and JSON. A latency of a write includes the sync that follows it; `iops` is
-//! one over the mean latency, and the rate that was reached stands in the line `generated`.
+//! the inverse of the mean latency; the achieved rate is in the line `generated`.
 
 use model::{Metric, Operation};
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use super::report::{Parsed, ProblemKind, Report, random, transfers};
 use super::text::{Line, Num, Text, after, binary, count, decimal, number};
 
 const TOOL: &str = "ioping";
-/// What one request moves unless something else is asked for.
+/// Default bytes of one request.
 const USUAL_BLOCK: u32 = 4096;
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
@@ -29,7 +29,7 @@ fn is_json(text: &Text<'_>) -> bool {
     has("\"stat\"") && has("\"load\"") && has("\"mdev\"")
 }
 
-/// Reads every form that stands in the text.
+/// Parses every form in the text.
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     if is_json(text) {
@@ -54,8 +54,7 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
         }
     }
     if !requests.is_empty() && parsed.problems.is_empty() {
-        let message =
-            format!("{} requests of ioping stand without the statistics at the end", requests.len());
+        let message = format!("{} requests of ioping lack the statistics at the end", requests.len());
         parsed.problem(text.lines[start.max(text.lines.len() - 1)].number, ProblemKind::CutOff, message);
     }
     parsed
@@ -83,8 +82,8 @@ fn request(line: &Line) -> Option<Request> {
     } else {
         None
     };
-    let left_out = ["warmup", "too slow", "too fast", "EAGAIN"];
-    let counts = !left_out.iter().any(|word| unit.contains(word));
+    let excluded = ["warmup", "too slow", "too fast", "EAGAIN"];
+    let counts = !excluded.iter().any(|word| unit.contains(word));
     Some(Request { line: line.number, operation, latency, counts })
 }
 
@@ -135,7 +134,7 @@ fn summary(lines: &[Line], requests: &[Request], parsed: &mut Parsed) {
     let parts: Vec<&str> = text.split(", ").collect();
     let n = amount(text).unwrap_or(Num::exact(0.0));
     if n.value < 1.0 {
-        let message = "no request of ioping was valid: all were left out as too slow or too fast";
+        let message = "no request of ioping was valid: all were excluded as too slow or too fast";
         parsed.problem(done.number, ProblemKind::NoFigures, message);
         return;
     }
@@ -181,7 +180,7 @@ fn described(operation: Operation, block: u32, line: u32) -> Report {
     report
 }
 
-/// The rate that was reached, and what the printed one stands for.
+/// The achieved rate, and the meaning of the printed one.
 fn rates(
     operation: Operation,
     parts: &[&str],
@@ -192,14 +191,14 @@ fn rates(
 ) {
     let inverse = parts.iter().find(|p| p.contains("iops")).and_then(|p| amount(p));
     let Some((text, line_of)) = generated else {
-        // Old versions print only the sum of all, over the wall time.
+        // Old versions print only totals over the wall time.
         let wall = after(parts[0], "completed in").and_then(time).map(|t| t.times(1e-9));
-        let told = |p: &&&str| p.contains("/s");
-        let flow = parts.iter().find(told).and_then(|p| Some(((*p).to_owned(), data(p)?, line)));
+        let is_rate = |p: &&&str| p.contains("/s");
+        let flow = parts.iter().find(is_rate).and_then(|p| Some(((*p).to_owned(), data(p)?, line)));
         report.figure((operation, Metric::Bandwidth), flow, None);
-        let told =
+        let iops =
             parts.iter().find(|p| p.contains("iops")).and_then(|p| Some(((*p).to_owned(), amount(p)?, line)));
-        report.figure((operation, Metric::Iops), told, None);
+        report.figure((operation, Metric::Iops), iops, None);
         report.lasted(wall.map_or(0.0, |t| t.value));
         return;
     };
@@ -218,7 +217,7 @@ fn rates(
     let reached = all.value / wall.map_or(1.0, |t| t.value.max(1e-9));
     if let Some(inverse) = inverse.filter(|inverse| inverse.value > 1.2 * reached) {
         let message = format!(
-            "the printed {:.0} iops are one over the mean latency; {reached:.0} requests per second were made",
+            "the printed {:.0} iops are the inverse of the mean latency; the achieved rate is {reached:.0} per second",
             inverse.value
         );
         report.remark("inverse-latency", line, message);
@@ -260,7 +259,7 @@ fn batch(text: &str) -> Option<Vec<f64>> {
         .map(|w| count(w).filter(|(_, rest)| rest.is_empty()).map(|(n, _)| n as f64))
         .collect::<Option<_>>()?;
     let (n, sum, min, mean, max) = (values[0], values[1], values[4], values[5], values[6]);
-    // What tells the line from other numbers: the mean is the sum over the count, and lies between the extremes.
+    // What distinguishes the line from other numbers: the mean is the sum over the count, and lies between the extremes.
     let fits = n >= 1.0 && (sum / n - mean).abs() <= mean * 0.01 + 1.0 && min <= mean && mean <= max;
     fits.then_some(values)
 }
@@ -273,11 +272,11 @@ fn batch_report(values: &[f64], line: u32, parsed: &mut Parsed) {
     report.unsaid(&["operation"]);
     report.title = report.title.replace("random reads", "random requests");
     let exact = |v: f64| Num { value: v, error: 1.0 };
-    let told = |i: usize, unit: &str| Some((format!("{} {unit}", values[i]), exact(values[i]), line));
+    let printed = |i: usize, unit: &str| Some((format!("{} {unit}", values[i]), exact(values[i]), line));
     let key = |metric| (Operation::Read, metric);
     let mean = exact(values[1]).over(Num::exact(values[0])).map(|n| (n, "sum of latencies / requests"));
-    report.figure(key(Metric::LatMean), told(5, "ns"), mean);
-    report.figure(key(Metric::LatMax), told(6, "ns"), None);
+    report.figure(key(Metric::LatMean), printed(5, "ns"), mean);
+    report.figure(key(Metric::LatMax), printed(6, "ns"), None);
     if let [_, _, _, _, _, _, _, _, all, wall] = values {
         let seconds = Num { value: *wall, error: 1.0 }.times(1e-9);
         let rate = Num::exact(*all).over(seconds);
@@ -300,7 +299,7 @@ fn json(text: &Text<'_>, parsed: &mut Parsed) {
         Some(Err(error)) => {
             let line = first + u32::try_from(error.line()).unwrap_or(0).saturating_sub(1);
             let kind = if error.is_eof() { ProblemKind::CutOff } else { ProblemKind::Contradictory };
-            parsed.problem(line, kind, format!("the JSON of ioping cannot be read: {error}"));
+            parsed.problem(line, kind, format!("cannot parse ioping's JSON: {error}"));
             return;
         }
         None => return,
@@ -348,29 +347,30 @@ fn json_report(
         let word = |name: &str| target.get(name).and_then(Value::as_str).unwrap_or("");
         report.fact("target", format!("{} ({} {})", word("path"), word("fstype"), word("device")));
     }
-    let told = |name: &str| get(stat, name).map(|v| (format!("{v} ns"), Num { value: v, error: 1.0 }, line));
+    let printed =
+        |name: &str| get(stat, name).map(|v| (format!("{v} ns"), Num { value: v, error: 1.0 }, line));
     let sum: f64 = requests.iter().map(|(_, t)| t).sum();
     let own = (requests.len() as f64 == n)
         .then(|| (Num { value: sum / n, error: 0.5 }, "times of the requests that count"));
     let mean = own.or_else(|| {
         get(stat, "time").map(|t| (Num { value: t / n, error: 0.5 }, "sum of latencies / requests"))
     });
-    report.figure((operation, Metric::LatMean), told("avg"), mean);
-    report.figure((operation, Metric::LatMax), told("max"), None);
+    report.figure((operation, Metric::LatMean), printed("avg"), mean);
+    report.figure((operation, Metric::LatMax), printed("max"), None);
     if let Some(load) = object.get("load").and_then(Value::as_object) {
         let seconds = get(load, "time").map(|ns| Num { value: ns, error: 1.0 }.times(1e-9));
-        let told = |name: &str, unit: &str, error: f64| {
+        let printed = |name: &str, unit: &str, error: f64| {
             get(load, name).map(|v| (format!("{v} {unit}"), Num { value: v, error }, line))
         };
         let raw = |name: &str| Num::exact(get(load, name)?).over(seconds?);
         report.figure(
             (operation, Metric::Iops),
-            told("iops", "iops", 0.01),
+            printed("iops", "iops", 0.01),
             raw("count").map(|n| (n, "requests / time")),
         );
         report.figure(
             (operation, Metric::Bandwidth),
-            told("bps", "B/s", 1.0),
+            printed("bps", "B/s", 1.0),
             raw("size").map(|n| (n, "bytes / time")),
         );
         report.lasted(seconds.map_or(0.0, |s| s.value));
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_line_is_told_from_other_numbers() {
+    fn a_batch_line_is_distinguished_from_other_numbers() {
         assert!(batch("19 2612090 7274 29793767 91350 137478 176652 26130 20 380233050").is_some());
         assert!(batch("1 2 3 4 5 6 7 8 9 10").is_none());
     }

@@ -1,4 +1,4 @@
-//! iozone: the table of automatic mode in KiB/s, operations per second or microseconds, the part for Excel, and
+//! iozone: the table of automatic mode in KiB/s, operations per second or microseconds, the Excel tables, and
 //! throughput mode. Its `kB` and `KB` are 1024 bytes.
 
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use super::text::{Line, Num, Text, after, binary_size, block_words, count, numbe
 const TOOL: &str = "iozone";
 const KIB: f64 = 1024.0;
 
-/// A pass: its name, whether it reads, whether at random places, the test number that asks for it, and its title in the
-/// part for Excel.
+/// A pass: its name, whether it reads, whether at random offsets, the test number that selects it, and its title in the
+/// Excel tables.
 type Pass = (&'static str, bool, bool, u32, &'static str);
 
 /// In the order of the table.
@@ -43,7 +43,7 @@ pub(super) fn recognises(text: &Text<'_>) -> bool {
     })
 }
 
-/// The line with `reclen` over the rows.
+/// The heading with `reclen` above the rows.
 fn is_heading(text: &str) -> bool {
     text.contains("reclen") && text.contains("rewrite") && text.contains("reread")
 }
@@ -65,7 +65,7 @@ enum Unit {
     MicrosecondsPerOp,
 }
 
-/// What stands before a table.
+/// The lines before a table.
 #[derive(Clone, Debug, Default)]
 struct Header {
     line: u32,
@@ -151,7 +151,7 @@ impl Header {
         } else if let Some(rest) = after(text, "Record Size") {
             self.record_kib = kib(rest);
         } else if let Some(rest) = after(text, "Each process writes a ") {
-            // The mode with several processes says both in one line.
+            // The mode with several processes prints both in one line.
             self.file_kib = kib(rest);
             self.record_kib = after(rest, "file in ").and_then(kib);
         } else if text.starts_with("iozone test complete") {
@@ -161,7 +161,7 @@ impl Header {
         }
     }
 
-    /// The options say the same as the lines above, in versions that print one of them only.
+    /// The options repeat the lines above; some versions print only one of the two.
     fn take_command(&mut self, command: &str) {
         for word in command.split_whitespace().skip(1) {
             match word {
@@ -176,7 +176,7 @@ impl Header {
         }
     }
 
-    /// The passes that were asked for, if the command line says it.
+    /// The requested passes, if the command line is known.
     fn passes(&self) -> Option<Vec<usize>> {
         let words: Vec<&str> = self.command.as_ref()?.split_whitespace().collect();
         let tests: Vec<u32> = words
@@ -224,14 +224,14 @@ impl Header {
             report.remark(
                 "from-page-cache",
                 line,
-                "the file was read just after it was written, without -I and -U: what was measured is memory",
+                "the file was read just after it was written, without -I and -U: the figure is of memory",
             );
         }
         if self.clock_is_poor {
             report.remark(
                 "clock-too-coarse",
                 line,
-                "iozone says that its clock is too coarse for passes as short as some of these",
+                "iozone reports that its clock is too coarse for passes as short as some of these",
             );
         }
         report
@@ -246,7 +246,7 @@ fn size_words(kib: u64) -> String {
     }
 }
 
-/// Adds the figure of a pass in the mode's unit, and what follows from it.
+/// Adds the figure of a pass in the mode's unit, and the figures derived from it.
 fn fill(
     header: &Header,
     report: &mut Report,
@@ -264,23 +264,23 @@ fn fill(
     let (rate, iops) = ((operation, Metric::Bandwidth), (operation, Metric::Iops));
     match header.unit {
         Unit::KibPerSecond => {
-            let told = num.truncated().times(KIB);
-            report.figure(rate, Some((format!("{word} kB/sec"), told, line)), None);
-            report.figure(iops, None, Some((told.times(1.0 / record), "KiB/s / record size")));
-            report.lasted(report.size_bytes as f64 / told.value);
+            let printed = num.truncated().times(KIB);
+            report.figure(rate, Some((format!("{word} kB/sec"), printed, line)), None);
+            report.figure(iops, None, Some((printed.times(1.0 / record), "KiB/s / record size")));
+            report.lasted(report.size_bytes as f64 / printed.value);
         }
         Unit::OpsPerSecond => {
-            let told = num.truncated();
-            report.figure(rate, None, Some((told.times(record), "operations per second × record size")));
-            report.figure(iops, Some((format!("{word} ops/sec"), told, line)), None);
-            report.lasted(report.size_bytes as f64 / (told.value * record));
+            let printed = num.truncated();
+            report.figure(rate, None, Some((printed.times(record), "operations per second × record size")));
+            report.figure(iops, Some((format!("{word} ops/sec"), printed, line)), None);
+            report.lasted(report.size_bytes as f64 / (printed.value * record));
         }
         Unit::MicrosecondsPerOp => {
-            let told = num.truncated().times(1e3);
-            report.figure((operation, Metric::LatMean), Some((format!("{word} us/op"), told, line)), None);
-            let raw = Num::exact(record * 1e9).over(told).map(|n| (n, "record size / time per operation"));
+            let printed = num.truncated().times(1e3);
+            report.figure((operation, Metric::LatMean), Some((format!("{word} us/op"), printed, line)), None);
+            let raw = Num::exact(record * 1e9).over(printed).map(|n| (n, "record size / time per operation"));
             report.figure(rate, None, raw);
-            report.lasted(report.size_bytes as f64 / record * told.value / 1e9);
+            report.lasted(report.size_bytes as f64 / record * printed.value / 1e9);
         }
     }
     let is_latency = header.unit == Unit::MicrosecondsPerOp;
@@ -291,7 +291,7 @@ fn fill(
     Some(())
 }
 
-/// The rows below the heading, up to a line that is none.
+/// The rows below the heading, up to the first line that is not a row.
 fn table(header: &Header, heading: &Line, lines: &[Line], found: &mut Vec<Report>, parsed: &mut Parsed) {
     let ends: Vec<usize> = columns::ends(&heading.text).into_iter().map(|(end, _)| end).collect();
     if ends.len() < 2 {
@@ -311,7 +311,7 @@ fn table(header: &Header, heading: &Line, lines: &[Line], found: &mut Vec<Report
         };
         let values = &words[2..];
         let cells: Vec<(usize, &str)> = match header.passes() {
-            // As many as were asked for stand in their order, whatever became of the blanks.
+            // If all requested passes have values, they are in order, whatever the blanks.
             Some(passes) if passes.len() == values.len() => {
                 passes.into_iter().zip(values.iter().copied()).collect()
             }
@@ -324,7 +324,7 @@ fn table(header: &Header, heading: &Line, lines: &[Line], found: &mut Vec<Report
         };
         if cells.len() != values.len() {
             let message = format!(
-                "{} values in a row of iozone, of which {} stand under a heading",
+                "a row of iozone has {} values, of which {} are under a heading",
                 values.len(),
                 cells.len()
             );
@@ -344,19 +344,19 @@ fn table(header: &Header, heading: &Line, lines: &[Line], found: &mut Vec<Report
     }
 }
 
-/// Says what a zero in the table means.
+/// Reports what a zero in the table means.
 fn zero(header: &Header, line: u32, pass: &str, kib: u64, parsed: &mut Parsed) {
     if header.unit == Unit::MicrosecondsPerOp {
         let message =
             format!("0 microseconds per operation for {pass} of {kib} kB: less than this mode can show");
         parsed.problem(line, ProblemKind::NoFigures, message);
     } else {
-        let message = format!("a rate of 0 for {pass} of {kib} kB: no pass can end with it");
+        let message = format!("a rate of 0 for {pass} of {kib} kB: no complete pass has it");
         parsed.problem(line, ProblemKind::Contradictory, message);
     }
 }
 
-/// The tables for a spreadsheet: they repeat the first one, or stand alone.
+/// The tables for a spreadsheet: they repeat the first one, or are the only ones.
 fn excel(header: &Header, lines: &[Line], found: &mut Vec<Report>, parsed: &mut Parsed) {
     let known: BTreeMap<String, String> = found
         .iter()
@@ -386,10 +386,10 @@ fn excel(header: &Header, lines: &[Line], found: &mut Vec<Report>, parsed: &mut 
                 let own = report.figures.iter().find_map(|f| f.printed.as_ref()).map(|p| p.text.clone());
                 match known.get(&report.title) {
                     None => found.push(report),
-                    Some(told) if own.as_ref() == Some(told) || word.parse() == Ok(0u64) => {}
-                    Some(told) => {
+                    Some(shown) if own.as_ref() == Some(shown) || word.parse() == Ok(0u64) => {}
+                    Some(shown) => {
                         let message = format!(
-                            "the part for Excel says {word} for {}, and the table {told}",
+                            "the Excel table shows {word} for {}, but the first table {shown}",
                             report.title
                         );
                         parsed.problem(line.number, ProblemKind::Contradictory, message);
@@ -400,7 +400,7 @@ fn excel(header: &Header, lines: &[Line], found: &mut Vec<Report>, parsed: &mut 
     }
 }
 
-/// `Children see throughput for  2 initial writers = 1739.33 kB/sec` and what follows.
+/// `Children see throughput for  2 initial writers = 1739.33 kB/sec` and the lines after it.
 fn throughput(header: &Header, lines: &[Line], found: &mut Vec<Report>) {
     for (i, line) in lines.iter().enumerate() {
         let Some(rest) = after(&line.text, "Children see throughput for") else { continue };
@@ -424,8 +424,8 @@ fn throughput(header: &Header, lines: &[Line], found: &mut Vec<Report>) {
         let operation = if reads { Operation::Read } else { Operation::Write };
         let is_ops = unit.trim_start().starts_with("ops");
         let key = (operation, if is_ops { Metric::Iops } else { Metric::Bandwidth });
-        let told = num.times(if is_ops { 1.0 } else { KIB });
-        report.figure(key, Some((rate.trim().to_owned(), told, line.number)), None);
+        let printed = num.times(if is_ops { 1.0 } else { KIB });
+        report.figure(key, Some((rate.trim().to_owned(), printed, line.number)), None);
         report.headlines = vec![key];
         report.unsaid.push("files".to_owned());
         for below in lines[i + 1..].iter().take_while(|l| !is_children(&l.text)).take(8) {
@@ -447,7 +447,7 @@ fn below_children(header: &Header, line: &Line, report: &mut Report) {
     let whole = file as f64 * KIB;
     if least.value < whole * 0.9 {
         let message = format!(
-            "the slowest process had moved {value} of {file} kB when the first ended: the sum adds rates of different times"
+            "the slowest process had moved {value} of {file} kB when the first ended: the sum adds rates from different times"
         );
         report.remark("processes-not-together", line.number, message);
     }
@@ -468,16 +468,16 @@ mod tests {
         );
         let parsed = parse(&Text::new(format!("{HEAD}{HEADINGS}{row}").as_bytes()));
         assert_eq!(parsed.problems, []);
-        let told: Vec<&str> = parsed.reports.iter().map(|r| r.title.split(", 4").next().unwrap()).collect();
+        let titles: Vec<&str> = parsed.reports.iter().map(|r| r.title.split(", 4").next().unwrap()).collect();
         assert_eq!(
-            told,
+            titles,
             ["iozone: write, new file", "iozone: rewrite", "iozone: random read", "iozone: random write"]
         );
         assert_eq!(parsed.reports[3].figures[0].value, 3432.0 * 1024.0);
     }
 
     #[test]
-    fn the_mode_is_in_the_banner_or_the_command_and_not_in_the_headings() {
+    fn the_mode_is_in_the_banner_or_the_command_not_the_headings() {
         let row = "           81920       4     1000     2000\n\niozone test complete.\n";
         let command = "\tCommand line used: iozone -a -N -i 0 -s 80M -r 4k\n";
         let parsed = parse(&Text::new(format!("{HEAD}{command}{HEADINGS}{row}").as_bytes()));
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_off_table_loses_its_last_row_only() {
+    fn a_cut_off_table_loses_only_its_last_row() {
         let rows = "           81920       4     1000     2000\n           81920       8     1000\n";
         let parsed = parse(&Text::new(format!("{HEAD}{HEADINGS}{rows}").as_bytes()));
         assert_eq!((parsed.reports.len(), parsed.problems[0].kind), (2, ProblemKind::CutOff));

@@ -1,8 +1,8 @@
-//! Outputs of other programs, read by what they mean: labels, units and structure, never the columns of one version.
+//! Importers for outputs of other programs. They parse labels, units and structure, never the columns of one version.
 //!
-//! Importers are pure functions over text. Each looks for its reports anywhere in it, so that a file may hold notes
-//! and several formats. A new one is a file here and an entry in [`IMPORTERS`]; the tests and the fuzz target loop
-//! over that table.
+//! Importers are pure functions over text. Each finds its reports anywhere in it, so a file may hold notes and several
+//! formats. To add an importer, add a file here and an entry in [`IMPORTERS`]; the tests and the fuzz target loop over
+//! that table.
 
 mod assemble;
 mod bonnie;
@@ -24,19 +24,19 @@ pub use ceilings::{Ceiling, GROSS, LARGEST_SIZE, LONGEST_NS, ceiling};
 pub use report::{Parsed, Problem, ProblemKind, Report};
 pub use text::Text;
 
-/// What reads the output of one tool.
+/// The importer of one tool's output.
 pub struct Importer {
     /// The tool.
     pub tool: &'static str,
-    /// Whether the text has something of this tool.
+    /// True if the text has output of this tool.
     pub recognises: fn(&Text<'_>) -> bool,
-    /// All of its reports in the text, and what is wrong with others.
+    /// Returns all of its reports in the text, and the problems of others.
     pub parse: fn(&Text<'_>) -> Parsed,
-    /// It reads what other tools printed too, so that they need not look at the text.
+    /// It also reads the output of other tools, so their importers skip the text.
     pub takes_all: bool,
 }
 
-/// All importers. One that takes all stands before those whose outputs it contains.
+/// All importers. One that takes all comes before those whose outputs it contains.
 pub static IMPORTERS: &[Importer] = &[
     Importer {
         tool: "PiBenchmarks",
@@ -59,7 +59,7 @@ pub static IMPORTERS: &[Importer] = &[
     },
 ];
 
-/// Reads everything that any importer finds in a file's content, in the order of its lines.
+/// Imports everything that any importer finds in a file's content, in the order of its lines.
 pub fn import(content: &[u8]) -> Parsed {
     let text = Text::new(content);
     let mut parsed = Parsed::default();
@@ -77,15 +77,15 @@ pub fn import(content: &[u8]) -> Parsed {
         parsed.problems.push(Problem::new(1, ProblemKind::Unrecognised, "the file is empty"));
     } else if !recognised {
         let first = text.lines.iter().find(|line| !line.text.trim().is_empty());
-        let (line, words) = first.map_or((1, ""), |line| (line.number, line.text.trim()));
-        let start: String = words.chars().take(60).collect();
+        let (line, text) = first.map_or((1, ""), |line| (line.number, line.text.trim()));
+        let start: String = text.chars().take(60).collect();
         let tools: Vec<&str> = IMPORTERS.iter().map(|i| i.tool).collect();
         let message = format!("not the output of {}: it begins with `{start}`", tools.join(", "));
         parsed.problems.push(Problem::new(line, ProblemKind::Unrecognised, message));
     }
     parsed.finish();
     if parsed.reports.is_empty() && parsed.problems.is_empty() {
-        let message = "it has something of a known tool, and no whole result";
+        let message = "it has output of a known tool, but no complete result";
         parsed.problems.push(Problem::new(text.last_number(), ProblemKind::CutOff, message));
     }
     parsed

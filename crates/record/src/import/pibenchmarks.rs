@@ -1,7 +1,7 @@
 //! PiBenchmarks (`Storage.sh`): the outputs of hdparm, dd, fio and iozone with a summary and a score.
 //!
-//! The raw outputs above the summary are read by the importers of their tools; where they are missing, as for fio,
-//! the summary's rows are what there is. The score is computed again from the rows, by the script's formula.
+//! The importers of these tools read the raw outputs above the summary; where one is missing, as for fio, the
+//! summary's rows replace it. The score is recomputed from the rows with the script's formula.
 
 use model::{Metric, Operation, Pattern, Workload};
 
@@ -15,7 +15,7 @@ const KIB: f64 = 1024.0;
 /// The summary has nine rows.
 const MOST_ROWS: usize = 16;
 
-/// Both the rows of the summary and the score are this script's own.
+/// Only this script has both the rows of the summary and the score.
 pub(super) fn recognises(text: &Text<'_>) -> bool {
     let has = |part: &str| text.lines.iter().any(|line| line.text.contains(part));
     has("4k random read") && (has("Score:") || has("Category")) && has("IOZone")
@@ -26,7 +26,7 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     for lines in text.lines.split_inclusive(|line| line.text.contains("Score:")) {
         let part = Text { lines: lines.to_vec(), raw: text.raw };
-        // What follows the last score is no output of its own.
+        // Text after the last score is not an output.
         if recognises(&part) {
             parsed.merge(one(&part));
         }
@@ -34,7 +34,7 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
     parsed
 }
 
-/// The raw outputs, what only the summary says, and the score.
+/// The raw outputs, the rows that only the summary has, and the score.
 fn one(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     for part in [hdparm::parse(text), dd::parse(text), iozone::parse(text)] {
@@ -45,7 +45,7 @@ fn one(text: &Text<'_>) -> Parsed {
         if report.tool == "dd" {
             as_write(report);
         }
-        tell_script(report);
+        add_script(report);
     }
     let rows: Vec<Row> = text.lines.iter().filter_map(row).take(MOST_ROWS).collect();
     for row in &rows {
@@ -55,11 +55,11 @@ fn one(text: &Text<'_>) -> Parsed {
     parsed
 }
 
-fn tell_script(report: &mut Report) {
+fn add_script(report: &mut Report) {
     report.fact("script", TOOL);
 }
 
-/// What dd was asked for by the script.
+/// Sets the workload for which the script runs dd.
 fn as_write(report: &mut Report) {
     report.workload.sync.at_end = true;
     report.workload.data = super::report::ZEROS;
@@ -97,10 +97,10 @@ fn row(line: &Line) -> Option<Row> {
     (!result.is_empty()).then(|| Row { line: line.number, tool, test: test.to_owned(), result })
 }
 
-/// Adds what no raw output says, and compares the rest with it.
+/// Adds a row that no raw output has, and compares any other with its raw output.
 fn summary_row(row: &Row, parsed: &mut Parsed) {
     let Some((num, _)) = number(&row.result) else {
-        let message = format!("{} {}: `{}` is no figure", row.tool, row.test, row.result);
+        let message = format!("{} {}: `{}` is not a figure", row.tool, row.test, row.result);
         parsed.problem(row.line, ProblemKind::Failed, message);
         return;
     };
@@ -117,13 +117,13 @@ fn summary_row(row: &Row, parsed: &mut Parsed) {
         (_, "4k random read") => ("iozone: random read", Operation::Read, KIB),
         _ => ("iozone: random write", Operation::Write, KIB),
     };
-    let told = num.times(unit);
+    let printed = num.times(unit);
     if let Some(raw) = parsed.reports.iter_mut().find(|r| r.title.contains(title)) {
         let value = raw.figures[0].value;
         // dd's rate comes without its unit: 1.4 GB/s is written as 1.4 MB/s.
-        if (told.value - value).abs() > told.error + value * 0.03 {
+        if (printed.value - value).abs() > printed.error + value * 0.03 {
             let message =
-                format!("the summary says {} for what is {:.2} MB/s above it", row.result, value / 1e6);
+                format!("the summary shows {}, but the output above it {:.2} MB/s", row.result, value / 1e6);
             raw.remark("printed-contradicts-raw", row.line, message);
         }
         return;
@@ -133,7 +133,7 @@ fn summary_row(row: &Row, parsed: &mut Parsed) {
     let percent = if operation == Operation::Read { 100 } else { 0 };
     let words = format!("PiBenchmarks: {} {}", row.tool, row.test.to_lowercase());
     let mut report = described(row.line, &words, transfers(percent, pattern, block));
-    report.figure((operation, Metric::Bandwidth), Some((row.result.clone(), told, row.line)), None);
+    report.figure((operation, Metric::Bandwidth), Some((row.result.clone(), printed, row.line)), None);
     report.headlines = vec![(operation, Metric::Bandwidth)];
     parsed.reports.push(report);
 }
@@ -156,27 +156,27 @@ fn fio_row(row: &Row, iops: Num) -> Report {
     report.tool = "fio";
     report.engine = model::EngineKind::Libaio;
     report.size_bytes = 80 << 20;
-    tell_script(&mut report);
+    add_script(&mut report);
     let iops = iops.truncated();
     report.figure((operation, Metric::Iops), Some((format!("{} IOPS", iops.value), iops, row.line)), None);
     let flow = after(&row.result, "(").and_then(number).map(|(n, _)| n.truncated().times(KIB));
-    let told =
+    let printed =
         flow.map(|n| (after(&row.result, "(").unwrap_or("").trim_end_matches(')').to_owned(), n, row.line));
-    report.figure((operation, Metric::Bandwidth), told, Some((iops.times(4096.0), "IOPS × 4 KiB")));
+    report.figure((operation, Metric::Bandwidth), printed, Some((iops.times(4096.0), "IOPS × 4 KiB")));
     report.headlines = vec![(operation, Metric::Bandwidth)];
     report
 }
 
-/// The number in a row, as the script takes it: without its unit.
+/// The number in a row, as the script uses it: without its unit.
 fn component(rows: &[Row], tool: &str, test: &str) -> Option<f64> {
     let row = rows.iter().find(|row| row.tool == tool && row.test == test)?;
     number(&row.result).map(|(n, _)| n.value)
 }
 
 /// trunc((dd × 1024 + 4 fio random read + 10 fio random write + iozone read + write + 4 random read + 10 random write)
-/// / 100), of whatever the summary says.
+/// / 100), of the values in the summary.
 fn score(text: &Text<'_>, rows: &[Row], parsed: &mut Parsed) {
-    let told = text.lines.iter().rev().find_map(|line| {
+    let printed = text.lines.iter().rev().find_map(|line| {
         let rest = after(&line.text, "Score:")?;
         count(rest).map(|(n, _)| (n, line.number))
     });
@@ -192,7 +192,7 @@ fn score(text: &Text<'_>, rows: &[Row], parsed: &mut Parsed) {
     let parts: Option<Vec<f64>> =
         weighted.iter().map(|(w, tool, test)| Some(w * component(rows, tool, test)?)).collect();
     let raw = parts.map(|parts| (parts.iter().sum::<f64>() / 100.0).trunc());
-    let Some((score, line)) = told else {
+    let Some((score, line)) = printed else {
         let message = "the output of PiBenchmarks ends without `Score:`";
         parsed.problem(text.last_number(), ProblemKind::CutOff, message);
         return;

@@ -1,4 +1,4 @@
-//! What an importer gives: reports with their figures, and problems.
+//! The result of an importer: reports with their figures, and problems.
 
 use std::collections::BTreeMap;
 
@@ -15,44 +15,44 @@ use super::text::Num;
 pub struct Report {
     /// The tool.
     pub tool: &'static str,
-    /// Its version, if the output says it.
+    /// Its version, if the output states it.
     pub version: Option<String>,
     /// Line at which the result begins, from 1.
     pub line: u32,
     /// Line at which it ends.
     pub last_line: u32,
-    /// What was done, in words; the tool stands first.
+    /// The workload as text, beginning with the tool.
     pub title: String,
-    /// What was done. What the output does not say is in `unsaid`.
+    /// The workload. The fields that the output does not state are in `unsaid`.
     pub workload: Workload,
-    /// How I/O was handed over.
+    /// The I/O engine.
     pub engine: EngineKind,
-    /// Bytes of the data set; 0 if it is not known.
+    /// Bytes of the data set; 0 if unknown.
     pub size_bytes: u64,
-    /// Measured time in nanoseconds; 0 if it is not known.
+    /// Measured time in nanoseconds; 0 if unknown.
     pub window_ns: u64,
-    /// The operations with figures, in the order in which they are shown, and the metric in which each is judged.
+    /// The operations with figures, in the order in which they are shown, each with the metric by which it is judged.
     pub headlines: Vec<(Operation, Metric)>,
-    /// Labels that the output itself gives, such as a job's name.
+    /// Labels from the output itself, such as a job's name.
     pub labels: BTreeMap<String, String>,
-    /// What the output says of the circumstances.
+    /// Circumstances that the output states.
     pub facts: BTreeMap<String, String>,
-    /// What it does not say.
+    /// Names of fields that it does not state.
     pub unsaid: Vec<String>,
     /// The figures.
     pub figures: Vec<Figure>,
-    /// What is odd about it.
+    /// Oddities of the output.
     pub remarks: Vec<Remark>,
-    /// Counts and histograms, where the output has whole histograms.
+    /// Counts and histograms, where the output has complete histograms.
     pub stats: BTreeMap<Operation, OperationStats>,
-    /// Where single operations were, where the output says it.
-    pub places: BTreeMap<Operation, OffsetLog>,
+    /// The offset of each operation, where the output has it.
+    pub offset_log: BTreeMap<Operation, OffsetLog>,
 }
 
 /// Everything found in a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
-    /// Whole reports, in the order of the text.
+    /// Complete reports, in the order of the text.
     pub reports: Vec<Report>,
     /// What could not be imported.
     pub problems: Vec<Problem>,
@@ -63,7 +63,7 @@ pub struct Parsed {
 pub struct Problem {
     /// The line, from 1.
     pub line: u32,
-    /// Of which kind.
+    /// Its kind.
     pub kind: ProblemKind,
     /// What is wrong, as a sentence without its full stop.
     pub message: String,
@@ -72,22 +72,22 @@ pub struct Problem {
 /// Kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
-    /// No importer knows it.
+    /// No importer recognises it.
     Unrecognised,
-    /// A report begins and does not end.
+    /// A report is incomplete.
     CutOff,
     /// The tool failed.
     Failed,
-    /// It says two things that cannot both be true.
+    /// Two of its statements cannot both be true.
     Contradictory,
     /// A figure exceeds what any storage reaches, is negative or is not a number.
     Impossible,
-    /// It is a whole output that has no figures, such as of a preparation: nothing is missing.
+    /// A complete output without figures, for example of a preparation: nothing is missing.
     NoFigures,
 }
 
 impl ProblemKind {
-    /// The words for it.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unrecognised => "not recognised",
@@ -116,21 +116,21 @@ impl Parsed {
         self.problems.extend(other.problems);
     }
 
-    /// Puts everything into the order of the text, and leaves out impossible figures.
+    /// Sorts everything into the order of the text and removes impossible figures.
     pub(crate) fn finish(&mut self) {
         self.reports.sort_by_key(|report| report.line);
         for report in &mut self.reports {
             let refused = ceilings::refuse(report);
             if !refused.is_empty() {
-                report.judge_by_what_is_left();
+                report.replace_headlines();
             }
             self.problems.extend(refused);
             report.title = clipped(std::mem::take(&mut report.title));
             report.version = report.version.take().map(clipped);
-            let told = |operation: &Operation, metric: &Metric| {
+            let has = |operation: &Operation, metric: &Metric| {
                 report.figures.iter().any(|f| (f.operation, f.metric) == (*operation, *metric))
             };
-            let headlines = report.headlines.iter().filter(|(o, m)| told(o, m)).copied().collect();
+            let headlines = report.headlines.iter().filter(|(o, m)| has(o, m)).copied().collect();
             report.headlines = headlines;
         }
         let (good, bare): (Vec<Report>, Vec<Report>) =
@@ -145,7 +145,7 @@ impl Parsed {
 }
 
 impl Report {
-    /// A report with nothing in it but what was done.
+    /// A report with a workload and no figures.
     pub(crate) fn new(tool: &'static str, line: u32, title: impl Into<String>, workload: Workload) -> Self {
         Self {
             tool,
@@ -164,12 +164,12 @@ impl Report {
             figures: Vec::new(),
             remarks: Vec::new(),
             stats: BTreeMap::new(),
-            places: BTreeMap::new(),
+            offset_log: BTreeMap::new(),
         }
     }
 
-    /// Replaces an operation's headline by another of its figures if the headline was left out.
-    fn judge_by_what_is_left(&mut self) {
+    /// Replaces an operation's headline by another of its figures if the headline was removed.
+    fn replace_headlines(&mut self) {
         const OTHERS: [Metric; 3] = [Metric::Bandwidth, Metric::Iops, Metric::LatMean];
         for (operation, metric) in &mut self.headlines {
             let has = |wanted: &Metric| {
@@ -190,8 +190,8 @@ impl Report {
         self.window_ns = if ns > 0.0 { ns as u64 } else { 0 };
     }
 
-    /// Adds a figure, of which at least one of both forms must be there. `printed` is its text, what it is in the
-    /// metric's unit, and its line.
+    /// Adds a figure, of which at least one form must be given. `printed` is its text, its value in the metric's unit,
+    /// and its line.
     pub(crate) fn figure(
         &mut self,
         (operation, metric): (Operation, Metric),
@@ -235,7 +235,7 @@ impl Report {
     }
 }
 
-/// What is repeated in every report of a file must not be long: else memory is taken out of proportion.
+/// Shortens text that every report of a file repeats, to bound memory.
 fn clipped(mut text: String) -> String {
     const LONGEST: usize = 300;
     if let Some((at, _)) = text.char_indices().nth(LONGEST) {
@@ -255,13 +255,13 @@ pub(crate) fn transfers(read_percent: u8, pattern: Pattern, block: u32) -> Workl
     }
 }
 
-/// What is written where all of it is alike.
+/// Data that is all zeros.
 pub(crate) const ZEROS: Data = Data { class: DataClass::Zero, compress_percent: 0, dedupe_percent: 0 };
 
 /// One sync after each write.
 pub(crate) const EACH_WRITE: SyncRule = SyncRule { every: 1, data_only: false, at_end: false };
 
-/// Random places, with or without the same one twice.
+/// Random offsets, drawn with replacement if `repeats` is true.
 pub(crate) fn random(repeats: bool) -> Pattern {
     Pattern::Random { distribution: model::Distribution::Uniform, repeats }
 }

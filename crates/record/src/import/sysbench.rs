@@ -1,7 +1,7 @@
-//! sysbench fileio, 0.4.12 to 1.1. Its `Mb` and `Gb` are powers of 1024, and bytes.
+//! sysbench fileio, 0.4.12 to 1.1. Its `Mb` and `Gb` are bytes in powers of 1024.
 //!
 //! Up to 0.5 an event is a read or a write and syncs are not timed; from 1.0 each periodic sync is an event too, so
-//! that latencies of the two are never the same thing.
+//! latencies of the two are not comparable.
 
 use model::{FileSet, Metric, Operation, Pattern, SyncRule, fact};
 
@@ -11,7 +11,7 @@ use super::text::{Line, Num, Text, after, binary, binary_size, block, block_word
 const TOOL: &str = "sysbench";
 const MIB: f64 = 1_048_576.0;
 const MOST_FAILURES: usize = 3;
-/// What 0.4.12 prints where its search for a percentile falls off the end of its table, in milliseconds.
+/// Milliseconds that 0.4.12 prints if its search for a percentile runs past the end of its table.
 const NO_PERCENTILE_MS: f64 = 1e7;
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
@@ -35,7 +35,7 @@ fn is_rates_of_1_1(text: &str) -> bool {
     text.starts_with("read:") && text.contains("IOPS=") && text.contains(" MiB/s (") && !text.contains("BW=")
 }
 
-/// What stands before the figures.
+/// The lines before the figures.
 #[derive(Clone, Debug, Default)]
 struct Header {
     line: u32,
@@ -54,7 +54,7 @@ struct Header {
     validates: bool,
     replayed: bool,
     checkpoints: bool,
-    /// What the output was of, other than a run.
+    /// What the output is, if it is not of a run.
     other: Option<&'static str>,
     failures: Vec<(u32, String)>,
 }
@@ -81,7 +81,7 @@ fn mode(text: &str) -> Option<Mode> {
     }
 }
 
-/// All reports, with the headers that stand before them.
+/// All reports, with the headers before them.
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     let mut header = Header { line: 1, ..Header::default() };
@@ -123,13 +123,13 @@ fn report_end(lines: &[Line], start: usize) -> usize {
     lines[start + 1..].iter().position(ends).map_or(lines.len(), |n| start + 1 + n)
 }
 
-/// Says why there was no report under a header.
+/// Reports why there is no report under a header.
 fn close(header: &Header, reports: usize, last: u32, parsed: &mut Parsed) {
     if reports > 0 || header.version.is_none() {
         return;
     }
     if let Some((line, message)) = header.failures.first() {
-        parsed.problem(*line, ProblemKind::Failed, format!("sysbench ended with: {message}"));
+        parsed.problem(*line, ProblemKind::Failed, format!("sysbench failed with: {message}"));
     } else if let Some(other) = header.other {
         parsed.problem(header.line, ProblemKind::NoFigures, format!("the output of sysbench {other}"));
     } else if header.mode.is_some() {
@@ -137,7 +137,7 @@ fn close(header: &Header, reports: usize, last: u32, parsed: &mut Parsed) {
             "the output of sysbench ends before its figures: the run was stopped or the file is cut off";
         parsed.problem(last, ProblemKind::CutOff, message);
     } else {
-        let message = "this output of sysbench is not of a fileio test: there is nothing about storage in it";
+        let message = "this output of sysbench is not of a fileio test: it has no figures of storage";
         parsed.problem(header.line, ProblemKind::NoFigures, message);
     }
 }
@@ -176,7 +176,7 @@ impl Header {
 
     fn take_rare(&mut self, number: u32, text: &str) {
         if text.starts_with("FATAL:") || text.starts_with("ALERT:") {
-            // Each report tells of them: a few are enough.
+            // Each report repeats them: a few are enough.
             if self.failures.len() < MOST_FAILURES {
                 self.failures.push((number, text.chars().take(200).collect()));
             }
@@ -190,11 +190,11 @@ impl Header {
         } else if text.starts_with("Report checkpoint(s)") {
             self.checkpoints = true;
         } else if text.starts_with("Removing test files") {
-            self.other = Some("cleanup, which has none");
+            self.other = Some("cleanup has no figures");
         } else if text.starts_with("Creating files for the test") {
-            self.other = Some("prepare, which prints no figures in this version");
+            self.other = Some("prepare has no figures in this version");
         } else if text.starts_with("fileio options:") {
-            self.other = Some("help, which has none");
+            self.other = Some("help has no figures");
         }
     }
 
@@ -240,18 +240,18 @@ impl Header {
         let mut report = Report::new(TOOL, line, title, workload);
         report.version.clone_from(&self.version);
         report.size_bytes = self.total.map_or(0, bytes);
-        self.tell(&mut report);
+        self.describe(&mut report);
         report
     }
 
-    fn tell(&self, report: &mut Report) {
-        let said = [
+    fn describe(&self, report: &mut Report) {
+        let stated = [
             ("open flags", self.open_flags.clone()),
             ("I/O mode", self.io_mode.clone()),
             ("files", self.files.map(|n| n.to_string())),
             ("fsync of all files every", self.every.map(|n| format!("{n} requests"))),
         ];
-        for (name, value) in said {
+        for (name, value) in stated {
             if let Some(value) = value {
                 report.fact(name, value);
             }
@@ -269,15 +269,15 @@ impl Header {
         report.unsaid(&names);
         report.unsaid(&["machine", "target", "memory"]);
         if self.replayed && report.workload.pattern != Pattern::Sequential {
-            let message = "this version repeats the very same places in every run unless --init-rng=on is given, so \
-                           that a second run may be served from a cache";
+            let message = "this version repeats the same offsets in every run unless --init-rng=on is given, so a cache \
+                           may serve a second run";
             report.remark("replayed-offsets", 0, message);
         }
         for (line, message) in &self.failures {
             report.remark(
                 "worker-died",
                 *line,
-                format!("sysbench went on after `{message}`: a thread may have ended early"),
+                format!("sysbench continued after `{message}`: a thread may have ended early"),
             );
         }
     }
@@ -323,7 +323,7 @@ struct Numbers {
     fairness: Option<(Num, Num, u32)>,
     /// Rates of reads, writes and syncs with their texts, from 1.0 on.
     rates: [Option<(Num, u32, String)>; 3],
-    /// The same in bytes per second.
+    /// Bandwidths of reads and writes in bytes per second, with their texts.
     flows: [Option<(Num, u32, String)>; 2],
 }
 
@@ -383,8 +383,8 @@ impl Numbers {
         };
         let Some(rest) = after(rest, "IOPS=") else { return };
         let Some((rate, flow)) = number(rest) else { return };
-        let told = rest.split_whitespace().next().unwrap_or("");
-        self.rates[at] = Some((rate, line, format!("{told}/s")));
+        let printed = rest.split_whitespace().next().unwrap_or("");
+        self.rates[at] = Some((rate, line, format!("{printed}/s")));
         if let (Some((flow_rate, unit)), true) = (number(flow.trim()), at < 2) {
             let words = format!("{} MiB/s", flow.split_whitespace().next().unwrap_or(""));
             if unit.trim_start().starts_with("MiB/s") {
@@ -394,7 +394,7 @@ impl Numbers {
     }
 }
 
-/// Mean and deviation of the events of the threads.
+/// Mean and standard deviation of the events of the threads.
 fn fairness(value: &str, line: u32) -> Option<(Num, Num, u32)> {
     let (mean, deviation) = value.split_once('/')?;
     Some((number(mean)?.0, number(deviation)?.0, line))
@@ -412,7 +412,7 @@ fn report(header: &Header, lines: &[Line], at_end: bool, parsed: &mut Parsed) {
     report.last_line = last;
     if header.checkpoints {
         let message =
-            "the reports at checkpoints are windows of one run, each from the one before, and no repeats";
+            "the reports at checkpoints are windows of one run, each from the one before, not repeats";
         report.remark("checkpoint-windows", first.number, message);
     }
     let is_old = first.text.trim().starts_with("Operations performed:");
@@ -422,12 +422,8 @@ fn report(header: &Header, lines: &[Line], at_end: bool, parsed: &mut Parsed) {
         new_figures(&header, &numbers, &mut report)
     };
     if let Some(missing) = whole {
-        let place = if at_end { "the file ends" } else { "the report ends" };
-        parsed.problem(
-            last,
-            ProblemKind::CutOff,
-            format!("{place} without `{missing}` of sysbench's report"),
-        );
+        let end = if at_end { "the file ends" } else { "the report ends" };
+        parsed.problem(last, ProblemKind::CutOff, format!("{end} without `{missing}` of sysbench's report"));
         return;
     }
     if let Some((mean, deviation, line)) = numbers.fairness
@@ -435,7 +431,7 @@ fn report(header: &Header, lines: &[Line], at_end: bool, parsed: &mut Parsed) {
         && deviation.value / mean.value > 0.2
     {
         let message = format!(
-            "the threads did very different amounts of work ({:.0} events on average, standard deviation {:.0}): one may have died",
+            "the threads did very different amounts of work (mean {:.0} events, standard deviation {:.0}): one may have died",
             mean.value, deviation.value
         );
         report.remark("worker-died", line, message);
@@ -454,8 +450,8 @@ fn counts(text: &str) -> Option<[u64; 4]> {
     numbers.try_into().ok()
 }
 
-/// A printed size or rate of 0.4, such as `1.3697Gb`: five significant digits, of which zeros at the end are dropped, so
-/// that 16 may be 16.0004. Where there are decimals, builds differ in how many; then those printed count.
+/// A printed size or rate of 0.4, such as `1.3697Gb`: five significant digits without trailing zeros, so 16 may be
+/// 16.0004. Builds differ in the number of decimals; if there are any, the printed ones give the error.
 fn old_size(text: &str) -> Option<Num> {
     let (num, rest) = number(text)?;
     let scale = rest.chars().next().and_then(binary).unwrap_or(1.0);
@@ -465,7 +461,7 @@ fn old_size(text: &str) -> Option<Num> {
     Some(Num { value: num.value, error }.times(scale))
 }
 
-/// What 0.4 and 0.5 print; the label of what is missing if it is cut off.
+/// Imports the figures of 0.4 and 0.5; returns the label of the missing one if the report is cut off.
 fn old_figures(
     header: &Header,
     lines: &[Line],
@@ -543,7 +539,7 @@ fn old_figures(
     None
 }
 
-/// What is in no event: syncs, and nothing else of size.
+/// The time outside events: syncs, and nothing else of size.
 fn syncs(header: &Header, others_count: u64, seconds: Num, event_s: Num, report: &mut Report) {
     let threads = f64::from(header.threads.unwrap_or(1).max(1));
     let all = seconds.times(threads);
@@ -568,20 +564,20 @@ fn syncs(header: &Header, others_count: u64, seconds: Num, event_s: Num, report:
     }
 }
 
-/// Checks what must be true of the counts of 0.4 and 0.5.
+/// Checks the identities of the counts of 0.4 and 0.5.
 fn identities(header: &Header, [reads, writes, others, total]: [u64; 4], events: u64, report: &mut Report) {
     let line = report.line;
     let sum = reads.saturating_add(writes).saturating_add(others);
     if sum != total {
         let message = format!(
-            "{reads} reads, {writes} writes and {others} others are {sum}, and not {total} as printed"
+            "{reads} reads, {writes} writes and {others} others add up to {sum}, not to the printed {total}"
         );
         report.remark("printed-contradicts-raw", line, message);
     }
-    // With several threads requests may be under way when the counts are taken.
+    // With several threads, requests may be in flight when the counts are read.
     let slack = u64::from(header.threads.unwrap_or(1));
     if events.abs_diff(reads.saturating_add(writes)) > slack {
-        let message = format!("{events} events stand beside {reads} reads and {writes} writes");
+        let message = format!("{events} events do not match {reads} reads and {writes} writes");
         report.remark("printed-contradicts-raw", line, message);
     }
     let (Some(every), Some(files)) = (header.every, header.files) else { return };
@@ -593,15 +589,16 @@ fn identities(header: &Header, [reads, writes, others, total]: [u64; 4], events:
     let most = series.saturating_add(files.saturating_mul(2));
     if others > most || others.saturating_add(files) < series {
         let message = format!(
-            "{events} requests with a sync of {files} files after every {every} make about {series} syncs, and {others} are printed"
+            "{events} requests with a sync of {files} files after every {every} make about {series} syncs, but {others} are printed"
         );
         report.remark("syncs-do-not-add-up", line, message);
     }
 }
 
 fn latencies(operation: Operation, numbers: &Numbers, events: Option<u64>, report: &mut Report) {
-    let printed =
-        |told: &Option<(Num, u32, String)>| told.as_ref().map(|(n, line, text)| (text.clone(), *n, *line));
+    let printed = |figure: &Option<(Num, u32, String)>| {
+        figure.as_ref().map(|(n, line, text)| (text.clone(), *n, *line))
+    };
     let raw = numbers.event_s.zip(events).and_then(|(sum, n)| sum.over(Num::exact(n as f64)));
     let raw = raw.map(|n| (n.times(1e9), "event time / events"));
     report.figure((operation, Metric::LatMean), printed(&numbers.mean), raw);
@@ -612,7 +609,7 @@ fn latencies(operation: Operation, numbers: &Numbers, events: Option<u64>, repor
     };
     if p.value >= NO_PERCENTILE_MS * 1e6 {
         let message = format!(
-            "the percentile {text} stands for none: the search of this version fell off the end of its table"
+            "the percentile {text} is not a value: the search of this version ran past the end of its table"
         );
         report.remark("percentile-missing", *line, message);
     } else {
@@ -629,7 +626,7 @@ fn latencies(operation: Operation, numbers: &Numbers, events: Option<u64>, repor
     }
 }
 
-/// What 1.0 and 1.1 print; the label of what is missing if it is cut off.
+/// Imports the figures of 1.0 and 1.1; returns the label of the missing one if the report is cut off.
 fn new_figures(header: &Header, numbers: &Numbers, report: &mut Report) -> Option<&'static str> {
     let [Some(read), Some(write), Some(sync)] = &numbers.rates else { return Some("fsyncs/s") };
     if numbers.flows.iter().any(Option::is_none) {
@@ -669,7 +666,7 @@ fn new_figures(header: &Header, numbers: &Numbers, report: &mut Report) -> Optio
     None
 }
 
-/// Operations with a rate are judged by it, what only has latencies by their mean.
+/// Operations with a rate are judged by it, those with only latencies by their mean.
 fn headlines(report: &mut Report) {
     let has =
         |operation, metric| report.figures.iter().any(|f| (f.operation, f.metric) == (operation, metric));
@@ -685,7 +682,7 @@ fn headlines(report: &mut Report) {
 mod tests {
     use super::*;
 
-    /// The run of an SD card that took 300 s, of which its events took 8.34 s.
+    /// A run on an SD card took 300 s, of which its events took 8.34 s.
     const HIDDEN_STALL: &str = "\
 sysbench 0.4.12:  multi-threaded system evaluation benchmark
 
@@ -720,7 +717,7 @@ Test execution summary:
     }
 
     #[test]
-    fn time_in_no_event_of_0_4_went_into_syncs() {
+    fn time_outside_events_of_0_4_is_sync_time() {
         let parsed = parse(&Text::new(HIDDEN_STALL.as_bytes()));
         assert_eq!(parsed.problems, []);
         let report = &parsed.reports[0];
@@ -739,7 +736,7 @@ Test execution summary:
     }
 
     #[test]
-    fn what_is_cut_off_is_told_with_the_line() {
+    fn a_cut_off_report_is_a_problem_with_its_line() {
         let cut: Vec<&str> = HIDDEN_STALL.lines().take(15).collect();
         let parsed = parse(&Text::new(cut.join("\n").as_bytes()));
         assert_eq!(
@@ -749,7 +746,7 @@ Test execution summary:
     }
 
     #[test]
-    fn a_bug_of_0_4_is_no_percentile() {
+    fn the_percentile_bug_of_0_4_gives_no_figure() {
         let parsed = parse(&Text::new(HIDDEN_STALL.replace("11.81ms", "10000000.00ms").as_bytes()));
         let report = &parsed.reports[0];
         assert!(!report.figures.iter().any(|f| f.metric == Metric::LatP95));

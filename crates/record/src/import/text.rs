@@ -1,6 +1,6 @@
-//! The text of a foreign output, and the numbers in it.
+//! The text of another program's output, and the numbers in it.
 
-/// A piece of a line, without what commands a terminal.
+/// A piece of a line, without terminal control sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     /// The line in the file, from 1.
@@ -8,24 +8,24 @@ pub(crate) struct Line {
     pub text: String,
 }
 
-/// An output as its lines. What a carriage return would have overwritten on a terminal is a line of its own, with
+/// An output as its lines. Text that a carriage return would have overwritten on a terminal is a separate line with
 /// the same number.
 #[derive(Clone, Debug)]
 pub struct Text<'a> {
     pub(crate) lines: Vec<Line>,
-    /// The content as it is, for formats that are no text.
+    /// The raw content, for binary formats.
     pub(crate) raw: &'a [u8],
 }
 
 impl<'a> Text<'a> {
-    /// Splits a file. What is not UTF-8 is replaced.
+    /// Splits a file into lines. Invalid UTF-8 is replaced.
     pub fn new(raw: &'a [u8]) -> Self {
         let text = String::from_utf8_lossy(raw);
         let mut lines = Vec::new();
         for (i, line) in text.split('\n').enumerate() {
             let number = u32::try_from(i + 1).unwrap_or(u32::MAX);
             for piece in line.split('\r').filter(|piece| !piece.is_empty()) {
-                lines.push(Line { number, text: without_commands(piece) });
+                lines.push(Line { number, text: without_controls(piece) });
             }
         }
         Self { lines, raw }
@@ -37,8 +37,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// A text without escape sequences (ECMA-48) and other control characters but the tabulator.
-fn without_commands(text: &str) -> String {
+/// A text without escape sequences (ECMA-48) and without control characters other than the tab.
+fn without_controls(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -46,7 +46,7 @@ fn without_commands(text: &str) -> String {
             '\u{1b}' => match chars.next() {
                 // A control sequence ends with a letter or one of @ ` { | } ~.
                 Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
-                // The choice of a character set has one more character.
+                // The selection of a character set has one more character.
                 Some('(' | ')') => drop(chars.next()),
                 _ => {}
             },
@@ -58,7 +58,7 @@ fn without_commands(text: &str) -> String {
     clean
 }
 
-/// A number and how far its rounding may have moved it.
+/// A number with its rounding error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Num {
     pub value: f64,
@@ -70,7 +70,7 @@ impl Num {
         Self { value, error: 0.0 }
     }
 
-    /// In another unit.
+    /// The number in another unit.
     pub fn times(self, factor: f64) -> Self {
         Self { value: self.value * factor, error: self.error * factor.abs() }
     }
@@ -90,14 +90,14 @@ impl Num {
         Some(Self { value, error: (high - value).abs() })
     }
 
-    /// The same number, of which the program that printed it dropped the digits that follow.
+    /// The same number, if the program that printed it truncated instead of rounding.
     pub fn truncated(self) -> Self {
         Self { error: self.error * 2.0, ..self }
     }
 }
 
-/// Reads the number at the start of a text, with a decimal point or comma and perhaps an exponent, and what follows
-/// it. `None` if there is none, or it is not finite.
+/// Parses the number at the start of a text, with a decimal point or comma and perhaps an exponent; returns it and the
+/// rest. `None` if there is none, or it is not finite.
 pub(crate) fn number(text: &str) -> Option<(Num, &str)> {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -107,7 +107,7 @@ pub(crate) fn number(text: &str) -> Option<(Num, &str)> {
     let mut decimals = 0;
     if matches!(bytes.get(at), Some(b'.' | b',')) {
         decimals = digits(at + 1);
-        // A comma or full stop with nothing behind it ends a sentence.
+        // A comma or full stop without a digit after it ends a sentence.
         at += if decimals > 0 { decimals + 1 } else { 0 };
     }
     if whole + decimals == 0 {
@@ -130,13 +130,13 @@ pub(crate) fn number(text: &str) -> Option<(Num, &str)> {
     (value.is_finite() && error.is_finite()).then(|| (Num { value, error }, &text[at..]))
 }
 
-/// A whole number that was counted, not rounded, at the start of a text, and what follows it.
+/// Parses the integer at the start of a text, which was counted, not rounded; returns it and the rest.
 pub(crate) fn count(text: &str) -> Option<(u64, &str)> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// What stands behind a label, wherever in the line, without blanks at its ends.
+/// The trimmed text after a label, anywhere in the line.
 pub(crate) fn after<'a>(text: &'a str, label: &str) -> Option<&'a str> {
     text.split_once(label).map(|(_, rest)| rest.trim())
 }
@@ -153,7 +153,7 @@ pub(crate) fn decimal(letter: char) -> Option<f64> {
     Some(1000f64.powi(power as i32 + 1))
 }
 
-/// A size in bytes whose letters are powers of 1024 whatever they look like: `16Kb`, `2GiB`, `4096B`, `4k`.
+/// A size in bytes whose letters are powers of 1024 in any spelling: `16Kb`, `2GiB`, `4096B`, `4k`.
 pub(crate) fn binary_size(text: &str) -> Option<(Num, &str)> {
     let (num, rest) = number(text.trim_start())?;
     let unit = rest.trim_start();
@@ -166,7 +166,7 @@ pub(crate) fn binary_size(text: &str) -> Option<(Num, &str)> {
     }
 }
 
-/// Bytes for a field of the model; 0 stands for what is not known.
+/// Bytes for a field of the model; 0 means unknown.
 pub(crate) fn bytes(num: Num) -> u64 {
     if num.value.is_finite() && num.value > 0.0 { num.value.round() as u64 } else { 0 }
 }
@@ -176,7 +176,7 @@ pub(crate) fn block(bytes: f64) -> Option<u32> {
     (bytes >= 1.0 && bytes <= f64::from(u32::MAX)).then_some(bytes as u32)
 }
 
-/// A block size as people write it: `4 KiB`.
+/// A block size as text: `4 KiB`.
 pub(crate) fn block_words(bytes: u32) -> String {
     match bytes {
         b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_and_overwritten_lines_are_taken_apart() {
+    fn colours_are_removed_and_overwritten_lines_are_split() {
         let text = Text::new("\u{1b}[33mone\u{1b}(B\u{1b}[m\ntwo\rthree\n".as_bytes());
         let lines: Vec<(u32, &str)> = text.lines.iter().map(|l| (l.number, l.text.as_str())).collect();
         assert_eq!(lines, [(1, "one"), (2, "two"), (2, "three")]);

@@ -3,7 +3,7 @@
 use model::{LatencyRecorder, Metric, Operation, OperationStats};
 use serde_json::{Map, Value};
 
-use super::{Job, KIB, headlines, percentile_metric, tell_apart};
+use super::{Job, KIB, distinguish, headlines, percentile_metric};
 use crate::import::report::{Parsed, ProblemKind, Report};
 use crate::import::text::{Line, Num, Text, binary_size, block};
 
@@ -11,13 +11,13 @@ pub(super) fn recognises(text: &Text<'_>) -> bool {
     text.lines.iter().any(|line| line.text.contains("\"fio version\""))
 }
 
-/// All jobs of all documents; text may stand around them.
+/// All jobs of all documents; other text may surround them.
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     if !recognises(text) {
         return parsed;
     }
-    // One text with the place of each line in it, because text may stand around the documents.
+    // One text with the position of each line, because other text may surround the documents.
     let mut joined = String::new();
     let mut starts = Vec::with_capacity(text.lines.len());
     for line in &text.lines {
@@ -40,10 +40,10 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
                 used.bytes().filter(|b| *b == b'\n').count().max(1)
             }
             Some(Err(error)) => {
-                let place = line + u32::try_from(error.line()).unwrap_or(0).saturating_sub(1);
+                let error_line = line + u32::try_from(error.line()).unwrap_or(0).saturating_sub(1);
                 let kind = if error.is_eof() { ProblemKind::CutOff } else { ProblemKind::Contradictory };
-                let message = format!("the JSON that begins at line {line} cannot be read: {error}");
-                parsed.problem(place, kind, message);
+                let message = format!("cannot parse the JSON that begins at line {line}: {error}");
+                parsed.problem(error_line, kind, message);
                 error.line().max(1)
             }
             None => break,
@@ -63,7 +63,7 @@ fn whole(document: &Value, text: &str, line: u32, parsed: &mut Parsed) {
         document.get("fio version").and_then(Value::as_str).map(|v| v.trim_start_matches("fio-").to_owned());
     let global = document.get("global options").and_then(Value::as_object);
     let Some(jobs) = document.get("jobs").and_then(Value::as_array) else {
-        parsed.problem(line, ProblemKind::CutOff, "the JSON of fio has no jobs");
+        parsed.problem(line, ProblemKind::CutOff, "fio's JSON has no jobs");
         return;
     };
     let mut lines = job_lines(text, line).into_iter();
@@ -82,7 +82,7 @@ fn whole(document: &Value, text: &str, line: u32, parsed: &mut Parsed) {
             false => reports.push(report),
         }
     }
-    tell_apart(&mut reports);
+    distinguish(&mut reports);
     parsed.reports.extend(reports);
 }
 
@@ -95,7 +95,7 @@ fn job_lines(text: &str, first: u32) -> Vec<u32> {
         .collect()
 }
 
-/// An option of the job or of all jobs.
+/// An option of the job, otherwise of all jobs.
 fn option<'a>(job: &'a Value, global: Option<&'a Map<String, Value>>, name: &str) -> Option<&'a str> {
     let own = job.get("job options").and_then(|options| options.get(name));
     own.or_else(|| global?.get(name)).and_then(Value::as_str)
@@ -103,18 +103,18 @@ fn option<'a>(job: &'a Value, global: Option<&'a Map<String, Value>>, name: &str
 
 fn one(value: &Value, global: Option<&Map<String, Value>>, line: u32) -> Report {
     let option = |names: &[&str]| names.iter().find_map(|name| option(value, global, name));
-    let told = |names: &[&str]| option(names).map(str::to_owned);
+    let text_of = |names: &[&str]| option(names).map(str::to_owned);
     let size = |text: &str| binary_size(text).map(|(n, _)| n.value);
     let truth = |text: &str| matches!(text, "1" | "true" | "");
     let has_options = value.get("job options").is_some() || global.is_some();
     let job = Job {
         name: value.get("jobname").and_then(Value::as_str).unwrap_or("").to_owned(),
-        // What an options list leaves out is fio's default.
-        rw: told(&["rw", "readwrite"]).or_else(|| has_options.then(|| "read".to_owned())),
+        // An option that is not listed has fio's default.
+        rw: text_of(&["rw", "readwrite"]).or_else(|| has_options.then(|| "read".to_owned())),
         block: option(&["bs", "blocksize"]).map_or(has_options.then_some(4096), |text| {
             size(text.split([',', '-']).next().unwrap_or(text)).and_then(block)
         }),
-        engine: told(&["ioengine"]).or_else(|| has_options.then(|| "psync".to_owned())),
+        engine: text_of(&["ioengine"]).or_else(|| has_options.then(|| "psync".to_owned())),
         iodepth: option(&["iodepth"]).map_or(has_options.then_some(1), |text| text.parse().ok()),
         jobs: option(&["numjobs"]).and_then(|text| text.parse().ok()),
         direct: option(&["direct"]).map_or(has_options.then_some(false), |text| Some(truth(text))),
@@ -174,7 +174,7 @@ fn direction(operation: Operation, object: &Map<String, Value>, line: u32, repor
     if bytes <= 0.0 {
         return;
     }
-    // Milliseconds; what follows is dropped.
+    // Truncated to milliseconds.
     let seconds = get("runtime").map(|ms| Num { value: ms, error: 1.0 }.times(1e-3));
     // Before 3.0, `io_bytes` held KiB.
     let is_old = get("bw_bytes").is_none();
@@ -204,7 +204,7 @@ fn direction(operation: Operation, object: &Map<String, Value>, line: u32, repor
         report.remark(
             "no-latencies",
             line,
-            "no latency was measured (gtod_reduce or disabled): the zeros stand for none",
+            "no latency was measured (gtod_reduce or disabled): the zeros mean no value",
         );
     }
     stats(operation, object, n.unwrap_or(0.0), bytes.value, report);
@@ -228,11 +228,11 @@ fn latency(operation: Operation, object: &Map<String, Value>, line: u32, report:
             continue;
         }
         for (field, metric) in fields {
-            let told = float(of, field).map(|v| told_latency(v, unit, line));
-            report.figure((operation, metric), told, None);
+            let printed = float(of, field).map(|v| printed_latency(v, unit, line));
+            report.figure((operation, metric), printed, None);
         }
     }
-    // Percentiles stand where they were asked for; those of lat are what counts.
+    // fio prints the percentiles that the job asked for; those of lat come first.
     for name in ["lat", "clat"] {
         let Some((of, unit)) = latency_object(object, name) else { continue };
         if of.get("percentile").is_some_and(Value::is_object) {
@@ -243,7 +243,7 @@ fn latency(operation: Operation, object: &Map<String, Value>, line: u32, report:
     }
 }
 
-fn told_latency(value: f64, unit: f64, line: u32) -> (String, Num, u32) {
+fn printed_latency(value: f64, unit: f64, line: u32) -> (String, Num, u32) {
     let name = if unit == 1.0 { "ns" } else { "us" };
     (format!("{value} {name}"), Num { value, error: 0.5 }.times(unit), line)
 }
@@ -254,7 +254,7 @@ fn percentiles(operation: Operation, of: &Map<String, Value>, unit: f64, line: u
     for (percent, value) in list {
         let (Ok(percent), Some(value)) = (percent.parse::<f64>(), value.as_f64()) else { continue };
         let Some(metric) = percentile_metric(percent) else { continue };
-        // 2.x lists places that were not asked for as zeros.
+        // 2.x prints zeros for percentiles that the job did not ask for.
         if value <= 0.0
             && float(of, "max").is_some_and(|max| max > 0.0)
             && float(of, "min").is_some_and(|min| min > 0.0)
@@ -262,7 +262,7 @@ fn percentiles(operation: Operation, of: &Map<String, Value>, unit: f64, line: u
             continue;
         }
         let raw = rank(&bins, percent).map(|v| (Num { value: v, error: v / 128.0 }, "the bins"));
-        report.figure((operation, metric), Some(told_latency(value, unit, line)), raw);
+        report.figure((operation, metric), Some(printed_latency(value, unit, line)), raw);
     }
 }
 
@@ -289,7 +289,7 @@ fn rank(bins: &[(f64, u64)], percent: f64) -> Option<f64> {
         .map(|(ns, _)| *ns)
 }
 
-/// Keeps the histogram of JSON+; one of completion latencies is kept as such.
+/// Imports the histograms of JSON+; one of completion latencies stays one.
 fn stats(operation: Operation, object: &Map<String, Value>, count: f64, bytes: f64, report: &mut Report) {
     let histogram = |name: &str| {
         let (of, unit) = latency_object(object, name)?;
@@ -323,7 +323,11 @@ fn syncs(object: &Map<String, Value>, line: u32, report: &mut Report) {
     }
     report.fact("syncs", format!("{counted}"));
     for (field, metric) in [("mean", Metric::LatMean), ("max", Metric::LatMax)] {
-        report.figure((Operation::Sync, metric), float(of, field).map(|v| told_latency(v, unit, line)), None);
+        report.figure(
+            (Operation::Sync, metric),
+            float(of, field).map(|v| printed_latency(v, unit, line)),
+            None,
+        );
     }
     percentiles(Operation::Sync, of, unit, line, report);
     let seconds = report.window_ns as f64 / 1e9 * f64::from(report.workload.jobs);

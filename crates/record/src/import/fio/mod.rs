@@ -1,6 +1,6 @@
 //! fio: normal text of 2.x and 3.x, terse 2 to 5, JSON and JSON+; several of them and several jobs in one text.
 //!
-//! Up to 2.x its `KB/s` are 1024 bytes per second; from 3.x the units mean what they say.
+//! Up to 2.x its `KB/s` is 1024 bytes per second; from 3.x the units are exact (`kB` is 1000 bytes, `KiB` 1024).
 
 mod json;
 mod normal;
@@ -15,20 +15,20 @@ use super::text::{Text, block_words};
 
 const TOOL: &str = "fio";
 const KIB: f64 = 1024.0;
-/// Pairs of results in different forms that are compared.
+/// Largest number of pairs of results in different formats that are compared.
 const MOST_PAIRS: usize = 100_000;
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
     normal::recognises(text) || json::recognises(text) || terse::recognises(text)
 }
 
-/// All jobs. The same job in another form is told once, in the most exact one.
+/// All jobs. A job in several formats is reported once, from the most exact one.
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = json::parse(text);
     for other in [normal::parse(text), terse::parse(text)] {
         let mut known = parsed.reports.len();
         if known.saturating_mul(other.reports.len()) > MOST_PAIRS {
-            // So many jobs are in no file that a person kept.
+            // No real file has this many jobs.
             known = 0;
         }
         let mut matched = vec![false; known];
@@ -44,7 +44,7 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
     parsed
 }
 
-/// True if both tell of one job: its name and all rates that both have agree.
+/// True if both describe one job: its name and all rates agree.
 fn is_same(exact: &Report, other: &Report) -> bool {
     let rate = |report: &Report, operation| {
         let is_it = |f: &&model::Figure| (f.operation, f.metric) == (operation, Metric::Iops);
@@ -59,7 +59,7 @@ fn is_same(exact: &Report, other: &Report) -> bool {
         && [Operation::Read, Operation::Write, Operation::Trim].into_iter().all(agree)
 }
 
-/// What a job did, as far as an output says it.
+/// What a job did, as far as an output states it.
 #[derive(Clone, Debug, Default)]
 struct Job {
     name: String,
@@ -142,18 +142,18 @@ impl Job {
     }
 }
 
-/// Jobs that ran at the same time are steps of their own, and not repeats of each other.
-fn tell_apart(reports: &mut [Report]) {
+/// Concurrent jobs are separate steps, not repeats of each other.
+fn distinguish(reports: &mut [Report]) {
     let group = |report: &Report| report.facts.get("group").cloned().unwrap_or_default();
-    let mut together: BTreeMap<String, usize> = BTreeMap::new();
+    let mut group_sizes: BTreeMap<String, usize> = BTreeMap::new();
     for report in reports.iter() {
-        *together.entry(group(report)).or_default() += 1;
+        *group_sizes.entry(group(report)).or_default() += 1;
     }
-    let mut seen: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut occurrences: BTreeMap<(String, String), usize> = BTreeMap::new();
     for report in reports {
         let (group, name) = (group(report), report.facts.get("job").cloned().unwrap_or_default());
-        let all = together[&group];
-        let before = seen.entry((group, name.clone())).or_default();
+        let all = group_sizes[&group];
+        let before = occurrences.entry((group, name.clone())).or_default();
         *before += 1;
         if all > 1 {
             let number = if *before > 1 { format!(" {before}") } else { String::new() };
@@ -185,7 +185,7 @@ fn version(text: &str) -> Option<String> {
         .then(|| version.split_whitespace().next().unwrap_or("").to_owned())
 }
 
-/// The metric of a percentile that is kept.
+/// The metric of a percentile that is imported.
 fn percentile_metric(percent: f64) -> Option<Metric> {
     let kept =
         [(50.0, Metric::LatP50), (95.0, Metric::LatP95), (99.0, Metric::LatP99), (99.9, Metric::LatP999)];

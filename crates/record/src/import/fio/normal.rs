@@ -2,7 +2,7 @@
 
 use model::{Metric, Operation};
 
-use super::{Job, TOOL, headlines, percentile_metric, tell_apart, version};
+use super::{Job, TOOL, distinguish, headlines, percentile_metric, version};
 use crate::import::report::{Parsed, ProblemKind, Report};
 use crate::import::text::{Line, Num, Text, after, binary, block, count, decimal, number};
 
@@ -26,7 +26,7 @@ fn job_result(text: &str) -> Option<(String, u64, u32, i64)> {
     let (group, rest) = count(rest)?;
     let jobs = after(rest, "jobs=").and_then(count).and_then(|(n, _)| u32::try_from(n).ok()).unwrap_or(1);
     let error = after(rest, "err=").and_then(number).map_or(0, |(n, _)| n.value as i64);
-    // Where the estimate of the time left was overwritten, it stands in front of the name.
+    // An overwritten progress line with its ETA precedes the name.
     let name = name.rsplit(']').next().unwrap_or(name);
     Some((name.trim().to_owned(), group, jobs, error))
 }
@@ -37,7 +37,7 @@ struct Session {
     jobs: Vec<Job>,
     version: Option<String>,
     reports: Vec<Report>,
-    /// A signal that ended it early.
+    /// The line of a signal that ended it early.
     stopped: Option<u32>,
     first_line: u32,
     has_result: bool,
@@ -116,7 +116,7 @@ impl Session {
             && (text.contains("error=") || text.contains("failed") || text.contains("not loadable"))
         {
             (self.has_result, self.has_failed) = (true, true);
-            parsed.problem(line.number, ProblemKind::Failed, format!("fio ended with: {text}"));
+            parsed.problem(line.number, ProblemKind::Failed, format!("fio failed with: {text}"));
         }
     }
 
@@ -147,7 +147,7 @@ impl Session {
             report.remark(
                 "stopped-early",
                 stopped,
-                "fio was stopped by a signal before its end: less was done than was asked for",
+                "a signal stopped fio before its end: it did less than the job asked for",
             );
         }
         if !whole && at_end {
@@ -167,15 +167,16 @@ impl Session {
 
     fn close(mut self, last: u32, parsed: &mut Parsed) {
         if !self.has_result && !self.jobs.is_empty() {
-            let message = format!("fio began at line {} and the file ends without a result", self.first_line);
+            let message =
+                format!("fio starts at line {}, and the file ends without a result", self.first_line);
             parsed.problem(last, ProblemKind::CutOff, message);
         }
-        tell_apart(&mut self.reports);
+        distinguish(&mut self.reports);
         parsed.reports.extend(self.reports);
     }
 }
 
-/// Block size of the direction that is meant, of `bs=(R) 4096B-4096B, (W) …` or `bs=4K-4K/4K-4K/4K-4K`.
+/// Block size of the job's direction, from `bs=(R) 4096B-4096B, (W) …` or `bs=4K-4K/4K-4K/4K-4K`.
 fn header_block(text: &str, rw: &str) -> Option<u32> {
     let rest = after(text, "bs=")?;
     let direction = if rw.ends_with("trim") {
@@ -208,7 +209,7 @@ fn data(text: &str, is_old: bool) -> Option<Num> {
         decimal(first)?
     };
     let bits = if letters.ends_with("bit") { 8.0 } else { 1.0 };
-    // fio drops digits rather than rounding them in places.
+    // In some figures fio truncates instead of rounding.
     Some(num.truncated().times(scale / bits))
 }
 
@@ -220,7 +221,7 @@ fn kilo(text: &str) -> Option<Num> {
     Some(num.truncated().times(scale))
 }
 
-/// What the lines of one result say of one direction.
+/// The figures of one direction in one result.
 struct Direction {
     operation: Operation,
     line: u32,
@@ -244,7 +245,7 @@ fn direction(line: &Line, is_old: bool) -> Option<Direction> {
     if !lower.contains("iops=") || !lower.contains("bw=") {
         return None;
     }
-    // Positions are the same in both, because only ASCII letters change their case.
+    // Positions are the same in both, because only ASCII letters change case.
     let field = |label: &str| {
         let at = lower.find(label)? + label.len();
         let end = rest[at..].find([',', '(', ';']).map_or(rest.len(), |n| at + n);
@@ -273,7 +274,7 @@ fn direction(line: &Line, is_old: bool) -> Option<Direction> {
     })
 }
 
-/// Takes all figures; false if the result is not whole.
+/// Imports all figures; false if the result is incomplete.
 fn figures(job: &Job, lines: &[Line], is_old: bool, report: &mut Report) -> bool {
     let issued = lines.iter().find_map(|line| issued(&line.text));
     let mut current = None;
@@ -299,8 +300,8 @@ fn figures(job: &Job, lines: &[Line], is_old: bool, report: &mut Report) -> bool
     issued.is_some()
 }
 
-/// Reads, writes, trims and syncs of `issued rwts: total=0,512,0,0 …` or `issued : total=r=20480/w=0/d=0, …`, and short
-/// reads and writes behind them.
+/// Reads, writes, trims and syncs of `issued rwts: total=0,512,0,0 …` or `issued : total=r=20480/w=0/d=0, …`, and the
+/// short reads and writes after them.
 fn issued(text: &str) -> Option<[u64; 6]> {
     let text = text.trim();
     if !text.starts_with("issued") {
@@ -335,10 +336,10 @@ fn rates(job: &Job, direction: &Direction, issued: Option<[u64; 6]>, report: &mu
         Some((exact, _)) => (Some(Num::exact(exact)), "issued operations × block size / run time"),
         None => (*bytes, "bytes / run time"),
     };
-    // The run time is cut to whole milliseconds.
+    // The run time is truncated to milliseconds.
     let seconds = seconds.map(Num::truncated);
     let raw = moved.zip(seconds).and_then(|(moved, time)| moved.over(time));
-    let printed = |told: &Option<(String, Num)>| told.clone().map(|(text, num)| (text, num, *line));
+    let printed = |figure: &Option<(String, Num)>| figure.clone().map(|(text, num)| (text, num, *line));
     report.figure((*operation, Metric::Bandwidth), printed(rate), raw.map(|n| (n, from)));
     let raw = n.zip(seconds).and_then(|(n, time)| Num::exact(n as f64).over(time));
     report.figure(
@@ -422,7 +423,7 @@ fn extremes(operation: Operation, text: &str, line: u32, report: &mut Report) {
     }
 }
 
-/// What the counts say of syncs.
+/// Derives the number of syncs from the counts.
 fn note_syncs([_, writes, _, syncs, short_reads, _]: [u64; 6], report: &mut Report) {
     let has_syncs = report.figures.iter().any(|f| f.operation == Operation::Sync);
     if syncs > 0 {
@@ -430,7 +431,7 @@ fn note_syncs([_, writes, _, syncs, short_reads, _]: [u64; 6], report: &mut Repo
     } else if has_syncs && short_reads > 0 {
         report.fact("syncs", short_reads.to_string());
         let message = format!(
-            "{short_reads} fdatasyncs are counted as short reads: {TOOL} writes their count into the wrong place"
+            "{short_reads} fdatasyncs are counted as short reads: {TOOL} prints their count in the wrong field"
         );
         report.remark("fdatasync-as-short", 0, message);
     } else if writes > 0 && !has_syncs {

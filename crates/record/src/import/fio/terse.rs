@@ -1,4 +1,4 @@
-//! `--minimal`: one line of fields between semicolons, versions 2 to 5.
+//! `--minimal`: one line of fields separated by semicolons, versions 2 to 5.
 
 use model::{Metric, Operation};
 
@@ -15,7 +15,7 @@ fn fields(line: &Line) -> Option<(u32, Vec<&str>)> {
     let text = line.text.trim();
     let version = text.split(';').next()?.parse().ok().filter(|v| (2..=5).contains(v))?;
     let fields: Vec<&str> = text.split(';').collect();
-    // Version 2 names no version of fio; the others do, which tells the line from any other list.
+    // Version 2 names no version of fio; the others do, which distinguishes the line from any other list.
     let is_it = if version == 2 { fields.len() > 8 } else { fields.get(1)?.starts_with("fio-") };
     is_it.then_some((version, fields))
 }
@@ -47,7 +47,7 @@ fn one(line: u32, version: u32, fields: &[&str], parsed: &mut Parsed) {
     let needed = first + width * directions.len() + 5;
     if fields.len() < needed {
         let message =
-            format!("a terse line of version {version} has {} of at least {needed} fields", fields.len());
+            format!("a terse line of version {version} has {} fields, not at least {needed}", fields.len());
         parsed.problem(line, ProblemKind::CutOff, message);
         return;
     }
@@ -69,7 +69,7 @@ fn one(line: u32, version: u32, fields: &[&str], parsed: &mut Parsed) {
         let of = &fields[first + i * width..first + (i + 1) * width];
         blocks.extend(direction(*operation, of, line, &mut report));
     }
-    // Lines of equal name may be repeats, or jobs of one run; nothing in them says which.
+    // Lines of equal name may be repeats, or jobs of one run; nothing in them shows which.
     report.unsaid(&["sync latency", "concurrent jobs"]);
     if report.figures.is_empty() {
         parsed.problem(
@@ -79,13 +79,13 @@ fn one(line: u32, version: u32, fields: &[&str], parsed: &mut Parsed) {
         );
         return;
     }
-    name_what_was_done(&job, &blocks, &mut report);
+    set_workload(&job, &blocks, &mut report);
     headlines(&mut report);
     parsed.reports.push(report);
 }
 
-/// The line says only which directions there were and how much one operation moved on average.
-fn name_what_was_done(job: &Job, blocks: &[(Operation, u32)], report: &mut Report) {
+/// The line shows only the directions and the mean bytes per operation.
+fn set_workload(job: &Job, blocks: &[(Operation, u32)], report: &mut Report) {
     let has = |operation| report.figures.iter().any(|f| f.operation == operation);
     let (reads, writes) = (has(Operation::Read), has(Operation::Write));
     let (percent, words) = match (reads, writes) {
@@ -106,7 +106,7 @@ fn name_what_was_done(job: &Job, blocks: &[(Operation, u32)], report: &mut Repor
     }
 }
 
-/// Takes the fields of one direction and gives its block size.
+/// Imports the fields of one direction and returns its block size.
 fn direction(
     operation: Operation,
     fields: &[&str],
@@ -120,8 +120,8 @@ fn direction(
     }
     let seconds = time.truncated().times(1e-3);
     let raw = io.truncated().times(KIB).over(seconds);
-    let told = (format!("{} KiB/s", fields[1]), rate.truncated().times(KIB), line);
-    report.figure((operation, Metric::Bandwidth), Some(told), raw.map(|n| (n, "KiB / run time")));
+    let printed = (format!("{} KiB/s", fields[1]), rate.truncated().times(KIB), line);
+    report.figure((operation, Metric::Bandwidth), Some(printed), raw.map(|n| (n, "KiB / run time")));
     report.figure(
         (operation, Metric::Iops),
         Some((format!("{} IOPS", fields[2]), iops.truncated(), line)),
@@ -135,7 +135,7 @@ fn direction(
         report.remark(
             "no-latencies",
             line,
-            "no latency was measured (gtod_reduce or disabled): the zeros stand for none",
+            "no latency was measured (gtod_reduce or disabled): the zeros mean no value",
         );
     }
     block_size(rate.times(KIB), iops).map(|block| (operation, block))
@@ -152,7 +152,7 @@ fn block_size(rate: Num, iops: Num) -> Option<u32> {
         .then_some(best as u32)
 }
 
-/// Microseconds at fixed places of a direction: slat, clat, 20 percentiles, lat.
+/// Microseconds at fixed fields of a direction: slat, clat, 20 percentiles, lat.
 fn latencies(operation: Operation, fields: &[&str], line: u32, report: &mut Report) {
     let micros = |i: usize| {
         let (num, _) = number(fields[i].trim())?;
@@ -166,8 +166,8 @@ fn latencies(operation: Operation, fields: &[&str], line: u32, report: &mut Repo
         let Some((percent, value)) = field.split_once("%=") else { continue };
         let (Some((percent, _)), Some((num, _))) = (number(percent), number(value)) else { continue };
         if let Some(metric) = percentile_metric(percent.value) {
-            let told = (format!("{value} us"), num.truncated().times(1e3), line);
-            report.figure((operation, metric), Some(told), None);
+            let printed = (format!("{value} us"), num.truncated().times(1e3), line);
+            report.figure((operation, metric), Some(printed), None);
         }
     }
     report.fact("percentiles of", "clat, unless the job asked for lat");
