@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput};
 use engine::parts::{OffsetGenerator, check, seal};
-use engine::{Generations, OpenFiles, Place, SimLatency, SimModel, Task};
+use engine::{Generations, IoTarget, OpenFiles, SimLatency, SimModel, Task};
 use model::{Distribution, EngineKind, Histogram, LatencyRecorder, Pattern, RepeatOutcome, Stop, Workload};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -158,7 +158,7 @@ fn simulated(iodepth: u32, operations: u64) -> Task {
         interval_ns: 1_000_000_000,
         max_errors: 1,
         seed: 1,
-        place: Place::Files(files),
+        target: IoTarget::Files(files),
         compare_stamps: false,
         sim: Some(SimModel { latency: SimLatency::Fixed(100_000), ..SimModel::default() }),
         concurrent: Vec::new(),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{OpenFiles, Place, StampComparison, Task, open_flags};
+use engine::{IoTarget, OpenFiles, StampComparison, Task, open_flags};
 use model::{EngineKind, Interval, Regions, RepeatOutcome, Stop, Workload};
 
 use crate::stamps::{figures_ns, more_percent};
@@ -126,7 +126,7 @@ pub fn drive_until(args: &DriveArgs, stop: Stop) -> io::Result<Driven> {
         interval_ns: args.interval * 1_000_000,
         max_errors: 1,
         seed: 1,
-        place: Place::Files(OpenFiles { per_job, file_bytes, writable: false, generations: None }),
+        target: IoTarget::Files(OpenFiles { per_job, file_bytes, writable: false, generations: None }),
         compare_stamps: args.compare_stamps,
         sim: None,
         concurrent: Vec::new(),

@@ -150,7 +150,7 @@ fn add(maker: &mut Maker, run: &mut Run, (step, disk): (&Step, &Disk), round: u3
     maker.now = repeat.started.at_ns + window_ns + SECOND;
     if let Some(finished) = &mut repeat.finished {
         (finished.window_ns, finished.counted_ns, finished.at_ns) = (window_ns, window_ns, maker.now);
-        finished.places = BTreeMap::from([(operation, places)]);
+        finished.offset_log = BTreeMap::from([(operation, places)]);
     }
     run.repeats.push(repeat);
 }

@@ -15,33 +15,22 @@ mod pauses;
 mod spec;
 mod syncs;
 
-use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use model::{
-    CacheState, FailureKind, IntegrityCheck, Mix, OffsetLog, OpenSync, Operation, Pace, Pattern, Regions,
-    Workload,
-};
-use rand::RngExt;
+use model::{CacheState, IntegrityCheck, Mix, OpenSync, Operation, Pace, Pattern, Workload};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::buffers::{BufferPlan, Buffers};
-use crate::cache::evict_range;
+use crate::buffers::Buffers;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::content::Content;
-use crate::engines::{Completion, Engine, Request, Setup, Verb};
+use crate::engines::{Completion, Engine, Request, Setup};
 use crate::pace::Arrivals;
 use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
-use crate::sim::SimModel;
-use crate::slots::{Slot, Slots};
-use crate::stamps::{StampComparison, StampRecorder};
-use crate::verify::Generations;
+use crate::slots::Slots;
+use crate::stamps::StampRecorder;
 use draws::Draws;
 use offset_log::{OffsetLogger, can_read_first};
 pub(crate) use pauses::Flow;

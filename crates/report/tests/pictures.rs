@@ -59,7 +59,7 @@ fn with_places() -> Run {
             };
             places.record(place, OffsetLog::MOST);
         }
-        repeat.finished.as_mut().unwrap().places.insert(Operation::Read, places);
+        repeat.finished.as_mut().unwrap().offset_log.insert(Operation::Read, places);
     }
     run
 }
@@ -82,14 +82,15 @@ fn no_places_are_too_wild_to_be_drawn() {
     let mut run = with_places();
     let wild = [(u64::MAX, u64::MAX, 1), (0, 0, 0), (0, u64::MAX, u64::MAX), (u64::MAX, 1, u64::MAX)];
     for places in
-        run.repeats.iter_mut().filter_map(|r| r.finished.as_mut()).flat_map(|f| f.places.values_mut())
+        run.repeats.iter_mut().filter_map(|r| r.finished.as_mut()).flat_map(|f| f.offset_log.values_mut())
     {
         (places.kept, places.left_out) = (wild.map(LoggedOffset::from).to_vec(), u64::MAX);
     }
     for chart in pictures(&run) {
         assert!(!chart.wide.contains("NaN") && !chart.narrow.contains("inf"), "{}", chart.wide);
     }
-    let repeats = run.repeats.iter().filter(|r| r.finished.as_ref().is_some_and(|f| !f.places.is_empty()));
+    let repeats =
+        run.repeats.iter().filter(|r| r.finished.as_ref().is_some_and(|f| !f.offset_log.is_empty()));
     assert_eq!(report::offsets_csv(&run).lines().count(), 1 + wild.len() * repeats.count());
 }
 

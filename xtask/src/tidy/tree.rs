@@ -339,7 +339,7 @@ impl Survey {
     fn signature(&mut self, signature: &syn::Signature, last_line: usize) {
         let line = signature.fn_token.span.start().line;
         self.functions.push(Function { name: word(&signature.ident), line, lines: last_line + 1 - line });
-        if let Some(token) = &signature.unsafety {
+        if let syn::Safety::Unsafe(token) = &signature.safety {
             self.unsafe_lines.push(syn::spanned::Spanned::span(token).start().line);
         }
     }

@@ -6,7 +6,7 @@ use super::Worker;
 use super::completion_batch::CompletionBatch;
 use crate::clock::Clock;
 use crate::engines::{Completion, Engine, Verb};
-use crate::recorder::{Kind, Timeline};
+use crate::recorder::Timeline;
 use crate::slots::Slot;
 
 impl<E: Engine> Worker<'_, E> {
@@ -57,7 +57,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     #[inline]
-    fn complete_one(&mut self, completion: &Completion, now: u64, timeline: &mut Timeline) {
+    pub(super) fn complete_one(&mut self, completion: &Completion, now: u64, timeline: &mut Timeline) {
         let slot = completion.slot;
         let Slot { verb, len, intended, submitted, slat, .. } = *self.slots.get(slot);
         self.in_flight -= 1;

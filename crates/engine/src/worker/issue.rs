@@ -1,16 +1,16 @@
 //! From a drawn operation to a submitted one: fills a batch, submits it, waits.
 
 use std::io;
-use std::sync::atomic::Ordering;
+use std::ops::Range;
 
-use model::{FailureKind, Operation};
+use model::CacheState;
 
 use super::{DEVICE_BOUND, DRAWS, POLL_NS, STOP_POLL_NS, SyncState, Worker};
+use crate::cache::evict_range;
 use crate::clock::Clock;
 use crate::engines::{Engine, Request, Verb};
 use crate::pace::Arrivals;
 use crate::recorder::{IntervalSink, Timeline};
-use crate::slots::Slot;
 
 impl<E: Engine> Worker<'_, E> {
     /// Starts and completes operations until a stop condition is met. Returns the time.

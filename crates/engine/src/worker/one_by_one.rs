@@ -80,7 +80,7 @@ impl<E: Engine> Worker<'_, E> {
         let direction = self.draws.next(&mut self.rng);
         let (verb, len) = (direction.verb, direction.len);
         let offset = direction.next_offset(&mut self.rng);
-        let (file, file_offset) = self.logged(offset);
+        let (file, file_offset) = self.target(offset);
         let buffer = self.buffer(verb, 0, offset, len);
         self.operations_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));

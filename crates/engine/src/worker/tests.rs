@@ -1,15 +1,21 @@
 //! Tests of the worker: what it releases, when, and what counts as the storage's time.
 
-use super::*;
-use crate::clock::{VirtualClock, monotonic_ns};
-use crate::engines::psync::Psync;
-use crate::engines::sim::{self, SimEnd, SimFault};
-use model::{BlockSizes, Distribution, Modifiers, OperationStats, ReadFirst, SyncRule};
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use model::{BlockSizes, Distribution, Modifiers, Operation, OperationStats, ReadFirst, SyncRule};
+
+use super::*;
+use crate::clock::{VirtualClock, monotonic_ns};
+use crate::engines::psync::Psync;
+use crate::engines::sim::{self, SimEnd, SimFault};
+use crate::sim::SimModel;
+use crate::verify::Generations;
 
 /// Random 4 KiB reads at depth 4, without a limit.
 fn workload() -> Workload {

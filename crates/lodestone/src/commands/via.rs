@@ -83,11 +83,11 @@ impl Via {
 fn reasons(step: &Step, targets: &[Target], best: EngineKind) -> Vec<String> {
     let mut step = step.clone();
     resolve_engine(&mut step, best);
-    let targets: Vec<JobTarget> = step
+    let job_targets: Vec<JobTarget> = step
         .parts()
         .map(|part| JobTarget::Directory { bytes: part.workload.files.size_bytes.unwrap_or(1 << 30) })
         .collect();
-    let mut why = write(&step, &targets).err().unwrap_or_default();
+    let mut why = write(&step, &job_targets).err().unwrap_or_default();
     let is_directory = targets.iter().any(|target| target.kind == TargetKind::Directory);
     if step.parts().any(|part| part.workload.verify) {
         why.push("fio cannot verify blocks that Lodestone has stamped, nor Lodestone fio's".to_owned());

@@ -91,7 +91,7 @@ fn series_of(p: &Pictured<'_>, step: &str, target: &str, is_access: bool) -> Vec
     let mut found: Vec<(Series, f64)> = Vec::new();
     for repeat in p.run.completed(step, target) {
         let size = repeat.started.size_bytes as f64;
-        for (operation, offsets) in repeat.finished.iter().flat_map(|f| &f.offsets) {
+        for (operation, offsets) in repeat.finished.iter().flat_map(|f| &f.offset_log) {
             let usable = offsets.kept.iter().filter(|place| place.ns > 0 && (is_access || place.bytes > 0));
             let end = |place: &LoggedOffset| place.offset.saturating_add(place.bytes) as f64;
             let reach = offsets.kept.iter().map(end).fold(size, f64::max);
