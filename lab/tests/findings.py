@@ -142,3 +142,5 @@ def lies(lab):
 TESTS = [burst_credit, encryption, background, heat, disguised, lies]
 # What storage behaves like shows in real time only where nothing else takes the processors.
 ALONE = [burst_credit, disguised]
+# What a busy host does to a machine can hide what was provoked.
+MEASURED = TESTS
