@@ -33,7 +33,7 @@ def known_latency(lab):
             machine.sh(f"echo {delay} >/sys/bus/pseudo/drivers/scsi_debug/ndelay")
             for engine in ENGINES:
                 for depth in (1, 8):
-                    one_latency(lab, machine, delay, engine, depth)
+                    lab.measured(one_latency, lab, machine, delay, engine, depth)
 
 
 def one_latency(lab, machine, delay, engine, depth):
@@ -53,37 +53,42 @@ def one_latency(lab, machine, delay, engine, depth):
 def stall(lab):
     """One command of an open loop is lost; the kernel aborts it after its timeout and sends it again. All operations
     that were due meanwhile have waited since their due time."""
-    per_second, seconds, service_ns = 200, 10, 1_000_000
     with lab.machine(virtual=True) as machine:
         machine.sh(SETUP)
         machine.sh("echo 1 >/sys/block/sda/device/timeout; echo 1 >/sys/block/sda/device/eh_timeout")
-        fault = "/sys/kernel/debug/scsi_debug/*/error"
         # Warm-up: a page fault of the program on the host's disk would be a stall of its own.
         run(machine, "--engine psync --ops 200 --runtime none")
         for loop in ("open", "closed"):
-            pace = f"--rate-iops {per_second} --runtime {seconds}s" if loop == "open" else "--ops 2000 --runtime none"
-            job = machine.start(f"{COMMAND} --engine psync {pace}")
-            # In the first half of the run, so that the waiting operations complete before the end.
-            machine.sh(f"sleep 2; for file in {fault}; do echo '0 -1 0x28' >$file; done")
-            result = machine.wait(job)
-            lab.equal(f"{loop} loop: a lost command is not a failure", result.code, 0, result.err)
-            found = figures(result.json())
-            spans = traced(machine).values()
-            longest = max(done - issued for issued, done in spans)
-            evidence = f"{found}, longest {longest}"
-            lab.check(f"{loop} loop: the longest is the stall", abs(found["lat_max"] / longest - 1) < 0.01, evidence)
-            lab.check(f"{loop} loop: the stall is a second or more", longest > 1e9, evidence)
-            if loop == "closed":
-                lab.check("closed loop: p99.9 does not show it", found["lat_p99.9"] < 2 * service_ns, evidence)
-                continue
-            # The i-th operation after the lost one has been due i periods later and is served i services after
-            # it: it waits stall − i (period − service). Of 2000, rank 1998 is p99.9, 1980 p99, 1900 p95.
-            service = statistics.median(done - issued for issued, done in spans)
-            gain = 1e9 / per_second - service
-            for metric, better in (("lat_p99.9", 2), ("lat_p99", 20), ("lat_p95", 100)):
-                due = longest - better * gain
-                about = f"{metric} {found[metric]}, due {due}; {evidence}"
-                lab.check(f"open loop: {metric} matches the computed value", abs(found[metric] / due - 1) < 0.01, about)
+            lab.measured(one_stall, lab, machine, loop)
+
+
+def one_stall(lab, machine, loop):
+    per_second, seconds, service_ns = 200, 10, 1_000_000
+    pace = f"--rate-iops {per_second} --runtime {seconds}s" if loop == "open" else "--ops 2000 --runtime none"
+    job = machine.start(f"{COMMAND} --engine psync {pace}")
+    # In the first half of the run, so that the waiting operations complete before the end.
+    machine.sh("sleep 2; for file in /sys/kernel/debug/scsi_debug/*/error; do echo '0 -1 0x28' >$file; done")
+    result = machine.wait(job)
+    lab.equal(f"{loop} loop: a lost command is not a failure", result.code, 0, result.err)
+    found = figures(result.json())
+    spans = traced(machine).values()
+    longest = max(done - issued for issued, done in spans)
+    evidence = f"{found}, longest {longest}"
+    # In an open loop, the operation may have been due while the script above used the processor, some 12 ms earlier.
+    most = 1.05 if loop == "open" else 1.01
+    lab.check(f"{loop} loop: the longest is the stall", 0.99 < found["lat_max"] / longest < most, evidence)
+    lab.check(f"{loop} loop: the stall is a second or more", longest > 1e9, evidence)
+    if loop == "closed":
+        lab.check("closed loop: p99.9 does not show it", found["lat_p99.9"] < 2 * service_ns, evidence)
+        return
+    # The i-th operation after the lost one has been due i periods later and is served i services after
+    # it: it waits stall − i (period − service). Of 2000, rank 1998 is p99.9, 1980 p99, 1900 p95.
+    service = statistics.median(done - issued for issued, done in spans)
+    gain = 1e9 / per_second - service
+    for metric, better in (("lat_p99.9", 2), ("lat_p99", 20), ("lat_p95", 100)):
+        due = found["lat_max"] - better * gain
+        about = f"{metric} {found[metric]}, due {due}; {evidence}"
+        lab.check(f"open loop: {metric} matches the computed value", abs(found[metric] / due - 1) < 0.01, about)
 
 
 COMMAND = (
