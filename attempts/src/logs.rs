@@ -53,6 +53,6 @@ pub fn logs(count: u64, seed: u64) -> Outcome {
 
 /// The JSON export of a run.
 fn figures(run: &Run) -> String {
-    let analysis = analyse(run, &run.started.baseline, Estimator::Mean);
+    let analysis = analyse(run, &run.started.baseline, Estimator::Mean, model::Units::Decimal);
     report::json::pretty(&report::json::run_export(run, &analysis))
 }

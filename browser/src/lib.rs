@@ -21,13 +21,13 @@ pub fn view(run: &Run) -> RunView {
 
 /// All pictures of a run.
 pub fn pictures(run: &Run) -> Vec<Chart> {
-    let analysis = analyse(run, &run.started.baseline, Estimator::Mean);
+    let analysis = analyse(run, &run.started.baseline, Estimator::Mean, Units::Decimal);
     charts(run, &analysis, &view(run))
 }
 
 /// The page of a run.
 pub fn page(run: &Run) -> String {
-    let analysis = analyse(run, &run.started.baseline, Estimator::Mean);
+    let analysis = analyse(run, &run.started.baseline, Estimator::Mean, Units::Decimal);
     run_page(AnalysedRun { run, analysis: &analysis, view: &view(run) })
 }
 
@@ -35,7 +35,7 @@ pub fn page(run: &Run) -> String {
 pub fn days() -> Vec<Chart> {
     let runs = made::days();
     let analyses: Vec<_> =
-        runs.iter().map(|run| analyse(run, &run.started.baseline, Estimator::Mean)).collect();
+        runs.iter().map(|run| analyse(run, &run.started.baseline, Estimator::Mean, Units::Decimal)).collect();
     let views: Vec<RunView> = runs.iter().map(view).collect();
     let analysed = runs.iter().zip(&analyses).zip(&views);
     let analysed: Vec<AnalysedRun<'_>> =

@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     run.started.targets.iter().for_each(|target| drop(target.stack_line()));
     let baseline = run.started.baseline.clone();
-    let analysis = analyse::analyse(&run, &baseline, analyse::Estimator::default());
+    let analysis = analyse::analyse(&run, &baseline, analyse::Estimator::default(), model::Units::Decimal);
     let view =
         RunView { units: Units::Decimal, baseline, time_zone: jiff::tz::TimeZone::UTC, all_findings: true };
     let document = report::run_document(&run, &analysis, &view);

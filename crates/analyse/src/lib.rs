@@ -39,7 +39,7 @@ pub use transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
 use findings::{RuleContext, findings};
 use measure::{Counts, measurements_of};
-use model::{Comparison, Finding, Measurement, Run};
+use model::{Comparison, Finding, Measurement, Run, Units};
 
 /// The full analysis of one run.
 #[derive(Clone, Debug)]
@@ -57,13 +57,14 @@ pub struct Analysis {
 }
 
 /// Analyses a run: compares its targets with the one called `baseline` and aggregates the repeats by `rule`.
-pub fn analyse(run: &Run, baseline: &str, rule: Estimator) -> Analysis {
+/// The messages of the findings give bytes in `units`.
+pub fn analyse(run: &Run, baseline: &str, rule: Estimator, units: Units) -> Analysis {
     let counts = Counts::of(run);
     let measurements = measurements_of(run, rule, &counts);
     let series = Series::of_run(run, &measurements);
     let plan = &run.started.plan;
     let pairing = Pairing::within(plan);
-    let context = RuleContext::new(run, &measurements, &counts);
+    let context = RuleContext::new(run, &measurements, &counts, units);
     Analysis {
         comparisons: compare(&series, baseline, pairing, plan.margin()),
         summaries: summarise(plan, &series, baseline, pairing),

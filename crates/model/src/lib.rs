@@ -50,6 +50,7 @@ pub use path_text::{name_text, path_from_text, path_text};
 pub use plan::{Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
 pub use target::{Layer, LayerKind, Target, TargetKind};
+pub use units::Units;
 pub use workload::{
     Again, BlockSizes, BlockSplit, CacheState, Calls, Data, DataClass, Distribution, FileSet, LatencyTarget,
     MetadataOperation, MetadataWork, Mix, Modifiers, NameOrder, Names, Naming, OpenSync, Pace, Pattern,

@@ -9,6 +9,16 @@ use std::fmt;
 use jiff::SignedDuration;
 use parse_size::Config;
 
+/// Powers for bytes where they are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Units {
+    /// 1 MB is 10^6 bytes, as on the label of a disk.
+    #[default]
+    Decimal,
+    /// 1 MiB is 2^20 bytes.
+    Binary,
+}
+
 /// Why a size or duration could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {

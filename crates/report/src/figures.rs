@@ -1,14 +1,6 @@
 //! Figures as people read them: three significant digits and the unit that fits.
 
-/// Powers for bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Units {
-    /// 1 MB is 10^6 bytes, as on the label of a disk.
-    #[default]
-    Decimal,
-    /// 1 MiB is 2^20 bytes.
-    Binary,
-}
+pub use model::Units;
 
 /// Three significant digits, without a decimal point from 100 on.
 pub(crate) fn digits(value: f64) -> String {

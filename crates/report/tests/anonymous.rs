@@ -171,7 +171,7 @@ fn view(run: &Run) -> RunView {
 /// All output formats of a run, by name.
 fn forms(run: &Run) -> Vec<(String, String)> {
     let view = view(run);
-    let analysis: Analysis = analyse(run, &view.baseline, Estimator::Mean);
+    let analysis: Analysis = analyse(run, &view.baseline, Estimator::Mean, Units::Decimal);
     let (figures, read) = (&analysis.measurements, telemetry(run));
     let document = report::run_document(run, &analysis, &view);
     let mut forms = vec![
@@ -248,7 +248,7 @@ fn anonymous_runs_keep_figures_and_have_stable_names() {
     assert_eq!(first.started.baseline, first.started.targets[0].name);
     assert_eq!(first.started.targets[0].stack[1].name, "vda", "kernel names stay");
     let values = |run: &Run| -> Vec<Vec<(u32, f64)>> {
-        let analysis = analyse(run, &run.started.baseline, Estimator::Mean);
+        let analysis = analyse(run, &run.started.baseline, Estimator::Mean, Units::Decimal);
         analysis.measurements.into_iter().map(|m| m.values).collect()
     };
     assert_eq!(values(&run), values(&first));

@@ -72,7 +72,7 @@ fn view() -> RunView {
 #[test]
 fn text_and_markdown_say_what_agrees_what_does_not_and_why() {
     let (run, works) = (fixture(), works());
-    let analysis = analyse(&run, "one", Estimator::Median);
+    let analysis = analyse(&run, "one", Estimator::Median, Units::Decimal);
     let document = crosscheck_document(&run, &analysis, &pairs(&works), &view());
     insta::assert_snapshot!("text", text(&document, TextStyle { width: 110, color: false }));
     insta::assert_snapshot!("markdown", markdown(&document));
@@ -96,7 +96,7 @@ fn programs_get_every_figure_and_a_reason_only_where_it_may_be_needed() {
 #[test]
 fn without_figures_nothing_is_claimed() {
     let run = fixture();
-    let analysis = analyse(&run, "one", Estimator::Median);
+    let analysis = analyse(&run, "one", Estimator::Median, Units::Decimal);
     let told =
         text(&crosscheck_document(&run, &analysis, &[], &view()), TextStyle { width: 110, color: false });
     assert!(told.contains("Too few rounds, or no figures"), "{told}");

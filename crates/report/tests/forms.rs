@@ -15,7 +15,7 @@ fn view() -> RunView {
 }
 
 fn document(run: &Run) -> Document {
-    run_document(run, &analyse(run, "one", analyse::Estimator::Mean), &view())
+    run_document(run, &analyse(run, "one", analyse::Estimator::Mean, Units::Decimal), &view())
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn markdown_with_its_tables() {
 #[test]
 fn csv_has_a_row_for_every_repeat_and_metric() {
     let run = fixture();
-    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let text = csv(&run, &analysis.measurements);
     let values: usize = analysis.measurements.iter().map(|m| m.values.len()).sum();
     assert_eq!(text.lines().count(), values + 1);
@@ -86,7 +86,7 @@ fn csv_has_a_row_for_every_repeat_and_metric() {
 #[test]
 fn lines_for_influxdb_are_as_many_as_values_at_the_time_of_their_repeat() {
     let run = fixture();
-    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let text = report::influx(&run, &analysis.measurements);
     let values: usize = analysis.measurements.iter().map(|m| m.values.len()).sum();
     assert_eq!(text.lines().count(), values);
@@ -101,7 +101,7 @@ fn lines_for_influxdb_are_as_many_as_values_at_the_time_of_their_repeat() {
 #[test]
 fn gauges_for_prometheus_are_in_base_units_with_their_intervals() {
     let run = fixture();
-    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let text = report::prometheus(&run, &analysis.measurements);
     let figures = text.lines().filter(|l| !l.starts_with('#')).count();
     let intervals = analysis.measurements.iter().filter(|m| m.estimate.interval.is_some()).count();
@@ -122,7 +122,7 @@ fn gauges_for_prometheus_are_in_base_units_with_their_intervals() {
 #[test]
 fn every_figure_in_a_table_says_where_it_comes_from() {
     let run = fixture();
-    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let mut seen = 0;
     for section in run_document(&run, &analysis, &view()).sections {
         let Section::Table(table) = section else { continue };
@@ -218,7 +218,7 @@ fn names_that_attack_are_only_names() {
         repeat.started.target = evil.clone();
     }
     run.layouts.iter_mut().filter(|l| l.target == "two").for_each(|l| l.target = evil.clone());
-    let analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let document = run_document(&run, &analysis, &view());
     let shown = text(&document, TextStyle { width: 100, color: false });
     assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "control characters in the text");
@@ -245,7 +245,7 @@ fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
 #[test]
 fn modes_of_each_step_are_told_with_their_own_rounds() {
     let run = fixture();
-    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let finding = |step: &str, message: &str| model::Finding {
         rule: "two-modes".into(),
         severity: model::Severity::Warning,
@@ -263,7 +263,7 @@ fn modes_of_each_step_are_told_with_their_own_rounds() {
 #[test]
 fn figures_with_two_modes_show_both_and_not_the_middle() {
     let run = fixture();
-    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let is_it = |m: &model::Measurement| m.target == "one" && m.metric == model::Metric::Bandwidth;
     let at = analysis.measurements.iter().position(is_it).unwrap();
     let m = &mut analysis.measurements[at];
@@ -281,7 +281,7 @@ fn figures_with_two_modes_show_both_and_not_the_middle() {
 #[test]
 fn no_more_findings_are_shown_than_a_person_reads_but_all_errors() {
     let run = fixture();
-    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let finding = |i: usize, severity| model::Finding {
         rule: format!("rule-{i}"),
         severity,
@@ -311,7 +311,7 @@ fn no_more_findings_are_shown_than_a_person_reads_but_all_errors() {
 #[test]
 fn findings_about_many_steps_of_a_target_are_one_sentence_that_names_them() {
     let run = fixture();
-    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean);
+    let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let finding = |step: &str| model::Finding {
         rule: "stall".into(),
         severity: model::Severity::Warning,

@@ -106,7 +106,7 @@ fn pi() -> Run {
 
 fn seen(run: &Run) -> (Analysis, RunView) {
     let baseline = run.started.baseline.clone();
-    let analysis = analyse(run, &baseline, Estimator::Mean);
+    let analysis = analyse(run, &baseline, Estimator::Mean, Units::Decimal);
     (analysis, RunView { units: Units::Decimal, baseline, time_zone: TimeZone::UTC, all_findings: true })
 }
 

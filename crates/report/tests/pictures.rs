@@ -17,7 +17,7 @@ fn view() -> RunView {
 }
 
 fn pictures(run: &Run) -> Vec<Chart> {
-    charts(run, &analyse(run, "one", Estimator::Mean), &view())
+    charts(run, &analyse(run, "one", Estimator::Mean, Units::Decimal), &view())
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_name_that_the_font_cannot_write_is_told() {
 #[test]
 fn pictures_of_any_width_are_drawn_and_their_words_stay_within() {
     let run = fixture();
-    let analysis = analyse(&run, "one", Estimator::Mean);
+    let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
     for width in [296.0, 759.0, 760.0, 2376.0] {
         for chart in charts_at(&run, &analysis, &view(), width) {
             assert!(chart.wide.contains(&format!("viewBox=\"0 0 {width} ")), "{}", chart.name);
@@ -187,7 +187,7 @@ fn pictures_of_any_width_are_drawn_and_their_words_stay_within() {
 fn a_run_without_figures_has_a_page_that_says_so() {
     let mut run = fixture();
     run.repeats.clear();
-    let analysis = analyse(&run, "one", Estimator::Mean);
+    let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
     assert_eq!(pictures(&run), []);
     let page = run_page(AnalysedRun { run: &run, analysis: &analysis, view: &view() });
     assert!(page.contains("No step gave a figure"), "{}", page.len());
@@ -211,7 +211,7 @@ fn headings(page: &str) -> Vec<String> {
 #[test]
 fn a_page_answers_first_and_ends_with_how_to_repeat_it() {
     let run = fixture();
-    let analysis = analyse(&run, "one", Estimator::Mean);
+    let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
     let page = run_page(AnalysedRun { run: &run, analysis: &analysis, view: &view() });
     assert_eq!(headings(&page), ["Comparison", "Findings", "Pictures", "Circumstances", "How to repeat it"]);
     let answer = page.find("class=\"answer\"").unwrap();
@@ -232,7 +232,8 @@ fn several_runs_are_compared_first_and_then_shown() {
     let mut second = fixture();
     second.started.id = "fixture2".into();
     let runs = [&first, &second];
-    let analyses: Vec<Analysis> = runs.iter().map(|run| analyse(run, "one", Estimator::Mean)).collect();
+    let analyses: Vec<Analysis> =
+        runs.iter().map(|run| analyse(run, "one", Estimator::Mean, Units::Decimal)).collect();
     let view = view();
     let analysed: Vec<AnalysedRun<'_>> = runs
         .iter()

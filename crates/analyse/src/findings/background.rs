@@ -134,7 +134,7 @@ pub(super) fn background_traffic(rule: &Rule, context: &RuleContext<'_>) -> Vec<
             let only = if pair.step.workload.modifies() { ("read", "wrote") } else { ("written", "read") };
             parts.push(format!(
                 "{} per second were {} on {} while the workload only {}, in {} of {} repeats",
-                rate(f.rate).trim_end_matches("/s"),
+                rate(context.units, f.rate).trim_end_matches("/s"),
                 only.0,
                 f.devices,
                 only.1,
@@ -153,7 +153,7 @@ pub(super) fn background_traffic(rule: &Rule, context: &RuleContext<'_>) -> Vec<
             let devices = at_bottom(&pair.repeats[0], |_| 0)?.0;
             parts.push(format!(
                 "{devices} moved {} more than the workload did, while other processes did I/O{}",
-                rate(beyond),
+                rate(context.units, beyond),
                 if is_unclear { "; their share of it and the filesystem's are not known" } else { "" }
             ));
         }
@@ -246,8 +246,8 @@ pub(super) fn background_between(rule: &Rule, context: &RuleContext<'_>) -> Vec<
             let message = format!(
                 "while Lodestone sent it no I/O, between repeats or during those of other targets, {} read {} and wrote {} for other processes",
                 layer.name,
-                rate(read),
-                rate(write)
+                rate(context.units, read),
+                rate(context.units, write)
             );
             let figures = vec![
                 evidence(format!("{} read between repeats", layer.name), read, "B/s"),

@@ -60,9 +60,9 @@ fn within_repeats(
         let message = format!(
             "after {:.1} s and {} of a repeat the rate fell from {} to {} ({} less) and stayed there, in {shown_in} of {} repeats, {}",
             c.seconds,
-            amount(c.amount as u64),
-            rate(c.before),
-            rate(c.after),
+            amount(context.units, c.amount as u64),
+            rate(context.units, c.before),
+            rate(context.units, c.after),
             percent(fall),
             pair.repeats.len(),
             reason(pair)
@@ -102,10 +102,10 @@ fn between_rounds(rule: &Rule, context: &RuleContext<'_>, operation: Operation) 
         let message = format!(
             "from {} on the rate was {} instead of {} ({} less) and stayed there; until then {} had moved in this direction on this target, {}",
             rounds(&[round]),
-            rate(modes.low_mean),
-            rate(modes.high_mean),
+            rate(context.units, modes.low_mean),
+            rate(context.units, modes.high_mean),
             percent(fall),
-            amount(bytes),
+            amount(context.units, bytes),
             reason(pair)
         );
         let figures = vec![

@@ -2,7 +2,7 @@
 
 use model::{
     Evidence, Measurement, Metric, Operation, OperationStats, Pace, Repeat, RepeatFinished, Run, Step,
-    Subject, Target,
+    Subject, Target, Units,
 };
 
 use crate::compare::headline;
@@ -15,6 +15,8 @@ use crate::telemetry::{Readings, StepTelemetry, telemetry_of};
 pub(crate) struct RuleContext<'a> {
     pub run: &'a Run,
     pub measurements: &'a [Measurement],
+    /// The powers for bytes in messages.
+    pub units: Units,
     /// The diagnostics of the repeats behind each headline measurement; `None` for the others.
     pub diagnostics: Vec<Option<RepeatDiagnostics>>,
     /// What the machine did during each step on each target.
@@ -43,7 +45,7 @@ pub(super) struct Ended<'a> {
 
 impl<'a> RuleContext<'a> {
     /// The context of a run with these measurements and counts.
-    pub fn new(run: &'a Run, measurements: &'a [Measurement], counts: &'a Counts) -> Self {
+    pub fn new(run: &'a Run, measurements: &'a [Measurement], counts: &'a Counts, units: Units) -> Self {
         let mut finished = Vec::new();
         for step in &run.started.plan.steps {
             for target in &run.started.targets {
@@ -65,6 +67,7 @@ impl<'a> RuleContext<'a> {
         Self {
             run,
             measurements,
+            units,
             diagnostics: headline_diagnostics(run, measurements),
             telemetry: telemetry_of(run, &readings),
             readings,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Figure, Finding, Imported, Metric, Operation, Severity, fact};
+use model::{Figure, Finding, Imported, Metric, Operation, Severity, Units, fact};
 
 use super::context::{Ended, Pair};
 use super::words::{amount, percent};
@@ -86,7 +86,7 @@ pub(super) fn printed_contradicts_raw(rule: &Rule, context: &RuleContext<'_>) ->
             words(figure),
             figure.operation.name().replace('_', " "),
             raw.from,
-            shown(figure, raw.value),
+            shown(figure, raw.value, context.units),
             percent(share),
         );
         let unit = figure.metric.unit();
@@ -105,9 +105,9 @@ fn words(figure: &Figure) -> String {
 }
 
 /// A value in the unit of its metric, human-readable.
-fn shown(figure: &Figure, value: f64) -> String {
+fn shown(figure: &Figure, value: f64, units: Units) -> String {
     match figure.metric.unit() {
-        "B/s" => super::words::rate(value),
+        "B/s" => super::words::rate(units, value),
         "ns" => super::words::time(value),
         "1/s" => format!("{value:.1} per second"),
         _ => format!("{value:.3}"),
@@ -170,7 +170,7 @@ pub(super) fn cache_likely(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
         let from = if w.reads_data() { "reads may come from" } else { "writes may stay in" };
         let message = format!(
             "{} through the page cache fit into the memory of nearly any machine, and the output does not report its size: {from} memory",
-            amount(size)
+            amount(context.units, size)
         );
         let figures = vec![evidence("data", size as f64, "B")];
         Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(0.3))

@@ -1,6 +1,6 @@
 //! The kind of storage that a target behaves like, compared with what the kernel reports.
 
-use model::{Finding, Layer, LayerKind, Metric, Mix, Operation, Pattern, Severity, Target, fact};
+use model::{Finding, Layer, LayerKind, Metric, Mix, Operation, Pattern, Severity, Target, Units, fact};
 
 use super::context::Pair;
 use super::words::{list, percent, rate, time};
@@ -62,7 +62,7 @@ fn traits(context: &RuleContext<'_>, target: &Target) -> Traits {
 }
 
 /// Each trait as a clause.
-fn reasons(values: [Option<f64>; TRAITS]) -> [Option<String>; TRAITS] {
+fn reasons(values: [Option<f64>; TRAITS], units: Units) -> [Option<String>; TRAITS] {
     let [random, spread, sequential, depth, durable, write, speed] = values;
     [
         random.map(|ns| format!("a random read takes {}", time(ns))),
@@ -71,7 +71,7 @@ fn reasons(values: [Option<f64>; TRAITS]) -> [Option<String>; TRAITS] {
         depth.map(|x| format!("a deep queue gives {x:.1} times the rate")),
         durable.map(|ns| format!("a durable write takes {}", time(ns))),
         write.map(|x| format!("random writes are {x:.2} times as fast as random reads")),
-        speed.map(|x| format!("sequential reads run at {}", rate(x))),
+        speed.map(|x| format!("sequential reads run at {}", rate(units, x))),
     ]
 }
 
@@ -149,8 +149,8 @@ fn disk_claim(bottom: &Layer) -> Option<Claim> {
 }
 
 /// The traits that support the verdict most, at most three, in words.
-fn main_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict) -> String {
-    let words = reasons(values);
+fn main_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict, units: Units) -> String {
+    let words = reasons(values, units);
     let mut order: Vec<usize> = (0..TRAITS).filter(|i| words[*i].is_some()).collect();
     order.sort_by(|a, b| verdict.weights[*b].total_cmp(&verdict.weights[*a]));
     list(&order.iter().take(3).filter_map(|i| words[*i].clone()).collect::<Vec<_>>())
@@ -170,8 +170,11 @@ pub(super) fn behaves_like(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
         let sureness = if disturbed { "perhaps" } else { verdict.sureness() };
         let with_share = |(kind, p): &(Kind, f64)| format!("{} ({})", kind.name(), percent(p.min(0.99)));
         let names: Vec<String> = verdict.candidates().iter().map(with_share).collect();
-        let mut message =
-            format!("{sureness} behaves like {}: {}", names.join(" or "), main_reasons(values, &verdict));
+        let mut message = format!(
+            "{sureness} behaves like {}: {}",
+            names.join(" or "),
+            main_reasons(values, &verdict, context.units)
+        );
         let claim = claim(target);
         // A contradiction is claimed only if no candidate is allowed and the verdict is surer than "perhaps".
         let contradicts = claim.as_ref().is_some_and(|claim| {

@@ -106,10 +106,10 @@ pub(super) fn link_bound(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         let steps: Vec<String> = near.iter().map(|(pair, _)| pair.step.id.clone()).collect();
         let message = format!(
             "the highest rate, {}, is {} of what {} can carry (about {}): in {} the link, not what is behind it, is the limit",
-            rate(*most),
+            rate(context.units, *most),
             percent(most / payload.rate),
             payload.name,
-            rate(payload.rate),
+            rate(context.units, payload.rate),
             short_list(&steps)
         );
         let mut figures = vec![evidence(format!("what {} can carry", payload.name), payload.rate, "B/s")];

@@ -55,9 +55,9 @@ pub(super) fn two_modes(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
             "{} has two modes: {} at about {}, {} at about {}; a mean of all describes neither{changed}",
             what(m),
             rounds(m, &modes.low),
-            figure(m.metric, modes.low_mean),
+            figure(context.units, m.metric, modes.low_mean),
             rounds(m, &modes.high),
-            figure(m.metric, modes.high_mean),
+            figure(context.units, m.metric, modes.high_mean),
         );
         let means = vec![
             evidence("mean of the lower mode", modes.low_mean, m.metric.unit()),
@@ -75,14 +75,14 @@ pub(super) fn outliers(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
         let (first, rest) = diagnostics.outliers.split_first()?;
         let values: Vec<f64> = m.values.iter().map(|(_, v)| *v).collect();
         let odd: Vec<String> =
-            std::iter::once(first).chain(rest).map(|i| figure(m.metric, values[*i])).collect();
+            std::iter::once(first).chain(rest).map(|i| figure(context.units, m.metric, values[*i])).collect();
         let median = median(&values)?;
         let message = format!(
             "{}: {} ({}) far from the median of all repeats, {}; the mean includes every repeat",
             what(m),
             rounds(m, &diagnostics.outliers),
             odd.join(", "),
-            figure(m.metric, median),
+            figure(context.units, m.metric, median),
         );
         let figures = vec![evidence("median of all repeats", median, m.metric.unit())];
         let effect = (values.iter().sum::<f64>() / values.len() as f64 / median - 1.0).abs();

@@ -20,8 +20,8 @@ pub(super) fn fits_into_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
         let Some(size) = sizes.max() else { continue };
         let message = format!(
             "the test data ({}) went through the page cache and fit into this machine's memory ({}): the figures are partly those of memory",
-            amount(size),
-            amount(memory)
+            amount(context.units, size),
+            amount(context.units, memory)
         );
         let figures = vec![evidence("test data", size as f64, "B"), evidence("memory", memory as f64, "B")];
         found.push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.3));
@@ -65,8 +65,10 @@ pub(super) fn fits_into_device_cache(rule: &Rule, context: &RuleContext<'_>) -> 
             context.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);
         // An imported output may not report the size of its data.
         let Some(size) = sizes.filter(|size| *size > 0).min().filter(|size| *size < LIMIT) else { continue };
-        let message =
-            format!("the test data are only {}: a cache inside the device may hold them", amount(size));
+        let message = format!(
+            "the test data are only {}: a cache inside the device may hold them",
+            amount(context.units, size)
+        );
         let figures = vec![evidence("test data", size as f64, "B")];
         found.push(rule.finding(Severity::Info, subject(target, None), message, figures));
     }

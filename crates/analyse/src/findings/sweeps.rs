@@ -81,9 +81,9 @@ pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
             "{} of {} reach {} ({} of the {} with {}); blocks larger than {} gain less than 10 %",
             in_order(&pair.step.workload, operation),
             of(small),
-            rate(small.bandwidth),
+            rate(context.units, small.bandwidth),
             percent(small.bandwidth / large.bandwidth),
-            rate(large.bandwidth),
+            rate(context.units, large.bandwidth),
             of(large),
             of(enough)
         );

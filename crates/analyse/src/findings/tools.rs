@@ -98,8 +98,8 @@ pub(super) fn honest_figure(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findi
         let change = if differs { by(share, "more", "less") } else { "the same within the margin".into() };
         let message = format!(
             "{flaw}: {operation} {} as the tool measures, {} without the flaw ({change})",
-            figure(metric, tool_value),
-            figure(metric, honest_value)
+            figure(context.units, metric, tool_value),
+            figure(context.units, metric, honest_value)
         );
         let severity = if differs { Severity::Warning } else { Severity::Info };
         let figures = vec![

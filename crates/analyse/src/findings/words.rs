@@ -1,43 +1,46 @@
 //! Formats figures and lists for sentences.
 
-use model::{Measurement, Metric, Operation, Pattern, Workload};
+use model::{Measurement, Metric, Operation, Pattern, Units, Workload};
 
 /// An amount of bytes.
-pub(super) fn amount(bytes: u64) -> String {
-    match bytes as f64 {
-        b if b < 0.95e6 => format!("{:.0} kB", b / 1e3),
-        b if b < 0.95e9 => format!("{:.0} MB", b / 1e6),
-        b => format!("{:.1} GB", b / 1e9),
+pub(super) fn amount(units: Units, bytes: u64) -> String {
+    let (base, [small, medium, large]) = match units {
+        Units::Decimal => (1000.0, ["kB", "MB", "GB"]),
+        Units::Binary => (1024.0, ["KiB", "MiB", "GiB"]),
+    };
+    let kilo = bytes as f64 / base;
+    match kilo / base {
+        mega if mega < 0.95 => format!("{kilo:.0} {small}"),
+        mega if mega < 0.95 * base => format!("{mega:.0} {medium}"),
+        mega => format!("{:.1} {large}", mega / base),
     }
 }
 
 /// A rate of bytes.
-pub(super) fn rate(bytes_per_second: f64) -> String {
-    figure(Metric::Bandwidth, bytes_per_second)
+pub(super) fn rate(units: Units, bytes_per_second: f64) -> String {
+    figure(units, Metric::Bandwidth, bytes_per_second)
 }
 
 /// A time given in nanoseconds.
 pub(super) fn time(ns: f64) -> String {
-    figure(Metric::LatP50, ns)
+    scaled(ns, 1000.0, ["ns", "µs", "ms", "s"])
 }
 
 /// A value of a metric with its unit.
-pub(super) fn figure(metric: Metric, value: f64) -> String {
-    let scaled = |value: f64, units: [&str; 4]| {
-        let (value, unit) = match value {
-            v if v >= 1e9 => (v / 1e9, units[3]),
-            v if v >= 1e6 => (v / 1e6, units[2]),
-            v if v >= 1e3 => (v / 1e3, units[1]),
-            v => (v, units[0]),
-        };
-        let digits = if value >= 100.0 { 0 } else { 1 };
-        format!("{value:.digits$} {unit}")
-    };
-    match metric.unit() {
-        "B/s" => scaled(value, ["B/s", "kB/s", "MB/s", "GB/s"]),
-        "ns" => scaled(value, ["ns", "µs", "ms", "s"]),
-        _ => scaled(value, ["/s", "k/s", "M/s", "G/s"]),
+pub(super) fn figure(units: Units, metric: Metric, value: f64) -> String {
+    match (metric.unit(), units) {
+        ("B/s", Units::Decimal) => scaled(value, 1000.0, ["B/s", "kB/s", "MB/s", "GB/s"]),
+        ("B/s", Units::Binary) => scaled(value, 1024.0, ["B/s", "KiB/s", "MiB/s", "GiB/s"]),
+        ("ns", _) => time(value),
+        _ => scaled(value, 1000.0, ["/s", "k/s", "M/s", "G/s"]),
     }
+}
+
+fn scaled(value: f64, base: f64, units: [&str; 4]) -> String {
+    let power = (1..units.len()).rev().find(|power| value >= base.powi(*power as i32)).unwrap_or(0);
+    let value = value / base.powi(power as i32);
+    let digits = if value >= 100.0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", units[power])
 }
 
 /// A relative change, such as `20 % faster`.
@@ -100,4 +103,19 @@ pub(super) fn what(m: &Measurement) -> String {
         _ => "p99",
     };
     format!("{metric} of {}", operations(m.operation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_take_the_powers_asked_for() {
+        let amounts = |units| [900_000, 3 << 20, 5 << 30].map(|bytes| amount(units, bytes));
+        assert_eq!(amounts(Units::Decimal), ["900 kB", "3 MB", "5.4 GB"]);
+        assert_eq!(amounts(Units::Binary), ["879 KiB", "3 MiB", "5.0 GiB"]);
+        let rates = |units| [12.0, 2048.0, 150e6, 2e9].map(|value| rate(units, value));
+        assert_eq!(rates(Units::Decimal), ["12.0 B/s", "2.0 kB/s", "150 MB/s", "2.0 GB/s"]);
+        assert_eq!(rates(Units::Binary), ["12.0 B/s", "2.0 KiB/s", "143 MiB/s", "1.9 GiB/s"]);
+    }
 }

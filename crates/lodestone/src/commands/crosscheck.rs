@@ -20,7 +20,7 @@ use super::results::find;
 use super::run::{Engines, clean_leftovers, named_in_text, new_session, started};
 use super::unsafe_directories::{self, Noticed};
 use super::verdict::concluded;
-use super::{store, view};
+use super::{store, units, view};
 use crate::cli::{Cli, CrosscheckArgs, CrosscheckForm};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -286,7 +286,7 @@ fn measure(
     if let Some(trouble) = recorder.log_location().trouble() {
         return Err(Failure::failed(trouble));
     }
-    Ok(ExitCode::from(concluded(run, &analyse(run, TOOLS_TARGET, Estimator::Median))))
+    Ok(ExitCode::from(concluded(run, &analyse(run, TOOLS_TARGET, Estimator::Median, model::Units::Decimal))))
 }
 
 /// Steps of one call of a tool belong together.
@@ -343,7 +343,7 @@ fn hold(target: &Target) -> Result<Option<Hold>, Failure> {
 /// The figures side by side in the requested format.
 fn shown(cli: &Cli, args: &CrosscheckArgs, run: &Run) -> TerminalText {
     // Medians, because a burst of other load in one of a few rounds is not a property of either program.
-    let analysis = analyse(run, TOOLS_TARGET, Estimator::Median);
+    let analysis = analyse(run, TOOLS_TARGET, Estimator::Median, units(cli));
     let works: Vec<CheckedWork> = CHECKS.iter().flat_map(Check::works).collect();
     let pairs = agreements(&works, &analysis, run.started.plan.margin());
     let document = || crosscheck_document(run, &analysis, &pairs, &view(cli, TOOLS_TARGET));

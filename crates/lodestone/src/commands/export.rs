@@ -9,7 +9,7 @@ use report::chart::{Chart, Light, MARGIN, charts_at};
 use report::{Document, RunView, Section, json};
 
 use super::results::{baseline, find, laid_out, matrix_layout, score_layout};
-use super::{anonymous, estimator, store, view};
+use super::{anonymous, estimator, store, units, view};
 use crate::cli::{Cli, ExportArgs, Format, LayoutWord};
 use crate::destination::{self, Overwrite, STANDARD_OUTPUT};
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
     } else if args.offsets {
         offsets_text(&run, args.format)?.into_bytes()
     } else {
-        let analysis = analyse(&run, &chosen, estimator(args.summary));
+        let analysis = analyse(&run, &chosen, estimator(args.summary), units(cli));
         let view = exported_view(cli, &chosen, args.anonymous);
         match args.format {
             Format::Svg => picture(&run, &analysis, &view, args)?.standalone().into_bytes(),

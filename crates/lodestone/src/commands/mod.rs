@@ -65,13 +65,17 @@ fn parts_per_million(text: &str) -> Option<u32> {
     (0.01..=100.0).contains(&percent).then(|| (percent * 1e4).round() as u32)
 }
 
+fn units(cli: &Cli) -> Units {
+    match cli.units {
+        UnitWord::Si => Units::Decimal,
+        UnitWord::Iec => Units::Binary,
+    }
+}
+
 /// The view of results with the given baseline.
 fn view(cli: &Cli, baseline: &str) -> RunView {
     RunView {
-        units: match cli.units {
-            UnitWord::Si => Units::Decimal,
-            UnitWord::Iec => Units::Binary,
-        },
+        units: units(cli),
         baseline: baseline.to_owned(),
         time_zone: jiff::tz::TimeZone::system(),
         all_findings: false,

@@ -9,7 +9,7 @@ use record::Store;
 use report::{AnalysedRun, RunView, run_page, runs_page};
 
 use super::results::{baseline, comparison_baseline, find_all, in_common, named_series, same_steps};
-use super::{anonymous, estimator, store, view};
+use super::{anonymous, estimator, store, units, view};
 use crate::cli::{Cli, ReportArgs};
 use crate::destination::{self, Overwrite, STANDARD_OUTPUT};
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
         (runs, against) = anonymous::runs(&store, &runs, &against)?;
     }
     let page = if let [run] = runs.as_slice() {
-        let analysis = analyse(run, &against, estimator(args.summary));
+        let analysis = analyse(run, &against, estimator(args.summary), units(cli));
         let view = page_view(cli, args, &against);
         run_page(AnalysedRun { run, analysis: &analysis, view: &view })
     } else {
@@ -82,7 +82,7 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String 
         .iter()
         .map(|run| {
             let baseline = &run.started.baseline;
-            let analysis = analyse(run, baseline, estimator(args.summary));
+            let analysis = analyse(run, baseline, estimator(args.summary), units(cli));
             (run, analysis, page_view(cli, args, baseline))
         })
         .collect();

@@ -12,7 +12,7 @@ use model::{Note, Run, Severity, Step};
 use record::{DAMAGE_TOPIC, Listing, Log, RunSummary, Store};
 use report::{Document, Layout, RunView, ScoreLayout, Table, TerminalText, json};
 
-use super::{estimator, parts_per_million, store, view};
+use super::{estimator, parts_per_million, store, units, view};
 use crate::cli::{Cli, CompareArgs, LayoutArgs, LayoutWord, ListArgs, ShowArgs};
 use crate::failure::Failure;
 use crate::output;
@@ -95,7 +95,7 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let baseline = baseline(&run, args.baseline.as_deref())?;
-    let analysis = analyse(&run, &baseline, estimator(args.summary));
+    let analysis = analyse(&run, &baseline, estimator(args.summary), units(cli));
     if let Some(table) = laid_out(cli, &run, &analysis, &args.layout)? {
         output::print(report::table_text(&table, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);

@@ -29,7 +29,7 @@ use super::report::after_run;
 use super::results::shown;
 use super::verdict::concluded;
 use super::via::Via;
-use super::{estimator, fio, parts_per_million, problems, store, suites, unsafe_directories, view};
+use super::{estimator, fio, parts_per_million, problems, store, suites, units, unsafe_directories, view};
 use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -190,7 +190,7 @@ fn finish(
     baseline: &str,
 ) -> Result<ExitCode, Failure> {
     let run = recorder.run();
-    let analysis = analyse(run, baseline, estimator(args.summary));
+    let analysis = analyse(run, baseline, estimator(args.summary), units(cli));
     if args.json {
         output::print(report::json::pretty(&report::json::run_export(run, &analysis)))?;
     } else {

@@ -57,7 +57,7 @@ mod tests {
     fn a_target_without_operations_is_not_measured() {
         let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-2.jsonl");
         let mut run = record::read_log(Path::new(log)).unwrap().run;
-        let of = |run: &Run| verdict(run, &analyse(run, "one", Estimator::Mean));
+        let of = |run: &Run| verdict(run, &analyse(run, "one", Estimator::Mean, model::Units::Decimal));
         assert_eq!(of(&run), (0, None));
         let of_two = run.repeats.iter_mut().filter(|repeat| repeat.started.target == "two");
         for interval in of_two.flat_map(|repeat| &mut repeat.intervals) {

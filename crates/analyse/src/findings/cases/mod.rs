@@ -41,9 +41,13 @@ fn cases() -> Vec<Case> {
 
 /// All findings of a run.
 fn found_in(run: &Run) -> Vec<Finding> {
+    found_with(run, Units::Decimal)
+}
+
+fn found_with(run: &Run, units: Units) -> Vec<Finding> {
     let counts = Counts::of(run);
     let measurements = measurements_of(run, Estimator::Mean, &counts);
-    findings(&RuleContext::new(run, &measurements, &counts))
+    findings(&RuleContext::new(run, &measurements, &counts, units))
 }
 
 pub(super) fn writes() -> Workload {
@@ -124,6 +128,23 @@ fn every_case_is_reported_exactly_when_expected() {
         assert_eq!(!found.is_empty(), must_speak, "{rule}: {found:#?}");
         assert!(found.iter().all(|f| !f.message.is_empty() && !f.evidence.is_empty()), "{rule}");
     }
+}
+
+#[test]
+fn binary_units_reach_every_message() {
+    // The tool that this rule quotes prints MB/s; so does the kernel its link speeds, in bits.
+    const QUOTED: [&str; 1] = ["crystal-best"];
+    let mut binary = 0;
+    for (rule, must_speak, workload, change) in cases() {
+        let mut run = run(workload);
+        change(&mut run);
+        for found in found_with(&run, Units::Binary).iter().filter(|f| must_speak && f.rule == rule) {
+            let of = |units: [&str; 3]| units.iter().any(|unit| found.message.contains(unit));
+            binary += usize::from(of([" KiB", " MiB", " GiB"]));
+            assert!(!of([" kB", " MB", " GB"]) || QUOTED.contains(&rule), "{rule}: {}", found.message);
+        }
+    }
+    assert!(binary > 5, "{binary}");
 }
 
 #[test]

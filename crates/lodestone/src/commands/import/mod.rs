@@ -16,7 +16,7 @@ use twox_hash::XxHash3_128;
 
 use super::results::laid_out;
 use super::run::{new_id, now_unix_ns};
-use super::{estimator, store};
+use super::{estimator, store, units};
 use crate::cli::{Cli, ImportArgs, LayoutWord};
 use crate::failure::{Failure, LEFT_OUT};
 use crate::output;
@@ -65,7 +65,7 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
         text.push(format!("saved as run {id}; `lodestone show {id}` shows it\n"));
         if args.layout.layout != LayoutWord::Steps {
             let run = store.find(&id).map_err(Failure::failed)?.run;
-            let analysis = analyse(&run, &run.started.baseline, estimator(args.summary));
+            let analysis = analyse(&run, &run.started.baseline, estimator(args.summary), units(cli));
             if let Some(table) = laid_out(cli, &run, &analysis, &args.layout)? {
                 text.push("\n");
                 text.push(report::table_text(&table, output::style(cli.color)));
