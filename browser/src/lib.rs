@@ -1,4 +1,4 @@
-//! The gallery: every picture that Lodestone draws, from made runs whose storage follows simple laws, so that what a
+//! The gallery: every picture that Lodestone draws, from synthetic runs whose storage follows simple laws, so that what a
 //! picture must show is known. The tests beside it open pages in a real browser.
 
 pub mod made;
@@ -9,7 +9,7 @@ use model::Run;
 use report::chart::{CHARTS, Chart, charts, history};
 use report::{AnalysedRun, RunView, Units, gallery_page, run_page};
 
-/// How made runs are looked at.
+/// The view of synthetic runs.
 pub fn view(run: &Run) -> RunView {
     RunView {
         units: Units::Decimal,
@@ -31,7 +31,7 @@ pub fn page(run: &Run) -> String {
     run_page(AnalysedRun { run, analysis: &analysis, view: &view(run) })
 }
 
-/// The history of made runs over some days.
+/// The history of synthetic runs over some days.
 pub fn days() -> Vec<Chart> {
     let runs = made::days();
     let analyses: Vec<_> =

@@ -75,7 +75,7 @@ const LAWS: [Law; 3] = [
     },
 ];
 
-/// All made runs: a quick one, queue depths, block sizes, mixed and offered loads, places.
+/// All synthetic runs: a quick one, queue depths, block sizes, mixed and offered loads, places.
 pub fn runs() -> Vec<Run> {
     vec![quick(), depths(), block_sizes(), mixed(), saturated(), positions(), filesystems()]
 }

@@ -1,4 +1,4 @@
-//! The first words of pages of made runs, whose truth is known.
+//! The first words of pages of synthetic runs, whose truth is known.
 
 use browser::made;
 use model::{Run, Step};

@@ -323,7 +323,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --picture --width --scale --dark --telemetry --places --summary --baseline --layout --rows --columns --cell --anonymous --output --force --store --accept-damage --color --units --help"
+            opts="-f -o -h --format --picture --width --scale --dark --telemetry --offsets --summary --baseline --layout --rows --columns --cell --anonymous --output --force --store --accept-damage --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -855,7 +855,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --via --rounds --precision --margin --summary --budget --scale --baseline --overwrite --allow-unsafe-directory --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --keep-places --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --accept-damage --color --units --help"
+            opts="-s -q -h --suite --fio --via --rounds --precision --margin --summary --budget --scale --baseline --overwrite --allow-unsafe-directory --seed --telemetry --dry-run --json --all-findings --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --accept-damage --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1113,7 +1113,7 @@ _lodestone() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --keep-places)
+                --log-offset)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

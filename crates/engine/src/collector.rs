@@ -148,7 +148,7 @@ impl Collector {
         broken.map_or(Ok(()), Err)
     }
 
-    /// True if the remaining workers have been silent for so long that they must hang in the kernel. They are
+    /// True if the remaining workers have been silent until the timeout: they must hang in the kernel. They are
     /// abandoned: a thread in an uninterruptible sleep cannot be ended.
     fn give_up(&mut self, start_ns: u64, last_heard_ns: u64) -> bool {
         let now = monotonic_ns();

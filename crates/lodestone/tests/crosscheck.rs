@@ -290,7 +290,7 @@ fn fio_runs_fresh_files_jobs_syncs_and_concurrent_steps() {
         left_out["message"]
             .as_str()
             .unwrap()
-            .contains("even: fio cannot do that: reads and writes that take turns")
+            .contains("even: fio cannot do that: reads and writes that alternate")
     );
     assert_eq!(bench.visible(), Vec::<String>::new());
 }

@@ -127,7 +127,11 @@ fn an_overwritten_file_holds_one_data_set() {
     steps.sort_unstable();
     assert_eq!(steps, ["read", "write"]);
     let said = run.notes.iter().find(|n| n.topic == "step-left-out").unwrap();
-    assert!(said.message.contains("zeros") && said.message.contains("room for one set"), "{}", said.message);
+    assert!(
+        said.message.contains("zeros") && said.message.contains("room for only one set"),
+        "{}",
+        said.message
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What another program and Lodestone both measure, so that their figures can stand beside each other.
+//! What another program and Lodestone both measure, so that their figures can be compared.
 
 use crate::{Metric, Operation};
 

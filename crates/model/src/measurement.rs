@@ -322,7 +322,7 @@ impl Finding {
         self
     }
 
-    /// The same finding with how much it changes the answer, as in [`Finding::effect`]; what is no number counts as 0.
+    /// The same finding with how much it changes the answer, as in [`Finding::effect`]; what is not a number counts as 0.
     pub fn changing(mut self, effect: f64) -> Self {
         self.effect = if effect.is_finite() { effect.abs() } else { 0.0 };
         self

@@ -74,7 +74,7 @@ impl Operation {
         }
     }
 
-    /// True for operations that work on names rather than on a file's data.
+    /// True for metadata operations, which use names rather than a file's data.
     pub fn is_metadata(self) -> bool {
         matches!(self, Self::Create | Self::Open | Self::Stat | Self::Unlink)
     }

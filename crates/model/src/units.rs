@@ -41,7 +41,7 @@ const MOST_DIGITS: usize = 19;
 /// Reads a size in bytes, such as `512`, `4k`, `1MiB`, `1.5G` or `10MB`.
 ///
 /// # Errors
-/// [`UnitError::Size`] if the text is no size, has more than 19 digits or is more than a file can have (2^63 − 1).
+/// [`UnitError::Size`] if the text is not a size, has more than 19 digits or is more than a file can have (2^63 − 1).
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let trimmed = text.trim();
     if trimmed.bytes().filter(u8::is_ascii_digit).count() > MOST_DIGITS {

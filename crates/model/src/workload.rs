@@ -88,19 +88,19 @@ impl Workload {
         operations
     }
 
-    /// Block sizes in bytes of the directions that the mix has; none for work on names.
+    /// Block sizes in bytes of the directions that the mix has; none for metadata operations.
     pub fn used_blocks(&self) -> Vec<u32> {
         let directions = [
             (self.reads_data(), self.block.read),
             (self.writes_data() || matches!(self.mix, Mix::Allocate | Mix::Truncate), self.block.write),
             (matches!(self.mix, Mix::Trim), self.block.trim),
         ];
-        // Of a block that is drawn, only the grain of its places says where blocks begin.
+        // If block sizes are drawn, only their grain defines where blocks begin.
         let grain = self.modifiers.split.as_ref().map(|split| (true, split.grain));
         grain.into_iter().chain(directions).filter(|(used, _)| *used).map(|(_, bytes)| bytes).collect()
     }
 
-    /// The largest of [`Workload::used_blocks`], in bytes; 1 for work on names.
+    /// The largest of [`Workload::used_blocks`], in bytes; 1 for metadata operations.
     pub fn largest_block(&self) -> u32 {
         self.used_blocks().into_iter().max().unwrap_or(1)
     }
@@ -487,21 +487,21 @@ pub struct Modifiers {
     /// Nanoseconds after the common start at which the jobs begin.
     #[serde(skip_serializing_if = "is_zero_u64")]
     pub start_delay_ns: u64,
-    /// Share of all operations of a step that this workload does, where several run beside each other; 0 if each
-    /// goes as fast as it can.
+    /// This workload's share of the operations of a step with concurrent workloads; 0 if each runs as fast as it
+    /// can.
     #[serde(skip_serializing_if = "is_zero")]
     pub flow: u32,
-    /// Reads and writes take turns in the given share, instead of being drawn.
+    /// Reads and writes alternate in the given share, instead of being drawn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub even_mix: bool,
-    /// A periodic sync is of every file of the set, written or not, after so many operations of any kind
-    /// (sysbench's rule), instead of after so many writes.
+    /// A periodic sync covers every file of the set, written or not, and counts operations of any kind
+    /// (sysbench's rule) instead of writes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sync_all_files: bool,
     /// When this workload's jobs have ended, the others of the step are ended too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ends_all: bool,
-    /// Done in the first round only, before all that is not: it makes the storage what the others find.
+    /// Runs in the first round only, before all other steps: it prepares the storage for them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
     /// The repeat ends when the figure is steady.
@@ -510,13 +510,13 @@ pub struct Modifiers {
     /// The queue depth is adjusted to keep a latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_target: Option<LatencyTarget>,
-    /// A block is moved by calls of fewer bytes.
+    /// A block is transferred by several smaller calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<Calls>,
-    /// What would be the whole repeat is done again until it has lasted long enough.
+    /// The whole repeat is done again until it has lasted long enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<Again>,
-    /// What is read at its place before each operation, outside its latency and rate.
+    /// What is read at its offset before each operation, outside its latency and rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_first: Option<ReadFirst>,
     /// Each repeat logs offset, size and latency of each operation, up to [`crate::OffsetLog::MOST`].
@@ -524,19 +524,19 @@ pub struct Modifiers {
     pub log_offset: bool,
 }
 
-/// What is read at the place of an operation before it begins. The time that takes is part of the window, but neither of
-/// an operation's latency nor of its rate.
+/// What is read at the offset of an operation before it begins. That time is part of the window, but of neither the
+/// operation's latency nor its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadFirst {
-    /// A page, so that the way of a disk's head to a read is not in its time.
+    /// A page, so that a disk's seek is not part of the operation's latency.
     Page,
     /// The whole block, which the write then writes back: nothing that is stored changes.
     Block,
 }
 
 impl Modifiers {
-    /// True if nothing special is asked for.
+    /// True if no modifier is set.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -555,7 +555,7 @@ pub struct BlockSplit {
     pub write: Vec<SizeShare>,
     /// Of trims; empty if there are none.
     pub trim: Vec<SizeShare>,
-    /// Random operations begin at multiples of so many bytes.
+    /// Random operations begin at multiples of this number of bytes.
     pub grain: u32,
 }
 

@@ -11,7 +11,7 @@ fn said_of(files: &[(&str, String)]) -> Vec<String> {
     write(
         tree.path(),
         "xtask/words.toml",
-        "[identifiers]\nGlance = \"Pivot\"\n[phrases]\n\"made tree\" = \"fixture\"\n",
+        "[identifiers]\nGlance = \"Pivot\"\n[types]\nBook = \"ChangeFilter\"\n[phrases]\n\"made tree\" = \"fixture\"\n",
     );
     let before = complaints(tree.path());
     for (name, text) in files {
@@ -135,6 +135,10 @@ fn words_of_the_field() {
     ]);
     assert!(said.iter().any(|line| line == "docs/page.md:1: instead of \"made tree\": fixture"), "{said:#?}");
     assert_eq!(said.iter().filter(|line| line.contains("Glance")).count(), 1, "{said:#?}");
+    let code = "#[cfg(test)]\nmod tests;\n/// Book a slot.\nfn f() { g(Book) }\n#[serde(alias = \"Glance\")]\nstruct S;";
+    let said = said_of(&[("crates/model/src/lib.rs", format!("//! A crate.\n{code}\n"))]);
+    let words: Vec<&String> = said.iter().filter(|line| line.contains("instead of")).collect();
+    assert_eq!(words, ["crates/model/src/lib.rs:5: instead of \"Book\": ChangeFilter"]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ const HANG_NS: u64 = 300_000_000_000;
 const HANG_WHEN_INTERRUPTED_NS: u64 = 5_000_000_000;
 
 impl<E: Engine> Worker<'_, E> {
-    /// True if no operation in flight has completed for so long that all are to be abandoned. That is a failure,
+    /// True if no operation in flight has completed within the timeout, and all are to be abandoned. That is a failure,
     /// unless the user is waiting for the end: then the storage had little time.
     pub(super) fn gives_up(&mut self, now: u64, timeline: &Timeline) -> bool {
         if self.in_flight == 0 {
