@@ -2,6 +2,7 @@
 
 pub mod equal;
 pub mod noise;
+pub mod page;
 pub mod repeats;
 pub mod tables;
 pub mod trials;

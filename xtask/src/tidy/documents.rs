@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use benches::certainty::page;
+
 use super::layers::LAYERS;
 use super::manifest::names;
 use super::{files, relative};
@@ -49,6 +51,8 @@ pub(super) fn generated(root: &Path, found: &mut Vec<String>) {
             found.push(format!("{path}: is not what `cargo xtask docs` makes of the code"));
         }
     }
+    let certainty = fs::read_to_string(root.join(page::PAGE)).unwrap_or_default();
+    found.extend(page::complaints(&certainty, crate::docs::certainty()));
     let methodology = fs::read_to_string(root.join("docs/method/findings.md")).unwrap_or_default();
     for rule in analyse::RULES {
         if !methodology.contains(&format!("`{}`", rule.name)) {
