@@ -6,9 +6,9 @@ use std::io;
 use std::process::ExitCode;
 
 use benches::all::all;
+use benches::certainty::command::{CertaintyArgs, certainty};
 use benches::certainty::equal::{EqualArgs, equal};
 use benches::certainty::repeats::{RepeatsArgs, repeats};
-use benches::certainty::tables::{CertaintyArgs, certainty};
 use benches::drive::{DriveArgs, drive};
 use benches::features::features;
 use benches::footprint::footprint;
