@@ -6,9 +6,9 @@ use std::io;
 use std::process::ExitCode;
 
 use benches::all::all;
+use benches::certainty::command::{CertaintyArgs, certainty};
 use benches::certainty::equal::{EqualArgs, equal};
 use benches::certainty::repeats::{RepeatsArgs, repeats};
-use benches::certainty::tables::{CertaintyArgs, certainty};
 use benches::drive::{DriveArgs, drive};
 use benches::features::features;
 use benches::footprint::footprint;
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         Command::Truth(setting) => truth(&setting),
         Command::Telemetry(args) => telemetry(&args),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
-        Command::Certainty(args) => Ok(certainty(&args)),
+        Command::Certainty(args) => certainty(&args),
         Command::Equal(args) => equal(&args),
         Command::Repeats(args) => Ok(repeats(&args)),
         Command::Child { program, args } => measured::child(&program, &args),

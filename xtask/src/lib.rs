@@ -1,5 +1,6 @@
 //! Maintenance tasks of the repository.
 
+pub mod book;
 pub mod docs;
 pub mod imports;
 pub mod tidy;

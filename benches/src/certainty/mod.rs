@@ -1,7 +1,9 @@
 //! The reliability of the answers, by simulation: the program's own statistics on storage with a known truth.
 
+pub mod command;
 pub mod equal;
 pub mod noise;
+pub mod page;
 pub mod repeats;
 pub mod tables;
 pub mod trials;

@@ -30,22 +30,68 @@ pub fn repeats(args: &RepeatsArgs) -> String {
     if args.limits {
         return outlier_limits(args.draws.max(1_000_000));
     }
-    [
-        false_alarms(args.draws),
-        fixed_limit(args.draws),
-        clean_runs(args.draws / 5),
-        power(args.draws / 2),
-        rivals(args.draws / 2),
-        transients(args.draws),
-        cliffs(args.draws / 4),
-        hours(args.draws / 10),
-    ]
-    .join("\n")
+    let draws = args.draws;
+    let caption = |table: &str| match table {
+        "false-alarms" => format!(
+            "One measurement without any effect: % of {draws} in which two modes / outliers / a trend are found \
+             (in brackets: not steady by SNIA's rule)"
+        ),
+        "clean-runs" => format!(
+            "A run of ten steps on two targets without any effect: % of {} in which anything is found",
+            draws / 5
+        ),
+        "power" => format!(
+            "Power: % of {} in which an effect is found, on its own / as the only one of twenty measurements / as one of \
+             ten with it of twenty",
+            draws / 2
+        ),
+        "mode-tests" => format!(
+            "Comparison of tests for two modes, all at {:.2} % on normal repeats: % of {} found, 16k and 25k \
+             at 2 % spread / at 5 % / 40 % apart at 5 %",
+            MODES_LEVEL * 100.0,
+            draws / 2
+        ),
+        "transients" => format!(
+            "A start-up transient in repeats with 10 % spread between intervals, 5 % between repeats: % of {draws} found (in \
+             brackets: with the right length), by the number of repeats"
+        ),
+        "cliffs" => format!(
+            "Cliffs reported at 5 % where there is none, intervals of half a second, % of {}, of one repeat / of three",
+            draws / 4
+        ),
+        "falls" => format!("A fall by half after 7.5 of 20 s, in one repeat: % of {} reported", draws / 4),
+        _ => format!(
+            "Runs of one step by hour of the day, days spread by 10 %, runs within a day by 3 %: % of {} in which the \
+             hours are reported to differ",
+            draws / 10
+        ),
+    };
+    let mut text = fixed_limit(draws);
+    for (name, table) in tables(draws, &SPREADS) {
+        text.push_str(&format!("\n{}\n\n{table}", caption(name)));
+    }
+    text
 }
 
-const SEED: u64 = 20_26;
+/// Every table with its name; diagnostics without an effect at these spreads.
+pub(super) fn tables(draws: usize, spreads: &[f64]) -> Vec<(&'static str, String)> {
+    vec![
+        ("false-alarms", false_alarms(draws, spreads)),
+        ("clean-runs", clean_runs(draws / 5, spreads)),
+        ("power", power(draws / 2)),
+        ("mode-tests", rivals(draws / 2)),
+        ("transients", transients(draws)),
+        ("hours", hours(draws / 10)),
+        ("cliffs", cliffs(draws / 4)),
+        ("falls", falls(draws / 4)),
+    ]
+}
+
+pub(super) const SEED: u64 = 20_26;
 const COUNTS: [usize; 4] = [3, 5, 10, 30];
 const SPREADS: [f64; 3] = [0.01, 0.05, 0.20];
+/// Level of the tests for two modes that are compared.
+const MODES_LEVEL: f64 = analyse::CHANCE / 3.0;
 /// Headline measurements of a run: ten steps on two targets.
 const FAMILY: usize = 20;
 
@@ -86,10 +132,10 @@ fn head(first: &[&'static str]) -> Vec<&'static str> {
     first.iter().copied().chain(["n = 3", "5", "10", "30"]).collect()
 }
 
-fn false_alarms(draws: usize) -> String {
+fn false_alarms(draws: usize, spreads: &[f64]) -> String {
     let mut rows = Vec::new();
     for noise in NOISES {
-        for spread in SPREADS {
+        for &spread in spreads {
             let mut row = vec![noise.name(), format!("{:.0} %", spread * 100.0)];
             for n in COUNTS {
                 let mut rng = generator(n as u64);
@@ -105,17 +151,13 @@ fn false_alarms(draws: usize) -> String {
             rows.push(row);
         }
     }
-    format!(
-        "One measurement without any effect: % of {draws} in which two modes / outliers / a trend are found \
-         (in brackets: not steady by SNIA's rule)\n\n{}",
-        markdown(&head(&["noise", "spread"]), &rows)
-    )
+    markdown(&head(&["noise", "spread"]), &rows)
 }
 
-fn clean_runs(runs: usize) -> String {
+fn clean_runs(runs: usize, spreads: &[f64]) -> String {
     let mut rows = Vec::new();
     for noise in NOISES {
-        for spread in SPREADS {
+        for &spread in spreads {
             let mut row = vec![noise.name(), format!("{:.0} %", spread * 100.0)];
             for n in COUNTS {
                 let mut rng = generator(n as u64);
@@ -132,10 +174,7 @@ fn clean_runs(runs: usize) -> String {
             rows.push(row);
         }
     }
-    format!(
-        "A run of ten steps on two targets without any effect: % of {runs} in which anything is found\n\n{}",
-        markdown(&head(&["noise", "spread"]), &rows)
-    )
+    markdown(&head(&["noise", "spread"]), &rows)
 }
 
 /// An effect in normal repeats.
@@ -228,18 +267,13 @@ fn power(draws: usize) -> String {
         }
         rows.push(row);
     }
-    format!(
-        "Power: % of {draws} in which an effect is found, on its own / as the only one of twenty measurements / as one of \
-         ten with it of twenty\n\n{}",
-        markdown(&head(&["effect"]), &rows)
-    )
+    markdown(&head(&["effect"]), &rows)
 }
 
 /// Two other tests for two modes at the same level, with limits from the same number of normal draws.
 fn rivals(draws: usize) -> String {
     type Statistic = fn(&[f64]) -> f64;
     let statistics: [(&str, Statistic); 2] = [("largest gap ÷ range", largest_gap), ("Hartigan's dip", dip)];
-    let level = analyse::CHANCE / 3.0;
     let mut rows = Vec::new();
     let mut used = vec!["within ÷ total variance (used)".to_owned()];
     for n in COUNTS {
@@ -262,19 +296,14 @@ fn rivals(draws: usize) -> String {
             let mut null: Vec<f64> =
                 (0..draws).map(|_| of(draw(Noise::LogNormal, n, 0.05, &mut rng))).collect();
             null.sort_by(f64::total_cmp);
-            let limit = null[((1.0 - level) * draws as f64) as usize];
+            let limit = null[((1.0 - MODES_LEVEL) * draws as f64) as usize];
             let mut hits =
                 |index: usize| (0..draws).filter(|_| of(EFFECTS[index].values(n, &mut rng)) > limit).count();
             row.push([1, 2, 3].map(|i| percent(hits(i), draws)).join(" / "));
         }
         rows.push(row);
     }
-    format!(
-        "Comparison of tests for two modes, all at {:.2} % on normal repeats: % of {draws} found, 16k and 25k \
-         at 2 % spread / at 5 % / 40 % apart at 5 %\n\n{}",
-        level * 100.0,
-        markdown(&head(&["test"]), &rows)
-    )
+    markdown(&head(&["test"]), &rows)
 }
 
 /// The largest gap in sorted values with two values on either side, as a share of the range.
@@ -371,31 +400,27 @@ fn transients(draws: usize) -> String {
         }
         rows.push(row);
     }
-    format!(
-        "A start-up transient in repeats with 10 % spread between intervals, 5 % between repeats: % of {draws} found (in \
-         brackets: with the right length), by the number of repeats\n\n{}",
-        markdown(&head(&["effect"]), &rows)
-    )
+    markdown(&head(&["effect"]), &rows)
 }
 
-/// How often a cliff is reported where there is none, and where the rate falls by half.
+/// How often a cliff is found in intervals of half a second with these rates.
+fn cliffs_found(noise: Noise, spread: f64, rates: &[f64], repeats: usize, most: f64, draws: usize) -> String {
+    let mut rng = generator((rates.len() * repeats) as u64);
+    let mut has_one = || {
+        let repeats: Vec<Vec<Work>> = (0..repeats)
+            .map(|_| {
+                let drawn = draw(noise, rates.len(), spread, &mut rng);
+                drawn.iter().zip(rates).map(|(v, rate)| Work { seconds: 0.5, amount: v * rate }).collect()
+            })
+            .collect();
+        common_cliff(&repeats).is_some_and(|(cliff, _)| cliff.p <= most)
+    };
+    percent((0..draws).filter(|_| has_one()).count(), draws)
+}
+
+/// How often a cliff is reported where there is none.
 fn cliffs(draws: usize) -> String {
     const COUNTS: [usize; 3] = [12, 20, 60];
-    /// Intervals before and after the fall.
-    const FALL: (usize, usize) = (15, 25);
-    let reported = |noise: Noise, spread: f64, rates: &[f64], repeats: usize, most: f64| {
-        let mut rng = generator((rates.len() * repeats) as u64);
-        let mut has_one = || {
-            let repeats: Vec<Vec<Work>> = (0..repeats)
-                .map(|_| {
-                    let drawn = draw(noise, rates.len(), spread, &mut rng);
-                    drawn.iter().zip(rates).map(|(v, rate)| Work { seconds: 0.5, amount: v * rate }).collect()
-                })
-                .collect();
-            common_cliff(&repeats).is_some_and(|(cliff, _)| cliff.p <= most)
-        };
-        percent((0..draws).filter(|_| has_one()).count(), draws)
-    };
     let cases: [(&str, Noise, f64); 4] = [
         ("log-normal, 30 %", Noise::LogNormal, 0.3),
         ("t with 3 degrees, 30 %", Noise::HeavyTailed, 0.3),
@@ -404,17 +429,21 @@ fn cliffs(draws: usize) -> String {
     ];
     let row = |(name, noise, spread): (&str, Noise, f64)| {
         let of = |n: usize| {
-            [1, 3].map(|repeats| reported(noise, spread, &vec![1.0; n], repeats, 0.05)).join(" / ")
+            [1, 3].map(|repeats| cliffs_found(noise, spread, &vec![1.0; n], repeats, 0.05, draws)).join(" / ")
         };
         [vec![name.to_owned()], COUNTS.map(of).to_vec()].concat()
     };
-    let fall = [vec![1.0; FALL.0], vec![0.5; FALL.1]].concat();
-    format!(
-        "Cliffs reported at 5 % where there is none, intervals of half a second, % of {draws}, of one repeat / of three\n\n{}\n\
-         A fall by half after 7.5 of 20 s (10 % spread, ρ = 0.3) in one repeat: {} % found at 1 %\n",
-        markdown(&["noise", "12 intervals", "20", "60"], &cases.map(row)),
-        reported(Noise::Own(0.3), 0.1, &fall, 1, 0.01)
-    )
+    markdown(&["noise", "12 intervals", "20", "60"], &cases.map(row))
+}
+
+/// How often a cliff is reported where the rate falls by half.
+fn falls(draws: usize) -> String {
+    /// Intervals before and after the fall.
+    const FALL: (usize, usize) = (15, 25);
+    let rates = [vec![1.0; FALL.0], vec![0.5; FALL.1]].concat();
+    let found = |most: f64| cliffs_found(Noise::Own(0.3), 0.1, &rates, 1, most, draws);
+    let row = ["AR(1), ρ = 0.3, 10 %".to_owned(), found(0.05), found(0.01)];
+    markdown(&["noise", "reported at 5 %", "at 1 %"], &[row.to_vec()])
 }
 
 /// Runs at hours of the day: how often hours are reported to differ.
@@ -451,11 +480,7 @@ fn hours(draws: usize) -> String {
         }
         rows.push(row);
     }
-    format!(
-        "Runs of one step by hour of the day, days spread by 10 %, runs within a day by 3 %: % of {draws} in which the \
-         hours are reported to differ\n\n{}",
-        markdown(&["effect", "3 days", "5", "8", "20"], &rows)
-    )
+    markdown(&["effect", "3 days", "5", "8", "20"], &rows)
 }
 
 /// The limits of the modified z-score, in the format of the table in the code.

@@ -8,14 +8,6 @@ use super::noise::{Noise, World};
 use super::trials::{AIMS, Ending, Trial, claims, covers, share, trial, trials};
 use crate::table::markdown;
 
-/// How much is simulated.
-#[derive(Clone, Copy, Debug, clap::Args)]
-pub struct CertaintyArgs {
-    /// Simulated runs per figure
-    #[arg(long, default_value_t = 4000)]
-    runs: u64,
-}
-
 /// Rounds that the budget of a simulated run allows.
 const MOST_ROUNDS: u32 = 40;
 const SPREADS: [f64; 3] = [0.01, 0.05, 0.20];
@@ -32,27 +24,16 @@ const FASTER: f64 = 1.05;
 /// The drift: 30 % slower by the end.
 const DRIFT: f64 = -0.357;
 
-/// All tables.
-pub fn certainty(args: &CertaintyArgs) -> String {
-    let n = args.runs;
-    [
-        format!(
-            "{n} simulated runs per figure; shares in %, with a standard error of at most {:.1}.",
-            error(n)
-        ),
-        format!("### Equal targets: false \"faster\" or \"slower\"\n\n{}", equal_targets(n)),
-        format!("### A true difference of 5 %\n\n{}", true_difference(n)),
-        format!("### Does the 95 % interval contain the truth?\n\n{}", coverage(n)),
-        format!("### Compared with the average of a fixed number of runs\n\n{}", against_averages(n)),
-        format!("### Drift\n\n{}", drift(n)),
-        format!("### Interim analysis after every round\n\n{}", interim(n)),
+/// Every table with its name.
+pub(super) fn tables(n: u64) -> Vec<(&'static str, String)> {
+    vec![
+        ("equal-targets", equal_targets(n)),
+        ("true-difference", true_difference(n)),
+        ("coverage", coverage(n)),
+        ("averages", against_averages(n)),
+        ("drift", drift(n)),
+        ("interim", interim(n)),
     ]
-    .join("\n\n")
-}
-
-/// The standard error in % of a share of 5 % over `n` runs.
-fn error(n: u64) -> f64 {
-    (0.05 * 0.95 / n as f64).sqrt() * 100.0
 }
 
 fn percent(share: f64) -> String {
@@ -159,14 +140,16 @@ fn coverage(n: u64) -> String {
 
 /// How often a figure's interval contains its true value: the estimator's value over very many repeats.
 fn figure_coverage(rule: Estimator, noise: Noise, spread: f64, alone: &[Trial]) -> f64 {
+    /// Few for a table of few runs, whose shares are rough anyway.
     const MANY: usize = 200_001;
+    let many = MANY.min(alone.len() * 1000 + 1);
     let world = World { noise, spread, drift: 0.0, horizon: 1.0 };
     let mut storage = super::noise::Storage::new(world, &[1.0], u64::MAX);
-    let mut values: Vec<f64> = (0..MANY).map(|_| storage.measure(0)).collect();
+    let mut values: Vec<f64> = (0..many).map(|_| storage.measure(0)).collect();
     values.sort_by(f64::total_cmp);
     let truth = match rule {
-        Estimator::Median => values[MANY / 2],
-        _ => values.iter().sum::<f64>() / MANY as f64,
+        Estimator::Median => values[many / 2],
+        _ => values.iter().sum::<f64>() / many as f64,
     };
     share(alone, |t| {
         let values: Vec<f64> = t.series[0].values.iter().map(|(_, v)| *v).collect();

@@ -1,28 +1,13 @@
-//! Documents: links, generated pages, decision records, names that belong to one machine.
+//! Documents: generated pages, decision records, names that belong to one machine.
 
 use std::fs;
 use std::path::Path;
 
+use benches::certainty::page;
+
 use super::layers::LAYERS;
 use super::manifest::names;
 use super::{files, relative};
-
-/// Relative links in Markdown must lead somewhere.
-pub(super) fn links(root: &Path, path: &Path, found: &mut Vec<String>) {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let directory = path.parent().unwrap_or(root);
-    for (i, line) in text.lines().enumerate() {
-        for part in line.split("](").skip(1) {
-            let target = part.split(')').next().unwrap_or_default().split('#').next().unwrap_or_default();
-            if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
-                continue;
-            }
-            if !directory.join(target).exists() {
-                found.push(format!("{}:{}: the link to {target} is dead", relative(root, path), i + 1));
-            }
-        }
-    }
-}
 
 /// No path of one machine and no host of one registry belongs into the tree.
 pub(super) fn foreign_names(root: &Path, path: &Path, found: &mut Vec<String>) {
@@ -66,6 +51,8 @@ pub(super) fn generated(root: &Path, found: &mut Vec<String>) {
             found.push(format!("{path}: is not what `cargo xtask docs` makes of the code"));
         }
     }
+    let certainty = fs::read_to_string(root.join(page::PAGE)).unwrap_or_default();
+    found.extend(page::complaints(&certainty, crate::docs::certainty()));
     let methodology = fs::read_to_string(root.join("docs/method/findings.md")).unwrap_or_default();
     for rule in analyse::RULES {
         if !methodology.contains(&format!("`{}`", rule.name)) {

@@ -23,9 +23,7 @@ pub fn complaints(root: &Path) -> Vec<String> {
     for krate in crates(root) {
         code::check(root, &krate, &mut found);
     }
-    for path in files(root, &["md"]) {
-        documents::links(root, &path, &mut found);
-    }
+    found.extend(crate::book::complaints(root, &documents(root)));
     for path in files(root, &["rs", "md", "toml", "sh", "py", "yml", "json", "jsonl", ""]) {
         documents::foreign_names(root, &path, &mut found);
     }
@@ -48,20 +46,28 @@ fn crates(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// All files below a directory with one of these extensions, build output and git's own left out.
+/// The Markdown files of the tree.
+pub fn documents(root: &Path) -> Vec<PathBuf> {
+    files(root, &["md"])
+}
+
+/// All files below a directory with one of these extensions.
 fn files(directory: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let has_extension = |path: &PathBuf| {
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        extensions.contains(&extension.as_ref()) && path.file_name().is_some_and(|name| name != ".git")
+    };
+    all_files(directory).into_iter().filter(has_extension).collect()
+}
+
+/// All files below a directory, without build output and git's own.
+pub fn all_files(directory: &Path) -> Vec<PathBuf> {
     const LEFT_OUT: [&str; 5] = ["target", ".git", "node_modules", "corpus", "artifacts"];
     let is_wanted = |entry: &walkdir::DirEntry| {
         !(entry.file_type().is_dir() && LEFT_OUT.iter().any(|name| entry.file_name() == *name))
     };
     let entries = walkdir::WalkDir::new(directory).sort_by_file_name().into_iter().filter_entry(is_wanted);
-    let paths =
-        entries.flatten().filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
-    let has_extension = |path: &PathBuf| {
-        let extension = path.extension().unwrap_or_default().to_string_lossy();
-        extensions.contains(&extension.as_ref()) && path.file_name().is_some_and(|name| name != ".git")
-    };
-    paths.filter(has_extension).collect()
+    entries.flatten().filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
 }
 
 /// Marks of unfinished work, and tests that never run.

@@ -166,7 +166,8 @@ fn layers_documents_and_dependencies() {
     assert_eq!(says("plan uses model") + says("plan: there is no such crate"), 0, "{found:#?}");
     assert_eq!(says("crates/stranger: the layers do not know this crate"), 1, "{found:#?}");
     assert_eq!(says("README.md:1: the link to docs/nothing.md is dead"), 1, "{found:#?}");
-    assert_eq!(says("is dead"), 1, "{found:#?}");
+    assert_eq!(says("README.md:1: the link to #here is dead"), 1, "{found:#?}");
+    assert_eq!(says("is dead"), 2, "{found:#?}");
     assert_eq!(says("docs/adr/0001-x.md:1:"), 1, "{found:#?}");
     assert_eq!(says("nobody-knows-why: no decision record"), 1, "{found:#?}");
     assert_eq!(says("no decision record"), 1, "{found:#?}");
@@ -181,4 +182,6 @@ fn generated_pages_must_be_current() {
     assert_eq!(says("docs/reference/options.md: is not what"), 1, "{found:#?}");
     assert_eq!(says("says nothing of the rule `two-modes`"), 1, "{found:#?}");
     assert_eq!(says("says nothing of the rule `stall`"), 0, "{found:#?}");
+    assert_eq!(says("docs/data/certainty-small.md: is not what"), 1, "{found:#?}");
+    assert_eq!(says("docs/method/certainty.md: there is no line"), 1, "{found:#?}");
 }

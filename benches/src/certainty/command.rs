@@ -1,0 +1,59 @@
+//! The command `certainty`: prints the tables, or writes them into the page of the book.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use super::page;
+use super::tables::tables;
+
+/// How much is simulated.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CertaintyArgs {
+    /// Simulated runs per figure
+    #[arg(long, default_value_t = 4000)]
+    runs: u64,
+    /// Simulated measurements per figure of the tables of `repeats`, which --md includes
+    #[arg(long, default_value_t = 4000)]
+    draws: usize,
+    /// Write the tables of this command and of `repeats` between their marks in a page of the book, instead of printing
+    /// them; half an hour of processor time with the defaults
+    #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = page::PAGE)]
+    md: Option<PathBuf>,
+}
+
+/// Prints all tables, or writes them into the page.
+///
+/// # Errors
+/// The page cannot be read or written, or lacks the mark of a table.
+pub fn certainty(args: &CertaintyArgs) -> io::Result<String> {
+    let Some(path) = &args.md else { return Ok(printed(args.runs)) };
+    let before = fs::read_to_string(path)?;
+    let after = page::filled(&before, args.runs, args.draws).map_err(io::Error::other)?;
+    fs::write(path, after)?;
+    Ok(format!("{}: {} runs, {} draws", path.display(), args.runs, args.draws))
+}
+
+fn printed(n: u64) -> String {
+    let heading = |table: &str| match table {
+        "equal-targets" => "Equal targets: false \"faster\" or \"slower\"",
+        "true-difference" => "A true difference of 5 %",
+        "coverage" => "Does the 95 % interval contain the truth?",
+        "averages" => "Compared with the average of a fixed number of runs",
+        "drift" => "Drift",
+        _ => "Interim analysis after every round",
+    };
+    let mut text = format!(
+        "{n} simulated runs per figure; shares in %, with a standard error of at most {:.1}.\n",
+        error(n)
+    );
+    for (name, table) in tables(n) {
+        text.push_str(&format!("\n### {}\n\n{table}", heading(name)));
+    }
+    text
+}
+
+/// The standard error in % of a share of 5 % over `n` runs.
+fn error(n: u64) -> f64 {
+    (0.05 * 0.95 / n as f64).sqrt() * 100.0
+}
