@@ -26,6 +26,7 @@ mod operation;
 pub mod path_text;
 mod plan;
 mod run;
+mod series;
 mod severity;
 mod target;
 pub mod units;
@@ -50,6 +51,7 @@ pub use operation::{Operation, OperationStats};
 pub use path_text::{name_text, path_from_text, path_text};
 pub use plan::{Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
+pub use series::{ProbeLabels, series_words};
 pub use severity::Severity;
 pub use target::{Layer, LayerKind, Target, TargetKind};
 pub use workload::{
