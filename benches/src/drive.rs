@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use engine::{IoTarget, OpenFiles, StampComparison, Task, open_flags};
 use model::{EngineKind, Interval, Regions, RepeatOutcome, Stop, Workload};
 
-use crate::stamps::{figures_ns, more_percent};
+use crate::stamp_figures::{figures_ns, more_percent};
 
 /// `O_NOATIME`, which the program itself uses for its files. From asm-generic/fcntl.h.
 const NOATIME: i32 = 0o1_000_000;

@@ -14,6 +14,7 @@ pub mod peers;
 pub mod scaling;
 pub mod setting;
 mod slow_file;
+pub mod stamp_figures;
 pub mod stamps;
 pub mod table;
 pub mod telemetry;

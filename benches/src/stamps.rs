@@ -5,10 +5,11 @@ use std::io;
 use std::path::Path;
 
 use engine::StampComparison;
-use model::{EngineKind, Histogram};
+use model::EngineKind;
 
 use crate::drive::{DriveArgs, drive};
 use crate::setting::{CACHED_BYTES, DISK_BYTES, Turns, make, turns};
+use crate::stamp_figures::more_percent;
 use crate::table::{Values, markdown};
 
 /// The file, the engine, the depth, and the number of operations, a few seconds' worth.
@@ -73,36 +74,4 @@ pub fn stamps(args: &Turns) -> io::Result<String> {
 
 fn signed_percent(percent: f64) -> String {
     format!("{percent:+.2} %").replace('-', "−")
-}
-
-/// By how many per cent mean, median and 99th percentile of the stamps of each operation are above those of
-/// the batches; NaN where there was nothing.
-pub fn more_percent(stamps: &StampComparison) -> [f64; 3] {
-    let (batch, each) = (figures_ns(&stamps.batch), figures_ns(&stamps.each));
-    [0, 1, 2].map(|i| (each[i] / batch[i] - 1.0) * 100.0)
-}
-
-/// Mean, median and 99th percentile in nanoseconds.
-pub fn figures_ns(histogram: &Histogram) -> [f64; 3] {
-    let percentile = |percent| histogram.percentile_ns(percent).map(|ns| ns as f64);
-    [histogram.mean_ns(), percentile(50.0), percentile(99.0)].map(|ns| ns.unwrap_or(f64::NAN))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::LatencyRecorder;
-
-    #[test]
-    fn the_difference_is_in_per_cent_of_the_batches() {
-        let of = |ns: [u64; 3]| {
-            let mut recorder = LatencyRecorder::new();
-            ns.into_iter().for_each(|ns| recorder.record(ns));
-            recorder.finish()
-        };
-        let stamps = StampComparison { batch: of([40, 50, 60]), each: of([40, 55, 90]) };
-        let more = more_percent(&stamps);
-        let rounded = more.map(|percent| (percent * 10.0).round() / 10.0);
-        assert_eq!(rounded, [23.3, 10.0, 50.0]);
-    }
 }

@@ -406,15 +406,8 @@ impl Maker {
     fn started(&self) -> RunStarted {
         let plan = Plan {
             id: format!("made-{}", self.suite),
-            suite: self.suite.to_owned(),
-            steps: self.steps.clone(),
-            rounds: Rounds::Fixed(self.rounds),
-            in_order: false,
-            until_steady: None,
-            until_written: None,
-            margin_ppm: 30_000,
             layout_limit_ns: SECOND,
-            budget_ns: None,
+            ..Plan::of_steps(self.suite, self.steps.clone(), Rounds::Fixed(self.rounds))
         };
         let host = Host {
             id: "made".into(),
@@ -436,17 +429,13 @@ impl Maker {
             self.suite,
         ];
         RunStarted {
-            format: model::LOG_FORMAT,
             id: format!("made{}", self.suite),
             started_unix_ns: 1_790_000_000 * SECOND as i64,
             version: "0.1.0".into(),
             command: command.map(str::to_owned).to_vec(),
             host,
-            targets: LAWS.map(target).to_vec(),
-            baseline: LAWS[0].name.into(),
-            plan,
             seed: 7,
-            sources: Vec::new(),
+            ..RunStarted::of_plan(plan, LAWS.map(target).to_vec())
         }
     }
 

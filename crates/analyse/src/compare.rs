@@ -563,32 +563,20 @@ mod tests {
 
     #[test]
     fn the_summary_is_the_geometric_mean_over_steps() {
-        let plan = Plan {
-            id: String::new(),
-            suite: String::new(),
-            steps: ["s1", "s2"]
-                .map(|id| Step {
-                    id: id.into(),
-                    title: String::new(),
-                    prepare: model::Preparation::Written,
-                    workload: crate::measure::tests::workload(),
-                    engine: model::EngineChoice::Auto,
-                    stop: model::Stop::default(),
-                    ramp_ns: 0,
-                    interval_ns: 1,
-                    max_errors: 1,
-                    foreign: Vec::new(),
-                    concurrent: Vec::new(),
-                })
-                .to_vec(),
-            rounds: Rounds::Fixed(3),
-            in_order: false,
-            until_steady: None,
-            until_written: None,
-            margin_ppm: 30_000,
-            layout_limit_ns: 0,
-            budget_ns: None,
-        };
+        let steps = ["s1", "s2"].map(|id| Step {
+            id: id.into(),
+            title: String::new(),
+            prepare: model::Preparation::Written,
+            workload: crate::measure::tests::workload(),
+            engine: model::EngineChoice::Auto,
+            stop: model::Stop::default(),
+            ramp_ns: 0,
+            interval_ns: 1,
+            max_errors: 1,
+            foreign: Vec::new(),
+            concurrent: Vec::new(),
+        });
+        let plan = Plan::of_steps("", steps.to_vec(), Rounds::Fixed(3));
         // Twice as fast in one step, and an eighth of the latency (under a given load) in the other.
         let all = [
             series("a", "s1", Metric::Bandwidth, &[10.0, 11.0, 12.0]),

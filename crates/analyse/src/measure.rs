@@ -310,29 +310,11 @@ pub(crate) mod tests {
                 facts: BTreeMap::new(),
             }],
         };
+        let plan = Plan::of_steps("", vec![step], Rounds::Fixed(3));
         let mut run = Run::new(RunStarted {
-            format: LOG_FORMAT,
             id: "run".into(),
-            started_unix_ns: 0,
-            version: String::new(),
-            command: Vec::new(),
             host: Host { memory_bytes: 8 << 30, ..Host::default() },
-            targets: vec![target],
-            baseline: "disk".into(),
-            plan: Plan {
-                id: String::new(),
-                suite: String::new(),
-                steps: vec![step],
-                rounds: Rounds::Fixed(3),
-                in_order: false,
-                until_steady: None,
-                until_written: None,
-                margin_ppm: 30_000,
-                layout_limit_ns: 0,
-                budget_ns: None,
-            },
-            seed: 0,
-            sources: Vec::new(),
+            ..RunStarted::of_plan(plan, vec![target])
         });
         run.repeats = (0..3).map(|round| repeat(operation, round)).collect();
         run

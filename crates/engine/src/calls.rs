@@ -17,12 +17,12 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::buffers::Buffers;
-use crate::clock::StopClock;
 use crate::content::Content;
 use crate::engines::Verb;
-use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
+use crate::plain_loop::{Progress, Times, failure_kind};
+use crate::recorder::{IntervalSink, Latencies, Timeline, WorkerInterval};
 use crate::worker::draws::Draws;
-use crate::worker::{Region, Signals, Stock, WorkerFailure, WorkerReport, WorkerSpec};
+use crate::worker::{Region, Signals, Stock, WorkerReport, WorkerSpec};
 use stream::{ReadStream, WriteStream};
 
 /// A worker that is ready to start: memory touched, content generated.
@@ -42,9 +42,7 @@ pub(crate) struct CallWorker<'a> {
     writes_since_sync: u32,
     /// Start times and bytes of writes that no sync covers yet.
     unsynced: Vec<(u64, u64)>,
-    operations_left: u64,
-    bytes_left: u64,
-    failure: Option<WorkerFailure>,
+    progress: Progress<'a>,
 }
 
 /// How a block reaches the kernel and returns.
@@ -96,9 +94,7 @@ impl<'a> CallWorker<'a> {
             dirty: vec![false; spec.files.len()],
             writes_since_sync: 0,
             unsynced: Vec::with_capacity(workload.sync.every as usize),
-            operations_left: spec.limits.operations.unwrap_or(u64::MAX),
-            bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
-            failure: None,
+            progress: Progress::new(spec.limits, spec.max_errors, signals),
             region,
             buffers,
             content,
@@ -109,9 +105,8 @@ impl<'a> CallWorker<'a> {
     }
 
     /// The recorders that this worker needs.
-    pub fn recorders(workload: &Workload) -> Vec<(Kind, Latencies)> {
-        let plain = Latencies { slat: false, clat: false };
-        workload.operations().into_iter().map(|o| (Kind::of(o), plain)).collect()
+    pub fn recorders(workload: &Workload) -> Vec<(Operation, Latencies)> {
+        workload.operations().into_iter().map(|operation| (operation, Latencies::ONLY_LAT)).collect()
     }
 
     /// Runs until a limit, a failure or the user ends it. `shared_start_ns` is the common start of all workers,
@@ -122,31 +117,29 @@ impl<'a> CallWorker<'a> {
         first: Box<WorkerInterval>,
         sink: &mut impl IntervalSink,
     ) -> WorkerReport {
-        let mut clock = StopClock::start(shared_start_ns);
-        let origin = shared_start_ns;
-        let mut timeline = Timeline::new(first, origin, self.spec.ramp_ns, self.spec.interval_ns);
-        let deadline = self.spec.limits.time_ns.map_or(u64::MAX, |ns| origin + ns);
-        let mut now = clock.now();
+        let grid = (self.spec.ramp_ns, self.spec.interval_ns);
+        let mut times = Times::start(shared_start_ns, first, grid, sink);
+        let deadline = times.deadline(self.spec.limits);
+        let mut now = times.now();
         loop {
-            now = self.pass(now, deadline, &clock, &mut timeline, sink);
-            let lasted = |least_ns| now - origin >= least_ns || now >= deadline;
+            now = self.pass(now, deadline, &mut times);
+            let since_start = times.timeline.since_origin(now);
+            let lasted = |least_ns| since_start >= least_ns || now >= deadline;
             let again = self.spec.workload.modifiers.again.filter(|again| !lasted(again.least_ns));
-            let Some(again) = again.filter(|_| self.failure.is_none() && !self.signals.stops()) else {
+            let Some(again) = again.filter(|_| self.progress.failure.is_none() && !self.signals.stops())
+            else {
                 break;
             };
-            if let Err(error) = clock.aside(|| self.begin_again(again.empties)) {
-                self.end(FailureKind::Errno(errno(&error)), Operation::Write, None, now - origin);
+            if let Err(error) = times.aside(|| self.begin_again(again.empties)) {
+                self.progress.end(failure_kind(&error), Operation::Write, None, since_start);
                 break;
             }
         }
-        if self.spec.workload.modifiers.ends_all && self.failure.is_none() && !self.signals.ended() {
+        let ends_all = self.spec.workload.modifiers.ends_all;
+        if ends_all && self.progress.failure.is_none() && !self.signals.ended() {
             self.signals.over.store(true, Ordering::Relaxed);
         }
-        timeline.integrate(now, 1);
-        timeline.finish(now, sink);
-        let (user_ns, system_ns) = clock.cpu_ns();
-        let failure = self.failure.take();
-        WorkerReport { end_ns: now - origin, user_ns, system_ns, failure, ..WorkerReport::default() }
+        times.report(now, self.progress.failure.take())
     }
 
     /// Prepares another pass, from the beginning and with the limits of the first.
@@ -159,87 +152,75 @@ impl<'a> CallWorker<'a> {
         }
         self.draws = Draws::new(&self.spec.workload, self.region, &mut self.rng);
         self.way = Way::of(&self.spec.workload);
-        self.operations_left = self.spec.limits.operations.unwrap_or(u64::MAX);
-        self.bytes_left = self.spec.limits.bytes.unwrap_or(u64::MAX);
+        self.progress.restart();
         Ok(())
     }
 
     /// Processes blocks until a limit is reached, then syncs what was written. Returns the time.
-    fn pass(
-        &mut self,
-        mut now: u64,
-        deadline: u64,
-        clock: &StopClock,
-        timeline: &mut Timeline,
-        sink: &mut impl IntervalSink,
-    ) -> u64 {
+    fn pass(&mut self, mut now: u64, deadline: u64, times: &mut Times<'_, impl IntervalSink>) -> u64 {
         let every = self.spec.workload.sync.every;
-        while now < deadline && self.operations_left > 0 && self.bytes_left > 0 && !self.signals.stops() {
-            now = self.block(clock, timeline, sink);
+        while now < deadline && !self.progress.is_used_up() && !self.signals.stops() {
+            now = self.block(times);
             if every > 0 && self.writes_since_sync >= every {
-                now = self.sync(clock, timeline, sink);
+                now = self.sync(times);
             }
         }
-        let ended_well = self.failure.is_none() && !self.signals.ended();
+        let ended_well = self.progress.failure.is_none() && !self.signals.ended();
         if ended_well && self.spec.workload.writes_data() {
-            now = self.flush(clock, timeline, sink);
+            now = self.flush(times);
             if self.spec.workload.sync.at_end {
-                now = self.sync(clock, timeline, sink);
+                now = self.sync(times);
             }
         }
         now
     }
 
     /// Processes one block, and writes it back if the draw says so. Returns the time.
-    fn block(&mut self, clock: &StopClock, timeline: &mut Timeline, sink: &mut impl IntervalSink) -> u64 {
+    fn block(&mut self, times: &mut Times<'_, impl IntervalSink>) -> u64 {
         let direction = self.draws.next(&mut self.rng);
         let (verb, len) = (direction.verb, direction.len);
         let offset = direction.next_offset(&mut self.rng);
-        self.operations_left -= 1;
-        self.bytes_left = self.bytes_left.saturating_sub(u64::from(len));
+        self.progress.operations_left -= 1;
+        self.progress.bytes_left = self.progress.bytes_left.saturating_sub(u64::from(len));
         if verb == Verb::Write {
             self.turn = self.turn.wrapping_add(1);
             let buffer = self.content.next(&self.buffers, 0, self.turn, len as usize);
-            return self.timed(Verb::Write, offset, buffer, len, clock, timeline, sink).1;
+            return self.timed(Verb::Write, offset, buffer, len, times).1;
         }
         let buffer = self.buffers.read(0);
-        let (is_whole, mut now) = self.timed(Verb::Read, offset, buffer, len, clock, timeline, sink);
+        let (is_whole, mut now) = self.timed(Verb::Read, offset, buffer, len, times);
         let update = self.update_percent;
         if is_whole && update > 0 && (update == 100 || self.rng.random_range(0..100) < update) {
             // SAFETY: the worker's own buffer, at least a block long, which nothing else accesses.
             let block = unsafe { std::slice::from_raw_parts_mut(buffer, len as usize) };
             alter(block, offset);
-            now = self.timed(Verb::Write, offset, buffer, len, clock, timeline, sink).1;
+            now = self.timed(Verb::Write, offset, buffer, len, times).1;
         }
         now
     }
 
     /// Moves, stamps and counts one block. Returns whether all of it was moved, and the time.
-    #[expect(clippy::too_many_arguments, reason = "what is moved, and where it is counted")]
     fn timed(
         &mut self,
         verb: Verb,
         offset: u64,
         buffer: *mut u8,
         len: u32,
-        clock: &StopClock,
-        timeline: &mut Timeline,
-        sink: &mut impl IntervalSink,
+        times: &mut Times<'_, impl IntervalSink>,
     ) -> (bool, u64) {
         let number = (offset / self.spec.file_bytes) as usize;
         let (files, at) = (&self.spec.files, offset % self.spec.file_bytes);
         // SAFETY: the worker's own buffer, at least a block long, which nothing else accesses.
         let block = unsafe { std::slice::from_raw_parts_mut(buffer, len as usize) };
-        let before = clock.now();
+        let before = times.now();
         let result = match verb {
             Verb::Write => write(&mut self.way, files, number, at, block),
             _ => read(&mut self.way, files, number, at, block),
         };
-        let now = clock.now();
-        timeline.integrate(before, 0);
-        timeline.roll(now, 1, sink);
-        timeline.integrate(now, 1);
-        let moved = self.count(verb.into(), offset, result, len, now - before, now, timeline);
+        let now = times.now();
+        times.timeline.integrate(before, 0);
+        times.advance(now);
+        let moved = self.count(verb.into(), offset, result, len, now - before, now, &mut times.timeline);
         if verb == Verb::Write {
             self.dirty[number] = true;
             if moved > 0 && self.spec.workload.sync.every > 0 {
@@ -254,7 +235,7 @@ impl<'a> CallWorker<'a> {
     #[expect(clippy::too_many_arguments, reason = "everything about one operation")]
     fn count(
         &mut self,
-        kind: Kind,
+        operation: Operation,
         offset: u64,
         result: io::Result<usize>,
         wanted: u32,
@@ -264,13 +245,15 @@ impl<'a> CallWorker<'a> {
     ) -> u64 {
         match result {
             Ok(0) if wanted > 0 => {
-                let nothing =
-                    if kind == Kind::Read { FailureKind::NoData } else { FailureKind::NothingWritten };
-                self.end(nothing, kind.operation(), Some(offset), timeline.since_origin(now));
+                let nothing = match operation {
+                    Operation::Read => FailureKind::NoData,
+                    _ => FailureKind::NothingWritten,
+                };
+                self.progress.end(nothing, operation, Some(offset), timeline.since_origin(now));
                 0
             }
             Ok(bytes) => {
-                let recorder = timeline.current.of(kind);
+                let recorder = timeline.current.of(operation);
                 recorder.count += 1;
                 recorder.bytes += bytes as u64;
                 recorder.short += u64::from((bytes as u64) < u64::from(wanted));
@@ -278,29 +261,29 @@ impl<'a> CallWorker<'a> {
                 bytes as u64
             }
             Err(error) => {
-                self.fail(kind, Some(offset), &error, now, timeline);
+                self.progress.fail(operation, Some(offset), &error, now, timeline);
                 0
             }
         }
     }
 
     /// Writes what a stream still holds to the kernel, as closing it does. Returns the time.
-    fn flush(&mut self, clock: &StopClock, timeline: &mut Timeline, sink: &mut impl IntervalSink) -> u64 {
+    fn flush(&mut self, times: &mut Times<'_, impl IntervalSink>) -> u64 {
         let result = match &mut self.way {
             Way::Streamed(_, _, stream) => stream.flush(&self.spec.files),
             _ => Ok(()),
         };
-        let now = clock.now();
-        timeline.roll(now, 1, sink);
+        let now = times.now();
+        times.roll(now);
         if let Err(error) = result {
-            self.fail(Kind::Write, None, &error, now, timeline);
+            self.progress.fail(Operation::Write, None, &error, now, &mut times.timeline);
         }
         now
     }
 
     /// Syncs every file that was written to since the last sync. Returns the time.
-    fn sync(&mut self, clock: &StopClock, timeline: &mut Timeline, sink: &mut impl IntervalSink) -> u64 {
-        let mut now = clock.now();
+    fn sync(&mut self, times: &mut Times<'_, impl IntervalSink>) -> u64 {
+        let mut now = times.now();
         let mut is_durable = true;
         for number in 0..self.dirty.len() {
             if !std::mem::take(&mut self.dirty[number]) {
@@ -310,56 +293,28 @@ impl<'a> CallWorker<'a> {
             let data_only = self.spec.workload.sync.data_only;
             let before = now;
             let result = if data_only { file.sync_data() } else { file.sync_all() };
-            now = clock.now();
-            timeline.roll(now, 1, sink);
-            timeline.integrate(now, 1);
+            now = times.now();
+            times.advance(now);
             is_durable &= result.is_ok();
             match result {
                 Ok(()) => {
-                    let recorder = timeline.current.of(Kind::Sync);
+                    let recorder = times.timeline.current.of(Operation::Sync);
                     recorder.count += 1;
                     recorder.lat.record(now - before);
                 }
-                Err(error) => self.fail(Kind::Sync, None, &error, now, timeline),
+                Err(error) => self.progress.fail(Operation::Sync, None, &error, now, &mut times.timeline),
             }
         }
         self.writes_since_sync = 0;
         // What a failed sync should have covered did not become durable.
         for (start, bytes) in self.unsynced.drain(..).filter(|_| is_durable) {
-            let recorder = timeline.current.of(Kind::DurableWrite);
+            let recorder = times.timeline.current.of(Operation::DurableWrite);
             recorder.count += 1;
             recorder.bytes += bytes;
             recorder.lat.record(now - start);
         }
         now
     }
-
-    #[cold]
-    fn fail(
-        &mut self,
-        kind: Kind,
-        offset: Option<u64>,
-        error: &io::Error,
-        now: u64,
-        timeline: &mut Timeline,
-    ) {
-        *timeline.current.of(kind).errors.entry(errno(error)).or_default() += 1;
-        let errors = self.signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
-        if errors >= self.spec.max_errors {
-            self.end(FailureKind::Errno(errno(error)), kind.operation(), offset, timeline.since_origin(now));
-        }
-    }
-
-    /// A failure of the storage ends the repeat for all workers.
-    #[cold]
-    fn end(&mut self, kind: FailureKind, operation: Operation, offset: Option<u64>, at_ns: u64) {
-        self.failure.get_or_insert(WorkerFailure { kind, operation, offset, at_ns });
-        self.signals.abort.store(true, Ordering::Relaxed);
-    }
-}
-
-fn errno(error: &io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(libc::EIO)
 }
 
 /// Changes one byte of the block that begins at `offset`: a different one in each block.

@@ -83,13 +83,14 @@ impl Drop for ReportGuard {
 mod tests {
     use std::sync::mpsc::sync_channel;
 
+    use model::Operation;
+
     use super::*;
-    use crate::recorder::{Kind, Latencies};
+    use crate::recorder::Latencies;
 
     fn interval(reads: u64) -> Box<WorkerInterval> {
-        let plain = Latencies { slat: false, clat: false };
-        let mut interval = WorkerInterval::new(&[(Kind::Read, plain)]);
-        interval.of(Kind::Read).count = reads;
+        let mut interval = WorkerInterval::new(&[(Operation::Read, Latencies::ONLY_LAT)]);
+        interval.of(Operation::Read).count = reads;
         Box::new(interval)
     }
 
@@ -102,11 +103,11 @@ mod tests {
         let mut sink = IntervalPool { worker: 0, to_collector, free, spare: None, blocking: false };
         let mut current = interval(42);
         assert!(!sink.exchange(&mut current), "the channel is full");
-        assert_eq!(current.of(Kind::Read).count, 42);
+        assert_eq!(current.of(Operation::Read).count, 42);
         messages.recv().unwrap();
         assert!(sink.exchange(&mut current), "the empty interval was kept for the next time");
-        assert_eq!(current.of(Kind::Read).count, 0);
+        assert_eq!(current.of(Operation::Read).count, 0);
         let Ok((0, Message::Interval(mut full))) = messages.recv() else { panic!("an interval was sent") };
-        assert_eq!(full.of(Kind::Read).count, 42);
+        assert_eq!(full.of(Operation::Read).count, 42);
     }
 }

@@ -22,6 +22,7 @@ mod metadata;
 mod offsets;
 mod pace;
 mod permutation;
+mod plain_loop;
 mod recorder;
 pub mod release;
 mod run;

@@ -8,12 +8,8 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::Ordering;
 
-use model::{
-    FailureKind, MetadataOperation, MetadataWork, Mix, NameOrder, Names, Naming, Operation, SyncRule,
-    Workload,
-};
+use model::{MetadataOperation, MetadataWork, Mix, NameOrder, Names, Naming, Operation, SyncRule, Workload};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,9 +17,10 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::clock::{StopClock, monotonic_ns};
-use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
-use crate::worker::{Limits, Signals, WorkerFailure, WorkerReport};
+use crate::clock::monotonic_ns;
+use crate::plain_loop::{Progress, Times, failure_kind};
+use crate::recorder::{IntervalSink, Latencies, Timeline, WorkerInterval};
+use crate::worker::{Limits, Signals, WorkerReport};
 
 /// Flags to open directories: symbolic links are not followed.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -56,9 +53,7 @@ pub(crate) struct MetadataWorker<'a> {
     content: Vec<u8>,
     scratch: Vec<u8>,
     creates_since_sync: u32,
-    operations_left: u64,
-    bytes_left: u64,
-    failure: Option<WorkerFailure>,
+    progress: Progress<'a>,
 }
 
 impl<'a> MetadataWorker<'a> {
@@ -85,16 +80,14 @@ impl<'a> MetadataWorker<'a> {
             scratch: vec![0; content.len() + 1],
             content,
             creates_since_sync: 0,
-            operations_left: spec.limits.operations.unwrap_or(u64::MAX),
-            bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
-            failure: None,
+            progress: Progress::new(spec.limits, spec.max_errors, signals),
             work,
             spec,
             signals,
         };
         let first = work.operations.first().copied().unwrap_or(MetadataOperation::Create);
         if let Err(error) = worker.prepare(first) {
-            worker.end(first.operation(), &error, 0);
+            worker.progress.end(failure_kind(&error), first.operation(), None, 0);
         }
         Ok(worker)
     }
@@ -124,13 +117,12 @@ impl<'a> MetadataWorker<'a> {
     }
 
     /// The recorders that a metadata worker needs.
-    pub fn recorders(workload: &Workload) -> Vec<(Kind, Latencies)> {
+    pub fn recorders(workload: &Workload) -> Vec<(Operation, Latencies)> {
         let mut operations = workload.operations();
         if workload.sync.every > 0 || workload.sync.at_end {
             operations.push(Operation::Sync);
         }
-        let plain = Latencies { slat: false, clat: false };
-        operations.into_iter().map(|o| (Kind::of(o), plain)).collect()
+        operations.into_iter().map(|operation| (operation, Latencies::ONLY_LAT)).collect()
     }
 
     /// Runs passes until a limit, a failure or the user ends them, then removes all files.
@@ -140,34 +132,25 @@ impl<'a> MetadataWorker<'a> {
         first: Box<WorkerInterval>,
         sink: &mut impl IntervalSink,
     ) -> WorkerReport {
-        let mut clock = StopClock::start(shared_start_ns);
-        let origin = shared_start_ns;
-        let mut timeline = Timeline::new(first, origin, self.spec.ramp_ns, self.spec.interval_ns);
-        let deadline = self.spec.limits.time_ns.map_or(u64::MAX, |ns| origin + ns);
-        let mut now = origin;
-        while self.goes_on(now, origin, deadline) {
+        let grid = (self.spec.ramp_ns, self.spec.interval_ns);
+        let mut times = Times::start(shared_start_ns, first, grid, sink);
+        let deadline = times.deadline(self.spec.limits);
+        let mut now = shared_start_ns;
+        while self.goes_on(now, shared_start_ns, deadline) {
             for operation in &self.work.operations {
                 if self.ended(now, deadline) {
                     break;
                 }
-                if let Err(error) = clock.aside(|| self.make_ready(*operation)) {
-                    now = clock.now();
-                    self.end(operation.operation(), &error, timeline.since_origin(now));
+                if let Err(error) = times.aside(|| self.make_ready(*operation)) {
+                    now = times.now();
+                    let at_ns = times.timeline.since_origin(now);
+                    self.progress.end(failure_kind(&error), operation.operation(), None, at_ns);
                     break;
                 }
-                now = self.pass(*operation, &clock, deadline, &mut timeline, sink);
+                now = self.pass(*operation, deadline, &mut times);
             }
         }
-        timeline.integrate(now, 1);
-        timeline.finish(now, sink);
-        let (user_ns, system_ns) = clock.cpu_ns();
-        let report = WorkerReport {
-            end_ns: now - origin,
-            user_ns,
-            system_ns,
-            failure: self.failure.take(),
-            ..WorkerReport::default()
-        };
+        let report = times.report(now, self.progress.failure.take());
         self.remove_all();
         report
     }
@@ -184,9 +167,8 @@ impl<'a> MetadataWorker<'a> {
 
     fn ended(&self, now: u64, deadline: u64) -> bool {
         now >= deadline
-            || self.failure.is_some()
-            || self.operations_left == 0
-            || self.bytes_left == 0
+            || self.progress.failure.is_some()
+            || self.progress.is_used_up()
             || self.signals.stops()
     }
 
@@ -194,23 +176,20 @@ impl<'a> MetadataWorker<'a> {
     fn pass(
         &mut self,
         operation: MetadataOperation,
-        clock: &StopClock,
         deadline: u64,
-        timeline: &mut Timeline,
-        sink: &mut impl IntervalSink,
+        times: &mut Times<'_, impl IntervalSink>,
     ) -> u64 {
         let creates = operation == MetadataOperation::Create;
         let order = if creates { NameOrder::Created } else { self.work.order };
-        let mut before = clock.now();
+        let mut before = times.now();
         let mut one = |worker: &mut Self, file: usize| {
             if worker.ended(before, deadline) {
                 return false;
             }
             let done = worker.operate(operation, file);
-            let now = clock.now();
-            timeline.roll(now, 1, sink);
-            timeline.integrate(now, 1);
-            worker.record(Kind::of(operation.operation()), done, now - before, now, timeline);
+            let now = times.now();
+            times.advance(now);
+            worker.record(operation.operation(), done, now - before, now, &mut times.timeline);
             before = now;
             true
         };
@@ -226,12 +205,13 @@ impl<'a> MetadataWorker<'a> {
             NameOrder::Listed => self.as_listed(&mut one),
         };
         if let Err(error) = listed {
-            let now = clock.now();
-            self.end(operation.operation(), &error, timeline.since_origin(now));
+            let now = times.now();
+            let at_ns = times.timeline.since_origin(now);
+            self.progress.end(failure_kind(&error), operation.operation(), None, at_ns);
         }
         let changes = creates || operation == MetadataOperation::Unlink;
-        if changes && self.spec.workload.sync.at_end && self.failure.is_none() {
-            before = self.sync_all(Kind::of(operation.operation()), before, clock, timeline, sink);
+        if changes && self.spec.workload.sync.at_end && self.progress.failure.is_none() {
+            before = self.sync_all(operation.operation(), before, times);
         }
         before
     }
@@ -254,48 +234,54 @@ impl<'a> MetadataWorker<'a> {
     }
 
     /// Syncs the filesystem, as a part of a pass that counts as a separate operation.
-    fn sync_all(
-        &mut self,
-        pass: Kind,
-        before: u64,
-        clock: &StopClock,
-        timeline: &mut Timeline,
-        sink: &mut impl IntervalSink,
-    ) -> u64 {
+    fn sync_all(&mut self, pass: Operation, before: u64, times: &mut Times<'_, impl IntervalSink>) -> u64 {
         let result = rustix::fs::syncfs(&self.spec.directory).map_err(io::Error::from);
-        let now = clock.now();
-        timeline.roll(now, 1, sink);
-        timeline.integrate(now, 1);
-        timeline.current.of(pass).active_ns += now - before;
-        self.count(Kind::Sync, result.map(|()| 0), now - before, now, timeline);
+        let now = times.now();
+        times.advance(now);
+        times.timeline.current.of(pass).active_ns += now - before;
+        self.count(Operation::Sync, result.map(|()| 0), now - before, now, &mut times.timeline);
         now
     }
 
     /// Counts one operation with its duration, and the sync within it separately.
-    fn record(&mut self, kind: Kind, done: Operated, took_ns: u64, now: u64, timeline: &mut Timeline) {
+    fn record(
+        &mut self,
+        operation: Operation,
+        done: Operated,
+        took_ns: u64,
+        now: u64,
+        timeline: &mut Timeline,
+    ) {
         let (result, sync) = done;
-        timeline.current.of(kind).active_ns += took_ns;
+        timeline.current.of(operation).active_ns += took_ns;
         let sync_ns = sync.as_ref().map_or(0, |sync| sync.took_ns);
-        self.count(kind, result, took_ns.saturating_sub(sync_ns), now, timeline);
+        self.count(operation, result, took_ns.saturating_sub(sync_ns), now, timeline);
         if let Some(sync) = sync {
-            self.count(Kind::Sync, sync.result.map(|()| 0), sync.took_ns, now, timeline);
+            self.count(Operation::Sync, sync.result.map(|()| 0), sync.took_ns, now, timeline);
         }
     }
 
     /// Counts an operation that ended with the given bytes or an error.
-    fn count(&mut self, kind: Kind, result: io::Result<u64>, lat_ns: u64, now: u64, timeline: &mut Timeline) {
+    fn count(
+        &mut self,
+        operation: Operation,
+        result: io::Result<u64>,
+        lat_ns: u64,
+        now: u64,
+        timeline: &mut Timeline,
+    ) {
         match result {
             Ok(bytes) => {
-                let recorder = timeline.current.of(kind);
+                let recorder = timeline.current.of(operation);
                 recorder.count += 1;
                 recorder.bytes += bytes;
                 recorder.lat.record(lat_ns);
-                if kind != Kind::Sync {
-                    self.operations_left -= 1;
-                    self.bytes_left = self.bytes_left.saturating_sub(bytes);
+                if operation != Operation::Sync {
+                    self.progress.operations_left -= 1;
+                    self.progress.bytes_left = self.progress.bytes_left.saturating_sub(bytes);
                 }
             }
-            Err(error) => self.fail(kind, &error, now, timeline),
+            Err(error) => self.progress.fail(operation, None, &error, now, timeline),
         }
     }
 
@@ -386,26 +372,6 @@ impl<'a> MetadataWorker<'a> {
         }
         let _ = rustix::fs::unlinkat(&self.spec.directory, self.root.as_str(), AtFlags::REMOVEDIR);
     }
-
-    #[cold]
-    fn fail(&mut self, kind: Kind, error: &io::Error, now: u64, timeline: &mut Timeline) {
-        *timeline.current.of(kind).errors.entry(errno(error)).or_default() += 1;
-        let errors = self.signals.errors.fetch_add(1, Ordering::Relaxed) + 1;
-        if errors >= self.spec.max_errors {
-            self.end(kind.operation(), error, timeline.since_origin(now));
-        }
-    }
-
-    /// A storage failure ends the repeat for all workers.
-    fn end(&mut self, operation: Operation, error: &io::Error, at_ns: u64) {
-        let kind = FailureKind::Errno(errno(error));
-        self.failure.get_or_insert(WorkerFailure { kind, operation, offset: None, at_ns });
-        self.signals.abort.store(true, Ordering::Relaxed);
-    }
-}
-
-fn errno(error: &io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(libc::EIO)
 }
 
 /// The name of a file.
@@ -494,7 +460,7 @@ fn read_whole(directory: &OwnedFd, name: &str, scratch: &mut [u8]) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::SyncRule;
+    use model::{FailureKind, SyncRule};
 
     /// A pass of stats over ten files, each creation synced.
     fn spec(directory: &std::path::Path) -> MetadataSpec {
@@ -583,14 +549,14 @@ mod tests {
         let mut timeline = Timeline::new(first(&spec), 0, 0, 100_000_000);
         let failed = Err(io::Error::from_raw_os_error(libc::EIO));
         let sync = Sync { took_ns: 5_000, result: failed };
-        worker.record(Kind::Create, (Ok(100), Some(sync)), 7_000, 10_000, &mut timeline);
+        worker.record(Operation::Create, (Ok(100), Some(sync)), 7_000, 10_000, &mut timeline);
         let mut collected = Collected(vec![]);
         timeline.finish(10_000, &mut collected);
         let operations = collected.0[0].finish();
         let (creates, syncs) = (&operations[&Operation::Create], &operations[&Operation::Sync]);
         assert_eq!((creates.count, creates.lat.max_ns(), creates.error_count()), (1, Some(2_000), 0));
         assert_eq!((syncs.count, syncs.lat.count(), syncs.errors.get(&libc::EIO)), (0, 0, Some(&1)));
-        let failure = worker.failure.take().unwrap();
+        let failure = worker.progress.failure.take().unwrap();
         assert_eq!((failure.operation, failure.kind), (Operation::Sync, FailureKind::Errno(libc::EIO)));
     }
 }

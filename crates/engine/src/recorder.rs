@@ -4,74 +4,8 @@ use std::collections::BTreeMap;
 
 use model::{LatencyRecorder, Operation, OperationStats, Phase};
 
-use crate::engines::Verb;
-
-/// The operations that a data workload counts, as indices into a worker's recorders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Read,
-    Write,
-    Sync,
-    Trim,
-    Allocate,
-    Truncate,
-    DurableWrite,
-    Create,
-    Open,
-    Stat,
-    Unlink,
-}
-
-impl Kind {
-    pub const COUNT: usize = 11;
-
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Read,
-        Self::Write,
-        Self::Sync,
-        Self::Trim,
-        Self::Allocate,
-        Self::Truncate,
-        Self::DurableWrite,
-        Self::Create,
-        Self::Open,
-        Self::Stat,
-        Self::Unlink,
-    ];
-
-    pub fn operation(self) -> Operation {
-        match self {
-            Self::Read => Operation::Read,
-            Self::Write => Operation::Write,
-            Self::Sync => Operation::Sync,
-            Self::Trim => Operation::Trim,
-            Self::Allocate => Operation::Allocate,
-            Self::Truncate => Operation::Truncate,
-            Self::DurableWrite => Operation::DurableWrite,
-            Self::Create => Operation::Create,
-            Self::Open => Operation::Open,
-            Self::Stat => Operation::Stat,
-            Self::Unlink => Operation::Unlink,
-        }
-    }
-
-    pub fn of(operation: Operation) -> Self {
-        Self::ALL.into_iter().find(|k| k.operation() == operation).expect("every operation has a kind")
-    }
-}
-
-impl From<Verb> for Kind {
-    fn from(verb: Verb) -> Self {
-        match verb {
-            Verb::Read => Self::Read,
-            Verb::Write => Self::Write,
-            Verb::Fsync | Verb::Fdatasync => Self::Sync,
-            Verb::Trim => Self::Trim,
-            Verb::Allocate => Self::Allocate,
-            Verb::Truncate => Self::Truncate,
-        }
-    }
-}
+/// Number of recorders of a worker, one for each operation.
+const COUNT: usize = Operation::ALL.len();
 
 /// The latency components that can be measured for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +14,11 @@ pub(crate) struct Latencies {
     pub slat: bool,
     /// Time from the end of the submission, if it differs from `lat`.
     pub clat: bool,
+}
+
+impl Latencies {
+    /// None: `lat` is all that can be measured.
+    pub const ONLY_LAT: Self = Self { slat: false, clat: false };
 }
 
 /// Counts and latencies of one operation.
@@ -142,23 +81,23 @@ pub(crate) struct WorkerInterval {
     pub start_ns: u64,
     pub len_ns: u64,
     pub in_flight_ns: u64,
-    operations: [Option<Box<OperationRecorder>>; Kind::COUNT],
+    operations: [Option<Box<OperationRecorder>>; COUNT],
 }
 
 impl WorkerInterval {
     /// An empty interval with recorders for the given operations.
-    pub fn new(operations: &[(Kind, Latencies)]) -> Self {
-        let mut recorders = [const { None }; Kind::COUNT];
-        for (kind, latencies) in operations {
-            recorders[*kind as usize] = Some(Box::new(OperationRecorder::new(*latencies)));
+    pub fn new(operations: &[(Operation, Latencies)]) -> Self {
+        let mut recorders = [const { None }; COUNT];
+        for (operation, latencies) in operations {
+            recorders[*operation as usize] = Some(Box::new(OperationRecorder::new(*latencies)));
         }
         Self { phase: Phase::Measure, start_ns: 0, len_ns: 0, in_flight_ns: 0, operations: recorders }
     }
 
     /// The recorder of an operation that was declared at creation.
     #[inline]
-    pub fn of(&mut self, kind: Kind) -> &mut OperationRecorder {
-        self.operations[kind as usize].as_mut().expect("the workload declared this operation")
+    pub fn of(&mut self, operation: Operation) -> &mut OperationRecorder {
+        self.operations[operation as usize].as_mut().expect("the workload declared this operation")
     }
 
     /// Resets all counters.
@@ -169,11 +108,11 @@ impl WorkerInterval {
 
     /// An empty interval with the same recorders.
     fn like(&self) -> Self {
-        let recorders: Vec<(Kind, Latencies)> = Kind::ALL
+        let recorders: Vec<(Operation, Latencies)> = Operation::ALL
             .into_iter()
-            .filter_map(|kind| {
-                let recorder = self.operations[kind as usize].as_ref()?;
-                Some((kind, Latencies { slat: recorder.slat.is_some(), clat: recorder.clat.is_some() }))
+            .filter_map(|operation| {
+                let recorder = self.operations[operation as usize].as_ref()?;
+                Some((operation, Latencies { slat: recorder.slat.is_some(), clat: recorder.clat.is_some() }))
             })
             .collect();
         Self::new(&recorders)
@@ -181,9 +120,9 @@ impl WorkerInterval {
 
     /// The counts by operation; those without any are omitted.
     pub fn finish(&self) -> BTreeMap<Operation, OperationStats> {
-        Kind::ALL
+        Operation::ALL
             .into_iter()
-            .filter_map(|kind| Some((kind.operation(), self.operations[kind as usize].as_ref()?)))
+            .filter_map(|operation| Some((operation, self.operations[operation as usize].as_ref()?)))
             .filter(|(_, recorder)| !recorder.is_empty())
             .map(|(operation, recorder)| (operation, recorder.finish()))
             .collect()

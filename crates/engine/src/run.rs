@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::{io, mem, thread};
 
-use model::{EngineKind, Interval, Regions, Workload};
+use model::{EngineKind, Interval, Operation, Regions, RepeatOutcome, Workload};
 
 use crate::calls::CallWorker;
 use crate::clock::{meet_due_times, monotonic_ns, process_cpu_ns, settle};
@@ -14,7 +14,7 @@ use crate::collector::{Collector, all_end};
 use crate::engines::{self, Engine};
 use crate::interval_pool::{IntervalPool, Message, ReportGuard, SPARE_INTERVALS};
 use crate::metadata::{MetadataSpec, MetadataWorker};
-use crate::recorder::{Kind, Latencies, WorkerInterval};
+use crate::recorder::{Latencies, WorkerInterval};
 use crate::task::{EngineError, IoTarget, Outcome, Task};
 use crate::worker::{Flow, Limits, Signals, Worker, WorkerSpec};
 
@@ -54,7 +54,7 @@ pub fn run(
         // Dropping the senders ends workers that become ready later.
         drop(starts);
         let hung = !all_end(&messages);
-        return ready.map(|_| Outcome { hung, ..Outcome::interrupted() });
+        return ready.map(|_| Outcome { hung, ..Outcome::without_work(RepeatOutcome::Interrupted, 0) });
     }
     settle();
     let process = process_cpu_ns();
@@ -149,7 +149,7 @@ fn refuse(sink: &IntervalPool, error: io::Error) {
 
 /// Reports ready and waits for the common start; `None` if there is none, because another worker could not be set
 /// up or the user has stopped the repeat.
-fn begin(sink: &IntervalPool, start: &Receiver<u64>, recorders: &[(Kind, Latencies)]) -> Option<u64> {
+fn begin(sink: &IntervalPool, start: &Receiver<u64>, recorders: &[(Operation, Latencies)]) -> Option<u64> {
     for _ in 0..SPARE_INTERVALS {
         // These return through the collector, which owns the other end of the pool.
         let spare = Box::new(WorkerInterval::new(recorders));

@@ -89,12 +89,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The user stopped the repeat before it started.
-    pub(crate) fn interrupted() -> Self {
+    /// The outcome of a repeat in which no worker did anything: it was stopped before it started, or another program did
+    /// its work within `window_ns` nanoseconds.
+    pub fn without_work(outcome: RepeatOutcome, window_ns: u64) -> Self {
         Self {
-            outcome: RepeatOutcome::Interrupted,
-            window_ns: 0,
-            whole_ns: 0,
+            outcome,
+            window_ns,
+            whole_ns: window_ns,
             unserved: 0,
             workers: CpuTime::default(),
             busiest_worker: 0.0,

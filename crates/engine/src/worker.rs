@@ -28,7 +28,7 @@ use crate::clock::{Clock, thread_cpu_ns};
 use crate::content::Content;
 use crate::engines::{Completion, Engine, Request, Setup};
 use crate::pace::Arrivals;
-use crate::recorder::{IntervalSink, Kind, Latencies, Timeline, WorkerInterval};
+use crate::recorder::{IntervalSink, Latencies, Timeline, WorkerInterval};
 use crate::slots::Slots;
 use crate::stamps::StampRecorder;
 use draws::Draws;
@@ -195,15 +195,15 @@ impl<'a, E: Engine> Worker<'a, E> {
     }
 
     /// The recorders that this worker needs.
-    pub fn recorders(workload: &Workload) -> Vec<(Kind, Latencies)> {
+    pub fn recorders(workload: &Workload) -> Vec<(Operation, Latencies)> {
         let open_loop = workload.pace != Pace::Closed;
         let latencies = |operation: Operation| match operation {
             Operation::Read | Operation::Write => {
                 Latencies { slat: !E::SYNCHRONOUS, clat: !E::SYNCHRONOUS || open_loop }
             }
-            _ => Latencies { slat: false, clat: false },
+            _ => Latencies::ONLY_LAT,
         };
-        workload.operations().into_iter().map(|o| (Kind::of(o), latencies(o))).collect()
+        workload.operations().into_iter().map(|o| (o, latencies(o))).collect()
     }
 
     /// Runs until a limit, a failure or the user ends it. `shared_start_ns` is the common start of all workers,
@@ -238,7 +238,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             let written = now;
             now = self.sync_at_end(now, &mut timeline, sink)?;
             if self.reads_first {
-                timeline.current.of(Kind::Write).active_ns += now - written;
+                timeline.current.of(Operation::Write).active_ns += now - written;
             }
         }
         let ran_out = self.signals.stops();

@@ -9,6 +9,7 @@
 //!   every name in it, so removal on behalf of another user destroys nothing that this user could not remove.
 
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -128,6 +129,12 @@ pub(crate) fn open_below(
         Err(Errno::NOSYS | Errno::PERM) => open_without_openat2(directory, name, flags, mode),
         opened => Ok(opened?),
     }
+}
+
+/// Creates a file; fails if the name exists.
+pub(crate) fn new_file(directory: &OwnedFd, name: &CStr) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+    open_below(directory, name, flags, Mode::RUSR | Mode::WUSR).map(File::from)
 }
 
 fn open_without_openat2(directory: impl AsFd, name: &CStr, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {

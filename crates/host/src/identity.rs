@@ -36,17 +36,6 @@ pub(crate) fn id_and_name() -> (String, String) {
     (format!("{:012x}", XxHash3_64::oneshot(machine_id.as_bytes()) >> 16), name)
 }
 
-/// The kernel's clock source, such as `tsc`.
-pub fn clock_source(roots: &Roots) -> Option<String> {
-    read_line(roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource"))
-}
-
-/// Whether the kernel uses the processor's own counter as its clock source. If so, it has verified that the
-/// counter runs at a constant rate, never stops, and is the same on all processors.
-pub fn trusts_the_counter(roots: &Roots) -> bool {
-    clock_source(roots).is_some_and(|source| source == "tsc")
-}
-
 fn field(text: &str, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| {
         text.lines().find_map(|line| {
@@ -84,16 +73,6 @@ fn os_name(os_release: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_counter_is_trusted_only_as_the_kernels_clock_source() {
-        let tree = crate::testing::Tree::new();
-        assert!(!trusts_the_counter(&tree.roots()), "no clock source is reported");
-        for (source, trusted) in [("kvm-clock\n", false), ("tsc\n", true), ("tsc-early\n", false)] {
-            tree.file("sys/devices/system/clocksource/clocksource0/current_clocksource", source);
-            assert_eq!(trusts_the_counter(&tree.roots()), trusted, "{source}");
-        }
-    }
 
     #[test]
     fn processors_are_named_on_x86_and_arm() {

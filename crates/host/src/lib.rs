@@ -19,12 +19,14 @@ mod identity;
 mod inventory;
 mod limits;
 mod machine;
+mod manifest;
 mod mounts;
 mod naming;
 mod object;
 mod occupants;
 mod private_directory;
 mod routes;
+mod shared_filesystems;
 mod signatures;
 mod smart;
 mod stack;
@@ -46,9 +48,10 @@ use std::path::PathBuf;
 
 pub use consent::{Consent, Hold};
 pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
-pub use identity::{clock_source, identify, trusts_the_counter};
+pub use identity::identify;
 pub use inventory::{inventory, inventory_of};
 pub use limits::{allow_many_files, is_root, page_bytes};
+pub use machine::{clock_source, trusts_the_counter};
 pub use target::TargetError;
 
 /// Where the kernel's trees are mounted.

@@ -10,7 +10,7 @@ use model::fact;
 use crate::mounts::mounts;
 use crate::probes::{throttled_before, throttled_now};
 use crate::stack::entries;
-use crate::{Roots, clock_source, read_line};
+use crate::{Roots, read_line};
 
 /// The facts by name. `root` is the root of the system's own files, usually `/`.
 pub(crate) fn facts(roots: &Roots, root: &Path) -> BTreeMap<String, String> {
@@ -43,6 +43,17 @@ pub(crate) fn facts(roots: &Roots, root: &Path) -> BTreeMap<String, String> {
     let off = command_line.split_ascii_whitespace().any(|word| word == "mitigations=off");
     put(fact::MITIGATIONS, off.then(|| "off".to_owned()));
     facts
+}
+
+/// The kernel's clock source, such as `tsc`.
+pub fn clock_source(roots: &Roots) -> Option<String> {
+    read_line(roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource"))
+}
+
+/// Whether the kernel uses the processor's own counter as its clock source. If so, it has verified that the
+/// counter runs at a constant rate, never stops, and is the same on all processors.
+pub fn trusts_the_counter(roots: &Roots) -> bool {
+    clock_source(roots).is_some_and(|source| source == "tsc")
 }
 
 /// All governors in use, each once: they may differ between kinds of cores.
@@ -164,6 +175,16 @@ mod tests {
 
     fn reported(tree: &Tree) -> BTreeMap<String, String> {
         facts(&tree.roots(), &tree.path("root"))
+    }
+
+    #[test]
+    fn the_counter_is_trusted_only_as_the_kernels_clock_source() {
+        let tree = Tree::new();
+        assert!(!trusts_the_counter(&tree.roots()), "no clock source is reported");
+        for (source, trusted) in [("kvm-clock\n", false), ("tsc\n", true), ("tsc-early\n", false)] {
+            tree.file("sys/devices/system/clocksource/clocksource0/current_clocksource", source);
+            assert_eq!(trusts_the_counter(&tree.roots()), trusted, "{source}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,9 +20,28 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::confined::{DIRECTORY, Identity, entries, hooks, open_below, remove_below};
-use crate::leftovers::{Lock, MANIFEST, Manifest, lock_directory};
-use crate::testfiles::{TestFileError, failed};
+use crate::confined::{DIRECTORY, Identity, entries, hooks, new_file, open_below, remove_below};
+use crate::manifest::{Lock, MANIFEST, Manifest, lock_directory};
+use crate::shared_filesystems::is_without_owners;
+
+/// Why test files could not be created.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {source}")]
+pub struct TestFileError {
+    what: &'static str,
+    source: io::Error,
+}
+
+impl TestFileError {
+    /// The kernel's answer.
+    pub fn into_source(self) -> io::Error {
+        self.source
+    }
+}
+
+pub(crate) fn failed(what: &'static str) -> impl Fn(io::Error) -> TestFileError {
+    move |source| TestFileError { what, source }
+}
 
 /// Prefix of the name of a private directory; the run's id follows.
 pub(crate) const PRIVATE_PREFIX: &str = ".lodestone-";
@@ -212,50 +231,8 @@ fn check_created(parent: &OwnedFd, directory: &OwnedFd) -> io::Result<()> {
     if is_ours && is_empty && own.shares_mount_with(&above) { Ok(()) } else { Err(replaced()) }
 }
 
-/// Filesystems on which another machine or program decides who owns a file and who holds a lock.
-const SHARED_FILESYSTEMS: [u32; 6] = [
-    0x6573_5546, // fuse
-    0x6969,      // nfs
-    0xff53_4d42, // cifs
-    0xfe53_4d42, // smb2
-    0x0102_1997, // 9p
-    0x786f_4256, // vboxsf
-];
-
-/// Filesystems that do not store owners and permissions of files.
-const WITHOUT_OWNERS: [u32; 5] = [
-    0x4d44,      // msdos, vfat
-    0x2011_bab0, // exfat
-    0x5346_544e, // ntfs
-    0x7366_746e, // ntfs3
-    0x4244,      // hfs
-];
-
-fn is_kind(directory: impl AsFd, kinds: &[u32]) -> bool {
-    let kind = rustix::fs::fstatfs(directory).map(|space| space.f_type as u32);
-    kind.is_ok_and(|kind| kinds.contains(&kind))
-}
-
-/// True if files belong to the user who mounted the filesystem, or to a substitute for root. On such a filesystem, a
-/// user who can replace a directory can also remove its content.
-pub(crate) fn is_without_owners(directory: impl AsFd) -> bool {
-    is_kind(&directory, &WITHOUT_OWNERS) || is_on_shared_filesystem(directory)
-}
-
-/// True if several machines may see a directory, but not each other's locks on it: these filesystems pass on only locks
-/// of files.
-pub(crate) fn is_on_shared_filesystem(directory: impl AsFd) -> bool {
-    is_kind(directory, &SHARED_FILESYSTEMS)
-}
-
 pub(crate) fn c_name(name: &str) -> io::Result<CString> {
     CString::new(name).map_err(io::Error::from)
-}
-
-/// Creates a file; fails if the name exists.
-pub(crate) fn new_file(directory: &OwnedFd, name: &CStr) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-    open_below(directory, name, flags, Mode::RUSR | Mode::WUSR).map(File::from)
 }
 
 impl Held {

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::confined::{DIRECTORY, Identity};
-use crate::private_directory::PrivateDirectory;
-use crate::testfiles::{TestFileError, failed};
+use crate::private_directory::{PrivateDirectory, TestFileError, failed};
 use crate::writers::writers_of;
 
 /// The user's runtime directory, which only the user can write to; `None` without one.

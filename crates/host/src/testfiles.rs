@@ -10,26 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::confined::DIRECTORY;
-pub use crate::private_directory::{PrivateDirectory, remove_private_directories};
-
-/// Why test files could not be created.
-#[derive(Debug, thiserror::Error)]
-#[error("{what}: {source}")]
-pub struct TestFileError {
-    what: &'static str,
-    source: io::Error,
-}
-
-impl TestFileError {
-    /// The kernel's answer.
-    pub fn into_source(self) -> io::Error {
-        self.source
-    }
-}
-
-pub(crate) fn failed(what: &'static str) -> impl Fn(io::Error) -> TestFileError {
-    move |source| TestFileError { what, source }
-}
+use crate::private_directory::failed;
+pub use crate::private_directory::{PrivateDirectory, TestFileError, remove_private_directories};
 
 /// Test files in one directory. They vanish when this is dropped, or with the process.
 #[derive(Debug)]

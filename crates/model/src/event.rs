@@ -6,7 +6,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineKind, Host, Imported, OffsetLog, Operation, OperationStats, Plan, Source, Target};
+use crate::{
+    EngineKind, Host, Imported, OffsetLog, Operation, OperationStats, Plan, Severity, Source, Target,
+};
 
 /// Version of the log format that these types write.
 pub const LOG_FORMAT: u32 = 2;
@@ -61,6 +63,26 @@ pub struct RunStarted {
     /// The files that an imported run comes from; none if Lodestone measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+}
+
+impl RunStarted {
+    /// The start of a run of this plan on these targets, of which the first is the baseline. What tells it from other
+    /// runs is left empty: its id, its time, the machine, the program and the seed.
+    pub fn of_plan(plan: Plan, targets: Vec<Target>) -> Self {
+        Self {
+            format: LOG_FORMAT,
+            id: String::new(),
+            started_unix_ns: 0,
+            version: String::new(),
+            command: Vec::new(),
+            host: Host::default(),
+            baseline: targets.first().map(|target| target.name.clone()).unwrap_or_default(),
+            targets,
+            plan,
+            seed: 0,
+            sources: Vec::new(),
+        }
+    }
 }
 
 /// A laid-out data set.
@@ -405,29 +427,6 @@ pub struct Mismatch {
     pub offset: u64,
     /// What is wrong with it.
     pub what: String,
-}
-
-/// How much a note or a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Good to know.
-    Info,
-    /// The figure may not mean what it seems to mean.
-    Warning,
-    /// Something failed.
-    Error,
-}
-
-impl Severity {
-    /// The word that stands in front of a message.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Info => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
 }
 
 /// Something that the program noticed while running.

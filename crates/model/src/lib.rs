@@ -26,6 +26,8 @@ mod operation;
 pub mod path_text;
 mod plan;
 mod run;
+mod series;
+mod severity;
 mod target;
 pub mod units;
 mod workload;
@@ -35,7 +37,7 @@ pub use engine_kind::{Capabilities, EngineChoice, EngineKind};
 pub use event::{
     CacheUse, CpuTime, DeviceActivity, Event, FailureKind, IntegrityCheck, Interval, LOG_FORMAT, LaidOut,
     MachineCpu, Mismatch, Note, Phase, ProcessIo, Reading, RepeatFailure, RepeatFinished, RepeatOutcome,
-    RepeatStarted, RunFinished, RunOutcome, RunStarted, Severity,
+    RepeatStarted, RunFinished, RunOutcome, RunStarted,
 };
 pub use histogram::{BUCKETS, Histogram, HistogramError, LatencyRecorder, bucket_bounds, bucket_of};
 pub use host::Host;
@@ -49,6 +51,8 @@ pub use operation::{Operation, OperationStats};
 pub use path_text::{name_text, path_from_text, path_text};
 pub use plan::{Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
+pub use series::{ProbeLabels, series_words};
+pub use severity::Severity;
 pub use target::{Layer, LayerKind, Target, TargetKind};
 pub use units::Units;
 pub use workload::{

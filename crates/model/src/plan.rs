@@ -43,6 +43,22 @@ fn usual_margin() -> u32 {
 }
 
 impl Plan {
+    /// A plan of these steps and rounds, in any order, without an id, a time limit or another end.
+    pub fn of_steps(suite: &str, steps: Vec<Step>, rounds: Rounds) -> Self {
+        Self {
+            id: String::new(),
+            suite: suite.to_owned(),
+            steps,
+            rounds,
+            in_order: false,
+            until_steady: None,
+            until_written: None,
+            margin_ppm: usual_margin(),
+            layout_limit_ns: 0,
+            budget_ns: None,
+        }
+    }
+
     /// [`Plan::margin_ppm`] as a share.
     pub fn margin(&self) -> f64 {
         f64::from(self.margin_ppm) / 1e6

@@ -1,16 +1,15 @@
 //! The directory of a store. It stays open, and every file in it is opened relative to that descriptor, never through a
 //! symbolic link.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
-use crate::store::StoreError;
+use crate::below::{make_directory, names_in, open_directory, open_regular};
 use crate::unfinished::{self, Unfinished, sweep};
 
 /// File names in a store.
@@ -23,10 +22,58 @@ const ASIDE: &str = "index.db.foreign-";
 /// Other names that a store may contain: SQLite's files of an old index, and `lost+found` of a filesystem's root.
 const TOLERATED: [&str; 4] = ["index.db-wal", "index.db-shm", "index.db-journal", "lost+found"];
 
+/// Suffix of a log's name.
+pub(crate) const SUFFIX: &str = ".jsonl";
+
 /// Version of the store's layout: names and locations of its files.
 const FORMAT: u64 = 1;
 /// The largest size of a valid marker, in bytes.
 const LONGEST_MARKER: u64 = 4096;
+
+/// Why a store cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Its directory cannot be created or written to.
+    #[error("cannot store runs in {path}: {source}; choose another store with --store DIR")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The I/O error.
+        source: io::Error,
+    },
+    /// The directory has other content.
+    #[error(
+        "{path} is not a store: it contains `{holds}`, which is not from Lodestone; nothing was written \
+         there; pass --store DIR with an empty or new directory"
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// A name in it that no store contains.
+        holds: String,
+    },
+    /// A later version created it.
+    #[error(
+        "cannot use the store {path}: its format is {format}, and this version of Lodestone supports only \
+         format 1; use a newer version"
+    )]
+    TooNew {
+        /// The directory.
+        path: PathBuf,
+        /// Its format.
+        format: u64,
+    },
+    /// The index cannot be written.
+    #[error(
+        "cannot write the index {path}: {source}; the logs are intact, and every command works without the index"
+    )]
+    Index {
+        /// The database.
+        path: PathBuf,
+        /// The I/O error.
+        source: io::Error,
+    },
+}
 
 /// A directory that is a store, or is empty and may become one.
 #[derive(Debug)]
@@ -249,60 +296,7 @@ impl Directory {
 fn is_log_name(name: &str) -> bool {
     let Some((at, rest)) = name.split_once('-') else { return false };
     let digits = at.bytes().filter(u8::is_ascii_digit).count();
-    at.len() == 16 && digits == 14 && at.ends_with('Z') && rest.ends_with(crate::store::SUFFIX)
-}
-
-/// Names of a directory's entries; invalid UTF-8 becomes replacement characters.
-pub(crate) fn names_in(directory: &OwnedFd) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(directory)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name != "." && name != ".." {
-            names.push(name);
-        }
-    }
-    Ok(names)
-}
-
-fn open_directory(parent: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match fs::openat(parent, name, flags, Mode::empty()) {
-        Err(Errno::NOTDIR | Errno::LOOP) => Err(io::Error::other(format!(
-            "`{name}` in the store is a file or a symbolic link, not a directory"
-        ))),
-        other => Ok(other?),
-    }
-}
-
-fn make_directory(parent: &OwnedFd, name: &str) -> io::Result<()> {
-    match fs::mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
-        Err(Errno::EXIST) | Ok(()) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Opens a regular file for reading. Refuses a symbolic link, and does not block on a pipe.
-pub(crate) fn open_regular(directory: &OwnedFd, name: &str) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = fs::openat(directory, name, flags, Mode::empty()).map_err(|error| match error {
-        Errno::LOOP => io::Error::other("the file is a symbolic link; Lodestone follows no links in a store"),
-        other => other.into(),
-    })?;
-    if FileType::from_raw_mode(fs::fstat(&file)?.st_mode) != FileType::RegularFile {
-        return Err(io::Error::other("the file is not a regular file"));
-    }
-    Ok(file.into())
-}
-
-/// Creates a file for reading and appending; fails if it exists.
-pub(crate) fn create_new(directory: &OwnedFd, name: &str) -> io::Result<File> {
-    let flags =
-        OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(fs::openat(directory, name, flags, Mode::from_raw_mode(0o666))?.into())
-}
-
-pub(crate) fn remove(directory: &OwnedFd, name: &str) -> io::Result<()> {
-    Ok(fs::unlinkat(directory, name, AtFlags::empty())?)
+    at.len() == 16 && digits == 14 && at.ends_with('Z') && rest.ends_with(SUFFIX)
 }
 
 /// Writes a new file and renames it to `name`, over an old file. No reader sees a partial file, and the target of a
@@ -311,10 +305,4 @@ pub(crate) fn write_whole(directory: &OwnedFd, name: &str, bytes: &[u8]) -> io::
     let (unfinished, mut file) = Unfinished::create(directory)?;
     file.write_all(bytes)?;
     unfinished.replace(name)
-}
-
-/// A number that differs from call to call, from the standard library's hash seeds.
-pub(crate) fn random() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    RandomState::new().build_hasher().finish()
 }

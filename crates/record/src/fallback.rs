@@ -9,7 +9,7 @@ use rustix::fs::{self, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use crate::directory::{create_new, random, remove};
+use crate::below::{create_new, random, remove};
 use crate::log::LogWriter;
 use crate::store::log_name;
 

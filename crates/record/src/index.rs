@@ -9,7 +9,7 @@ use std::io::Cursor;
 use rusqlite::{Connection, MAIN_DB, params};
 use twox_hash::XxHash3_64;
 
-use crate::store::{RunState, RunSummary};
+use crate::summary::{RunState, RunSummary};
 
 /// The `PRAGMA application_id` of an index: `Lode` in ASCII.
 const APPLICATION_ID: i32 = 0x4c6f_6465;

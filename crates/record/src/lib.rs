@@ -10,6 +10,7 @@
 //! * Nothing in a store is opened through a symbolic link, and a directory with other content does not become a store.
 //! * Every log format ever released stays readable: [`read_log`] upgrades old ones line by line.
 
+mod below;
 mod chain;
 mod directory;
 mod fallback;
@@ -19,9 +20,12 @@ pub mod input;
 mod log;
 mod pseudonym_key;
 mod store;
+mod summary;
 pub mod unfinished;
 
 pub use chain::{Damage, DamageKind};
+pub use directory::StoreError;
 pub use fallback::begin_elsewhere;
 pub use log::{DAMAGE_TOPIC, Log, LogError, LogWriter, OnDamage, parse_log, parse_log_with, read_log};
-pub use store::{FindError, Listing, RunState, RunSummary, Store, StoreError};
+pub use store::{FindError, Listing, Store};
+pub use summary::{RunState, RunSummary};

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use crate::store::{Store, StoreError};
+use crate::directory::StoreError;
+use crate::store::Store;
 
 const FILE: &str = "pseudonyms.key";
 /// Length in bytes.

@@ -9,13 +9,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use model::{Event, RunOutcome, RunStarted, Source};
+use model::{Event, RunStarted, Source};
 
-use crate::directory::{self, Directory};
+use crate::below;
+use crate::directory::{self, Directory, SUFFIX, StoreError};
 use crate::index::{self, Content};
 use crate::log::{Log, LogError, LogWriter, OnDamage, parse_log_with, read_named_log, read_start};
-
-pub(crate) const SUFFIX: &str = ".jsonl";
+use crate::summary::{RunState, RunSummary};
 
 /// A store of runs.
 #[derive(Clone, Debug)]
@@ -33,127 +33,6 @@ pub struct Listing {
     pub runs: Vec<RunSummary>,
     /// Problems with the store, as sentences: unreadable logs, an index that could not be used or written.
     pub warnings: Vec<String>,
-}
-
-/// The state of a run according to its log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunState {
-    /// It is in progress: its log is locked.
-    Running,
-    /// Everything planned was done.
-    Completed,
-    /// The user stopped it.
-    Interrupted,
-    /// Some storage failed.
-    Failed,
-    /// Its log has no end.
-    Killed,
-    /// Its log is damaged.
-    Damaged,
-}
-
-impl RunState {
-    const ALL: [Self; 6] =
-        [Self::Running, Self::Completed, Self::Interrupted, Self::Failed, Self::Killed, Self::Damaged];
-
-    /// The state's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-            Self::Killed => "killed",
-            Self::Damaged => "damaged",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|s| s.name() == name)
-    }
-
-    fn of(log: &Log, locked: bool) -> Self {
-        match log.run.finished.as_ref().map(|f| f.outcome) {
-            None if locked => Self::Running,
-            _ if !log.damage.is_empty() => Self::Damaged,
-            None => Self::Killed,
-            Some(RunOutcome::Completed) => Self::Completed,
-            Some(RunOutcome::Interrupted) => Self::Interrupted,
-            Some(RunOutcome::Failed) => Self::Failed,
-        }
-    }
-}
-
-/// A run as the index holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunSummary {
-    /// The run's id.
-    pub id: String,
-    /// Name of its log within the store.
-    pub file: String,
-    /// Length of the log in bytes.
-    pub file_bytes: u64,
-    /// Last modification of the log, in nanoseconds since 1970.
-    pub modified_ns: i64,
-    /// Start in nanoseconds since 1970.
-    pub started_unix_ns: i64,
-    /// Name of the machine.
-    pub host: String,
-    /// Name of the suite.
-    pub suite: String,
-    /// Id of the plan.
-    pub plan: String,
-    /// Names of the targets.
-    pub targets: Vec<String>,
-    /// Repeats that were begun.
-    pub repeats: u32,
-    /// Its state.
-    pub state: RunState,
-}
-
-/// Why a store cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// Its directory cannot be created or written to.
-    #[error("cannot store runs in {path}: {source}; choose another store with --store DIR")]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// The I/O error.
-        source: io::Error,
-    },
-    /// The directory has other content.
-    #[error(
-        "{path} is not a store: it contains `{holds}`, which is not from Lodestone; nothing was written \
-         there; pass --store DIR with an empty or new directory"
-    )]
-    Foreign {
-        /// The directory.
-        path: PathBuf,
-        /// A name in it that no store contains.
-        holds: String,
-    },
-    /// A later version created it.
-    #[error(
-        "cannot use the store {path}: its format is {format}, and this version of Lodestone supports only \
-         format 1; use a newer version"
-    )]
-    TooNew {
-        /// The directory.
-        path: PathBuf,
-        /// Its format.
-        format: u64,
-    },
-    /// The index cannot be written.
-    #[error(
-        "cannot write the index {path}: {source}; the logs are intact, and every command works without the index"
-    )]
-    Index {
-        /// The database.
-        path: PathBuf,
-        /// The I/O error.
-        source: io::Error,
-    },
 }
 
 /// Why a run was not found.
@@ -245,11 +124,11 @@ impl Store {
         let refused = |source| StoreError::Directory { path: self.logs(), source };
         let runs = self.writable()?.runs().map_err(refused)?;
         let name = log_name(&started);
-        let file = directory::create_new(&runs, &name).map_err(refused)?;
+        let file = below::create_new(&runs, &name).map_err(refused)?;
         let mut writer = LogWriter::new(file, &self.logs().join(&name));
         let begun = writer.append(&Event::RunStarted(Box::new(started)));
         begun.map(|()| writer).map_err(|error| {
-            let _ = directory::remove(&runs, &name);
+            let _ = below::remove(&runs, &name);
             refused(error)
         })
     }
@@ -261,7 +140,7 @@ impl Store {
     pub fn discard(&self, writer: LogWriter) -> io::Result<()> {
         let name = writer.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
         match self.held.get() {
-            Some(directory) => directory::remove(&directory.runs()?, name),
+            Some(directory) => below::remove(&directory.runs()?, name),
             None => Err(io::ErrorKind::NotFound.into()),
         }
     }
@@ -361,7 +240,7 @@ impl Store {
         let mut known = Vec::new();
         let Some(runs) = self.held.get().and_then(|directory| directory.runs().ok()) else { return known };
         for name in log_names(&runs).unwrap_or_default() {
-            let Ok(file) = directory::open_regular(&runs, &name) else { continue };
+            let Ok(file) = below::open_regular(&runs, &name) else { continue };
             let Ok(started) = read_start(file, &self.logs().join(name)) else { continue };
             for source in started.sources {
                 known.push((source, started.id.clone()));
@@ -404,7 +283,7 @@ impl Store {
     ) -> Result<Option<RunSummary>, LogError> {
         let path = self.logs().join(name);
         let unreadable = |source| LogError::Unreadable { path: path.clone(), source };
-        let file = directory::open_regular(logs, name).map_err(unreadable)?;
+        let file = below::open_regular(logs, name).map_err(unreadable)?;
         let metadata = file.metadata().map_err(unreadable)?;
         let (file_bytes, modified_ns) = (
             metadata.len(),
@@ -464,10 +343,8 @@ impl Store {
         let path = self.logs().join(&run.file);
         let unreadable = |source| LogError::Unreadable { path: path.clone(), source };
         let directory = self.held.get().ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
-        let file = directory
-            .runs()
-            .and_then(|logs| directory::open_regular(&logs, &run.file))
-            .map_err(unreadable)?;
+        let file =
+            directory.runs().and_then(|logs| below::open_regular(&logs, &run.file)).map_err(unreadable)?;
         parse_log_with(BufReader::new(file), &path, self.on_damage)
     }
 
@@ -507,7 +384,7 @@ impl Store {
 
 /// Sorted names of the logs in a directory.
 fn log_names(logs: &OwnedFd) -> io::Result<Vec<String>> {
-    let mut names = directory::names_in(logs)?;
+    let mut names = below::names_in(logs)?;
     names.retain(|name| name.ends_with(SUFFIX));
     names.sort_unstable();
     Ok(names)

@@ -14,7 +14,7 @@ use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use crate::directory::{create_new, names_in, open_regular, random, remove};
+use crate::below::{create_new, names_in, open_regular, random, remove};
 
 /// Prefix of a temporary file's name.
 pub(crate) const PREFIX: &str = ".lodestone-";

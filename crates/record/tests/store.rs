@@ -10,39 +10,26 @@ use proptest::prelude::*;
 use record::{FindError, LogError, RunState, Store, parse_log, read_log};
 
 fn started(id: &str, at: i64) -> RunStarted {
+    let target = Target {
+        name: "disk".into(),
+        path: "/mnt".into(),
+        kind: TargetKind::Directory,
+        size_bytes: 1,
+        free_bytes: 1,
+        block_bytes: 512,
+        direct: true,
+        writable: true,
+        stack: Vec::new(),
+    };
+    let plan = Plan { id: "p".into(), ..Plan::of_steps("quick", Vec::new(), Rounds::Fixed(1)) };
     RunStarted {
-        format: LOG_FORMAT,
         id: id.into(),
         started_unix_ns: at * 1_000_000_000,
         version: "0.0.0".into(),
         command: vec!["lodestone".into(), "run".into()],
         host: Host { name: "here".into(), ..Host::default() },
-        targets: vec![Target {
-            name: "disk".into(),
-            path: "/mnt".into(),
-            kind: TargetKind::Directory,
-            size_bytes: 1,
-            free_bytes: 1,
-            block_bytes: 512,
-            direct: true,
-            writable: true,
-            stack: Vec::new(),
-        }],
-        baseline: "disk".into(),
-        plan: Plan {
-            id: "p".into(),
-            suite: "quick".into(),
-            steps: Vec::new(),
-            rounds: Rounds::Fixed(1),
-            in_order: false,
-            until_steady: None,
-            until_written: None,
-            margin_ppm: 30_000,
-            layout_limit_ns: 0,
-            budget_ns: None,
-        },
         seed: 1,
-        sources: Vec::new(),
+        ..RunStarted::of_plan(plan, vec![target])
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the machine did while a run measured: a table for each step and target, and the same as JSON and CSV.
 
 use analyse::{StepTelemetry, TelemetryFigure};
-use model::Run;
+use model::{ProbeLabels, Run, series_words};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -96,12 +96,17 @@ pub fn telemetry_csv(run: &Run, telemetry: &[StepTelemetry]) -> String {
     out
 }
 
-/// Telemetry for people.
-pub fn telemetry_document(run: &Run, telemetry: &[StepTelemetry], view: &RunView) -> Document {
+/// Telemetry for people. `probes` has the labels of the series, in the order of their rows.
+pub fn telemetry_document(
+    run: &Run,
+    telemetry: &[StepTelemetry],
+    probes: &[ProbeLabels],
+    view: &RunView,
+) -> Document {
     let started = &run.started;
     let mut sections = Vec::new();
     for step in telemetry {
-        sections.push(Section::Table(table(run, step, view)));
+        sections.push(Section::Table(table(run, step, probes, view)));
     }
     sections.push(Section::Text(String::new()));
     sections.push(Section::Text(match telemetry {
@@ -119,21 +124,6 @@ pub fn telemetry_document(run: &Run, telemetry: &[StepTelemetry], view: &RunView
     Document { title, sections }
 }
 
-/// Probes in the order of their rows.
-const ORDER: [&str; 12] = [
-    "cpu",
-    "kernel_threads",
-    "load",
-    "pressure",
-    "memory",
-    "devices",
-    "network",
-    "disk_temperature",
-    "temperature",
-    "frequency",
-    "throttling",
-    "other_processes",
-];
 /// Other processes that never move so many bytes per second are left out: every machine has some.
 const SMALLEST_COMPANY: f64 = 10_000.0;
 
@@ -142,7 +132,7 @@ fn is_worth_a_row(figure: &TelemetryFigure) -> bool {
     !is_zero && (figure.probe != "other_processes" || figure.max >= SMALLEST_COMPANY)
 }
 
-fn table(run: &Run, step: &StepTelemetry, view: &RunView) -> Table {
+fn table(run: &Run, step: &StepTelemetry, probes: &[ProbeLabels], view: &RunView) -> Table {
     let title = run.started.plan.step(&step.step).map_or(step.step.as_str(), |s| s.title.as_str());
     let plural = if step.repeats == 1 { "" } else { "s" };
     let mut shown: Vec<&TelemetryFigure> =
@@ -152,12 +142,14 @@ fn table(run: &Run, step: &StepTelemetry, view: &RunView) -> Table {
         let device = key.rsplit_once('.').map_or(key, |(device, _)| device);
         stack.iter().position(|layer| layer.name == device).unwrap_or(stack.len())
     };
-    // Probes that are not in the list come last; devices stand as in the stack; else series keep their order.
-    shown.sort_by_key(|f| {
-        (ORDER.iter().position(|probe| *probe == f.probe).unwrap_or(ORDER.len()), depth(&f.key))
-    });
+    let row = |probe: &str| probes.iter().position(|labels| labels.probe == probe).unwrap_or(probes.len());
+    // Probes of other versions come last; devices stand as in the stack; else series keep their order.
+    shown.sort_by_key(|f| (row(&f.probe), depth(&f.key)));
     let rows = shown.into_iter().filter_map(|figure| {
-        let what = label(&figure.probe, &figure.key)?;
+        let what = match probes.get(row(&figure.probe)) {
+            Some(labels) => (labels.label)(&figure.key)?,
+            None => series_words(&figure.key),
+        };
         let value = |value: f64| Cell { value: Some(value), ..Cell::text(display(figure, value, view)) };
         Some(vec![Cell::text(what), value(figure.mean), value(figure.min), value(figure.max)])
     });
@@ -174,28 +166,6 @@ fn table(run: &Run, step: &StepTelemetry, view: &RunView) -> Table {
     }
 }
 
-/// What people call a series; `None` for one that is only in the exports: single processors.
-fn label(probe: &str, key: &str) -> Option<String> {
-    let words = || {
-        key.rsplit_once('.').map_or(key.to_owned(), |(of, what)| format!("{of} {}", what.replace('_', " ")))
-    };
-    Some(match (probe, key) {
-        ("cpu", "busiest") => "busiest core".into(),
-        ("cpu", _) => format!("busiest core: {}", key.strip_prefix("busiest.")?),
-        ("load", "1min") => "load over a minute".into(),
-        ("load", "running") => "threads that want to run".into(),
-        ("pressure", _) => format!("pressure: {}", words()),
-        ("memory", _) => format!("memory {key}"),
-        ("frequency", _) => format!("clock, {key} over cores"),
-        ("temperature" | "disk_temperature", _) => format!("temperature: {key}"),
-        ("throttling", "core" | "package") => format!("throttle events: {key}"),
-        ("throttling", _) => format!("throttling: {key}"),
-        ("kernel_threads", _) => format!("kernel threads: {key}"),
-        ("other_processes", _) => format!("other process: {}", words()),
-        _ => words(),
-    })
-}
-
 /// Series of unit 1 that are numbers, not shares.
 const NUMBERS: [&str; 3] = ["queue", "1min", "running"];
 
@@ -210,27 +180,5 @@ fn display(figure: &TelemetryFigure, value: f64, view: &RunView) -> String {
         "1" if is_number() => digits(value),
         "1" => display_percent(value),
         unit => format!("{} {unit}", digits(value)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn series_have_names_for_people() {
-        let cases = [
-            (("cpu", "busiest"), Some("busiest core")),
-            (("cpu", "busiest.iowait"), Some("busiest core: iowait")),
-            (("cpu", "12.user"), None),
-            (("devices", "nvme0n1.read_wait"), Some("nvme0n1 read wait")),
-            (("network", "eth0.received"), Some("eth0 received")),
-            (("other_processes", "my.daemon.write"), Some("other process: my.daemon write")),
-            (("temperature", "coretemp.Package id 0"), Some("temperature: coretemp.Package id 0")),
-            (("pressure", "io.full"), Some("pressure: io full")),
-        ];
-        for ((probe, key), expected) in cases {
-            assert_eq!(label(probe, key).as_deref(), expected, "{probe} {key}");
-        }
     }
 }

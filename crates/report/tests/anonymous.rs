@@ -184,7 +184,10 @@ fn forms(run: &Run) -> Vec<(String, String)> {
         ("prometheus", report::prometheus(run, figures)),
         ("telemetry json", report::json::pretty(&report::telemetry_export(run, &read))),
         ("telemetry csv", report::telemetry_csv(run, &read)),
-        ("telemetry markdown", report::markdown(&report::telemetry_document(run, &read, &view))),
+        (
+            "telemetry markdown",
+            report::markdown(&report::telemetry_document(run, &read, &host::probes::labels(), &view)),
+        ),
         ("page", report::run_page(AnalysedRun { run, analysis: &analysis, view: &view })),
     ];
     let charts = charts_at(run, &analysis, &view, 900.0);

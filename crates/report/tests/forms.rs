@@ -177,7 +177,7 @@ fn warm() -> Run {
 fn telemetry_in_all_forms() {
     let run = warm();
     let telemetry = analyse::telemetry(&run);
-    let document = report::telemetry_document(&run, &telemetry, &view());
+    let document = report::telemetry_document(&run, &telemetry, &host::probes::labels(), &view());
     let shown = text(&document, TextStyle { width: 100, color: false });
     let tables = shown.matches(" · one · ").count() + shown.matches(" · two · ").count();
     assert_eq!(tables, 2 * run.started.plan.steps.len());
@@ -202,7 +202,7 @@ fn telemetry_in_all_forms() {
 #[test]
 fn a_run_without_telemetry_says_so() {
     let run = fixture();
-    let document = report::telemetry_document(&run, &analyse::telemetry(&run), &view());
+    let document = report::telemetry_document(&run, &analyse::telemetry(&run), &[], &view());
     assert!(text(&document, TextStyle { width: 100, color: false }).contains("No telemetry was read"));
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-use model::{Capabilities, EngineKind};
+use model::{Capabilities, EngineKind, Operation};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -26,6 +26,19 @@ pub(crate) enum Verb {
     Trim,
     Allocate,
     Truncate,
+}
+
+impl From<Verb> for Operation {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Read => Self::Read,
+            Verb::Write => Self::Write,
+            Verb::Fsync | Verb::Fdatasync => Self::Sync,
+            Verb::Trim => Self::Trim,
+            Verb::Allocate => Self::Allocate,
+            Verb::Truncate => Self::Truncate,
+        }
+    }
 }
 
 /// One operation to be started. The buffer stays valid and untouched until its completion is reaped.

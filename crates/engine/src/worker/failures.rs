@@ -6,7 +6,7 @@ use model::FailureKind;
 
 use super::{SyncState, Worker, WorkerFailure};
 use crate::engines::{Engine, Verb};
-use crate::recorder::{Kind, Timeline};
+use crate::recorder::Timeline;
 use crate::slots::Slot;
 
 /// If no operation in flight completes for this long, they count as hung.
@@ -59,7 +59,7 @@ impl<E: Engine> Worker<'_, E> {
         let has_place = !matches!(verb, Verb::Fsync | Verb::Fdatasync);
         self.failure.get_or_insert(WorkerFailure {
             kind,
-            operation: Kind::from(verb).operation(),
+            operation: verb.into(),
             offset: has_place.then_some(offset),
             at_ns: timeline.since_origin(now),
         });

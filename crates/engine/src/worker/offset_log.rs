@@ -10,7 +10,7 @@ use model::{FailureKind, LoggedOffset, OffsetLog, Operation, Pace, Phase, ReadFi
 use super::{Worker, WorkerFailure};
 use crate::clock::Clock;
 use crate::engines::{Engine, Request, Verb};
-use crate::recorder::{Kind, Timeline};
+use crate::recorder::Timeline;
 use crate::slots::Slot;
 
 /// Bytes read to position a disk's head where an operation begins.
@@ -37,7 +37,7 @@ impl OffsetLogger {
     #[inline(never)]
     pub fn keep(&mut self, verb: Verb, phase: Phase, logged: LoggedOffset) {
         if phase == Phase::Measure
-            && let Some(offset_log) = self.offset_log.get_mut(&Kind::from(verb).operation())
+            && let Some(offset_log) = self.offset_log.get_mut(&verb.into())
         {
             offset_log.record(logged, self.room);
         }

@@ -2,10 +2,12 @@
 
 use std::io;
 
+use model::Operation;
+
 use super::{STOP_POLL_NS, SyncState, Worker};
 use crate::clock::Clock;
 use crate::engines::{Engine, Request, Verb};
-use crate::recorder::{IntervalSink, Kind, Timeline};
+use crate::recorder::{IntervalSink, Timeline};
 
 impl<E: Engine> Worker<'_, E> {
     pub(super) fn sync_at_end(
@@ -64,7 +66,7 @@ impl<E: Engine> Worker<'_, E> {
             return;
         }
         if self.spec.workload.sync.every > 0 {
-            let recorder = timeline.current.of(Kind::DurableWrite);
+            let recorder = timeline.current.of(Operation::DurableWrite);
             for (intended, bytes) in self.unsynced.drain(..) {
                 recorder.count += 1;
                 recorder.bytes += bytes;

@@ -36,6 +36,29 @@ impl Scratch {
     }
 }
 
+/// A loop device over an image with ext4, and a directory to mount it on.
+struct Ext4 {
+    device: LoopDevice,
+    image: PathBuf,
+    point: PathBuf,
+    scratch: Scratch,
+}
+
+impl Ext4 {
+    /// `None` if this machine cannot make it.
+    fn in_image(name: &str) -> Option<Self> {
+        let scratch = Scratch::new();
+        let (image, point) = (scratch.image(name), scratch.directory("point"));
+        tool("mkfs.ext4", &["-q", "-F", text(&image)])?;
+        Some(Self { device: LoopDevice::over(&image)?, image, point, scratch })
+    }
+
+    /// The two targets by which a user reaches its bytes, each with what must be named for it.
+    fn targets(&self) -> [(&Path, &str); 2] {
+        [(&self.image, &self.device.path), (Path::new(&self.device.path), "ext2/3/4")]
+    }
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -119,43 +142,35 @@ fn external_journal_of_a_mounted_ext4_is_refused() {
 
 #[test]
 fn mount_in_another_namespace_must_be_named() {
-    let scratch = Scratch::new();
-    let (image, point) = (scratch.image("image"), scratch.directory("point"));
-    if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
-        return;
-    }
-    let Some(device) = LoopDevice::over(&image) else { return };
-    let Some(other) = Namespace::with(&format!("mount {} {}", device.path, text(&point))) else { return };
-    let mounted = format!("/proc/{}/root{}", other.process(), text(&point));
-    for (target, named) in [(image.as_path(), device.path.as_str()), (Path::new(&device.path), "ext2/3/4")] {
+    let Some(ext4) = Ext4::in_image("image") else { return };
+    let Ext4 { device, image, point, .. } = &ext4;
+    let Some(other) = Namespace::with(&format!("mount {} {}", device.path, text(point))) else { return };
+    let mounted = format!("/proc/{}/root{}", other.process(), text(point));
+    for (target, named) in ext4.targets() {
         let refusal = consent(target, &[named]).unwrap_err();
         assert!(refusal.to_string().contains("mounted in another mount namespace"), "{refusal}");
         assert_eq!(missing(Err(refusal)), [mounted.as_str()]);
         // In this namespace, the path is another directory.
-        assert_eq!(missing(consent(target, &[named, text(&point)])), [mounted.as_str()]);
+        assert_eq!(missing(consent(target, &[named, text(point)])), [mounted.as_str()]);
         assert!(consent(target, &[named, &mounted]).is_ok());
     }
     drop(other);
-    drop(once_free(|| consent(&image, &[&device.path])));
+    drop(once_free(|| consent(image, &[&device.path])));
 }
 
 #[test]
 fn use_hidden_from_proc_is_found_by_the_claim() {
-    let scratch = Scratch::new();
-    let (image, point) = (scratch.image("image"), scratch.directory("point"));
-    if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
-        return;
-    }
-    let Some(device) = LoopDevice::over(&image) else { return };
-    let Some(mounted) = Mounted::on(&point, &[&device.path]) else { return };
+    let Some(ext4) = Ext4::in_image("image") else { return };
+    let Ext4 { device, image, point, scratch } = &ext4;
+    let Some(mounted) = Mounted::on(point, &[&device.path]) else { return };
     let blind = Roots { proc: scratch.directory("proc"), ..Roots::default() };
-    for (target, named) in [(image.as_path(), device.path.as_str()), (Path::new(&device.path), "ext2/3/4")] {
+    for (target, named) in ext4.targets() {
         let refusal = consent_by(&blind, target, &[named]).unwrap_err();
         assert!(matches!(&refusal, Refusal::InUse { device: d, .. } if *d == device.path), "{refusal}");
         assert!(refusal.to_string().contains("a mount in another mount namespace"), "{refusal}");
     }
     drop(mounted);
-    drop(once_free(|| consent_by(&blind, &image, &[&device.path])));
+    drop(once_free(|| consent_by(&blind, image, &[&device.path])));
 }
 
 #[test]
@@ -194,17 +209,12 @@ fn second_loop_device_and_its_mount_must_be_named() {
 
 #[test]
 fn mounted_device_below_a_loop_device_is_refused() {
-    let scratch = Scratch::new();
-    let (image, point) = (scratch.image("image"), scratch.directory("point"));
-    if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
-        return;
-    }
-    let Some(below) = LoopDevice::over(&image) else { return };
+    let Some(Ext4 { device: below, point, .. }) = &Ext4::in_image("image") else { return };
     let Some(above) = LoopDevice::over(Path::new(&below.path)) else { return };
     let target = Path::new(&above.path);
     {
-        let Some(_mounted) = Mounted::on(&point, &[&below.path]) else { return };
-        assert_eq!(missing(consent(target, &["ext2/3/4"])), [text(&point)]);
+        let Some(_mounted) = Mounted::on(point, &[&below.path]) else { return };
+        assert_eq!(missing(consent(target, &["ext2/3/4"])), [text(point)]);
     }
     let _held = once_free(|| consent(target, &["ext2/3/4"]));
     assert_eq!(exclusively(&below.path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
@@ -229,15 +239,10 @@ fn swap_in_use_is_listed_once() {
 
 #[test]
 fn names_already_given_stay_in_the_advice() {
-    let scratch = Scratch::new();
-    let (image, point) = (scratch.image("an, image"), scratch.directory("point"));
-    if tool("mkfs.ext4", &["-q", "-F", text(&image)]).is_none() {
-        return;
-    }
-    let Some(device) = LoopDevice::over(&image) else { return };
-    let Some(_mounted) = Mounted::on(&point, &[&device.path]) else { return };
-    let message = consent(&image, &[&device.path]).unwrap_err().to_string();
+    let Some(Ext4 { device, image, point, scratch }) = &Ext4::in_image("an, image") else { return };
+    let Some(_mounted) = Mounted::on(point, &[&device.path]) else { return };
+    let message = consent(image, &[&device.path]).unwrap_err().to_string();
     let advice =
-        format!(r"--overwrite '{}\, image,{},{}'", text(&scratch.path("an")), device.path, text(&point));
+        format!(r"--overwrite '{}\, image,{},{}'", text(&scratch.path("an")), device.path, text(point));
     assert!(message.ends_with(&advice), "{message}");
 }

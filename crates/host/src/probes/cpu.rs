@@ -6,6 +6,11 @@ use super::{KernelFile, Pace, Probe, Reader};
 pub(super) const PROBE: Probe = Probe {
     name: "cpu",
     what: "share of each processor's time by user, system, iowait, irq, steal",
+    label: |key| match key {
+        "busiest" => Some("busiest core".to_owned()),
+        // Single processors are only in the exports.
+        _ => Some(format!("busiest core: {}", key.strip_prefix("busiest.")?)),
+    },
     pace: Pace::EveryTick,
     begin: |scene, _| {
         let stat = KernelFile::readable(scene.roots.proc.join("stat"))?;

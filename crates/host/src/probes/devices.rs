@@ -1,6 +1,6 @@
 //! Activity of each block device of the stacks (Documentation/block/stat.rst).
 
-use model::Layer;
+use model::{Layer, series_words};
 
 use super::change_filter::{ChangeFilter, Counter, Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
@@ -9,6 +9,7 @@ use crate::counters::SECTOR;
 pub(super) const PROBE: Probe = Probe {
     name: "devices",
     what: "bytes, operations, merges, utilisation, queue and waiting times of each device of the stacks",
+    label: |key| Some(series_words(key)),
     pace: Pace::EveryTick,
     begin: |scene, filter| {
         let mut found: Vec<Device> = Vec::new();

@@ -13,6 +13,7 @@ use crate::Roots;
 pub(super) const PROBE: Probe = Probe {
     name: "disk_temperature",
     what: "temperatures of the stacks' disks, between repeats",
+    label: |key| Some(format!("temperature: {key}")),
     pace: Pace::BetweenRepeats,
     begin: |scene, filter| Temperatures::over(disks(scene), filter),
 };

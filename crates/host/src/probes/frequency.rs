@@ -7,6 +7,7 @@ use crate::stack::entries;
 pub(super) const PROBE: Probe = Probe {
     name: "frequency",
     what: "lowest, mean and highest clock frequency over the processors",
+    label: |key| Some(format!("clock, {key} over cores")),
     pace: Pace::EveryTick,
     begin: |scene, filter| {
         let policies = entries(&scene.roots.sys.join("devices/system/cpu/cpufreq"));

@@ -12,6 +12,7 @@ use super::{KernelFile, Probe, Reader, SLOW, tick_ns};
 pub(super) const PROBE: Probe = Probe {
     name: "kernel_threads",
     what: "share of a processor that kernel threads spent on storage, by kind of work",
+    label: |key| Some(format!("kernel threads: {key}")),
     pace: SLOW,
     begin: |scene, _| {
         let listing = Listing::new(&scene.roots.proc);

@@ -1,11 +1,18 @@
 //! Runnable threads.
 
+use model::series_words;
+
 use super::change_filter::{Sample, SeriesId};
 use super::{KernelFile, Pace, Probe, Reader};
 
 pub(super) const PROBE: Probe = Probe {
     name: "load",
     what: "load average over a minute, and runnable threads without this one",
+    label: |key| match key {
+        "1min" => Some("load over a minute".to_owned()),
+        "running" => Some("threads that want to run".to_owned()),
+        _ => Some(series_words(key)),
+    },
     pace: Pace::EveryTick,
     begin: |scene, filter| {
         Some(Box::new(Load {

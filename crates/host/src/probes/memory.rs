@@ -6,6 +6,7 @@ use super::{KernelFile, Pace, Probe, Reader};
 pub(super) const PROBE: Probe = Probe {
     name: "memory",
     what: "bytes available, dirty, and being written back",
+    label: |key| Some(format!("memory {key}")),
     pace: Pace::EveryTick,
     begin: |scene, filter| {
         let file = KernelFile::readable(scene.roots.proc.join("meminfo"))?;

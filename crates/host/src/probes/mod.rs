@@ -1,7 +1,7 @@
 //! Telemetry: other activity on the machine while a run measures.
 //!
 //! # Invariants
-//! * A probe is one file and one entry in [`PROBES`]. A missing source (no cpufreq in a virtual machine, no
+//! * A probe is one file, its `mod` and its entry in [`PROBES`]. A missing source (no cpufreq in a virtual machine, no
 //!   kernel threads in a container) produces neither readings nor errors.
 //! * Kernel files stay open and are read again in place. A poll allocates only for the readings that it produces.
 //! * No probe uses more than a thousandth of a processor: after a slow poll it pauses accordingly. Its first
@@ -27,7 +27,7 @@ mod throttling;
 
 use std::fmt;
 
-use model::{Layer, Reading};
+use model::{Layer, ProbeLabels, Reading};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Roots;
@@ -37,21 +37,26 @@ use kernel_file::KernelFile;
 pub(crate) use disk_temperature::disk_sensors;
 pub(crate) use throttling::{throttled_before, throttled_now};
 
-/// All probes, in the order in which they poll.
+/// All probes, in the order in which they poll and in which their series are shown.
 pub static PROBES: &[Probe] = &[
     cpu::PROBE,
+    kernel_threads::PROBE,
     load::PROBE,
     pressure::PROBE,
     memory::PROBE,
     devices::PROBE,
     network::PROBE,
+    disk_temperature::PROBE,
+    temperature::PROBE,
     frequency::PROBE,
     throttling::PROBE,
-    temperature::PROBE,
-    disk_temperature::PROBE,
-    kernel_threads::PROBE,
     other_processes::PROBE,
 ];
+
+/// The labels of all probes, in the order in which they are shown.
+pub fn labels() -> Vec<ProbeLabels> {
+    PROBES.iter().map(|probe| ProbeLabels { probe: probe.name, label: probe.label }).collect()
+}
 
 /// Polls closer together than this would give rates of a few clock ticks.
 const CLOSEST_NS: u64 = 100_000_000;
@@ -64,6 +69,8 @@ pub struct Probe {
     pub name: &'static str,
     /// What it reads, in one line.
     pub what: &'static str,
+    /// What people call the series with a key; `None` for one that is only in the exports.
+    pub label: fn(&str) -> Option<String>,
     /// When it polls.
     pub pace: Pace,
     /// Starts the probe; `None` if its source is missing.
@@ -236,6 +243,24 @@ mod tests {
     }
 
     #[test]
+    fn series_have_names_for_people() {
+        let labels = labels();
+        for ((probe, key), expected) in [
+            (("cpu", "busiest"), Some("busiest core")),
+            (("cpu", "busiest.iowait"), Some("busiest core: iowait")),
+            (("cpu", "12.user"), None),
+            (("devices", "nvme0n1.read_wait"), Some("nvme0n1 read wait")),
+            (("network", "eth0.received"), Some("eth0 received")),
+            (("other_processes", "my.daemon.write"), Some("other process: my.daemon write")),
+            (("temperature", "coretemp.Package id 0"), Some("temperature: coretemp.Package id 0")),
+            (("pressure", "io.full"), Some("pressure: io full")),
+        ] {
+            let found = labels.iter().find(|labels| labels.probe == probe).unwrap();
+            assert_eq!((found.label)(key).as_deref(), expected, "{probe} {key}");
+        }
+    }
+
+    #[test]
     fn a_machine_without_sources_has_no_readings() {
         let tree = Tree::new();
         let mut watch = Watch::begin(&tree.roots(), &[]);
@@ -282,6 +307,7 @@ mod tests {
         static COSTLY: Probe = Probe {
             name: "costly",
             what: "time",
+            label: |_| None,
             pace: Pace::EveryTick,
             begin: |_, _| Some(Box::new(Costly)),
         };
@@ -303,8 +329,13 @@ mod tests {
     #[test]
     fn paces_are_kept() {
         let due = |pace: Pace, occasion: Occasion, after_ms: u64| {
-            let probe: &'static Probe =
-                Box::leak(Box::new(Probe { name: "p", what: "w", pace, begin: |_, _| None }));
+            let probe: &'static Probe = Box::leak(Box::new(Probe {
+                name: "p",
+                what: "w",
+                label: |_| None,
+                pace,
+                begin: |_, _| None,
+            }));
             let watched = Watched {
                 probe,
                 reader: Box::new(Costly),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::IpAddr;
 
-use model::{Layer, LayerKind};
+use model::{Layer, LayerKind, series_words};
 
 use super::change_filter::{ChangeFilter, Counter, Sample};
 use super::{KernelFile, Pace, Probe, Reader, Scene};
@@ -16,6 +16,7 @@ use crate::{Roots, read_line};
 pub(super) const PROBE: Probe = Probe {
     name: "network",
     what: "bytes and errors of the interfaces to iSCSI, NVMe, NFS and SMB servers, and bytes by NFS mount",
+    label: |key| Some(series_words(key)),
     pace: Pace::EveryTick,
     begin: |scene, filter| {
         let names = interfaces(scene);

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::Path;
 
+use model::series_words;
+
 use super::change_filter::{Sample, SeriesId};
 use super::processes::{Listing, Stat};
 use super::{KernelFile, Probe, Reader, SLOW};
@@ -13,6 +15,7 @@ use super::{KernelFile, Probe, Reader, SLOW};
 pub(super) const PROBE: Probe = Probe {
     name: "other_processes",
     what: "bytes that other processes read from and wrote to storage, by name",
+    label: |key| Some(format!("other process: {}", series_words(key))),
     pace: SLOW,
     begin: |scene, _| {
         let processes = Vec::new();

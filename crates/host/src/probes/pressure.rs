@@ -1,11 +1,14 @@
 //! Time in which work stalled for lack of processors, memory or I/O (Documentation/accounting/psi.rst).
 
+use model::series_words;
+
 use super::change_filter::{Counter, Sample};
 use super::{KernelFile, Pace, Probe, Reader};
 
 pub(super) const PROBE: Probe = Probe {
     name: "pressure",
     what: "share of the time in which some or all work waited for processors, memory or I/O",
+    label: |key| Some(format!("pressure: {}", series_words(key))),
     pace: Pace::EveryTick,
     begin: |scene, filter| {
         let resource = |name: &'static str| {

@@ -11,6 +11,7 @@ use crate::{Roots, read_line};
 pub(super) const PROBE: Probe = Probe {
     name: "temperature",
     what: "temperatures of processors and of the board's thermal zones",
+    label: |key| Some(format!("temperature: {key}")),
     pace: SLOW,
     begin: |scene, filter| {
         let mut found = zones(scene.roots);

@@ -11,6 +11,10 @@ use crate::{Roots, read_line};
 pub(super) const PROBE: Probe = Probe {
     name: "throttling",
     what: "throttle events of x86, throttle flags of a Raspberry Pi, cooling that slows processors",
+    label: |key| match key {
+        "core" | "package" => Some(format!("throttle events: {key}")),
+        _ => Some(format!("throttling: {key}")),
+    },
     pace: SLOW,
     begin: |scene, filter| {
         let throttling = Throttling {

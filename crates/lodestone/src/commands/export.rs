@@ -190,6 +190,8 @@ fn telemetry_text(view: &RunView, run: &Run, format: Format) -> Result<String, F
         }
         Format::Json => json::pretty(&report::telemetry_export(run, &telemetry)),
         Format::Csv => report::telemetry_csv(run, &telemetry),
-        Format::Md => report::markdown(&report::telemetry_document(run, &telemetry, view)),
+        Format::Md => {
+            report::markdown(&report::telemetry_document(run, &telemetry, &host::probes::labels(), view))
+        }
     })
 }

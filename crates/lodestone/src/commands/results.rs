@@ -90,7 +90,8 @@ fn summary_json(run: &RunSummary) -> serde_json::Value {
 pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
     let run = find(&store(cli)?, &args.run)?;
     if args.telemetry {
-        let document = report::telemetry_document(&run, &telemetry(&run), &view(cli, ""));
+        let document =
+            report::telemetry_document(&run, &telemetry(&run), &host::probes::labels(), &view(cli, ""));
         output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }

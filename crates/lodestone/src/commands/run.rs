@@ -16,8 +16,7 @@ use host::leftovers::{self, Found};
 use host::{Hold, Roots, consent, identify, presence};
 use model::units::{ExactSize, ShortDuration, parse_duration_ns};
 use model::{
-    Capabilities, EngineKind, Host, LOG_FORMAT, Plan, Rounds, RunStarted, Severity, Step, Target, TargetKind,
-    path_text,
+    Capabilities, EngineKind, Host, Plan, Rounds, RunStarted, Severity, Step, Target, TargetKind, path_text,
 };
 use plan::{
     BuiltinSuite, CUSTOM_SUITE, Environment, Problem, Resolved, RunOverrides, Setting, SourceLocation, Suite,
@@ -543,23 +542,23 @@ pub(super) fn started(
     baseline: String,
     plan: Plan,
 ) -> RunStarted {
+    let seed = u64::from(seed.unwrap_or_else(|| random() as u32));
+    RunStarted { host, baseline, seed, ..started_now(plan, targets) }
+}
+
+/// The start of a run of this process, now, on a machine that is not known.
+pub(super) fn started_now(plan: Plan, targets: Vec<Target>) -> RunStarted {
     RunStarted {
-        format: LOG_FORMAT,
         id: new_id(),
         started_unix_ns: now_unix_ns(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: std::env::args_os().map(path_text).collect(),
-        host,
-        targets,
-        baseline,
-        plan,
-        seed: u64::from(seed.unwrap_or_else(|| random() as u32)),
-        sources: Vec::new(),
+        ..RunStarted::of_plan(plan, targets)
     }
 }
 
 /// Nanoseconds since 1970.
-pub(crate) fn now_unix_ns() -> i64 {
+fn now_unix_ns() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64
 }
 
@@ -569,7 +568,7 @@ fn random() -> u64 {
 }
 
 /// Eight letters and digits that are not easily mistaken for each other.
-pub(crate) fn new_id() -> String {
+fn new_id() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let bits = random();
     (0..8).map(|i| char::from(ALPHABET[(bits >> (5 * i)) as usize % 32])).collect()

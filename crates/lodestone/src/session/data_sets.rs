@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use engine::{Generations, OpenFiles, open_flags};
-use host::testfiles::{TestFileError, TestFiles, settle};
+use host::testfiles::{TestFileError, TestFiles, allocate, settle};
 use model::{Preparation, Step, Workload};
 use plan::DataKey;
 
-use super::layout::reserve;
 use super::sizes::Wanted;
 use super::{Session, TargetState};
 
@@ -109,6 +108,16 @@ pub(super) fn make_durable(files: &[File]) -> io::Result<()> {
         Some(file) if !file.metadata()?.file_type().is_block_device() => settle(file),
         _ => Ok(()),
     }
+}
+
+/// Preallocates the space where the filesystem supports it, so that the files are contiguous and a full disk shows
+/// now.
+pub(super) fn reserve(files: &TestFiles, each: u64) -> io::Result<()> {
+    let reserve = |file: &File| match allocate(file, each) {
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
+        _ => file.set_len(each),
+    };
+    files.files().iter().try_for_each(reserve)
 }
 
 /// The set of one repeat.

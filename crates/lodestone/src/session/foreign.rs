@@ -9,8 +9,8 @@ use engine::{Outcome, Task};
 use host::programs::{End, Ran};
 use host::testfiles::PrivateDirectory;
 use model::{
-    CpuTime, EngineChoice, Event, FailureKind, Figure, Imported, Interval, Metric, Operation, OperationStats,
-    Phase, Preparation, RepeatFailure, RepeatOutcome, Step, TargetKind,
+    EngineChoice, Event, FailureKind, Figure, Imported, Interval, Metric, Operation, OperationStats, Phase,
+    Preparation, RepeatFailure, RepeatOutcome, Step, TargetKind,
 };
 use plan::checks::{Check, Pair, Part, Values, WorksOn};
 use plan::fio::JobTarget;
@@ -121,7 +121,7 @@ pub(super) fn work(
     };
     match reported {
         Ok(report) => take(session, step, &state.driver, task.repeat, report),
-        Err(outcome) => ended(outcome, 0),
+        Err(outcome) => Outcome::without_work(outcome, 0),
     }
 }
 
@@ -135,22 +135,6 @@ fn failed(step: &Step, why: impl Into<String>) -> Refused {
         good_operations: 0,
         good_bytes: 0,
     })
-}
-
-fn ended(outcome: RepeatOutcome, window_ns: u64) -> Outcome {
-    Outcome {
-        outcome,
-        window_ns,
-        whole_ns: window_ns,
-        unserved: 0,
-        workers: CpuTime::default(),
-        busiest_worker: 0.0,
-        process: CpuTime::default(),
-        hung: false,
-        integrity: None,
-        stamps: None,
-        offset_log: BTreeMap::new(),
-    }
 }
 
 /// Runs a step with the tool of its check, unless the tool has already reported on it.
@@ -374,7 +358,7 @@ fn take(
         figures,
         remarks: report.remarks,
     })));
-    ended(RepeatOutcome::Completed, window_ns)
+    Outcome::without_work(RepeatOutcome::Completed, window_ns)
 }
 
 /// With a sync after every few writes, all writes become durable within the window: durable writes, which fio does not

@@ -1,6 +1,5 @@
 //! Laying out test data: complete and synced before anything is measured.
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +12,7 @@ use model::{
 };
 use plan::DataKey;
 
-use super::data_sets::{Backing, DataSet, make_durable};
+use super::data_sets::{Backing, DataSet, make_durable, reserve};
 use super::sizes::{Wanted, sizes, wanted};
 use super::timeout::with_timeout;
 use super::{Session, SessionError, depth_for, storage_errno};
@@ -273,16 +272,6 @@ impl Session<'_> {
 fn failure(target: &str, source: io::Error) -> Result<Stopped, SessionError> {
     let errno = storage_errno(target, source)?;
     Ok(Stopped::ByFailure(io::Error::from_raw_os_error(errno).to_string()))
-}
-
-/// Preallocates the space where the filesystem supports it, so that the files are contiguous and a full disk shows
-/// now.
-pub(super) fn reserve(files: &TestFiles, each: u64) -> io::Result<()> {
-    let reserve = |file: &File| match host::testfiles::allocate(file, each) {
-        Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
-        _ => file.set_len(each),
-    };
-    files.files().iter().try_for_each(reserve)
 }
 
 /// The workload that writes a set from start to end, with its content.

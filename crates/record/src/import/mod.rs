@@ -9,6 +9,7 @@ mod bonnie;
 mod ceilings;
 mod columns;
 mod dd;
+mod finish;
 mod fio;
 mod gnome_disks;
 mod hdparm;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use analyse::analyse;
-use model::{Event, Host, LOG_FORMAT, Plan, Rounds, RunFinished, RunOutcome, RunStarted, Source};
+use model::{Event, Host, Plan, Rounds, RunFinished, RunOutcome, RunStarted, Source};
 use record::Store;
 use record::import::{Assembled, Gathered, Problem, ProblemKind, assemble, import as read};
 use record::input::FileId;
@@ -15,7 +15,7 @@ use report::TerminalText;
 use twox_hash::XxHash3_128;
 
 use super::results::laid_out;
-use super::run::{new_id, now_unix_ns};
+use super::run::started_now;
 use super::{estimator, store, units};
 use crate::cli::{Cli, ImportArgs, LayoutWord};
 use crate::failure::{Failure, LEFT_OUT};
@@ -231,30 +231,13 @@ fn store_run(
 ) -> Result<String, Failure> {
     let Assembled { targets, steps, events, rounds } = assembled;
     let plan = serde_json::to_vec(&steps).map_err(Failure::failed)?;
-    let started = RunStarted {
-        format: LOG_FORMAT,
-        id: new_id(),
-        started_unix_ns: now_unix_ns(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args_os().map(model::path_text).collect(),
-        host: Host { name: given.get("host").cloned().unwrap_or_default(), ..Host::default() },
-        baseline: targets.first().map(|t| t.name.clone()).unwrap_or_default(),
-        targets,
-        plan: Plan {
-            id: format!("{:016x}", XxHash3_128::oneshot(&plan) as u64),
-            suite: SUITE.to_owned(),
-            steps,
-            rounds: Rounds::Fixed(rounds),
-            in_order: true,
-            until_steady: None,
-            until_written: None,
-            margin_ppm: 30_000,
-            layout_limit_ns: 0,
-            budget_ns: None,
-        },
-        seed: 0,
-        sources,
+    let plan = Plan {
+        id: format!("{:016x}", XxHash3_128::oneshot(&plan) as u64),
+        in_order: true,
+        ..Plan::of_steps(SUITE, steps, Rounds::Fixed(rounds))
     };
+    let host = Host { name: given.get("host").cloned().unwrap_or_default(), ..Host::default() };
+    let started = RunStarted { host, sources, ..started_now(plan, targets) };
     let id = started.id.clone();
     let mut log = store.begin(started).map_err(Failure::failed)?;
     let end = Event::RunFinished(RunFinished { at_ns: 0, outcome: RunOutcome::Completed });
