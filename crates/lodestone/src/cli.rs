@@ -261,8 +261,8 @@ pub struct CrosscheckArgs {
     #[arg(value_name = "TARGET")]
     pub target: Option<OsString>,
 
-    /// Tools to compare with: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]
-    #[arg(long, value_name = "TOOL,TOOL…", value_delimiter = ',')]
+    /// Tools to compare with.
+    #[arg(long, value_name = "TOOL,TOOL…", value_delimiter = ',', help = with_help())]
     pub with: Vec<String>,
 
     /// Run only these checks, such as fio-randread-d16 or dd-write-fsync; one step of a check selects the whole check
@@ -542,6 +542,12 @@ pub struct ExportArgs {
     pub force: bool,
 }
 
+/// Names every tool of the checks.
+fn with_help() -> String {
+    let tools: Vec<&str> = plan::checks::TOOLS.iter().map(|tool| tool.word).collect();
+    format!("Tools to compare with: {} [default: all]", tools.join(", "))
+}
+
 /// Parses `--scale` of a PNG.
 fn scale(text: &str) -> Result<f64, String> {
     let factor: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
@@ -552,9 +558,8 @@ fn scale(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 #[command(after_long_help = IMPORT_HELP)]
 pub struct ImportArgs {
-    /// Files with the output of sysbench, fio, dd, hdparm, iozone, bonnie++, ioping, PiBenchmarks or GNOME Disks, or
-    /// directories of such files; - for standard input
-    #[arg(value_name = "PATH", required = true)]
+    /// Files and directories with outputs.
+    #[arg(value_name = "PATH", required = true, help = paths_help())]
     pub paths: Vec<PathBuf>,
 
     /// Label of all results, such as host=node1
@@ -581,6 +586,16 @@ pub struct ImportArgs {
     /// Layout of the figures, if they are shown at once.
     #[command(flatten)]
     pub layout: LayoutArgs,
+}
+
+/// Names every importer.
+fn paths_help() -> String {
+    let tools = record::import::tools();
+    let (last, others) = tools.split_last().expect("there are importers");
+    format!(
+        "Files with the output of {} or {last}, or directories of such files; - for standard input",
+        others.join(", ")
+    )
 }
 
 const IMPORT_HELP: &str = "\

@@ -60,6 +60,12 @@ pub static IMPORTERS: &[Importer] = &[
     },
 ];
 
+/// The tools whose outputs can be imported, those that contain outputs of others last.
+pub fn tools() -> Vec<&'static str> {
+    let named = |takes_all| IMPORTERS.iter().filter(move |i| i.takes_all == takes_all).map(|i| i.tool);
+    named(false).chain(named(true)).collect()
+}
+
 /// Imports everything that any importer finds in a file's content, in the order of its lines.
 pub fn import(content: &[u8]) -> Parsed {
     let text = Text::new(content);
