@@ -39,6 +39,30 @@ fn every_released_format_is_read() {
     }
 }
 
+/// The first logs of format 2 have other names for concurrent workloads, modifiers and logged offsets.
+#[test]
+fn older_keys_of_format_2_are_read() {
+    let text = include_str!("../../../fixtures/runs/format-2-older-keys.jsonl");
+    for key in ["beside", "special", "keep_places", "places"] {
+        assert!(text.contains(&format!("\"{key}\":")), "the fixture has no {key}");
+    }
+    let log = parse_log(text.as_bytes(), Path::new("log")).unwrap();
+    assert_eq!((log.damage, log.cut_off, log.is_protected), (Vec::new(), false, true));
+    let [reads, pair] = &log.run.started.plan.steps[..] else { panic!("{:?}", log.run.started.plan) };
+    assert!(reads.workload.modifiers.log_offset && !pair.workload.modifiers.log_offset);
+    let concurrent: Vec<&str> = pair.concurrent.iter().map(|step| step.id.as_str()).collect();
+    assert_eq!((concurrent, reads.concurrent.len()), (vec!["writer"], 0));
+    let logged = |step: &str| {
+        let of_step = log.run.repeats.iter().filter(move |repeat| repeat.started.step == step);
+        of_step
+            .flat_map(|r| r.finished.iter().flat_map(|f| f.offset_log.values()))
+            .map(|l| l.kept.len())
+            .sum()
+    };
+    let counts: [usize; 2] = [logged("reads"), logged("pair")];
+    assert_eq!(counts, [32, 0]);
+}
+
 /// An altered digit in a log changed a figure without a message, and so did swapped, repeated and removed lines: 20 of
 /// 1,000 random changes.
 #[test]
