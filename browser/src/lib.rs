@@ -22,13 +22,13 @@ pub fn view(run: &Run) -> RunView {
 /// All pictures of a run.
 pub fn pictures(run: &Run) -> Vec<Chart> {
     let analysis = analyse(run, &run.started.baseline, Estimator::Mean, Units::Decimal);
-    charts(run, &analysis, &view(run))
+    charts(&AnalysedRun::new(run, &analysis, &view(run)))
 }
 
 /// The page of a run.
 pub fn page(run: &Run) -> String {
     let analysis = analyse(run, &run.started.baseline, Estimator::Mean, Units::Decimal);
-    run_page(AnalysedRun { run, analysis: &analysis, view: &view(run) })
+    run_page(&AnalysedRun::new(run, &analysis, &view(run)))
 }
 
 /// The history of synthetic runs over some days.
@@ -39,7 +39,7 @@ pub fn days() -> Vec<Chart> {
     let views: Vec<RunView> = runs.iter().map(view).collect();
     let analysed = runs.iter().zip(&analyses).zip(&views);
     let analysed: Vec<AnalysedRun<'_>> =
-        analysed.map(|((run, analysis), view)| AnalysedRun { run, analysis, view }).collect();
+        analysed.map(|((run, analysis), view)| AnalysedRun::new(run, analysis, view)).collect();
     history(&analysed)
 }
 

@@ -8,7 +8,7 @@ fn answer(run: &Run) -> Vec<String> {
     let page = browser::page(run);
     let (_, rest) = page.split_once("<div class=\"answer\">").unwrap();
     let (answer, _) = rest.split_once("</div>").unwrap();
-    answer.lines().filter_map(|l| Some(l.strip_prefix("<p>")?.strip_suffix("</p>")?.to_owned())).collect()
+    answer.split("</p>").filter_map(|part| Some(part.strip_prefix("<p>")?.to_owned())).collect()
 }
 
 /// The same run with only these targets and steps.

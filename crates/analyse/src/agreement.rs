@@ -1,8 +1,8 @@
 //! Agreement of another program's figures with Lodestone's own, measured in turn on the same storage.
 
 use model::{
-    CheckedFigure, CheckedWork, Comparison, Estimate, Measurement, Metric, OWN_TARGET, Operation,
-    TOOLS_TARGET, Verdict,
+    CheckedFigure, CheckedWork, Comparison, Estimate, Measurement, MeasurementKey, Metric, OWN_TARGET,
+    Operation, TOOLS_TARGET, Verdict,
 };
 
 use crate::Analysis;
@@ -74,10 +74,8 @@ pub fn agreements<'a>(works: &'a [CheckedWork], analysis: &Analysis, margin: f64
 }
 
 fn measured(all: &[Measurement], target: &str, step: &str, figure: &CheckedFigure) -> Option<Estimate> {
-    let is_it = |m: &&Measurement| {
-        m.target == target && m.step == step && (m.operation, m.metric) == (figure.operation, figure.metric)
-    };
-    all.iter().find(is_it).map(|m| m.estimate)
+    let key = MeasurementKey { target, step, operation: figure.operation, metric: figure.metric };
+    key.find_in(all).map(|m| m.estimate)
 }
 
 fn compared<'a>(

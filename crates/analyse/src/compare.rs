@@ -112,6 +112,11 @@ pub fn headline(step: &Step, operation: Operation) -> Option<Metric> {
     }
 }
 
+/// The operations of a step that have a headline.
+pub fn headline_operations(step: &Step) -> Vec<Operation> {
+    step.operations().into_iter().filter(|operation| headline(step, *operation).is_some()).collect()
+}
+
 /// Compares every target's series with the baseline's. Series without a counterpart are left out. Ratios from
 /// 1/(1 + `margin`) to 1 + `margin` are "same".
 pub fn compare(series: &[Series], baseline: &str, pairing: Pairing, margin: f64) -> Vec<Comparison> {

@@ -25,7 +25,7 @@ mod transient;
 pub use agreement::{Agreement, CheckedPair, agreements};
 pub use change::{Cliff, common_cliff};
 pub use circumstances::{ABSENT, Difference, differences};
-pub use compare::{Pairing, Series, Summary, compare, headline, summarise};
+pub use compare::{Pairing, Series, Summary, compare, headline, headline_operations, summarise};
 pub use findings::{RULES, Rule};
 pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
 pub use measure::{first_round_that_counts, measurements, repeat_values};
@@ -39,7 +39,7 @@ pub use transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
 use findings::{RuleContext, findings};
 use measure::{Counts, measurements_of};
-use model::{Comparison, Finding, Measurement, Run, Units};
+use model::{Comparison, Finding, Measurement, MeasurementKey, Run, Units};
 
 /// The full analysis of one run.
 #[derive(Clone, Debug)]
@@ -54,6 +54,18 @@ pub struct Analysis {
     pub summaries: Vec<Summary>,
     /// The findings, the most important first.
     pub findings: Vec<Finding>,
+}
+
+impl Analysis {
+    /// One measurement.
+    pub fn measurement(&self, key: MeasurementKey<'_>) -> Option<&Measurement> {
+        key.find_in(&self.measurements)
+    }
+
+    /// The diagnostics of the repeats of one measurement, if it is a headline.
+    pub fn diagnostics_of(&self, key: MeasurementKey<'_>) -> Option<&RepeatDiagnostics> {
+        self.diagnostics.get(key.position_in(&self.measurements)?)?.as_ref()
+    }
 }
 
 /// Analyses a run: compares its targets with the one called `baseline` and aggregates the repeats by `rule`.

@@ -44,7 +44,8 @@ pub use host::Host;
 pub use imported::{Figure, Imported, Printed, Recomputed, Remark, Source};
 pub use inventory::{Candidate, Inventory};
 pub use measurement::{
-    Better, Comparison, Estimate, Evidence, EvidenceScope, Finding, Measurement, Metric, Subject, Verdict,
+    Better, Comparison, Estimate, Evidence, EvidenceScope, Finding, Measurement, MeasurementKey, Metric,
+    Subject, Verdict,
 };
 pub use offset_log::{LoggedOffset, OffsetLog};
 pub use operation::{Operation, OperationStats};

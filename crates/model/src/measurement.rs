@@ -185,6 +185,35 @@ pub struct Measurement {
     pub method: &'static str,
 }
 
+/// Which measurement: a metric of an operation of a step on a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasurementKey<'a> {
+    /// Target's name.
+    pub target: &'a str,
+    /// Step's id.
+    pub step: &'a str,
+    /// Operation.
+    pub operation: Operation,
+    /// Metric.
+    pub metric: Metric,
+}
+
+impl MeasurementKey<'_> {
+    /// The position of the measurement with this key.
+    pub fn position_in(self, measurements: &[Measurement]) -> Option<usize> {
+        measurements.iter().position(|m| {
+            m.target == self.target
+                && m.step == self.step
+                && (m.operation, m.metric) == (self.operation, self.metric)
+        })
+    }
+
+    /// The measurement with this key.
+    pub fn find_in(self, measurements: &[Measurement]) -> Option<&Measurement> {
+        Some(&measurements[self.position_in(measurements)?])
+    }
+}
+
 /// What a comparison with the baseline comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,12 +8,14 @@ use model::{Metric, Operation, Run, TOOLS_TARGET};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::document::run::circumstances;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
+use crate::export::json::pretty;
 use crate::figures::{
     Units, display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios,
 };
-use crate::json::pretty;
-use crate::run_document::{RunView, circumstances, when};
+use crate::view::{RunView, when};
+use crate::words::command;
 
 /// Name and version of the format of `crosscheck --format json`.
 pub const CROSSCHECK_SCHEMA: &str = "lodestone.crosscheck.v1";
@@ -137,7 +139,7 @@ pub fn crosscheck_document(
 fn facts(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
     let mut facts = circumstances(run, analysis, view);
     facts.extend(load(run).map(|load| ("load".to_owned(), load)));
-    facts.push(("command".to_owned(), crate::answer::command(run)));
+    facts.push(("command".to_owned(), command(run)));
     facts
 }
 

@@ -1,6 +1,7 @@
 //! Figures as people read them: three significant digits and the unit that fits.
 
 pub use model::Units;
+use model::{Measurement, Metric};
 
 /// Three significant digits, without a decimal point from 100 on.
 pub(crate) fn digits(value: f64) -> String {
@@ -78,6 +79,32 @@ pub(crate) fn display_ratios((low, high): (f64, f64)) -> String {
         format!("{}–{}", display_ratio(low), display_ratio(high))
     } else {
         "too wide".into()
+    }
+}
+
+/// A block size, such as `4 KiB`.
+pub(crate) fn display_block(bytes: u32) -> String {
+    match bytes {
+        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
+        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),
+        b => format!("{b} B"),
+    }
+}
+
+/// A score, followed by those of the repeats.
+pub(crate) fn display_score(m: &Measurement) -> String {
+    let each: Vec<String> = m.values.iter().map(|(_, value)| format!("{value:.0}")).collect();
+    let all = if each.len() > 1 { format!(" ({})", each.join(", ")) } else { String::new() };
+    format!("{:.0}{all}", m.estimate.value)
+}
+
+/// A value of a metric, with its unit.
+pub(crate) fn display_metric(metric: Metric, value: f64, units: Units) -> String {
+    match metric {
+        Metric::Bandwidth => display_rate(value, units),
+        Metric::Iops => format!("{}/s", display_iops(value)),
+        Metric::Score => format!("{value:.0}"),
+        _ => display_ns(value),
     }
 }
 

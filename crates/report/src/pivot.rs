@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use analyse::headline;
-use model::{Better, LayerKind, Measurement, Metric, Mix, Operation, Pattern, Run, Step, Target};
+use analyse::{Analysis, headline, headline_operations};
+use model::{
+    Better, LayerKind, Measurement, MeasurementKey, Metric, Mix, Operation, Pattern, Run, Step, Target,
+};
 
-use crate::document::{Align, Cell, Column, Table, Tone};
-use crate::figures::display_percent;
-use crate::matrix::block;
-use crate::run_document::{comparison_columns, rows_of};
+use crate::figures::{display_block, display_percent};
 
 /// What most people compare stands across; of what is not named here, the first in alphabetical order.
 const ACROSS: [&str; 2] = ["filesystem", "device"];
@@ -62,7 +61,8 @@ pub(crate) fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> 
 
 /// The figures of a run by the labels of its targets. `None` where labels say nothing that the targets' names do not, and
 /// for single targets.
-pub(crate) fn pivot<'a>(run: &'a Run, measurements: &'a [Measurement]) -> Option<Pivot<'a>> {
+pub(crate) fn pivot<'a>(run: &'a Run, analysis: &'a Analysis) -> Option<Pivot<'a>> {
+    let measurements = &analysis.measurements;
     let targets: Vec<&Target> =
         run.started.targets.iter().filter(|t| measurements.iter().any(|m| m.target == t.name)).collect();
     if targets.len() < 2 {
@@ -92,13 +92,8 @@ pub(crate) fn pivot<'a>(run: &'a Run, measurements: &'a [Measurement]) -> Option
     );
     let cell = |column: &String, other: &[String], (step, operation, metric): Judged<'_>| {
         let at = places.iter().position(|p| p[0] == *column && p[1..] == *other)?;
-        let is_it = |m: &&Measurement| {
-            m.target == targets[at].name
-                && m.step == step.id
-                && m.operation == operation
-                && m.metric == metric
-        };
-        let found = measurements.iter().find(is_it).filter(|m| m.estimate.value.is_finite())?;
+        let key = MeasurementKey { target: &targets[at].name, step: &step.id, operation, metric };
+        let found = analysis.measurement(key).filter(|m| m.estimate.value.is_finite())?;
         Some((targets[at], found))
     };
     let mut rows = Vec::new();
@@ -121,7 +116,7 @@ type Judged<'a> = (&'a Step, Operation, Metric);
 fn judged(run: &Run) -> Vec<Judged<'_>> {
     let of_step = |step| {
         let judged = move |operation| Some((step, operation, headline(step, operation)?));
-        rows_of(step).into_iter().filter_map(judged)
+        headline_operations(step).into_iter().filter_map(judged)
     };
     run.started.plan.steps.iter().flat_map(of_step).collect()
 }
@@ -167,13 +162,16 @@ fn plainly_named(steps: &[Judged<'_>]) -> bool {
 
 fn names_of(step: &Step, operation: Operation, is_plain: bool) -> Vec<String> {
     if !is_plain {
-        let several = rows_of(step).len() > 1;
+        let several = headline_operations(step).len() > 1;
         let operation =
             if several { format!(": {}", operation.name().replace('_', " ")) } else { String::new() };
         return vec![format!("{}{operation}", step.title)];
     }
     let random = if step.workload.pattern == Pattern::Sequential { "" } else { "random " };
-    vec![block(step.workload.largest_block()), format!("{random}{}", operation.name().replace('_', " "))]
+    vec![
+        display_block(step.workload.largest_block()),
+        format!("{random}{}", operation.name().replace('_', " ")),
+    ]
 }
 
 /// Named by block size and direction, the small blocks first; else in the order of the plan.
@@ -218,42 +216,8 @@ impl Pivot<'_> {
         self.across != "target"
     }
 
-    /// The figures as a table, the leaders of each row marked and named. `show` gives a row's cell for a target,
-    /// `compare` how it compares with the baseline; that takes the place of the leaders where two compete.
-    pub fn table(
-        &self,
-        show: &dyn Fn(&Row<'_>, &Target) -> Cell,
-        compare: &dyn Fn(&Row<'_>) -> [Cell; 3],
-    ) -> Table {
-        let is_pair = !self.has_labels() && self.columns.len() == 2;
-        let mut columns: Vec<Column> =
-            self.down.iter().map(|d| Column::new(d.clone(), Align::Left)).collect();
-        columns.extend(self.columns.iter().map(|c| Column::joined(c.clone(), Align::Right)));
-        if is_pair {
-            columns.extend(comparison_columns(None));
-        } else {
-            columns.push(Column::joined("best", Align::Left));
-        }
-        let row = |row: &Row<'_>| {
-            let leaders = row.leaders(self.margin);
-            let mut cells: Vec<Cell> = row.names.iter().map(Cell::text).collect();
-            for (i, cell) in row.cells.iter().enumerate() {
-                let tone = if leaders.contains(&i) { Tone::Good } else { Tone::Plain };
-                cells.push(cell.map_or_else(Cell::default, |(target, _)| show(row, target).tone(tone)));
-            }
-            if is_pair {
-                cells.extend(compare(row));
-            } else {
-                let names: Vec<&str> = leaders.iter().map(|i| self.columns[*i].as_str()).collect();
-                cells.push(Cell::text(names.join(", ")));
-            }
-            cells
-        };
-        let rows = self.rows.iter().map(row).collect();
-        Table { title: self.title(), columns, stub: self.down.len(), rows }
-    }
-
-    fn title(&self) -> String {
+    /// What the table of the figures is called.
+    pub fn title(&self) -> String {
         let mut across = self.across.clone();
         across.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
         format!("{across}s compared")

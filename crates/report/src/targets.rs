@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::Tone;
+use crate::document::grid::{width, wrapped};
+use crate::document::text::{TextStyle, tone};
+use crate::export::json::{HostFacts, LayerFacts, host_facts, layer_facts, pretty, word};
 use crate::figures::{Units, display_bytes, display_hz};
-use crate::grid::{width, wrapped};
-use crate::json::{HostFacts, LayerFacts, host_facts, layer_facts, pretty, word};
 use crate::layer_words::{Phrase, describe};
 use crate::terminal::TerminalText;
-use crate::text::{TextStyle, tone};
 
 /// Name and version of the format of `targets --json`.
 pub const TARGETS_SCHEMA: &str = "lodestone.targets.v1";

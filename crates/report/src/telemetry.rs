@@ -5,13 +5,13 @@ use model::{ProbeLabels, Run, series_words};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::csv::row;
 use crate::document::{Align, Cell, Column, Document, Section, Table};
+use crate::export::csv::row;
+use crate::export::json::{RunFacts, run_facts};
 use crate::figures::{
     digits, display_bytes, display_hz, display_iops, display_ns, display_percent, display_rate,
 };
-use crate::json::{RunFacts, run_facts};
-use crate::run_document::{RunView, when};
+use crate::view::{RunView, when};
 
 /// Name and version of the format.
 pub const TELEMETRY_SCHEMA: &str = "lodestone.telemetry.v1";
@@ -76,7 +76,7 @@ pub fn telemetry_export(run: &Run, telemetry: &[StepTelemetry]) -> TelemetryExpo
 
 /// The JSON Schema of [`TelemetryExport`], as pretty JSON.
 pub fn telemetry_schema() -> String {
-    crate::json::pretty(&schemars::schema_for!(TelemetryExport))
+    crate::export::json::pretty(&schemars::schema_for!(TelemetryExport))
 }
 
 /// One row per step, target and series, with a heading line.

@@ -156,9 +156,9 @@ fn replace<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::grid::width;
+    use crate::document::text::{TextStyle, text};
     use crate::document::{Align, Cell, Column, Document, Section, Table};
-    use crate::grid::width;
-    use crate::text::{TextStyle, text};
 
     /// Every character that must not reach the terminal: the control sets of ECMA-48 and Unicode's bidirectional
     /// controls and zero-width characters, listed independently of the implementation.

@@ -188,9 +188,9 @@ fn forms(run: &Run) -> Vec<(String, String)> {
             "telemetry markdown",
             report::markdown(&report::telemetry_document(run, &read, &host::probes::labels(), &view)),
         ),
-        ("page", report::run_page(AnalysedRun { run, analysis: &analysis, view: &view })),
+        ("page", report::run_page(&AnalysedRun::new(run, &analysis, &view))),
     ];
-    let charts = charts_at(run, &analysis, &view, 900.0);
+    let charts = charts_at(&AnalysedRun::new(run, &analysis, &view), 900.0);
     let charts: Vec<(String, String)> = charts.iter().map(|c| (c.name.clone(), c.standalone())).collect();
     assert!(!charts.is_empty());
     forms.retain(|(name, form)| !form.is_empty() || panic!("{name} is empty"));

@@ -112,19 +112,22 @@ fn seen(run: &Run) -> (Analysis, RunView) {
 
 fn page(run: &Run) -> String {
     let (analysis, view) = seen(run);
-    run_page(AnalysedRun { run, analysis: &analysis, view: &view })
+    run_page(&AnalysedRun::new(run, &analysis, &view))
 }
 
 fn pictures(run: &Run) -> BTreeMap<String, Chart> {
     let (analysis, view) = seen(run);
-    charts(run, &analysis, &view).into_iter().map(|chart| (chart.name.clone(), chart)).collect()
+    charts(&AnalysedRun::new(run, &analysis, &view))
+        .into_iter()
+        .map(|chart| (chart.name.clone(), chart))
+        .collect()
 }
 
 /// The sentences at the head of a page.
 fn answer(page: &str) -> Vec<String> {
     let (_, rest) = page.split_once("<div class=\"answer\">").unwrap();
     let (answer, _) = rest.split_once("</div>").unwrap();
-    answer.lines().filter_map(|l| Some(l.strip_prefix("<p>")?.strip_suffix("</p>")?.to_owned())).collect()
+    answer.split("</p>").filter_map(|part| Some(part.strip_prefix("<p>")?.to_owned())).collect()
 }
 
 /// The cells of the rows of the first table.
@@ -136,7 +139,7 @@ fn first_table(page: &str) -> Vec<Vec<String>> {
             row.split("</t").filter_map(|cell| cell.rsplit_once('>').map(|(_, text)| text.to_owned()));
         cells.filter(|text| !text.is_empty()).collect()
     };
-    body.lines().filter(|line| line.contains("<td")).map(cells).collect()
+    body.split("</tr>").filter(|row| row.contains("<td")).map(cells).collect()
 }
 
 #[test]

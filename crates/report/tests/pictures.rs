@@ -3,9 +3,8 @@
 use analyse::{Analysis, Estimator, analyse};
 use jiff::tz::TimeZone;
 use model::{LoggedOffset, OffsetLog, Operation, Pattern, Run};
-use report::chart::{CHARTS, Chart, Light, PngError, charts, charts_at};
+use report::chart::{CHARTS, Chart, charts};
 use report::{AnalysedRun, RunView, Units, run_page, runs_page};
-use resvg::tiny_skia::Pixmap;
 
 fn fixture() -> Run {
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
@@ -17,7 +16,8 @@ fn view() -> RunView {
 }
 
 fn pictures(run: &Run) -> Vec<Chart> {
-    charts(run, &analyse(run, "one", Estimator::Mean, Units::Decimal), &view())
+    let analysis = analyse(run, "one", Estimator::Mean, Units::Decimal);
+    charts(&AnalysedRun::new(run, &analysis, &view()))
 }
 
 #[test]
@@ -109,87 +109,13 @@ fn a_picture_alone_has_its_colours_inside() {
     }
 }
 
-fn rendered(chart: &Chart, scale: f64, light: Light) -> Pixmap {
-    let png = chart.png(scale, light).unwrap();
-    assert!(png.missing.is_empty(), "{:?}", png.missing);
-    let pixmap = Pixmap::decode_png(&png.bytes).unwrap();
-    assert_eq!((pixmap.width(), pixmap.height()), png.size);
-    pixmap
-}
-
-/// How many pixels differ between two pictures of one size.
-fn differing(a: &Pixmap, b: &Pixmap) -> usize {
-    assert_eq!((a.width(), a.height()), (b.width(), b.height()));
-    a.pixels().iter().zip(b.pixels()).filter(|(a, b)| a != b).count()
-}
-
-#[test]
-fn every_picture_has_its_text_and_its_colours_as_png_by_day_and_night() {
-    for chart in pictures(&fixture()) {
-        let day = rendered(&chart, 1.0, Light::Day);
-        let night = rendered(&chart, 1.0, Light::Night);
-        assert_eq!(day.width(), 964);
-        let corner = |p: &Pixmap| p.pixel(0, 0).map(|c| (c.red(), c.green(), c.blue())).unwrap();
-        assert_eq!((corner(&day), corner(&night)), ((255, 255, 255), (13, 17, 23)));
-        // Without its words a picture is another one: they are drawn, in letters and not in boxes.
-        let mut mute = chart.clone();
-        while let Some(at) = mute.wide.find("<text") {
-            let end = mute.wide[at..].find("</text>").unwrap() + "</text>".len();
-            mute.wide.replace_range(at..at + end, "");
-        }
-        let all = day.pixels().len();
-        let words = differing(&day, &rendered(&mute, 1.0, Light::Day));
-        assert!(words > all / 200, "{}: {words} of {all} pixels are text", chart.name);
-        let coloured = day.pixels().iter().filter(|c| c.red().abs_diff(c.blue()) > 60).count();
-        assert!(coloured > all / 2000, "{}: {coloured} of {all} pixels have a colour", chart.name);
-    }
-}
-
-#[test]
-fn a_png_is_as_large_as_asked_and_no_larger_than_memory_allows() {
-    let chart = &pictures(&fixture())[0];
-    let (once, twice) = (rendered(chart, 1.0, Light::Day), rendered(chart, 2.0, Light::Day));
-    assert_eq!((twice.width(), twice.height()), (2 * once.width(), 2 * once.height()));
-    assert!(matches!(chart.png(1000.0, Light::Day), Err(PngError::TooLarge(..))));
-    assert!(chart.png(f64::NAN, Light::Day).is_err());
-}
-
-#[test]
-fn a_name_that_the_font_cannot_write_is_told() {
-    let mut run = fixture();
-    for target in run.started.targets.iter_mut().filter(|t| t.name == "two") {
-        target.name = "磁盘".into();
-    }
-    run.repeats
-        .iter_mut()
-        .filter(|r| r.started.target == "two")
-        .for_each(|r| r.started.target = "磁盘".into());
-    let png = pictures(&run)[0].png(1.0, Light::Day).unwrap();
-    assert_eq!(png.missing.iter().map(String::as_str).collect::<Vec<_>>(), ["盘", "磁"]);
-}
-
-#[test]
-fn pictures_of_any_width_are_drawn_and_their_words_stay_within() {
-    let run = fixture();
-    let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
-    for width in [296.0, 759.0, 760.0, 2376.0] {
-        for chart in charts_at(&run, &analysis, &view(), width) {
-            assert!(chart.wide.contains(&format!("viewBox=\"0 0 {width} ")), "{}", chart.name);
-            let drawn = rendered(&chart, 1.0, Light::Day);
-            // Nothing but the background stands in the outermost pixels.
-            let edge = |x: u32| (0..drawn.height()).all(|y| drawn.pixel(x, y) == drawn.pixel(0, 0));
-            assert!(edge(0) && edge(drawn.width() - 1), "{} is cut off at {width}", chart.name);
-        }
-    }
-}
-
 #[test]
 fn a_run_without_figures_has_a_page_that_says_so() {
     let mut run = fixture();
     run.repeats.clear();
     let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
     assert_eq!(pictures(&run), []);
-    let page = run_page(AnalysedRun { run: &run, analysis: &analysis, view: &view() });
+    let page = run_page(&AnalysedRun::new(&run, &analysis, &view()));
     assert!(page.contains("No step gave a figure"), "{}", page.len());
     assert!(!page.contains("<figure"));
 }
@@ -212,8 +138,8 @@ fn headings(page: &str) -> Vec<String> {
 fn a_page_answers_first_and_ends_with_how_to_repeat_it() {
     let run = fixture();
     let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
-    let page = run_page(AnalysedRun { run: &run, analysis: &analysis, view: &view() });
-    assert_eq!(headings(&page), ["Comparison", "Findings", "Pictures", "Circumstances", "How to repeat it"]);
+    let page = run_page(&AnalysedRun::new(&run, &analysis, &view()));
+    assert_eq!(headings(&page), ["Comparison", "Findings", "Charts", "Circumstances", "How to repeat it"]);
     let answer = page.find("class=\"answer\"").unwrap();
     assert!(answer < page.find("<h2>").unwrap());
     assert!(page.contains("lodestone run /mnt/one /mnt/two --suite fixture.toml --rounds 4 --seed 7</pre>"));
@@ -235,11 +161,8 @@ fn several_runs_are_compared_first_and_then_shown() {
     let analyses: Vec<Analysis> =
         runs.iter().map(|run| analyse(run, "one", Estimator::Mean, Units::Decimal)).collect();
     let view = view();
-    let analysed: Vec<AnalysedRun<'_>> = runs
-        .iter()
-        .zip(&analyses)
-        .map(|(run, analysis)| AnalysedRun { run, analysis, view: &view })
-        .collect();
+    let analysed: Vec<AnalysedRun<'_>> =
+        runs.iter().zip(&analyses).map(|(run, analysis)| AnalysedRun::new(run, analysis, &view)).collect();
     let document = report::comparison_document(&runs, &[], &[], &[], &view);
     let page = runs_page(&analysed, &document);
     let headings = headings(&page);

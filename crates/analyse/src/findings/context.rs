@@ -1,8 +1,8 @@
 //! The input of the rules: a run with everything that several of them need, computed once.
 
 use model::{
-    Evidence, Measurement, Metric, Operation, OperationStats, Pace, Repeat, RepeatFinished, Run, Step,
-    Subject, Target, Units,
+    Evidence, Measurement, MeasurementKey, Metric, Operation, OperationStats, Pace, Repeat, RepeatFinished,
+    Run, Step, Subject, Target, Units,
 };
 
 use crate::compare::headline;
@@ -105,13 +105,8 @@ impl<'a> RuleContext<'a> {
 
     /// The estimate of one metric of one pair.
     pub(super) fn value(&self, pair: &Pair<'_>, operation: Operation, metric: Metric) -> Option<f64> {
-        let is_it = |m: &&Measurement| {
-            m.step == pair.step.id
-                && m.target == pair.target.name
-                && m.operation == operation
-                && m.metric == metric
-        };
-        self.measurements.iter().find(is_it).map(|m| m.estimate.value).filter(|v| v.is_finite())
+        let key = MeasurementKey { target: &pair.target.name, step: &pair.step.id, operation, metric };
+        key.find_in(self.measurements).map(|m| m.estimate.value).filter(|v| v.is_finite())
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use analyse::{Analysis, analyse, telemetry};
 use model::Run;
 use report::chart::{Chart, Light, MARGIN, charts_at};
-use report::{Document, RunView, Section, json};
+use report::{AnalysedRun, Document, RunView, Section, json};
 
 use super::results::{baseline, find, laid_out, matrix_layout, score_layout};
 use super::{anonymous, estimator, store, units, view};
@@ -124,7 +124,7 @@ fn picture(run: &Run, analysis: &Analysis, view: &RunView, args: &ExportArgs) ->
         return Err(Failure::usage("--layout is for tables; --picture selects a chart"));
     }
     let width = args.width.unwrap_or(WIDTH) - 2 * MARGIN;
-    let mut charts = charts_at(run, analysis, view, f64::from(width));
+    let mut charts = charts_at(&AnalysedRun::new(run, analysis, view), f64::from(width));
     let wanted = args.picture.as_deref();
     let found = charts.iter().position(|chart| wanted.is_none_or(|name| chart.name == name));
     let Some(at) = found else {

@@ -29,7 +29,7 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
     let page = if let [run] = runs.as_slice() {
         let analysis = analyse(run, &against, estimator(args.summary), units(cli));
         let view = page_view(cli, args, &against);
-        run_page(AnalysedRun { run, analysis: &analysis, view: &view })
+        run_page(&AnalysedRun::new(run, &analysis, &view))
     } else {
         several(cli, args, &runs, &against)
     };
@@ -87,7 +87,7 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String 
         })
         .collect();
     let analysed: Vec<AnalysedRun<'_>> =
-        views.iter().map(|(run, analysis, view)| AnalysedRun { run, analysis, view }).collect();
+        views.iter().map(|(run, analysis, view)| AnalysedRun::new(run, analysis, view)).collect();
     runs_page(&analysed, &document)
 }
 
@@ -107,6 +107,6 @@ fn write_to_store(store: &Store, runs: &[Run], end: &str, page: &str) -> Result<
 ///
 /// # Errors
 /// The file cannot be written.
-pub(super) fn after_run(store: &Store, analysed: AnalysedRun<'_>) -> Result<PathBuf, Failure> {
+pub(super) fn after_run(store: &Store, analysed: &AnalysedRun<'_>) -> Result<PathBuf, Failure> {
     write_to_store(store, std::slice::from_ref(analysed.run), "", &run_page(analysed))
 }

@@ -204,7 +204,7 @@ fn finish(
     if !args.no_report {
         let view = RunView { all_findings: true, ..view(cli, baseline) };
         // The run is complete without its page, which `report` can write at any time.
-        let message = match after_run(store, AnalysedRun { run, analysis: &analysis, view: &view }) {
+        let message = match after_run(store, &AnalysedRun::new(run, &analysis, &view)) {
             Ok(path) => format!("HTML report: {}", path.display()),
             Err(failure) => format!("no HTML report: {}", failure.message),
         };

@@ -6,10 +6,12 @@ use unicode_width::UnicodeWidthStr;
 
 use super::frame::{Area, Axis, COLUMN, fit, label_width, panels, title, x_axis};
 use super::scale::Scale;
-use super::svg::{Anchor, Mark, Svg, short};
-use super::{ChartKind, Headline, Pictured, Sketch, metric_words, paged, part, shown};
+use super::svg::{Anchor, Mark, Svg};
+use super::{ChartKind, Headline, Sketch, metric_words, paged, part};
 use crate::figures::{display_ratio, display_ratios};
-use crate::run_document::RunView;
+use crate::view::AnalysedRun;
+use crate::view::RunView;
+use crate::words::short;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "bars",
@@ -30,7 +32,7 @@ struct Panel {
     ratios: Vec<String>,
 }
 
-fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let all: Vec<Panel> = p.headlines().into_iter().map(|headline| panel(p, headline)).collect();
     let pages = if all.is_empty() { Vec::new() } else { paged(&all) };
     let (of, names) = (pages.len(), p.target_names());
@@ -47,8 +49,8 @@ fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
     pages.into_iter().enumerate().map(sketch).collect()
 }
 
-fn panel(p: &Pictured<'_>, headline: Headline) -> Panel {
-    let figure = |value: f64| p.shown(headline.metric, value);
+fn panel(p: &AnalysedRun<'_>, headline: Headline) -> Panel {
+    let figure = |value: f64| p.view.display(headline.metric, value);
     let figures = headline.targets.iter().map(|(.., m)| figure(m.estimate.value)).collect();
     let ratio = |target: &str| {
         let found = p.analysis.comparisons.iter().find(|c| {
@@ -92,7 +94,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     // One wild interval must not press all bars flat: it is cut at twice the largest bar.
     let largest = headline.targets.iter().map(|(.., m)| m.estimate.value).fold(0.0, f64::max);
     let scale = Scale::linear((0.0, highest.min(2.0 * largest)), (plot.x, plot.right()));
-    let show = |value: f64| shown(view, headline.metric, value);
+    let show = |value: f64| view.display(headline.metric, value);
     let mark = |value: f64| {
         if value == 0.0 { "0".to_owned() } else { show(value).replace(".00", "").replace(".0 ", " ") }
     };

@@ -4,9 +4,11 @@ use model::{Histogram, Operation};
 
 use super::frame::{Area, Axis, axes, panels, title};
 use super::scale::{Scale, range};
-use super::svg::{Mark, Svg, short};
-use super::{ChartKind, Pictured, Sketch, paged, part};
+use super::svg::{Mark, Svg};
+use super::{ChartKind, Sketch, paged, part};
 use crate::figures::display_ns;
+use crate::view::AnalysedRun;
+use crate::words::short;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "latency",
@@ -43,7 +45,7 @@ struct Panel {
     curves: Vec<Curve>,
 }
 
-fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let all = panels_of(p);
     let pages = if all.is_empty() { Vec::new() } else { paged(&all) };
     let (of, names) = (pages.len(), p.target_names());
@@ -56,7 +58,7 @@ fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
     pages.into_iter().enumerate().map(sketch).collect()
 }
 
-fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
+fn panels_of(p: &AnalysedRun<'_>) -> Vec<Panel> {
     let mut found = Vec::new();
     for step in &p.run.started.plan.steps {
         let operations = step.workload.operations();
@@ -84,7 +86,7 @@ fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
 }
 
 /// Latencies of an operation in the measured windows of all good repeats.
-fn latencies(p: &Pictured<'_>, step: &str, target: &str, operation: Operation) -> Histogram {
+fn latencies(p: &AnalysedRun<'_>, step: &str, target: &str, operation: Operation) -> Histogram {
     let mut all = Histogram::default();
     for repeat in p.run.completed(step, target) {
         if let Some(stats) = repeat.measured().get(&operation) {

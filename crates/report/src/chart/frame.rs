@@ -3,7 +3,8 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::scale::Scale;
-use super::svg::{Anchor, Mark, Svg, short};
+use super::svg::{Anchor, Mark, Svg};
+use crate::words::short;
 
 /// Pixels between panels.
 const GAP: f64 = 28.0;

@@ -5,9 +5,11 @@ use model::{Histogram, Phase};
 use super::frame::{Area, Axis, axes, panels, title};
 use super::scale::{Scale, range};
 use super::slices::slices;
-use super::svg::{Mark, Svg, short};
-use super::{ChartKind, Pictured, Sketch};
+use super::svg::{Mark, Svg};
+use super::{ChartKind, Sketch};
 use crate::figures::display_ns;
+use crate::view::AnalysedRun;
+use crate::words::short;
 
 pub(super) const KIND: ChartKind =
     ChartKind { name: "latency-over-time", shows: "latencies over the measured time as a heat map", draw };
@@ -47,7 +49,7 @@ struct Panel {
     tail: f64,
 }
 
-fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let mut found: Vec<Panel> = Vec::new();
     for headline in p.headlines() {
         for (target, name, _) in &headline.targets {
@@ -65,7 +67,7 @@ fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
     })]
 }
 
-fn panel(p: &Pictured<'_>, headline: &super::Headline, target: usize, name: &str) -> Option<Panel> {
+fn panel(p: &AnalysedRun<'_>, headline: &super::Headline, target: usize, name: &str) -> Option<Panel> {
     let (mut columns, mut breaks, mut now) = (Vec::new(), Vec::new(), 0.0);
     for repeat in p.run.completed(&headline.step.id, name) {
         breaks.push(now);

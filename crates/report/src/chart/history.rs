@@ -4,11 +4,12 @@ use model::{Metric, Operation};
 
 use super::frame::{Area, Axis, axes, panels, title};
 use super::scale::{Scale, range};
-use super::svg::{Mark, Svg, short};
-use super::{Chart, Pictured, Sketch, drawn, metric_words, paged, part, shown};
-use crate::by_hour::hour_and_day;
-use crate::page::AnalysedRun;
-use crate::run_document::{RunView, when};
+use super::svg::{Mark, Svg};
+use super::{Chart, Sketch, drawn, metric_words, paged, part};
+use crate::document::by_hour::hour_and_day;
+use crate::view::AnalysedRun;
+use crate::view::{RunView, when};
+use crate::words::short;
 
 const HEIGHT: f64 = 220.0;
 /// Fewer runs are no history.
@@ -74,12 +75,12 @@ fn panels_of(runs: &[&AnalysedRun<'_>], names: &[String]) -> Vec<Panel> {
     let start = runs.iter().map(|l| l.run.started.started_unix_ns).min().unwrap_or(0);
     let mut found: Vec<(String, Operation, Panel)> = Vec::new();
     for analysed in runs {
-        let AnalysedRun { run, analysis, view } = **analysed;
+        let AnalysedRun { run, view, .. } = **analysed;
         let began = run.started.started_unix_ns;
         let days = began.saturating_sub(start) as f64 / 86_400e9;
         let second = began.div_euclid(1_000_000_000).rem_euclid(3600) as f64;
         let hour = f64::from(hour_and_day(began, &view.time_zone).0) + second / 3600.0;
-        for headline in (Pictured { run, analysis, view }).headlines() {
+        for headline in analysed.headlines() {
             let dots = headline.targets.iter().filter_map(|(_, name, m)| {
                 let target = names.iter().position(|n| n == name)?;
                 let when = when(began, &view.time_zone);
@@ -126,7 +127,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     } else {
         Scale::linear((-room, last + room), (plot.x, plot.right()))
     };
-    let show = |v: f64| shown(view, panel.metric, v);
+    let show = |v: f64| view.display(panel.metric, v);
     let number = |v: f64| if v.fract().abs() < 1e-9 { format!("{v:.0}") } else { format!("{v:.2}") };
     let (ticks, words) = if panel.by_hour {
         ((0..=4).map(|i| f64::from(i * 6)).collect(), "hour of the day")

@@ -3,11 +3,11 @@
 
 use super::frame::panels;
 use super::matrix::{COLUMNS, Cell, Grid, ROWS, draw_grid, height};
-use super::svg::short;
-use super::{ChartKind, Pictured, Sketch, paged, part};
-use crate::answer::listed;
+use super::{ChartKind, Sketch, paged, part};
 use crate::figures::{display_percent, display_ratio};
-use crate::pivot::{Pivot, Row, pivot};
+use crate::pivot::{Pivot, Row};
+use crate::view::AnalysedRun;
+use crate::words::{listed, short};
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "labels",
@@ -19,17 +19,15 @@ const CAPTION: &str = "What stands above the columns competes in each row. The b
     faintest have less than a fifth. The last row is the geometric mean of what each column has of the best: the \
     column to take if only one can be had.";
 
-fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
-    let Some(pivot) = pivot(p.run, &p.analysis.measurements).filter(Pivot::has_labels) else {
-        return Vec::new();
-    };
+fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
+    let Some(pivot) = p.labels() else { return Vec::new() };
     let mut across = pivot.across.clone();
     across.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
     let title = format!("{across}s by {}", listed(&pivot.down));
-    let grids: Vec<Grid> = by_operation(&pivot)
+    let grids: Vec<Grid> = by_operation(pivot)
         .iter()
         .flat_map(|(operation, rows)| {
-            rows.chunks(ROWS).flat_map(|rows| grids(p, &pivot, operation, rows)).collect::<Vec<_>>()
+            rows.chunks(ROWS).flat_map(|rows| grids(p, pivot, operation, rows)).collect::<Vec<_>>()
         })
         .collect();
     let pages = paged(&grids);
@@ -58,7 +56,7 @@ fn by_operation<'a>(pivot: &'a Pivot<'a>) -> Vec<(String, Vec<&'a Row<'a>>)> {
 }
 
 /// The grid of some rows, in parts of as many columns as stand side by side.
-fn grids(p: &Pictured<'_>, pivot: &Pivot<'_>, operation: &str, rows: &[&Row<'_>]) -> Vec<Grid> {
+fn grids(p: &AnalysedRun<'_>, pivot: &Pivot<'_>, operation: &str, rows: &[&Row<'_>]) -> Vec<Grid> {
     let named = |row: &Row<'_>| {
         let own = if operation.is_empty() { row.names.len() } else { row.names.len() - 1 };
         row.names[..own].join(" · ")
@@ -71,7 +69,7 @@ fn grids(p: &Pictured<'_>, pivot: &Pivot<'_>, operation: &str, rows: &[&Row<'_>]
             let (shares, name) = (row.shares(), named(row));
             let cell = |i: usize| {
                 let ((_, m), share) = (row.cells[i]?, shares[i]?);
-                let text = p.shown(row.metric, m.estimate.value);
+                let text = p.view.display(row.metric, m.estimate.value);
                 let column = short(&pivot.columns[i], 60);
                 let tip =
                     format!("{column}, {name} {operation}: {text}, {} × the best", display_ratio(share));

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use model::{LayerKind, Reading, Run};
 
-use super::timeline::BINS;
+/// Bins over the time of a run: a run of hours makes no larger page than one of seconds.
+pub(super) const BINS: usize = 300;
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,13 +1,14 @@
 //! Many targets and many steps at a glance: a table coloured by how near each figure is to the best of its row; and
 //! read share against block size.
 
-use model::{Better, Metric, Mix, Step, Workload, units::ExactSize};
+use model::{Better, MeasurementKey, Metric, Mix, Step, Workload, units::ExactSize};
 
 use super::frame::{Area, COLUMN, fit, label_width, panels, title};
-use super::svg::{Anchor, Mark, Svg, short};
-use super::{ChartKind, Pictured, Sketch, paged, part, shown};
+use super::svg::{Anchor, Mark, Svg};
+use super::{ChartKind, Sketch, paged, part};
 use crate::figures::display_ratio;
-use crate::pivot::pivot;
+use crate::view::AnalysedRun;
+use crate::words::short;
 
 pub(super) const TARGETS: ChartKind = ChartKind {
     name: "matrix",
@@ -54,9 +55,9 @@ pub(super) struct Grid {
     pub rows: Vec<(String, Vec<Option<Cell>>)>,
 }
 
-fn targets(p: &Pictured<'_>) -> Vec<Sketch> {
+fn targets(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let (names, all) = (p.target_names(), p.headlines());
-    let is_shown = pivot(p.run, &p.analysis.measurements).is_some_and(|g| g.has_labels());
+    let is_shown = p.labels().is_some();
     if names.len() < FEWEST || all.len() < FEWEST || is_shown {
         return Vec::new();
     }
@@ -67,7 +68,7 @@ fn targets(p: &Pictured<'_>) -> Vec<Sketch> {
                 let share = share_of_best(h.metric, h.targets.iter().map(|(.., m)| m.estimate.value));
                 let cell = |i: usize| {
                     let (_, name, m) = h.targets.iter().find(|(target, ..)| *target == from + i)?;
-                    let (text, share) = (p.shown(h.metric, m.estimate.value), share(m.estimate.value));
+                    let (text, share) = (p.view.display(h.metric, m.estimate.value), share(m.estimate.value));
                     let tip = format!(
                         "{}, {}: {text}, {} × the best",
                         short(name, 60),
@@ -181,7 +182,7 @@ fn draw_part(svg: &mut Svg, grid: &Grid, area: Area) {
     }
 }
 
-fn mixed(p: &Pictured<'_>) -> Vec<Sketch> {
+fn mixed(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let mut grids = Vec::new();
     for steps in groups(p) {
         for name in p.target_names() {
@@ -212,7 +213,7 @@ fn read_share(w: &Workload) -> Option<u8> {
 }
 
 /// Steps that differ in nothing but read share and block size, where both take several values.
-fn groups<'a>(p: &Pictured<'a>) -> Vec<Vec<&'a Step>> {
+fn groups<'a>(p: &AnalysedRun<'a>) -> Vec<Vec<&'a Step>> {
     let without = |w: &Workload| Workload {
         mix: Mix::Transfer { read_percent: 0 },
         block: model::BlockSizes::uniform(0),
@@ -249,7 +250,7 @@ fn blocks(steps: &[&Step]) -> Vec<u32> {
 }
 
 fn mixed_grid(
-    p: &Pictured<'_>,
+    p: &AnalysedRun<'_>,
     steps: &[&Step],
     target: &str,
     metric: Metric,
@@ -260,10 +261,10 @@ fn mixed_grid(
             |s: &&&Step| read_share(&s.workload) == Some(share) && s.workload.largest_block() == block;
         let step = steps.iter().find(is_it)?;
         let operations = step.workload.operations();
-        let values = operations
-            .iter()
-            .filter(|o| o.moves_data())
-            .filter_map(|o| p.measurement(target, &step.id, *o, metric));
+        let values = operations.iter().filter(|o| o.moves_data()).filter_map(|o| {
+            let key = MeasurementKey { target, step: &step.id, operation: *o, metric };
+            p.analysis.measurement(key)
+        });
         let values = values.map(|m| m.estimate.value).filter(|v| v.is_finite());
         let value = if metric == Metric::Bandwidth { values.sum() } else { values.fold(0.0, f64::max) };
         (value > 0.0).then_some(value)
@@ -276,7 +277,7 @@ fn mixed_grid(
     let share_of_best = share_of_best(metric, all.into_iter());
     let cell = |share: u8, block: u32| {
         let value = value(share, block)?;
-        let text = shown(p.view, metric, value);
+        let text = p.view.display(metric, value);
         let size = ExactSize(u64::from(block));
         let tip = format!("{}, {share} % reads of {size}: {text}", short(target, 60));
         Some(Cell { text, share: share_of_best(value), tip })

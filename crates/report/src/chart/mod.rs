@@ -24,7 +24,7 @@ mod saturation;
 mod scale;
 mod slices;
 mod style;
-pub(crate) mod svg;
+mod svg;
 mod sweeps;
 mod timeline;
 
@@ -34,12 +34,12 @@ pub use png::{Png, PngError};
 pub use style::Light;
 pub(crate) use style::style;
 
-use analyse::{Analysis, headline};
-use model::{Measurement, Metric, Operation, Run, Step};
+use analyse::{headline, headline_operations};
+use model::{Measurement, MeasurementKey, Metric, Operation, Step};
 
-use crate::figures::{display_iops, display_ns, display_rate};
-use crate::run_document::{RunView, rows_of};
+use crate::view::AnalysedRun;
 use svg::Svg;
+pub use svg::SvgText;
 
 /// Pixels of a picture for a screen.
 const WIDE: f64 = 940.0;
@@ -62,9 +62,9 @@ pub struct Chart {
     /// What to see in it.
     pub caption: String,
     /// SVG, 940 pixels wide unless another width was asked for, coloured by the page's style.
-    pub wide: String,
+    pub wide: SvgText,
     /// SVG, 360 pixels wide.
-    pub narrow: String,
+    pub narrow: SvgText,
 }
 
 /// One kind of picture.
@@ -74,7 +74,7 @@ pub struct ChartKind {
     pub name: &'static str,
     /// What it shows, in one line.
     pub shows: &'static str,
-    draw: fn(&Pictured<'_>) -> Vec<Sketch>,
+    draw: fn(&AnalysedRun<'_>) -> Vec<Sketch>,
 }
 
 /// All kinds, in the order in which they stand on a page.
@@ -95,13 +95,6 @@ pub static CHARTS: &[ChartKind] = &[
     matrix::MIXED,
 ];
 
-/// What is drawn.
-pub(crate) struct Pictured<'a> {
-    pub run: &'a Run,
-    pub analysis: &'a Analysis,
-    pub view: &'a RunView,
-}
-
 /// A picture that can be drawn at any width.
 pub(crate) struct Sketch {
     title: String,
@@ -119,15 +112,14 @@ impl Sketch {
     }
 }
 
-/// All pictures that a run gives.
-pub fn charts(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<Chart> {
-    charts_at(run, analysis, view, WIDE)
+/// All charts of a run.
+pub fn charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
+    charts_at(analysed, WIDE)
 }
 
-/// All pictures that a run gives, those for a screen so many pixels wide. Below 760 pixels panels stand below each other.
-pub fn charts_at(run: &Run, analysis: &Analysis, view: &RunView, width: f64) -> Vec<Chart> {
-    let pictured = Pictured { run, analysis, view };
-    CHARTS.iter().flat_map(|kind| drawn(kind.name, (kind.draw)(&pictured), width)).collect()
+/// All charts of a run, the wide ones `width` pixels wide. Below 760 pixels the panels are stacked.
+pub fn charts_at(analysed: &AnalysedRun<'_>, width: f64) -> Vec<Chart> {
+    CHARTS.iter().flat_map(|kind| drawn(kind.name, (kind.draw)(analysed), width)).collect()
 }
 
 /// Sketches of one kind, drawn for a screen of a width and for a telephone.
@@ -204,16 +196,22 @@ pub(crate) struct Headline {
     pub targets: Vec<(usize, String, Measurement)>,
 }
 
-impl Pictured<'_> {
+impl AnalysedRun<'_> {
     /// Everything that is judged, in the order of the plan, of targets that have figures.
-    pub fn headlines(&self) -> Vec<Headline> {
+    pub(crate) fn headlines(&self) -> Vec<Headline> {
         let mut found = Vec::new();
         for step in &self.run.started.plan.steps {
-            let operations = rows_of(step);
+            let operations = headline_operations(step);
             for operation in &operations {
                 let Some(metric) = headline(step, *operation) else { continue };
                 let targets = self.run.started.targets.iter().enumerate().filter_map(|(i, target)| {
-                    let m = self.measurement(&target.name, &step.id, *operation, metric)?;
+                    let key = MeasurementKey {
+                        target: &target.name,
+                        step: &step.id,
+                        operation: *operation,
+                        metric,
+                    };
+                    let m = self.analysis.measurement(key)?;
                     m.estimate.value.is_finite().then(|| (i, target.name.clone(), m.clone()))
                 });
                 let targets: Vec<_> = targets.collect();
@@ -235,38 +233,9 @@ impl Pictured<'_> {
         found
     }
 
-    /// One measurement.
-    pub fn measurement(
-        &self,
-        target: &str,
-        step: &str,
-        operation: Operation,
-        metric: Metric,
-    ) -> Option<&Measurement> {
-        self.analysis
-            .measurements
-            .iter()
-            .find(|m| m.target == target && m.step == step && m.operation == operation && m.metric == metric)
-    }
-
     /// The names of all targets, by number.
-    pub fn target_names(&self) -> Vec<String> {
+    pub(crate) fn target_names(&self) -> Vec<String> {
         self.run.started.targets.iter().map(|t| t.name.clone()).collect()
-    }
-
-    /// A figure of a metric with its unit.
-    pub fn shown(&self, metric: Metric, value: f64) -> String {
-        shown(self.view, metric, value)
-    }
-}
-
-/// A figure of a metric with its unit.
-pub(crate) fn shown(view: &RunView, metric: Metric, value: f64) -> String {
-    match metric {
-        Metric::Bandwidth => display_rate(value, view.units),
-        Metric::Iops => format!("{}/s", display_iops(value)),
-        Metric::Score => format!("{value:.0}"),
-        _ => display_ns(value),
     }
 }
 

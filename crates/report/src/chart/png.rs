@@ -90,3 +90,95 @@ fn find_missing(group: &usvg::Group, missing: &mut BTreeSet<String>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use analyse::{Estimator, analyse};
+    use jiff::tz::TimeZone;
+    use model::{Run, Units};
+
+    use super::*;
+    use crate::chart::{WIDE, charts_at};
+    use crate::view::{AnalysedRun, RunView};
+
+    fn fixture() -> Run {
+        let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
+        record::read_log(std::path::Path::new(log)).unwrap().run
+    }
+
+    fn charts_of(run: &Run, width: f64) -> Vec<Chart> {
+        let (units, baseline) = (Units::Decimal, "one".to_owned());
+        let view = RunView { units, baseline, time_zone: TimeZone::UTC, all_findings: true };
+        let analysis = analyse(run, "one", Estimator::Mean, units);
+        charts_at(&AnalysedRun::new(run, &analysis, &view), width)
+    }
+
+    fn rendered(chart: &Chart, scale: f64, light: Light) -> Pixmap {
+        let png = chart.png(scale, light).unwrap();
+        assert!(png.missing.is_empty(), "{:?}", png.missing);
+        let pixmap = Pixmap::decode_png(&png.bytes).unwrap();
+        assert_eq!((pixmap.width(), pixmap.height()), png.size);
+        pixmap
+    }
+
+    /// How many pixels differ between two pictures of one size.
+    fn differing(a: &Pixmap, b: &Pixmap) -> usize {
+        assert_eq!((a.width(), a.height()), (b.width(), b.height()));
+        a.pixels().iter().zip(b.pixels()).filter(|(a, b)| a != b).count()
+    }
+
+    #[test]
+    fn a_png_has_text_and_colours_in_both_themes() {
+        for chart in charts_of(&fixture(), WIDE) {
+            let day = rendered(&chart, 1.0, Light::Day);
+            let night = rendered(&chart, 1.0, Light::Night);
+            assert_eq!(day.width(), 964);
+            let corner = |p: &Pixmap| p.pixel(0, 0).map(|c| (c.red(), c.green(), c.blue())).unwrap();
+            assert_eq!((corner(&day), corner(&night)), ((255, 255, 255), (13, 17, 23)));
+            // Without its words a picture is another one: they are drawn, in letters and not in boxes.
+            let mute = Chart { wide: chart.wide.without_text(), ..chart.clone() };
+            let all = day.pixels().len();
+            let words = differing(&day, &rendered(&mute, 1.0, Light::Day));
+            assert!(words > all / 200, "{}: {words} of {all} pixels are text", chart.name);
+            let coloured = day.pixels().iter().filter(|c| c.red().abs_diff(c.blue()) > 60).count();
+            assert!(coloured > all / 2000, "{}: {coloured} of {all} pixels have a colour", chart.name);
+        }
+    }
+
+    #[test]
+    fn a_png_has_the_size_asked_for_up_to_a_limit() {
+        let chart = &charts_of(&fixture(), WIDE)[0];
+        let (once, twice) = (rendered(chart, 1.0, Light::Day), rendered(chart, 2.0, Light::Day));
+        assert_eq!((twice.width(), twice.height()), (2 * once.width(), 2 * once.height()));
+        assert!(matches!(chart.png(1000.0, Light::Day), Err(PngError::TooLarge(..))));
+        assert!(chart.png(f64::NAN, Light::Day).is_err());
+    }
+
+    #[test]
+    fn characters_missing_from_the_font_are_reported() {
+        let mut run = fixture();
+        for target in run.started.targets.iter_mut().filter(|t| t.name == "two") {
+            target.name = "磁盘".into();
+        }
+        run.repeats
+            .iter_mut()
+            .filter(|r| r.started.target == "two")
+            .for_each(|r| r.started.target = "磁盘".into());
+        let png = charts_of(&run, WIDE)[0].png(1.0, Light::Day).unwrap();
+        assert_eq!(png.missing.iter().map(String::as_str).collect::<Vec<_>>(), ["盘", "磁"]);
+    }
+
+    #[test]
+    fn charts_of_any_width_stay_within_their_edges() {
+        let run = fixture();
+        for width in [296.0, 759.0, 760.0, 2376.0] {
+            for chart in charts_of(&run, width) {
+                assert!(chart.wide.contains(&format!("viewBox=\"0 0 {width} ")), "{}", chart.name);
+                let drawn = rendered(&chart, 1.0, Light::Day);
+                // Nothing but the background stands in the outermost pixels.
+                let edge = |x: u32| (0..drawn.height()).all(|y| drawn.pixel(x, y) == drawn.pixel(0, 0));
+                assert!(edge(0) && edge(drawn.width() - 1), "{} is cut off at {width}", chart.name);
+            }
+        }
+    }
+}

@@ -5,9 +5,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::frame::{Area, Axis, COLUMN, axes, panels, title};
 use super::scale::{Scale, range};
-use super::svg::{Anchor, Mark, Svg, short};
-use super::{ChartKind, Pictured, Sketch, paged, part};
+use super::svg::{Anchor, Mark, Svg};
+use super::{ChartKind, Sketch, paged, part};
 use crate::figures::{Units, display_bytes, display_ns, display_rate};
+use crate::view::AnalysedRun;
+use crate::words::short;
 
 pub(super) const KIND: ChartKind =
     ChartKind { name: "position", shows: "transfer rate and access times over the places of a device", draw };
@@ -44,7 +46,7 @@ struct Panel {
     series: Vec<Series>,
 }
 
-fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let all = panels_of(p);
     let pages = if all.is_empty() { Vec::new() } else { paged(&all) };
     let (of, units) = (pages.len(), p.view.units);
@@ -60,7 +62,7 @@ fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
 }
 
 /// A panel for each target; a second one where several steps would have the same lines or dots.
-fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
+fn panels_of(p: &AnalysedRun<'_>) -> Vec<Panel> {
     let mut found = Vec::new();
     for (target, name) in p.target_names().into_iter().enumerate() {
         let mut own: Vec<Panel> = Vec::new();
@@ -87,7 +89,7 @@ fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
 }
 
 /// The operations of a step on a target of which places are kept, and how far the data reach.
-fn series_of(p: &Pictured<'_>, step: &str, target: &str, is_access: bool) -> Vec<(Series, f64)> {
+fn series_of(p: &AnalysedRun<'_>, step: &str, target: &str, is_access: bool) -> Vec<(Series, f64)> {
     let mut found: Vec<(Series, f64)> = Vec::new();
     for repeat in p.run.completed(step, target) {
         let size = repeat.started.size_bytes as f64;

@@ -5,9 +5,11 @@ use model::{Metric, Mix, Pace, Pattern};
 use super::frame::Area;
 use super::frame::{Axis, COLUMN, key, x_axis};
 use super::scale::{Scale, range};
-use super::svg::{Anchor, Mark, Svg, short};
-use super::{ChartKind, Headline, Pictured, Sketch, shown};
-use crate::run_document::RunView;
+use super::svg::{Anchor, Mark, Svg};
+use super::{ChartKind, Headline, Sketch};
+use crate::view::AnalysedRun;
+use crate::view::RunView;
+use crate::words::short;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "profile",
@@ -28,7 +30,7 @@ struct Discipline {
     bars: Vec<(usize, String, f64)>,
 }
 
-fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let all = p.headlines();
     let kinds = [
         ("sequential read", false, 100),
@@ -74,7 +76,7 @@ fn paint(svg: &mut Svg, all: &[Discipline], names: &[String], view: &RunView) {
     let Some((low, high)) = range(values) else { return };
     // The axis begins a good step below the smallest bar, so that it is a bar.
     let x = Scale::log((low / 3.0, high), (plot.x, plot.right()));
-    let show = |v: f64| shown(view, Metric::Bandwidth, v).replace(".00", "").replace(".0 ", " ");
+    let show = |v: f64| view.display(Metric::Bandwidth, v).replace(".00", "").replace(".0 ", " ");
     let ticks = x.ticks(if svg.is_wide() { 7 } else { 4 });
     for tick in &ticks {
         svg.line((x.at(*tick), plot.y), (x.at(*tick), plot.bottom()), &Mark::new("grid"));
@@ -101,7 +103,7 @@ fn paint(svg: &mut Svg, all: &[Discipline], names: &[String], view: &RunView) {
                 y + 14.0,
                 Anchor::Start,
                 "figure",
-                &shown(view, Metric::Bandwidth, *value),
+                &view.display(Metric::Bandwidth, *value),
             );
             y += ROW;
         }

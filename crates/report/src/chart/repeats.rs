@@ -5,9 +5,11 @@ use model::{Metric, Phase};
 use super::frame::{Area, Axis, axes, panels, title};
 use super::scale::{Scale, range};
 use super::slices::slices;
-use super::svg::{Mark, Svg, short};
-use super::{ChartKind, Pictured, Sketch, metric_words, paged, part, shown};
-use crate::run_document::RunView;
+use super::svg::{Mark, Svg};
+use super::{ChartKind, Sketch, metric_words, paged, part};
+use crate::view::AnalysedRun;
+use crate::view::RunView;
+use crate::words::short;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "repeats",
@@ -42,7 +44,7 @@ struct Panel {
     bands: Vec<(usize, f64, f64)>,
 }
 
-fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let all = panels_of(p);
     let pages = if all.is_empty() { Vec::new() } else { paged(&all) };
     let (of, names) = (pages.len(), p.target_names());
@@ -57,7 +59,7 @@ fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
     pages.into_iter().enumerate().map(sketch).collect()
 }
 
-fn panels_of(p: &Pictured<'_>) -> Vec<Panel> {
+fn panels_of(p: &AnalysedRun<'_>) -> Vec<Panel> {
     let mut found = Vec::new();
     for headline in p.headlines() {
         let mut dots = Vec::new();
@@ -104,7 +106,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
         Scale::linear(ends, places)
     };
     let x = Scale::linear((0.3, panel.dots.len() as f64 + 0.7), (plot.x, plot.right()));
-    let show = |value: f64| shown(view, panel.metric, value);
+    let show = |value: f64| view.display(panel.metric, value);
     let number = |value: f64| format!("{value:.0}");
     let whole = |ticks: Vec<f64>| ticks.into_iter().filter(|t| t.fract() == 0.0 && *t >= 1.0).collect();
     let across =

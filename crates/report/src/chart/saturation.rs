@@ -6,10 +6,12 @@ use model::{Metric, Operation, Phase};
 use super::frame::{Area, Axis, axes, panels, title};
 use super::scale::{Scale, range};
 use super::slices::{Slice, slices};
-use super::svg::{Mark, Svg, short};
-use super::{ChartKind, Pictured, Sketch, paged, part, shown};
+use super::svg::{Mark, Svg};
+use super::{ChartKind, Sketch, paged, part};
 use crate::figures::display_bytes;
-use crate::run_document::RunView;
+use crate::view::AnalysedRun;
+use crate::view::RunView;
+use crate::words::short;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "saturation",
@@ -47,7 +49,7 @@ struct Panel {
     curves: Vec<Curve>,
 }
 
-fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let mut all = Vec::new();
     for step in p.run.started.plan.steps.iter().filter(|s| s.workload.writes_data()) {
         let curve = |(target, name): (usize, &String)| {
@@ -122,7 +124,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     } else {
         Scale::linear((0.0, high * 1.1), places)
     };
-    let rate = |v: f64| shown(view, Metric::Bandwidth, v).replace(".00", "").replace(".0 ", " ");
+    let rate = |v: f64| view.display(Metric::Bandwidth, v).replace(".00", "").replace(".0 ", " ");
     let size = |v: f64| display_bytes(v as u64, view.units).replace(".00", "").replace(".0 ", " ");
     let across = Axis { scale: x, ticks: x.ticks(5), words: "written so far, logarithmic", show: &size };
     axes(svg, &plot, &across, &Axis { scale: y, ticks: y.ticks(4), words: "", show: &rate });
@@ -131,7 +133,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
         let name = short(&curve.name, 60);
         let said = |point: &(f64, f64)| {
             let (px, py) = at(point);
-            (px, py, format!("{name} after {}: {}", size(point.0), shown(view, Metric::Bandwidth, point.1)))
+            (px, py, format!("{name} after {}: {}", size(point.0), view.display(Metric::Bandwidth, point.1)))
         };
         let points: Vec<_> = curve.points.iter().map(said).collect();
         let line: Vec<_> = curve.points.iter().map(|point| Some(at(point))).collect();
@@ -140,7 +142,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
             let tip = format!(
                 "{name}: steady after {}, at {}",
                 size(point.0),
-                shown(view, Metric::Bandwidth, point.1)
+                view.display(Metric::Bandwidth, point.1)
             );
             svg.dot(at(point), 6.0, &Mark::of("ring", curve.target).tip(tip));
         }

@@ -1,13 +1,15 @@
 //! Steps that differ only in queue depth, or only in block size.
 
-use model::{Better, BlockSizes, Metric, Operation, Pace, Step, Workload, units::ExactSize};
+use model::{Better, BlockSizes, MeasurementKey, Metric, Operation, Pace, Step, Workload, units::ExactSize};
 
 use super::frame::{Area, Axis, axes, panels, title};
 use super::scale::{Scale, range};
-use super::svg::{Mark, Svg, short};
-use super::{ChartKind, Pictured, Sketch, shown};
+use super::svg::{Mark, Svg};
+use super::{ChartKind, Sketch};
 use crate::figures::display_iops;
-use crate::run_document::RunView;
+use crate::view::AnalysedRun;
+use crate::view::RunView;
+use crate::words::short;
 
 pub(super) const DEPTH: ChartKind =
     ChartKind { name: "depth", shows: "operations per second and latency against queue depth", draw: depth };
@@ -68,7 +70,7 @@ struct Sweep {
     diagonal: bool,
 }
 
-fn depth(p: &Pictured<'_>) -> Vec<Sketch> {
+fn depth(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let sweep = Sweep {
         x: |w| u64::from(w.iodepth),
         without: |w| Workload { iodepth: 0, ..w.clone() },
@@ -84,7 +86,7 @@ fn depth(p: &Pictured<'_>) -> Vec<Sketch> {
     sketches(p, sweep, "Queue depth", DEPTH_CAPTION)
 }
 
-fn block_size(p: &Pictured<'_>) -> Vec<Sketch> {
+fn block_size(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let sweep = Sweep {
         x: |w| u64::from(w.largest_block()),
         without: |w| Workload { block: BlockSizes::uniform(0), ..w.clone() },
@@ -104,7 +106,7 @@ fn offered(w: &Workload) -> u64 {
     }
 }
 
-fn load(p: &Pictured<'_>) -> Vec<Sketch> {
+fn load(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let sweep = Sweep {
         x: offered,
         without: |w| Workload {
@@ -127,7 +129,7 @@ fn load(p: &Pictured<'_>) -> Vec<Sketch> {
     sketches(p, sweep, "Offered load", LOAD_CAPTION)
 }
 
-fn sketches(p: &Pictured<'_>, sweep: Sweep, name: &str, caption: &'static str) -> Vec<Sketch> {
+fn sketches(p: &AnalysedRun<'_>, sweep: Sweep, name: &str, caption: &'static str) -> Vec<Sketch> {
     let mut found = Vec::new();
     for steps in groups(p, sweep) {
         let what = common_words(&steps);
@@ -156,7 +158,7 @@ fn sketches(p: &Pictured<'_>, sweep: Sweep, name: &str, caption: &'static str) -
 }
 
 /// The steps that are equal but for what is swept, each group in rising order.
-fn groups<'a>(p: &Pictured<'a>, sweep: Sweep) -> Vec<Vec<&'a Step>> {
+fn groups<'a>(p: &AnalysedRun<'a>, sweep: Sweep) -> Vec<Vec<&'a Step>> {
     let mut groups: Vec<Vec<&Step>> = Vec::new();
     for step in p.run.started.plan.steps.iter().filter(|s| !s.workload.is_metadata()) {
         let alike = |first: &Step| {
@@ -184,13 +186,18 @@ fn common_words(steps: &[&Step]) -> String {
     if parts.is_empty() { first.title.clone() } else { parts.join(", ") }
 }
 
-fn curves(p: &Pictured<'_>, sweep: Sweep, steps: &[&Step], metric: Metric) -> Vec<Curve> {
+fn curves(p: &AnalysedRun<'_>, sweep: Sweep, steps: &[&Step], metric: Metric) -> Vec<Curve> {
     let names = p.target_names();
     let curve = |(target, name): (usize, &String)| {
         let point = |step: &&Step| {
             let own = |o: &Operation| matches!(o, Operation::Read | Operation::Write | Operation::Trim);
             let operations = step.workload.operations().into_iter().filter(own);
-            let all: Vec<_> = operations.filter_map(|o| p.measurement(name, &step.id, o, metric)).collect();
+            let all: Vec<_> = operations
+                .filter_map(|o| {
+                    let key = MeasurementKey { target: name, step: &step.id, operation: o, metric };
+                    p.analysis.measurement(key)
+                })
+                .collect();
             let values = all.iter().map(|m| m.estimate.value).filter(|v| v.is_finite());
             // What reads and writes move adds up; of their latencies the slower counts.
             let value =
@@ -219,7 +226,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, sweep: Sweep, view: &RunView, area: 
         Scale::linear((0.0, high * 1.1), places)
     };
     let x = Scale::log((left * 0.9, right * 1.1), (plot.x, plot.right()));
-    let show = |value: f64| shown(view, panel.metric, value).replace(".00", "").replace(".0 ", " ");
+    let show = |value: f64| view.display(panel.metric, value).replace(".00", "").replace(".0 ", " ");
     // Marks stand where was measured; of many only every second or fourth.
     let mut ticks: Vec<f64> = all().map(|p| p.0).collect();
     ticks.sort_by(f64::total_cmp);
@@ -243,14 +250,14 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, sweep: Sweep, view: &RunView, area: 
                 short(&curve.name, 60),
                 sweep.words,
                 (sweep.show)(point.0),
-                shown(view, panel.metric, point.1)
+                view.display(panel.metric, point.1)
             );
             if let Some((low, high)) = point.2 {
                 svg.line((px, y.at(low)), (px, y.at(high)), &Mark::of("spread", curve.target));
                 tip.push_str(&format!(
                     ", 95 % interval {} to {}",
-                    shown(view, panel.metric, low),
-                    shown(view, panel.metric, high)
+                    view.display(panel.metric, low),
+                    view.display(panel.metric, high)
                 ));
             }
             svg.dot((px, py), 3.5, &Mark::of("dot", curve.target).tip(tip));

@@ -3,13 +3,15 @@
 use model::{Metric, Operation, OperationStats, Phase, Repeat, Run};
 
 use super::frame::{Area, Axis, axes, key};
-use super::machine::{Trace, traces};
+use super::machine::{BINS, Trace, traces};
 use super::scale::{Scale, range};
 use super::slices::{Slice, slices};
-use super::svg::{Anchor, Mark, Svg, short};
-use super::{ChartKind, Pictured, Sketch, shown};
+use super::svg::{Anchor, Mark, Svg};
+use super::{ChartKind, Sketch};
 use crate::figures::display_percent;
-use crate::run_document::RunView;
+use crate::view::AnalysedRun;
+use crate::view::RunView;
+use crate::words::short;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "timeline",
@@ -17,9 +19,7 @@ pub(super) const KIND: ChartKind = ChartKind {
     draw,
 };
 
-/// Points along the time of a run: a run of hours makes no larger page than one of seconds.
-pub(super) const BINS: usize = 300;
-/// The same on a telephone.
+/// Bins over the time of a run on a narrow chart.
 const NARROW_BINS: usize = 120;
 const HEIGHT: f64 = 84.0;
 const LEFT: f64 = 70.0;
@@ -85,7 +85,7 @@ const PANELS: [(&str, &[usize], Metric); 3] = [
     ("latency: median, p99", &[2, 3], Metric::LatP50),
 ];
 
-fn draw(p: &Pictured<'_>) -> Vec<Sketch> {
+fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let timeline = timeline(p);
     if timeline.rows.iter().all(|row| row.moments.is_empty()) {
         return Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn length(run: &Run) -> f64 {
     ends.chain(slices).chain(end).max().unwrap_or(0).max(1) as f64 / 1e9
 }
 
-fn timeline(p: &Pictured<'_>) -> Timeline {
+fn timeline(p: &AnalysedRun<'_>) -> Timeline {
     let run = p.run;
     let (names, seconds) = (p.target_names(), length(run));
     let number = |name: &str| names.iter().position(|n| n == name);
@@ -183,7 +183,7 @@ fn moment(start: f64, slices: &[Slice]) -> Option<Moment> {
 }
 
 /// Where findings happened: at the seconds or in the rounds that their evidence names.
-fn flags(p: &Pictured<'_>) -> Vec<Flag> {
+fn flags(p: &AnalysedRun<'_>) -> Vec<Flag> {
     /// A finding that is everywhere is nowhere in particular.
     const MOST: usize = 3;
     let mut flags = Vec::new();
@@ -322,12 +322,12 @@ fn paint_row(
     let all = t.rows.iter().flat_map(|r| &r.moments).flat_map(|m| values.iter().filter_map(|v| m.values[*v]));
     let Some((low, high)) = range(all) else { return };
     let y = Scale::log((low * 0.85, high * 1.2), (area.bottom(), area.y));
-    let show = |value: f64| shown(view, metric, value).replace(".00", "").replace(".0 ", " ");
+    let show = |value: f64| view.display(metric, value).replace(".00", "").replace(".0 ", " ");
     let seconds = |value: f64| format!("{value}");
     let across = time_axis(x, svg.is_wide(), &seconds, last);
     axes(svg, area, &across, &Axis { scale: y, ticks: y.ticks(3), words: "", show: &show });
     if t.has_many() {
-        return paint_many(svg, t, values, (x, &y), &|v| shown(view, metric, v));
+        return paint_many(svg, t, values, (x, &y), &|v| view.display(metric, v));
     }
     for row in &t.rows {
         for (nth, value) in values.iter().enumerate() {
@@ -340,7 +340,7 @@ fn paint_row(
                 Some((
                     px,
                     py,
-                    format!("{} at {:.1} s: {what}{}", short(&row.name, 40), m.at, shown(view, metric, v)),
+                    format!("{} at {:.1} s: {what}{}", short(&row.name, 40), m.at, view.display(metric, v)),
                 ))
             });
             let points: Vec<_> = said.collect();

@@ -3,8 +3,8 @@
 use anstyle::{AnsiColor, Style};
 use model::Severity;
 
+use crate::document::grid::{gap, padding, parts, width, wrapped};
 use crate::document::{Align, Document, Section, Table, Tone};
-use crate::grid::{gap, padding, parts, width, wrapped};
 use crate::terminal::TerminalText;
 
 /// How text is written.

@@ -2,7 +2,7 @@
 
 use model::Run;
 
-use crate::csv::row;
+use crate::export::csv::row;
 
 /// The columns of [`offsets_csv`].
 pub const OFFSETS_COLUMNS: &str = "run,host,target,step,operation,round,offset,bytes,ns";

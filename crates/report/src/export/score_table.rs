@@ -3,10 +3,10 @@
 use analyse::Analysis;
 use model::{Measurement, Metric, Run};
 
-use crate::csv::row;
 use crate::document::{Align, Cell, Column, Provenance, Table};
+use crate::export::csv::row;
+use crate::export::matrix::{Layout, Matrix, MatrixError, mega, shown};
 use crate::figures::{Units, display_iops};
-use crate::matrix::{Layout, Matrix, MatrixError, mega, shown};
 use crate::scores::scores;
 
 /// What a table of this kind is made from: rows by labels, and which figures.
@@ -67,7 +67,7 @@ impl<'a> Published<'a> {
 /// The step's title, and the operation where the step has several.
 fn title_of(run: &Run, m: &Measurement) -> String {
     let Some(step) = run.started.plan.step(&m.step) else { return m.step.clone() };
-    match crate::run_document::rows_of(step).len() {
+    match analyse::headline_operations(step).len() {
         0 | 1 => step.title.clone(),
         _ => format!("{}: {}", step.title, m.operation.name().replace('_', " ")),
     }

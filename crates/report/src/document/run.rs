@@ -2,41 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Modes, Series, Summary, first_round_that_counts, headline};
-use jiff::tz::TimeZone;
+use analyse::{Analysis, Modes, Series, Summary, first_round_that_counts, headline, headline_operations};
 use model::{
-    Comparison, Measurement, Metric, Operation, RepeatOutcome, Rounds, Run, RunOutcome, Step, Target, Verdict,
+    Comparison, Measurement, MeasurementKey, Metric, Operation, RepeatOutcome, Rounds, Run, RunOutcome, Step,
+    Target, Verdict,
 };
 
-use crate::circumstances::circumstances_sections;
+use crate::document::circumstances::circumstances_sections;
+use crate::document::imported;
+use crate::document::remarks::remarks;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 use crate::figures::{
-    Units, display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio,
-    display_ratios,
+    display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios,
+    display_score,
 };
-use crate::imported;
 use crate::pivot::{Pivot, Row};
-use crate::remarks::remarks;
 use crate::targets::bearings;
-
-/// How a run is looked at.
-#[derive(Clone, Debug)]
-pub struct RunView {
-    /// Powers for bytes.
-    pub units: Units,
-    /// The target that the others are compared with.
-    pub baseline: String,
-    /// Where the reader's clock stands.
-    pub time_zone: TimeZone,
-    /// Show all findings, not only as many as a person reads.
-    pub all_findings: bool,
-}
-
-/// A moment as people write it, to the minute.
-pub fn when(unix_ns: i64, time_zone: &TimeZone) -> String {
-    let at = jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
-    at.to_zoned(time_zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()
-}
+use crate::view::{AnalysedRun, RunView, when};
 
 /// The document of one run.
 pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document {
@@ -160,11 +142,6 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
     )
 }
 
-/// The operations of a step that have rows of their own.
-pub(crate) fn rows_of(step: &Step) -> Vec<Operation> {
-    step.operations().into_iter().filter(|o| headline(step, *o).is_some()).collect()
-}
-
 /// What one table is made from.
 struct StepTable<'a> {
     run: &'a Run,
@@ -177,7 +154,7 @@ const FIGURES: [&str; 13] =
     ["score", "bandwidth", "IOPS", "±", "mean", "p50", "p95", "p99", "p99.9", "max", "sync", "CPU", "device"];
 
 /// The headings over [`comparison_cells`], which are about this metric.
-pub(crate) fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
+fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
     let ratio = if metric == Some(Metric::LatP99) { "p99 ratio" } else { "ratio" };
     [
         Column::new(ratio, Align::Right),
@@ -195,7 +172,7 @@ pub(crate) fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &Run
         return None;
     }
     let maker = StepTable { run, analysis, step, view };
-    let operations = rows_of(step);
+    let operations = headline_operations(step);
     let several = operations.len() > 1 || operations.first() == Some(&Operation::DurableWrite);
     let compared = run.started.targets.len() > 1;
     let mut columns = vec![Column::new("target", Align::Left)];
@@ -232,7 +209,7 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
     let mut rows = Vec::new();
     for step in &run.started.plan.steps {
         let maker = StepTable { run, analysis, step, view };
-        let operations = rows_of(step);
+        let operations = headline_operations(step);
         for operation in &operations {
             let title = match operations.len() {
                 1 => step.title.clone(),
@@ -280,17 +257,38 @@ fn either(low: &str, high: &str) -> String {
     }
 }
 
-/// The figures at a glance, where labels or imported targets compete.
-pub(crate) fn pivot_table(run: &Run, analysis: &Analysis, view: &RunView, pivot: &Pivot<'_>) -> Table {
-    fn maker<'a>(of: (&'a Run, &'a Analysis, &'a RunView), row: &Row<'a>) -> StepTable<'a> {
-        StepTable { run: of.0, analysis: of.1, step: row.step, view: of.2 }
+/// The figures by label, the leaders of each row marked and named; where two targets compete, their comparison takes the
+/// place of the leaders.
+pub(crate) fn pivot_table(analysed: &AnalysedRun<'_>, pivot: &Pivot<'_>) -> Table {
+    let AnalysedRun { run, analysis, view, .. } = *analysed;
+    let is_pair = !pivot.has_labels() && pivot.columns.len() == 2;
+    let mut columns: Vec<Column> = pivot.down.iter().map(|d| Column::new(d.clone(), Align::Left)).collect();
+    columns.extend(pivot.columns.iter().map(|c| Column::joined(c.clone(), Align::Right)));
+    if is_pair {
+        columns.extend(comparison_columns(None));
+    } else {
+        columns.push(Column::joined("best", Align::Left));
     }
-    let of = (run, analysis, view);
     let other = run.started.targets.iter().map(|t| t.name.as_str()).find(|name| *name != view.baseline);
-    let mut table = pivot
-        .table(&|row, target| maker(of, row).headline(&target.name, row.operation), &|row| {
-            maker(of, row).comparison(other.unwrap_or_default(), row.operation)
-        });
+    let row = |row: &Row<'_>| {
+        let maker = StepTable { run, analysis, step: row.step, view };
+        let leaders = row.leaders(pivot.margin);
+        let mut cells: Vec<Cell> = row.names.iter().map(Cell::text).collect();
+        for (i, cell) in row.cells.iter().enumerate() {
+            let tone = if leaders.contains(&i) { Tone::Good } else { Tone::Plain };
+            let figure = |target: &Target| maker.headline(&target.name, row.operation).tone(tone);
+            cells.push(cell.map_or_else(Cell::default, |(target, _)| figure(target)));
+        }
+        if is_pair {
+            cells.extend(maker.comparison(other.unwrap_or_default(), row.operation));
+        } else {
+            let names: Vec<&str> = leaders.iter().map(|i| pivot.columns[*i].as_str()).collect();
+            cells.push(Cell::text(names.join(", ")));
+        }
+        cells
+    };
+    let rows = pivot.rows.iter().map(row).collect();
+    let mut table = Table { title: pivot.title(), columns, stub: pivot.down.len(), rows };
     drop_empty_columns(&mut table);
     table
 }
@@ -306,20 +304,18 @@ fn drop_empty_columns(table: &mut Table) {
 }
 
 impl StepTable<'_> {
+    fn key<'k>(&'k self, target: &'k str, operation: Operation, metric: Metric) -> MeasurementKey<'k> {
+        MeasurementKey { target, step: &self.step.id, operation, metric }
+    }
+
     fn measurement(&self, target: &str, operation: Operation, metric: Metric) -> Option<&Measurement> {
-        self.analysis.measurements.iter().find(|m| {
-            m.target == target && m.step == self.step.id && m.operation == operation && m.metric == metric
-        })
+        self.analysis.measurement(self.key(target, operation, metric))
     }
 
     /// The two modes of an operation's headline, if its repeats have two: then the middle stands for nothing.
     fn modes(&self, target: &str, operation: Operation) -> Option<&Modes> {
-        let metric = headline(self.step, operation)?;
-        let is_it = |m: &Measurement| {
-            m.target == target && m.step == self.step.id && m.operation == operation && m.metric == metric
-        };
-        let at = self.analysis.measurements.iter().position(is_it)?;
-        self.analysis.diagnostics.get(at)?.as_ref()?.modes.as_ref()
+        let key = self.key(target, operation, headline(self.step, operation)?);
+        self.analysis.diagnostics_of(key)?.modes.as_ref()
     }
 
     fn cell(&self, target: &str, operation: Operation, metric: Metric, show: impl Fn(f64) -> String) -> Cell {
@@ -404,10 +400,7 @@ impl StepTable<'_> {
     /// The score with that of each repeat.
     fn score(&self, target: &str, operation: Operation) -> Cell {
         let Some(m) = self.measurement(target, operation, Metric::Score) else { return Cell::default() };
-        Cell {
-            text: crate::matrix::score(m),
-            ..self.cell(target, operation, Metric::Score, |_| String::new())
-        }
+        Cell { text: display_score(m), ..self.cell(target, operation, Metric::Score, |_| String::new()) }
     }
 
     /// Why there are no figures.
@@ -508,7 +501,7 @@ pub fn comparison_document(
         }
     }
     for step in steps {
-        for operation in rows_of(step) {
+        for operation in headline_operations(step) {
             sections.extend(compared_table(step, operation, series, comparisons, view).map(Section::Table));
         }
     }
@@ -577,7 +570,7 @@ fn compared_table(
         Metric::Score => "score",
         _ => "p99",
     };
-    let title = match rows_of(step).len() {
+    let title = match headline_operations(step).len() {
         1 => step.title.clone(),
         _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
     };

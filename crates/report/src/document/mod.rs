@@ -1,5 +1,14 @@
 //! A report before it takes a form: sections with text and tables.
 
+pub(crate) mod by_hour;
+pub(crate) mod circumstances;
+pub(crate) mod grid;
+pub(crate) mod imported;
+pub(crate) mod markdown;
+pub(crate) mod remarks;
+pub(crate) mod run;
+pub(crate) mod text;
+
 use std::borrow::Cow;
 
 use model::{Metric, Operation, Severity};

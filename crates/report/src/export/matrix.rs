@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use analyse::headline;
 use model::{Imported, Measurement, Metric, Mix, Operation, Pattern, Run, Step};
 
-use crate::csv::row;
 use crate::document::{Align, Cell, Column, Provenance, Table};
-use crate::figures::{Units, digits, display_iops, display_ns, display_percent, display_rate};
+use crate::export::csv::row;
+use crate::figures::{
+    Units, digits, display_block, display_iops, display_ns, display_percent, display_rate, display_score,
+};
 use crate::pivot::labels_of;
 
 /// How the matrix is laid out.
@@ -295,7 +297,7 @@ fn labels(run: &Run, m: &Measurement, step: &Step) -> Labels {
     labels.insert("operation".into(), plain(m.operation.name().replace('_', " ")));
     labels.insert("metric".into(), plain(m.metric.name().replace('_', " ")));
     if let Some(bytes) = w.used_blocks().first() {
-        labels.insert("bs".into(), Value { order: f64::from(*bytes), text: block(*bytes) });
+        labels.insert("bs".into(), Value { order: f64::from(*bytes), text: display_block(*bytes) });
     }
     let number = |n: u32| Value { order: f64::from(n), text: n.to_string() };
     labels.insert("iodepth".into(), number(w.iodepth));
@@ -317,22 +319,6 @@ fn direction(step: &Step) -> String {
         Mix::Truncate => "truncate".to_owned(),
         Mix::Metadata(_) => "metadata".to_owned(),
     }
-}
-
-/// A block size with a blank before its unit.
-pub(crate) fn block(bytes: u32) -> String {
-    match bytes {
-        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
-        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),
-        b => format!("{b} B"),
-    }
-}
-
-/// A score with that of each repeat.
-pub(crate) fn score(m: &Measurement) -> String {
-    let each: Vec<String> = m.values.iter().map(|(_, value)| format!("{value:.0}")).collect();
-    let all = if each.len() > 1 { format!(" ({})", each.join(", ")) } else { String::new() };
-    format!("{:.0}{all}", m.estimate.value)
 }
 
 fn check_labels(wanted: &[(&Measurement, Labels)], layout: &Layout) -> Result<(), MatrixError> {
@@ -374,7 +360,7 @@ pub(crate) fn mega(value: f64, units: Units) -> String {
 pub(crate) fn shown(m: &Measurement, units: Units) -> String {
     let value = m.estimate.value;
     match (m.metric, m.metric.unit()) {
-        (Metric::Score, _) => score(m),
+        (Metric::Score, _) => display_score(m),
         (_, "B/s") => display_rate(value, units),
         (_, "1/s") => display_iops(value),
         (_, "ns") => display_ns(value),

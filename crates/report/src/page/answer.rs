@@ -1,13 +1,12 @@
 //! The answer of a run in a sentence or two, and the command that repeats it.
 
 use analyse::{Summary, headline};
-use model::{Finding, Metric, Mix, Pace, Pattern, Run, Step};
+use model::{Finding, MeasurementKey, Metric, Mix, Pace, Pattern, Step};
 
-use crate::chart::shown;
-use crate::chart::svg::short;
 use crate::figures::{display_iops, display_ns, display_rate, display_ratio};
-use crate::page::AnalysedRun;
-use crate::pivot::{Pivot, Row, pivot};
+use crate::pivot::{Pivot, Row};
+use crate::view::AnalysedRun;
+use crate::words::{listed, short};
 
 /// Names longer than this many columns make a sentence unreadable.
 const LONGEST_NAME: usize = 60;
@@ -15,11 +14,10 @@ const LONGEST_NAME: usize = 60;
 const TOLD: usize = 3;
 
 /// What a run says, the answer first.
-pub(crate) fn answers(analysed: AnalysedRun<'_>) -> Vec<String> {
+pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = scores(analysed);
-    let labels = pivot(analysed.run, &analysed.analysis.measurements).filter(Pivot::has_labels);
-    match labels {
-        Some(pivot) => sentences.extend(by_labels(&pivot, analysed)),
+    match analysed.labels() {
+        Some(pivot) => sentences.extend(by_labels(pivot, analysed)),
         None => sentences.extend(by_targets(analysed)),
     }
     if sentences.is_empty() {
@@ -33,7 +31,7 @@ pub(crate) fn answers(analysed: AnalysedRun<'_>) -> Vec<String> {
 }
 
 /// The published scores, where the run has some: the highest first.
-fn scores(analysed: AnalysedRun<'_>) -> Vec<String> {
+fn scores(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for (title, mut scores) in crate::scores::scores(analysed.run, analysed.analysis) {
         scores.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -48,7 +46,7 @@ fn scores(analysed: AnalysedRun<'_>) -> Vec<String> {
 }
 
 /// Every target against the baseline; of many targets their ranks.
-fn by_targets(analysed: AnalysedRun<'_>) -> Vec<String> {
+fn by_targets(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut summaries: Vec<&Summary> = analysed.analysis.summaries.iter().collect();
     summaries.sort_by(|a, b| b.speed.value.total_cmp(&a.speed.value));
     let mut sentences: Vec<String> = if summaries.len() > TOLD {
@@ -64,7 +62,7 @@ fn by_targets(analysed: AnalysedRun<'_>) -> Vec<String> {
 }
 
 /// The fastest target of a run with several, else the only one.
-fn fastest(analysed: AnalysedRun<'_>) -> Option<&str> {
+fn fastest<'a>(analysed: &AnalysedRun<'a>) -> Option<&'a str> {
     let best = analysed.analysis.summaries.iter().max_by(|a, b| a.speed.value.total_cmp(&b.speed.value));
     match best {
         Some(best) if best.speed.value >= 1.0 => Some(&best.target),
@@ -73,13 +71,13 @@ fn fastest(analysed: AnalysedRun<'_>) -> Option<&str> {
     }
 }
 
-fn about<'a>(analysed: AnalysedRun<'a>, rule: &str) -> Option<&'a Finding> {
+fn about<'a>(analysed: &AnalysedRun<'a>, rule: &str) -> Option<&'a Finding> {
     let name = fastest(analysed)?;
     analysed.analysis.findings.iter().find(|f| f.rule == rule && f.subject.target.as_deref() == Some(name))
 }
 
 /// What limits the fastest target, as the end of a sentence about it.
-fn limit(analysed: AnalysedRun<'_>) -> Option<String> {
+fn limit(analysed: &AnalysedRun<'_>) -> Option<String> {
     let finding = about(analysed, "link-bound")?;
     let (carried, rates) = finding.evidence.split_first()?;
     let link = carried.what.strip_prefix("what ")?.strip_suffix(" can carry")?;
@@ -91,7 +89,7 @@ fn limit(analysed: AnalysedRun<'_>) -> Option<String> {
 }
 
 /// That the fastest target's link is slower than it could be.
-fn slow_link(analysed: AnalysedRun<'_>) -> Option<String> {
+fn slow_link(analysed: &AnalysedRun<'_>) -> Option<String> {
     let finding = about(analysed, "link-below-capability")?;
     Some(format!("{}: {}.", short(fastest(analysed)?, LONGEST_NAME), finding.message))
 }
@@ -152,15 +150,6 @@ fn over(steps: usize) -> String {
     if steps == 1 { "in one step".to_owned() } else { format!("over {steps} steps") }
 }
 
-/// Words in a row, the last with `and`.
-pub(crate) fn listed(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
 /// A target against the baseline, the faster one first.
 fn compared(s: &Summary) -> String {
     let (target, baseline) = (short(&s.target, LONGEST_NAME), short(&s.baseline, LONGEST_NAME));
@@ -181,7 +170,7 @@ fn compared(s: &Summary) -> String {
 }
 
 /// Which of the columns wins where, and by how much over all.
-fn by_labels(pivot: &Pivot<'_>, analysed: AnalysedRun<'_>) -> Vec<String> {
+fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<String> {
     let contested: Vec<(&Row<'_>, Vec<usize>)> = pivot
         .rows
         .iter()
@@ -251,13 +240,13 @@ fn over_all(contested: &[(&Row<'_>, Vec<usize>)], column: usize, other: usize) -
 /// A row in which another column wins.
 fn exception(
     pivot: &Pivot<'_>,
-    analysed: AnalysedRun<'_>,
+    analysed: &AnalysedRun<'_>,
     row: &Row<'_>,
     leaders: &[usize],
     best: usize,
 ) -> String {
     let value =
-        |column: usize| row.cells[column].map(|(_, m)| shown(analysed.view, row.metric, m.estimate.value));
+        |column: usize| row.cells[column].map(|(_, m)| analysed.view.display(row.metric, m.estimate.value));
     let winners: Vec<String> = leaders.iter().map(|c| short(&pivot.columns[*c], LONGEST_NAME / 2)).collect();
     let against = value(best).map_or_else(String::new, |v| format!(" against {v}"));
     let first = leaders.first().and_then(|c| value(*c)).unwrap_or_default();
@@ -287,7 +276,7 @@ fn few_repeats(pivot: &Pivot<'_>) -> Option<String> {
 }
 
 /// The best figures of a target by itself.
-fn alone(analysed: AnalysedRun<'_>, target: &str) -> Option<String> {
+fn alone(analysed: &AnalysedRun<'_>, target: &str) -> Option<String> {
     let parts: Vec<String> = [
         ("reads in order", false, 100),
         ("writes in order", false, 0),
@@ -300,10 +289,8 @@ fn alone(analysed: AnalysedRun<'_>, target: &str) -> Option<String> {
         let figures = steps.filter(|s| is_plain(s, random, percent)).filter_map(|s| {
             let operation = *s.workload.operations().first()?;
             let value = |metric| {
-                let is_it = |m: &&model::Measurement| {
-                    m.target == target && m.step == s.id && m.operation == operation && m.metric == metric
-                };
-                analysed.analysis.measurements.iter().find(is_it).map(|m| m.estimate.value)
+                let key = MeasurementKey { target, step: &s.id, operation, metric };
+                analysed.analysis.measurement(key).map(|m| m.estimate.value)
             };
             Some((value(Metric::Bandwidth)?, value(Metric::Iops)?))
         });
@@ -325,12 +312,10 @@ fn alone(analysed: AnalysedRun<'_>, target: &str) -> Option<String> {
     Some(format!("{name}: {first}."))
 }
 
-fn first_figure(analysed: AnalysedRun<'_>, step: &Step, target: &str) -> Option<String> {
+fn first_figure(analysed: &AnalysedRun<'_>, step: &Step, target: &str) -> Option<String> {
     let operation = step.workload.operations().into_iter().find(|o| headline(step, *o).is_some())?;
     let metric = headline(step, operation)?;
-    let m = analysed.analysis.measurements.iter().find(|m| {
-        m.target == target && m.step == step.id && m.operation == operation && m.metric == metric
-    })?;
+    let m = analysed.analysis.measurement(MeasurementKey { target, step: &step.id, operation, metric })?;
     let value = match metric {
         Metric::Bandwidth => display_rate(m.estimate.value, analysed.view.units),
         Metric::Iops => format!("{} times a second", display_iops(m.estimate.value)),
@@ -346,30 +331,6 @@ fn is_plain(step: &Step, random: bool, percent: u8) -> bool {
         && matches!(w.pattern, Pattern::Random { .. }) == random
         && !matches!(w.pattern, Pattern::Spaced { .. })
         && w.sync.every == 0
-}
-
-/// The command line that does the same again, for a shell: as it was given, with the seed that it drew.
-pub(crate) fn command(run: &Run) -> String {
-    let mut words: Vec<String> = run.started.command.iter().map(|word| quoted(word)).collect();
-    let has_seed = run.started.command.iter().any(|w| w == "--seed" || w.starts_with("--seed="));
-    if let Some(program) = words.first_mut() {
-        *program = "lodestone".to_owned();
-    }
-    // What others measured has no seed of ours.
-    if !has_seed && !run.is_imported() {
-        words.push(format!("--seed {}", run.started.seed));
-    }
-    words.join(" ")
-}
-
-/// A word as a POSIX shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 #[cfg(test)]
@@ -424,12 +385,5 @@ mod tests {
         let slow = ranks(&[0.9, 0.8, 0.7, 0.6], 1.05);
         assert_eq!(slow[0], "card, the baseline, is the fastest of 5 targets over 8 steps.");
         assert_eq!(slow[1], "Then come t1 (0.90 ×), t2 (0.80 ×), t3 (0.70 ×) and t4 (0.60 ×).");
-    }
-
-    #[test]
-    fn words_come_back_from_a_shell_as_they_were() {
-        assert_eq!(quoted("--rw=randread"), "--rw=randread");
-        assert_eq!(quoted("it's here"), "'it'\\''s here'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -1,0 +1,304 @@
+//! From runs and analyses to the types of the export format.
+
+use analyse::{
+    Analysis, Difference, HourFigure, HoursVerdict, RepeatDiagnostics, Summary, TargetByHour, differences,
+};
+use model::{
+    Comparison, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement, OffsetLog,
+    Operation, RepeatOutcome, Run, Target, path_text,
+};
+use serde::Serialize;
+
+use super::schema::*;
+
+/// Everything about a run.
+pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
+    let started = &run.started;
+    RunExport {
+        schema: SCHEMA,
+        run: run_facts(run),
+        targets: started.targets.iter().map(|t| target_facts(run, t)).collect(),
+        steps: started
+            .plan
+            .steps
+            .iter()
+            .map(|s| StepFacts {
+                id: s.id.clone(),
+                title: s.title.clone(),
+                workload: serde_json::to_value(&s.workload).unwrap_or_default(),
+            })
+            .collect(),
+        repeats: run.repeats.iter().map(repeat_facts).collect(),
+        measurements: analysis
+            .measurements
+            .iter()
+            .zip(&analysis.diagnostics)
+            .map(|(m, diagnostics)| measurement_facts(m, diagnostics.as_ref()))
+            .collect(),
+        comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
+        summaries: analysis.summaries.iter().map(summary_facts).collect(),
+        findings: analysis.findings.iter().map(finding_facts).collect(),
+        notes: run
+            .notes
+            .iter()
+            .map(|n| NoteFacts {
+                seconds: n.at_ns as f64 / 1e9,
+                severity: word(&n.severity),
+                topic: n.topic.clone(),
+                target: n.target.clone(),
+                message: n.message.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// The serialised form of an enum without content, which is a word.
+pub(crate) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+/// The run itself.
+pub fn run_facts(run: &Run) -> RunFacts {
+    let started = &run.started;
+    let at = jiff::Timestamp::from_nanosecond(i128::from(started.started_unix_ns)).unwrap_or_default();
+    RunFacts {
+        id: started.id.clone(),
+        started: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        host: host_facts(&started.host),
+        version: started.version.clone(),
+        suite: started.plan.suite.clone(),
+        plan: started.plan.id.clone(),
+        seed: started.seed,
+        command: started.command.clone(),
+        outcome: run.finished.as_ref().map(|f| word(&f.outcome)),
+        seconds: run.finished.as_ref().map(|f| f.at_ns as f64 / 1e9),
+    }
+}
+
+/// The machine.
+pub(crate) fn host_facts(host: &Host) -> HostFacts {
+    HostFacts {
+        id: host.id.clone(),
+        name: host.name.clone(),
+        kernel: host.kernel.clone(),
+        architecture: host.architecture.clone(),
+        cpu: host.cpu.clone(),
+        cpus: host.cpus,
+        memory: host.memory_bytes,
+        board: host.board.clone(),
+        os: host.os.clone(),
+        facts: host.facts.clone(),
+    }
+}
+
+/// A layer.
+pub(crate) fn layer_facts(layer: &Layer) -> LayerFacts {
+    LayerFacts {
+        kind: word(&layer.kind),
+        name: layer.name.clone(),
+        level: layer.level,
+        facts: layer.facts.clone(),
+    }
+}
+
+fn target_facts(run: &Run, target: &Target) -> TargetFacts {
+    let layouts = run.layouts.iter().filter(|l| l.target == target.name);
+    let (bytes, ns) = layouts.fold((0, 0), |(bytes, ns), l| (bytes + l.bytes, ns + l.elapsed_ns));
+    TargetFacts {
+        name: target.name.clone(),
+        path: path_text(&target.path),
+        kind: word(&target.kind),
+        size: target.size_bytes,
+        laid_out: (bytes > 0).then_some(bytes),
+        layout_seconds: (bytes > 0).then_some(ns as f64 / 1e9),
+        stack: target.stack.iter().map(layer_facts).collect(),
+    }
+}
+
+fn repeat_facts(repeat: &model::Repeat) -> RepeatFacts {
+    let s = &repeat.started;
+    let (outcome, failure) = match repeat.finished.as_ref().map(|f| &f.outcome) {
+        None => ("killed", None),
+        Some(RepeatOutcome::Completed) => ("completed", None),
+        Some(RepeatOutcome::Interrupted) => ("interrupted", None),
+        Some(RepeatOutcome::Failed(failure)) => ("failed", Some(failure.to_string())),
+    };
+    RepeatFacts {
+        step: s.step.clone(),
+        target: s.target.clone(),
+        round: s.round,
+        engine: s.engine.name().to_owned(),
+        direct: s.direct,
+        size: s.size_bytes,
+        seed: s.seed,
+        outcome: outcome.to_owned(),
+        failure,
+        imported: repeat.imported.as_deref().map(imported_facts),
+        offset_log: repeat.finished.iter().flat_map(|f| &f.offset_log).map(offset_log_facts).collect(),
+    }
+}
+
+fn offset_log_facts((operation, offset_log): (&Operation, &OffsetLog)) -> OffsetLogFacts {
+    let entry = |p: &LoggedOffset| [p.offset, p.bytes, p.ns];
+    OffsetLogFacts {
+        operation: operation.name().to_owned(),
+        left_out: offset_log.left_out,
+        kept: offset_log.kept.iter().map(entry).collect(),
+    }
+}
+
+fn imported_facts(imported: &Imported) -> ImportedFacts {
+    let figure = |f: &Figure| FigureFacts {
+        operation: f.operation.name().to_owned(),
+        metric: f.metric.name().to_owned(),
+        unit: f.metric.unit().to_owned(),
+        value: f.value,
+        printed: f.printed.as_ref().map(|p| p.text.clone()),
+        printed_value: f.printed.as_ref().map(|p| p.value),
+        line: f.printed.as_ref().map(|p| p.line),
+        recomputed: f.recomputed.as_ref().map(|r| r.value),
+        recomputed_from: f.recomputed.as_ref().map(|r| r.from.clone()),
+    };
+    ImportedFacts {
+        tool: imported.tool.clone(),
+        version: imported.version.clone(),
+        file: imported.file.clone(),
+        line: imported.line,
+        labels: imported.labels.clone(),
+        facts: imported.facts.clone(),
+        unsaid: imported.unsaid.clone(),
+        figures: imported.figures.iter().map(figure).collect(),
+    }
+}
+
+fn measurement_facts(m: &Measurement, diagnostics: Option<&RepeatDiagnostics>) -> MeasurementFacts {
+    MeasurementFacts {
+        target: m.target.clone(),
+        step: m.step.clone(),
+        operation: m.operation.name().to_owned(),
+        metric: m.metric.name().to_owned(),
+        unit: m.metric.unit().to_owned(),
+        method: m.method.to_owned(),
+        values: m.values.iter().map(|(_, v)| *v).collect(),
+        rounds: m.values.iter().map(|(r, _)| *r).collect(),
+        modes: diagnostics.and_then(|l| l.modes.as_ref()).map(|modes| [modes.low_mean, modes.high_mean]),
+        estimate: m.estimate.value,
+        low: m.estimate.interval.map(|i| i.0),
+        high: m.estimate.interval.map(|i| i.1),
+    }
+}
+
+fn comparison_facts(c: &Comparison) -> ComparisonFacts {
+    ComparisonFacts {
+        step: c.step.clone(),
+        operation: c.operation.name().to_owned(),
+        metric: c.metric.name().to_owned(),
+        target: c.target.clone(),
+        baseline: c.baseline.clone(),
+        ratio: c.ratio.value,
+        low: c.ratio.interval.map(|i| i.0),
+        high: c.ratio.interval.map(|i| i.1),
+        verdict: c.verdict.name().to_owned(),
+        more_rounds: c.more_rounds,
+        method: c.method.to_owned(),
+    }
+}
+
+fn summary_facts(s: &Summary) -> SummaryFacts {
+    SummaryFacts {
+        target: s.target.clone(),
+        baseline: s.baseline.clone(),
+        speed: s.speed.value,
+        low: s.speed.interval.map(|i| i.0),
+        high: s.speed.interval.map(|i| i.1),
+        steps: s.steps,
+    }
+}
+
+fn finding_facts(f: &Finding) -> FindingFacts {
+    FindingFacts {
+        rule: f.rule.clone(),
+        severity: word(&f.severity),
+        subject: SubjectFacts { target: f.subject.target.clone(), step: f.subject.step.clone() },
+        message: f.message.clone(),
+        advice: f.advice.clone(),
+        effect: f.effect,
+        evidence: f.evidence.iter().map(evidence_facts).collect(),
+    }
+}
+
+fn evidence_facts(e: &Evidence) -> EvidenceFacts {
+    let scope = e.scope.clone().unwrap_or_default();
+    EvidenceFacts {
+        what: e.what.clone(),
+        value: e.value,
+        unit: e.unit.clone(),
+        step: scope.step,
+        rounds: scope.rounds,
+        from_seconds: scope.seconds.map(|(from, _)| from),
+        to_seconds: scope.seconds.map(|(_, to)| to),
+    }
+}
+
+/// Several runs compared.
+pub fn comparison_export(
+    runs: &[&Run],
+    comparisons: &[Comparison],
+    summaries: &[Summary],
+    by_hour: &[TargetByHour],
+) -> ComparisonExport {
+    ComparisonExport {
+        schema: COMPARISON_SCHEMA,
+        runs: runs.iter().map(|run| run_facts(run)).collect(),
+        comparisons: comparisons.iter().map(comparison_facts).collect(),
+        summaries: summaries.iter().map(summary_facts).collect(),
+        by_hour: by_hour.iter().flat_map(by_hour_facts).collect(),
+        circumstances: circumstances(runs),
+    }
+}
+
+fn circumstances(runs: &[&Run]) -> Vec<CircumstanceFacts> {
+    let Some((first, others)) = runs.split_first() else { return Vec::new() };
+    let facts = |run: &Run, d: Difference| CircumstanceFacts {
+        run: run.started.id.clone(),
+        target: d.target,
+        layer: d.layer,
+        what: d.what,
+        before: d.before,
+        after: d.after,
+    };
+    let of_run = |run: &&Run| differences(first, run).into_iter().map(|d| facts(run, d)).collect::<Vec<_>>();
+    others.iter().flat_map(of_run).collect()
+}
+
+fn by_hour_facts(target: &TargetByHour) -> impl Iterator<Item = ByHourFacts> {
+    target.steps.iter().map(|(step, found)| {
+        let (verdict, missing_runs) = match found.verdict {
+            HoursVerdict::Differ => ("differ", None),
+            HoursVerdict::NotShown => ("not_shown", None),
+            HoursVerdict::TooFew { missing } => ("too_few", Some(missing)),
+            HoursVerdict::OneHour => ("one_hour", None),
+        };
+        let hour = |h: &HourFigure| HourFacts {
+            hour: h.hour,
+            runs: h.runs,
+            speed: Some(h.speed.value).filter(|speed| speed.is_finite()),
+            low: h.speed.interval.map(|i| i.0),
+            high: h.speed.interval.map(|i| i.1),
+        };
+        ByHourFacts {
+            target: target.target.clone(),
+            plan: target.plan.clone(),
+            step: step.clone(),
+            runs: target.runs,
+            within_days: found.within_days,
+            p: found.p,
+            verdict: verdict.to_owned(),
+            missing_runs,
+            hours: found.hours.iter().map(hour).collect(),
+        }
+    })
+}

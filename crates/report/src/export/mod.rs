@@ -1,0 +1,9 @@
+//! Figures for other programs: JSON, CSV, InfluxDB, Prometheus, tables by label; and runs without names.
+
+pub(crate) mod anonymous;
+pub(crate) mod csv;
+pub mod json;
+pub(crate) mod matrix;
+pub(crate) mod offsets;
+pub(crate) mod score_table;
+pub(crate) mod series;

@@ -1,0 +1,426 @@
+//! A report as one HTML file: its style, script, pictures and data are inside, and nothing is fetched.
+
+mod answer;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use model::{Candidate, Inventory, Severity, Target};
+
+use crate::chart::{Chart, charts, history, style};
+use crate::document::remarks::remarks;
+use crate::document::run::{circumstances, overview_table, pivot_table, step_table};
+use crate::document::text::TextStyle;
+use crate::document::{Align, Cell, Document, Section, Table, Tone, imported};
+use crate::export::json::run_export;
+use crate::export::offsets::has_offsets;
+use crate::targets::targets_text;
+use crate::terminal::{escape_json, escape_text};
+use crate::view::{AnalysedRun, when};
+use crate::words::{command, short};
+use answer::answers;
+
+const PAGE_STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+/// What the overview's figures are.
+const FIGURE_WORDS: &str = "The figure is the bandwidth; of metadata operations, operations per second; of a fixed load, the p99 latency.";
+/// What its ratios are, where there are several targets.
+const RATIO_WORDS: &str = "Ratios are to the baseline, with their 95 % interval.";
+/// Row names longer than this are wrapped.
+const LONG_NAME: usize = 20;
+/// Findings shown without unfolding.
+const SHOWN_FINDINGS: usize = 6;
+/// Charts of a kind shown without unfolding.
+const SHOWN_CHARTS: usize = 2;
+/// Nothing may be fetched, whatever a name contains.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+/// The page of one run: the answer, the tables, the findings, the charts, the circumstances, how to repeat it.
+pub fn run_page(analysed: &AnalysedRun<'_>) -> String {
+    let title = run_title(analysed);
+    let body = html! {
+        (header(&title, &answers(analysed)))
+        main { (run_section(analysed, 2)) }
+    };
+    whole(&title, &body)
+}
+
+/// The page of several runs: their comparison, then each run.
+pub fn runs_page(runs: &[AnalysedRun<'_>], comparison: &Document) -> String {
+    // The text under `Overall` is the answer, which is in the header.
+    let mut answer = Vec::new();
+    let mut rest = Vec::new();
+    let mut is_answer = false;
+    for section in &comparison.sections {
+        match section {
+            Section::Heading(heading) => is_answer = heading == "Overall",
+            Section::Text(text) if is_answer => answer.push(text.clone()),
+            _ => {}
+        }
+        if !is_answer {
+            rest.push(section.clone());
+        }
+    }
+    let over_time = history(runs);
+    let body = html! {
+        (header(&comparison.title, &answer))
+        main {
+            section {
+                h2 { "Comparison" }
+                (sections(&rest, 3))
+                @if !over_time.is_empty() {
+                    h3 { "Charts" }
+                    (all_charts(&over_time, 4))
+                }
+            }
+            @for analysed in runs {
+                section {
+                    h2 { (run_title(analysed)) }
+                    @for text in answers(analysed) { p { (text) } }
+                    (run_section(analysed, 3))
+                }
+            }
+        }
+    };
+    whole(&comparison.title, &body)
+}
+
+/// A page of charts, grouped under headings.
+pub fn gallery_page(title: &str, words: &str, parts: &[(String, Vec<Chart>)]) -> String {
+    let body = html! {
+        (header(title, &[words.to_owned()]))
+        main {
+            @for (heading, charts) in parts {
+                section {
+                    h2 { (heading) }
+                    @for chart in charts { (figure(chart, 3)) }
+                }
+            }
+        }
+    };
+    whole(title, &body)
+}
+
+fn run_title(analysed: &AnalysedRun<'_>) -> String {
+    let started = &analysed.run.started;
+    let at = when(started.started_unix_ns, &analysed.view.time_zone);
+    if analysed.run.is_imported() {
+        return format!("Run {} · imported {at}", started.id);
+    }
+    // An anonymised run has no host name.
+    let host = Some(&started.host.name).filter(|name| !name.is_empty());
+    let host = host.map_or_else(String::new, |name| format!(" · {name}"));
+    format!("Run {} · suite {}{host} · {at}", started.id, started.plan.suite)
+}
+
+/// The whole file. Control and invisible characters are escaped, such as `\u{202e}`.
+fn whole(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content="Lodestone";
+                link rel="icon" href="data:,";
+                title { (short(title, 120)) }
+                style { (PreEscaped(style())) (PreEscaped(PAGE_STYLE)) }
+            }
+            body {
+                (body)
+                div #tip role="status" {}
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    escape_text(&page.into_string()).into_owned()
+}
+
+fn header(title: &str, answers: &[String]) -> Markup {
+    html! {
+        header {
+            h1 { (short(title, 300)) }
+            div.answer { @for answer in answers { p { (answer) } } }
+        }
+    }
+}
+
+/// Everything of a run below its answer, with headings of the given level.
+fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
+    let AnalysedRun { run, analysis, view, .. } = *analysed;
+    let id = format!("run-{}", safe_id(&run.started.id));
+    let several = run.started.targets.len() > 1;
+    let pictures = charts(analysed);
+    let facts =
+        if run.is_imported() { imported::facts(run, analysis) } else { circumstances(run, analysis, view) };
+    html! {
+        section {
+            (heading(level, if several { "Comparison" } else { "Figures" }))
+            (figures(analysed))
+            (findings(&remarks(run, &analysis.findings, true), level))
+            @if !pictures.is_empty() {
+                (heading(level, "Charts"))
+                (toggles(&run.started.targets))
+                (all_charts(&pictures, level + 1))
+            }
+            (heading(level, "Circumstances"))
+            (sections(&[Section::Facts(facts)], level + 1))
+            (stacks(analysed))
+            (repeat(analysed, level, &id))
+            (data(analysed, &id))
+        }
+    }
+}
+
+/// The tables: the figures by label or of every step, and behind a fold all figures.
+fn figures(analysed: &AnalysedRun<'_>) -> Markup {
+    let AnalysedRun { run, analysis, view, .. } = *analysed;
+    let overview = overview_table(run, analysis, view);
+    let steps = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
+    html! {
+        @if let Some(pivot) = &analysed.pivot {
+            (table(&pivot_table(analysed, pivot)))
+            p.small { (pivot.words()) " " (FIGURE_WORDS) }
+        } @else if let Some(overview) = &overview {
+            (table(overview))
+            p.small { (FIGURE_WORDS) @if run.started.targets.len() > 1 { " " (RATIO_WORDS) } }
+        }
+        details {
+            summary { "All figures of every step" }
+            @if let (Some(overview), Some(_)) = (&overview, &analysed.pivot) { (table(overview)) }
+            @for step in steps { (table(&step)) }
+        }
+    }
+}
+
+fn heading(level: u8, text: &str) -> Markup {
+    match level {
+        2 => html! { h2 { (text) } },
+        3 => html! { h3 { (text) } },
+        _ => html! { h4 { (text) } },
+    }
+}
+
+/// The most important findings, and the others behind a fold.
+fn findings(remarks: &[Section], level: u8) -> Markup {
+    let (first, others) = remarks.split_at(remarks.len().min(SHOWN_FINDINGS));
+    html! {
+        @if !first.is_empty() {
+            (heading(level, "Findings"))
+            (sections(first, level + 1))
+        }
+        @if !others.is_empty() {
+            details {
+                summary { (others.len()) " less important findings" }
+                (sections(others, level + 1))
+            }
+        }
+    }
+}
+
+/// The buttons that show and hide targets in the charts.
+fn toggles(targets: &[Target]) -> Markup {
+    html! {
+        @if targets.len() > 1 {
+            div.tools role="group" aria-label="Targets in the charts" {
+                @for (i, target) in targets.iter().enumerate() {
+                    button.chart.{ "c" (i % 8) } type="button" aria-pressed="true" data-target=(i) {
+                        (short(&target.name, 60))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All charts in their order; of a kind with many, all but the first are behind a fold.
+fn all_charts(charts: &[Chart], level: u8) -> Markup {
+    html! {
+        @for of_kind in charts.chunk_by(|a, b| a.kind == b.kind) {
+            @let shown = if of_kind.len() > SHOWN_CHARTS + 1 { SHOWN_CHARTS } else { of_kind.len() };
+            @let (first, others) = of_kind.split_at(shown);
+            @for chart in first { (figure(chart, level)) }
+            @if !others.is_empty() {
+                details {
+                    summary {
+                        (of_kind[0].title.split(" (").next().unwrap_or_default()) ": "
+                        (others.len()) " more charts"
+                    }
+                    @for chart in others { (figure(chart, level)) }
+                }
+            }
+        }
+    }
+}
+
+fn figure(chart: &Chart, level: u8) -> Markup {
+    html! {
+        figure data-kind=(chart.kind) data-name=(chart.name) {
+            (heading(level, &chart.title))
+            (chart.wide) (chart.narrow)
+            figcaption { (chart.caption) }
+        }
+    }
+}
+
+/// The layers below each target, as `lodestone targets` shows them.
+fn stacks(analysed: &AnalysedRun<'_>) -> Markup {
+    let started = &analysed.run.started;
+    let candidate = |target: &Target| Candidate {
+        path: target.path.clone(),
+        also: Vec::new(),
+        kind: target.kind,
+        size_bytes: (target.size_bytes > 0).then_some(target.size_bytes),
+        free_bytes: (target.free_bytes > 0).then_some(target.free_bytes),
+        remark: None,
+        stack: target.stack.clone(),
+    };
+    let candidates: Vec<_> = started.targets.iter().filter(|t| !t.stack.is_empty()).map(candidate).collect();
+    if candidates.is_empty() {
+        return html! {};
+    }
+    let inventory = Inventory { host: started.host.clone(), candidates, left_out: 0, unseen: Vec::new() };
+    let style = TextStyle { width: 110, color: false };
+    let tree = targets_text(&inventory, analysed.view.units, style).to_string();
+    html! { pre.stacks tabindex="0" aria-label="Stacks" { (tree.trim_end()) } }
+}
+
+fn repeat(analysed: &AnalysedRun<'_>, level: u8, id: &str) -> Markup {
+    let (title, words) = if analysed.run.is_imported() {
+        ("How it was imported", "The same files, imported in the same way with Lodestone ")
+    } else {
+        ("How to repeat it", "The same work in the same order on the same targets, with Lodestone ")
+    };
+    html! {
+        (heading(level, title))
+        p { (words) (analysed.run.started.version) ":" }
+        pre id={ (id) "-command" } { (command(analysed.run)) }
+        div.tools { button type="button" data-copy={ (id) "-command" } { "Copy the command" } }
+    }
+}
+
+/// The run's data with the buttons that download them.
+fn data(analysed: &AnalysedRun<'_>, id: &str) -> Markup {
+    let json = run_export(analysed.run, analysed.analysis);
+    let csv = crate::csv(analysed.run, &analysed.analysis.measurements);
+    let data = harmless_json(&serde_json::json!({ "json": json, "csv": csv }).to_string());
+    let name = safe_id(&analysed.run.started.id);
+    // The script makes the CSV of the offsets from the JSON, which contains them.
+    let offsets =
+        has_offsets(analysed.run).then_some(("offsets", "-offsets.csv", "Download the offsets as CSV"));
+    let forms = [("json", ".json", "Download the data as JSON"), ("csv", ".csv", "Download the data as CSV")];
+    html! {
+        div.tools role="group" aria-label="Data of this page" {
+            @for (form, end, words) in forms.into_iter().chain(offsets) {
+                button type="button" data-download={ (id) "-data" } data-form=(form)
+                    data-name={ "lodestone-" (name) (end) } { (words) }
+            }
+        }
+        script #{ (id) "-data" } type="application/json" { (PreEscaped(data)) }
+    }
+}
+
+/// JSON that cannot end the script element that holds it: without `<`, control and invisible characters.
+fn harmless_json(json: &str) -> String {
+    escape_json(json).replace('<', "\\u003c")
+}
+
+/// Letters, digits and dashes of a text: a log may claim any id.
+fn safe_id(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect()
+}
+
+fn sections(sections: &[Section], level: u8) -> Markup {
+    let is_remark = |section: &Section| matches!(section, Section::Remark { .. });
+    html! {
+        @for group in sections.chunk_by(|a, b| is_remark(a) == is_remark(b)) {
+            @if is_remark(&group[0]) {
+                ul.remarks { @for remark in group { (section(remark, level)) } }
+            } @else {
+                @for part in group { (section(part, level)) }
+            }
+        }
+    }
+}
+
+fn section(section: &Section, level: u8) -> Markup {
+    match section {
+        Section::Heading(text) => heading(level, text),
+        Section::Text(text) => html! { @if !text.is_empty() { p { (text) } } },
+        Section::Facts(facts) => html! {
+            dl { @for (name, value) in facts { dt { (name) } dd { (value) } } }
+        },
+        Section::Table(of) => table(of),
+        Section::Remark { severity, about, message, advice } => {
+            let class = match severity {
+                Severity::Info => "info",
+                Severity::Warning => "warning",
+                Severity::Error => "error",
+            };
+            html! {
+                li class=(class) {
+                    b { (severity.name()) } " " (about) ": " (message)
+                    @if let Some(advice) = advice { " " span.advice { "→ " (advice) } }
+                }
+            }
+        }
+    }
+}
+
+fn table(table: &Table) -> Markup {
+    let is_right = |i: usize| table.columns.get(i).is_some_and(|c| c.align == Align::Right);
+    html! {
+        div.scroll role="region" tabindex="0" aria-label=(table.title) {
+            table {
+                caption { (table.title) }
+                thead {
+                    tr {
+                        @for column in &table.columns {
+                            th.right[column.align == Align::Right] scope="col" { (column.heading) }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr {
+                            @for (i, of) in row.iter().enumerate() {
+                                @if i < table.stub { (row_name(of, is_right(i))) } @else { (cell(of, is_right(i))) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn tone_class(tone: Tone) -> Option<&'static str> {
+    match tone {
+        Tone::Plain => None,
+        Tone::Dim => Some("tone-dim"),
+        Tone::Good => Some("tone-good"),
+        Tone::Bad => Some("tone-bad"),
+        Tone::Open => Some("tone-open"),
+    }
+}
+
+/// The class attribute, if there is a class.
+fn classes<const N: usize>(classes: [Option<&str>; N]) -> Option<String> {
+    let words: Vec<&str> = classes.into_iter().flatten().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+fn row_name(cell: &Cell, is_right: bool) -> Markup {
+    let long = (cell.text.chars().count() > LONG_NAME).then_some("long");
+    let class = classes([Some("name"), long, is_right.then_some("right"), tone_class(cell.tone)]);
+    html! { th class=[class] scope="row" title=(cell.text) { (cell.text) } }
+}
+
+/// A figure, with its source in attributes for programs that read the page.
+fn cell(cell: &Cell, is_right: bool) -> Markup {
+    let class = classes([is_right.then_some("right"), tone_class(cell.tone)]);
+    let source =
+        cell.provenance.as_ref().map(|p| format!("{} {} {}", p.step, p.operation.name(), p.metric.name()));
+    let value = cell.value.filter(|_| source.is_some()).map(|value| value.to_string());
+    html! { td class=[class] data-from=[source] data-value=[value] { (cell.text) } }
+}

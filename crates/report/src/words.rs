@@ -1,0 +1,79 @@
+//! Parts of sentences: names cut to a width, enumerations, the command line of a run.
+
+use model::Run;
+use unicode_width::UnicodeWidthChar;
+
+use crate::terminal::escape_line;
+
+/// A text cut to at most `columns` terminal columns, with an ellipsis where it was cut.
+pub(crate) fn short(text: &str, columns: usize) -> String {
+    let mut used = 0;
+    let mut kept = String::new();
+    let clean = escape_line(text);
+    for c in clean.chars() {
+        let width = c.width().unwrap_or(0);
+        // Combining marks have no width; the limit on bytes keeps a name from stacking a hundred of them.
+        if used + width > columns || kept.len() > 8 * columns {
+            kept.truncate(kept.trim_end_matches(|last: char| last.width().unwrap_or(0) == 0).len());
+            kept.push('…');
+            return kept;
+        }
+        used += width;
+        kept.push(c);
+    }
+    kept
+}
+
+/// An enumeration: commas, and `and` before the last.
+pub(crate) fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The command line that does the same again, for a shell: as it was given, with the seed that it drew.
+pub(crate) fn command(run: &Run) -> String {
+    let mut words: Vec<String> = run.started.command.iter().map(|word| quoted(word)).collect();
+    let has_seed = run.started.command.iter().any(|w| w == "--seed" || w.starts_with("--seed="));
+    if let Some(program) = words.first_mut() {
+        *program = "lodestone".to_owned();
+    }
+    // What others measured has no seed of ours.
+    if !has_seed && !run.is_imported() {
+        words.push(format!("--seed {}", run.started.seed));
+    }
+    words.join(" ")
+}
+
+/// A word as a POSIX shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%+@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_cut_by_columns() {
+        assert_eq!(short("sd-card", 8), "sd-card");
+        assert_eq!(short("磁盘磁盘磁盘", 5), "磁盘…");
+        assert_eq!(short(&"x".repeat(1000), 10).chars().count(), 11);
+        assert!(short(&"e\u{301}".repeat(1000), 10).chars().count() < 60);
+        assert!(short(&format!("a{}", "\u{301}".repeat(1000)), 10).chars().count() < 60);
+    }
+
+    #[test]
+    fn words_come_back_from_a_shell_as_they_were() {
+        assert_eq!(quoted("--rw=randread"), "--rw=randread");
+        assert_eq!(quoted("it's here"), "'it'\\''s here'");
+        assert_eq!(quoted(""), "''");
+    }
+}
