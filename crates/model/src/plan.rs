@@ -128,10 +128,11 @@ impl Step {
 }
 
 /// What must be true of the data set before a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preparation {
     /// Completely written and synced, so that reads read data and writes overwrite.
+    #[default]
     Written,
     /// New, empty files for each repeat, so that writes allocate.
     Fresh,

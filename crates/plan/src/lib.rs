@@ -18,6 +18,7 @@ mod problem;
 mod resolve;
 mod suites;
 mod title;
+mod values;
 
 pub use check::step_seconds;
 pub use data_key::{DataKey, needs_own_data, obstacles};
