@@ -15,6 +15,9 @@ use crate::values::{
     real, regions, some_bytes, splits, steady, stride, think, within, word,
 };
 
+/// Size of the test data where `size` is `auto`, unless time or space sets a lower limit.
+pub const AUTO_SIZE_BYTES: u64 = 1 << 30;
+
 /// One option.
 pub struct OptionSpec {
     /// The key in a suite. The flag has dashes instead of underscores.

@@ -61,6 +61,12 @@ pub(crate) fn within<T: PartialOrd>(text: &str, value: T, low: T, high: T, range
     if value < low || value > high { Err(format!("{} is outside {range}", text.trim())) } else { Ok(value) }
 }
 
+/// A share in percent, such as `2%` or `0.5`, in parts per million; from 0.01 % to 100 %.
+pub fn parts_per_million(text: &str) -> Option<u32> {
+    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().ok()?;
+    (0.01..=100.0).contains(&percent).then(|| (percent * 1e4).round() as u32)
+}
+
 pub(crate) fn bytes_per_second(text: &str) -> Result<f64, String> {
     let size = text.trim();
     let bytes = parse_size(size.strip_suffix("/s").unwrap_or(size)).map_err(|e| e.to_string())?;
