@@ -1,6 +1,6 @@
 //! Mutated fio job files: the jobs are read, or every problem has a location within the text.
 
-use plan::fio::{Surroundings, included, read};
+use plan::fio::{FioJobs, Surroundings, included};
 
 use crate::outcome::Outcome;
 use crate::suites::resolved;
@@ -18,6 +18,6 @@ fn one(bytes: &[u8]) -> Result<&'static str, String> {
     }
     let around =
         Surroundings { memory_bytes: 8 << 30, page_bytes: 4096, processors: 2, ..Surroundings::default() };
-    let jobs = read("changed", text, &around);
-    resolved(&jobs.suite, jobs.problems, text)
+    let (suite, problems) = FioJobs::parse("changed", text, &around).suite(None);
+    resolved(&suite, problems, text)
 }

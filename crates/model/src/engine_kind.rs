@@ -48,10 +48,11 @@ impl fmt::Display for EngineKind {
 }
 
 /// Which engine a step asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineChoice {
     /// The best that works on this machine.
+    #[default]
     Auto,
     /// This one and no other.
     Only(EngineKind),

@@ -50,7 +50,7 @@ pub use measurement::{
 pub use offset_log::{LoggedOffset, OffsetLog};
 pub use operation::{Operation, OperationStats};
 pub use path_text::{name_text, path_from_text, path_text};
-pub use plan::{Plan, Preparation, Rounds, Step, Stop};
+pub use plan::{DEFAULT_MARGIN_PPM, Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
 pub use series::{ProbeLabels, series_words};
 pub use severity::Severity;

@@ -291,10 +291,11 @@ pub enum Pattern {
 }
 
 /// Which blocks a random workload prefers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
     /// All alike.
+    #[default]
     Uniform,
     /// Zipf's law: the k-th most popular block is drawn in proportion to k^-theta.
     Zipf {
@@ -385,10 +386,11 @@ pub enum Pace {
 }
 
 /// Open flags that make every write durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpenSync {
     /// None.
+    #[default]
     None,
     /// `O_SYNC`: data and all metadata.
     Sync,
@@ -419,10 +421,11 @@ pub struct Data {
 }
 
 /// The kind of content that is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DataClass {
     /// Incompressible, and no 512 bytes like any others.
+    #[default]
     Random,
     /// All zeros.
     Zero,
@@ -441,10 +444,11 @@ impl fmt::Display for Data {
 }
 
 /// How several jobs share the data set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Regions {
     /// Each job has a part of its own.
+    #[default]
     Disjoint,
     /// Every job works on all of it.
     Shared,
@@ -460,10 +464,11 @@ pub enum Regions {
 }
 
 /// State of the page cache at the start of a repeat that does not bypass it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheState {
     /// Evicted, and checked to be.
+    #[default]
     Cold,
     /// The same, and what an operation is about to read is evicted once more before it, outside of its latency.
     ColdEach,

@@ -5,11 +5,12 @@ use model::{
     Naming, OpenSync, Preparation, ReadFirst, Regions, SteadyRule, Think,
 };
 
-use crate::options::Splits;
+use crate::values::Splits;
 
 /// The value of `rw`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rw {
+    #[default]
     Read,
     Write,
     Mixed,
@@ -61,15 +62,16 @@ impl Rw {
 }
 
 /// The value of `rate_process`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RateProcess {
+    #[default]
     Fixed,
     Poisson,
 }
 
 /// All options of a step, in the types in which users write them. Every field is set from
-/// [`crate::OPTIONS`], the default first.
-#[derive(Clone, Debug)]
+/// [`crate::OPTIONS`], the default first: the values of `Draft::default()` are placeholders.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub rw: Rw,
     pub rwmixread: u8,
@@ -130,72 +132,4 @@ pub(crate) struct Draft {
     pub min_runtime_ns: Option<u64>,
     pub naming: Naming,
     pub name_order: NameOrder,
-}
-
-impl Default for Draft {
-    /// Placeholders only: the defaults that users see are in [`crate::OPTIONS`] and replace these
-    /// before anything else.
-    fn default() -> Self {
-        Self {
-            rw: Rw::Read,
-            rwmixread: 0,
-            bs: [1; 3],
-            size: None,
-            files: 1,
-            iodepth: 1,
-            jobs: 1,
-            engine: EngineChoice::Auto,
-            direct: None,
-            distribution: Distribution::Uniform,
-            norandommap: false,
-            regions: Regions::Disjoint,
-            rate_iops: None,
-            rate_bytes: None,
-            rate_process: RateProcess::Fixed,
-            open_sync: OpenSync::None,
-            fsync: 0,
-            fdatasync: 0,
-            end_fsync: None,
-            data: DataClass::Random,
-            compress: 0,
-            dedupe: 0,
-            verify: false,
-            prepare: Preparation::Written,
-            once: false,
-            cache: CacheState::Cold,
-            runtime_ns: None,
-            io_size: None,
-            operations: None,
-            ramp_ns: 0,
-            interval_ns: 1,
-            max_errors: 1,
-            metadata_ops: Vec::new(),
-            metadata_files: 1,
-            metadata_dirs: 1,
-            file_size: 0,
-            names: Names::Files,
-            stride: None,
-            even_mix: false,
-            bs_split: None,
-            bs_align: None,
-            file_set: 0,
-            start_delay_ns: 0,
-            think: None,
-            flow: 0,
-            ends_all: false,
-            steady: None,
-            latency_target: None,
-            sync_all_files: false,
-            loops: None,
-            spaced: None,
-            read_first: None,
-            log_offset: false,
-            update_percent: 100,
-            call_bytes: None,
-            stream_bytes: None,
-            min_runtime_ns: None,
-            naming: Naming::Numbered,
-            name_order: NameOrder::Created,
-        }
-    }
 }

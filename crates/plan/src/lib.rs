@@ -2,8 +2,9 @@
 //!
 //! # Invariants
 //! * Pure: it opens no file, starts no process and reads no clock.
-//! * [`OPTIONS`] holds every default of Lodestone. The same table gives the suite keys, the
-//!   command-line flags, the reference documentation and the output of `--dry-run`.
+//! * Every default of a measurement stands in a table: [`OPTIONS`] for the workloads, [`RUN_OPTIONS`] for the run as a
+//!   whole, [`checks`] for a crosscheck. The same tables give the suite keys, the command-line flags, the reference
+//!   documentation and the output of `--dry-run`.
 //! * Mistakes are collected, not thrown: the user sees all of them at once, each with its location,
 //!   the allowed values and the nearest valid word.
 
@@ -13,16 +14,25 @@ mod data_key;
 mod draft;
 pub mod fio;
 mod options;
+mod overrides;
 mod parse;
 mod problem;
 mod resolve;
+mod run_options;
 mod suites;
 mod title;
+mod values;
 
 pub use check::step_seconds;
 pub use data_key::{DataKey, needs_own_data, obstacles};
-pub use options::{OPTIONS, OptionSpec, option};
+pub use options::{AUTO_SIZE_BYTES, OPTIONS, OptionSpec, option};
+pub use overrides::{RunOverrides, Telemetry};
 pub use parse::{Setting, StepSpec, Suite};
 pub use problem::{Level, Problem, SourceLocation};
-pub use resolve::{Environment, Resolved, RunOverrides, resolve};
+pub use resolve::{Environment, Resolved, resolve};
+pub use run_options::{
+    DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_SUITE, DEFAULT_SUMMARY,
+    DEFAULT_TARGET, DEFAULT_TELEMETRY, RUN_OPTIONS, RunOptionSpec, run_option,
+};
 pub use suites::{BUILTIN_SUITES, BuiltinSuite, CUSTOM_SUITE, builtin};
+pub use values::parts_per_million;

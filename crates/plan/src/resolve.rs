@@ -1,6 +1,7 @@
 //! Suite < overrides < defaults, resolved to a plan; all mistakes at once.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use model::{
     Again, BlockSizes, BlockSplit, Calls, Capabilities, Data, EngineChoice, EngineKind, FileSet,
@@ -12,18 +13,14 @@ use twox_hash::XxHash3_128;
 use crate::check::{self, Contradiction, contradictions};
 use crate::draft::{Draft, RateProcess, Rw};
 use crate::options::{OPTIONS, option};
+use crate::overrides::RunOverrides;
 use crate::parse::{Setting, StepSpec, Suite};
 use crate::problem::{Level, Problem, SourceLocation};
+use crate::run_options::{DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_TELEMETRY};
 use crate::title::title;
 
 /// Share of a target's budget that laying out its test files may take.
 const LAYOUT_SHARE: f64 = 0.15;
-/// Budget per target where neither suite nor user sets one.
-const DEFAULT_BUDGET_NS: u64 = 90_000_000_000;
-/// A confidence interval of ± 2 % is precise enough unless the user overrides it.
-const PRECISION_PPM: u32 = 20_000;
-/// Targets within 3 % are equivalent unless the user overrides it.
-const MARGIN_PPM: u32 = 30_000;
 /// Most combinations of one step's sweep.
 const MAX_STEPS: usize = 2_000;
 /// Most steps of a whole suite, including concurrent steps.
@@ -32,35 +29,6 @@ const MAX_SUITE_STEPS: usize = 10_000;
 fn too_many_steps() -> Problem {
     let message = format!("the suite has more than {MAX_SUITE_STEPS} steps, the limit for one run");
     Problem::error(SourceLocation::Nowhere, message).help("split it into several suites")
-}
-
-/// What the user overrides or adds in a run of a suite.
-#[derive(Clone, Debug, Default)]
-pub struct RunOverrides {
-    /// Options that override the suite's.
-    pub settings: Vec<Setting>,
-    /// A fixed number of rounds.
-    pub rounds: Option<u32>,
-    /// As many rounds as the budget allows, also where the suite fixes them.
-    pub rounds_auto: bool,
-    /// Nanoseconds for the whole run.
-    pub budget_ns: Option<u64>,
-    /// Factor for the times of all steps that are not overridden; their ramps too.
-    pub scale: Option<f64>,
-    /// Half the width of an interval that is precise enough, in parts per million of the figure.
-    pub precision_ppm: Option<u32>,
-    /// Largest difference between equivalent targets, in parts per million.
-    pub margin_ppm: Option<u32>,
-}
-
-impl RunOverrides {
-    /// Adds an override from a command-line flag. `None` if there is no such option.
-    pub fn set(&mut self, key: &str, text: &str) -> Option<()> {
-        let option = option(key)?;
-        let location = SourceLocation::Flag(option.flag());
-        self.settings.push(Setting { key: option.key, text: text.to_owned(), location });
-        Some(())
-    }
 }
 
 /// What the plan has to fit.
@@ -84,6 +52,8 @@ pub struct Resolved {
     /// For each step, in order, every option with its value and the location of that; a default has
     /// none.
     pub settings: Vec<Vec<Setting>>,
+    /// How often telemetry is read; `None` for never.
+    pub telemetry_period: Option<Duration>,
 }
 
 /// Resolves a suite and its overrides to a plan.
@@ -161,7 +131,9 @@ pub fn resolve(
             "there is nothing to do: the suite has no step",
         )]);
     }
-    Ok(Resolved { plan: plan(suite, overrides, environment, steps), warnings: unique, settings })
+    let telemetry_period = overrides.telemetry.unwrap_or(DEFAULT_TELEMETRY).period();
+    let plan = plan(suite, overrides, environment, steps);
+    Ok(Resolved { plan, warnings: unique, settings, telemetry_period })
 }
 
 fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, steps: Vec<Step>) -> Plan {
@@ -172,7 +144,10 @@ fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, step
     let rounds = match (overrides.rounds, suite.rounds) {
         (Some(rounds), _) => Rounds::Fixed(rounds),
         (None, Some(rounds)) if !by_budget => Rounds::Fixed(rounds),
-        _ => Rounds::Auto { budget_ns, precision_ppm: overrides.precision_ppm.unwrap_or(PRECISION_PPM) },
+        _ => Rounds::Auto {
+            budget_ns,
+            precision_ppm: overrides.precision_ppm.unwrap_or(DEFAULT_PRECISION_PPM),
+        },
     };
     let text = serde_json::to_string(&steps).expect("steps have no maps with keys that are not text");
     Plan {
@@ -183,7 +158,7 @@ fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, step
         in_order: suite.in_order,
         until_steady: suite.until_steady.clone().filter(|_| !overrides.rounds_auto),
         until_written: suite.until_written.filter(|_| !overrides.rounds_auto),
-        margin_ppm: overrides.margin_ppm.unwrap_or(MARGIN_PPM),
+        margin_ppm: overrides.margin_ppm.unwrap_or(DEFAULT_MARGIN_PPM),
         layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
         budget_ns: overrides.budget_ns.filter(|_| matches!(rounds, Rounds::Fixed(_))),
     }

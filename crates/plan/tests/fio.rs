@@ -17,15 +17,17 @@ fn around() -> fio::Surroundings {
         page_bytes: 4096,
         memory_bytes: 64 << 30,
         processors: 4,
-        target_bytes: None,
     }
 }
 
+fn parse(text: &str) -> fio::FioJobs {
+    fio::FioJobs::parse("test", text, None)
+}
+
 /// All problems of a job file, as a user would read them, and the plan if there is one.
-fn read(text: &str, around: &fio::Surroundings) -> (Vec<String>, Option<Plan>) {
-    let jobs = fio::read("test", text, around);
-    let mut problems = jobs.problems.clone();
-    let plan = match resolve(&jobs.suite, &RunOverrides::default(), &environment()) {
+fn read(text: &str, target_bytes: Option<u64>) -> (Vec<String>, Option<Plan>) {
+    let (suite, mut problems) = parse(text).suite(target_bytes);
+    let plan = match resolve(&suite, &RunOverrides::default(), &environment()) {
         Ok(resolved) => Some(resolved.plan),
         Err(more) => {
             problems.extend(more);
@@ -42,7 +44,7 @@ fn read(text: &str, around: &fio::Surroundings) -> (Vec<String>, Option<Plan>) {
 }
 
 fn plan_of(text: &str) -> Plan {
-    let (messages, plan) = read(text, &around());
+    let (messages, plan) = read(text, None);
     plan.unwrap_or_else(|| panic!("{messages:?}"))
 }
 
@@ -164,8 +166,7 @@ fn a_rate_for_each_direction_is_a_rate_and_a_mix() {
 
 #[test]
 fn jobs_share_a_whole_device_without_reserved_space() {
-    let around = fio::Surroundings { target_bytes: Some(1 << 30), ..around() };
-    let (_, plan) = read("[job]\nrw=write\nnumjobs=2\noffset=10%\nsize=50%\n", &around);
+    let (_, plan) = read("[job]\nrw=write\nnumjobs=2\noffset=10%\nsize=50%\n", Some(1 << 30));
     let step = plan.unwrap().steps.remove(0);
     assert_eq!(step.prepare, Preparation::Written);
     let Regions::Spaced { offset_bytes, len_bytes, .. } = step.workload.regions else { panic!() };
@@ -176,12 +177,12 @@ fn jobs_share_a_whole_device_without_reserved_space() {
 fn every_dropped_option_is_reported() {
     let text = "[job]\nsize=8m\nrw=randrdead\nnumjobs=0x2\niodpeth=4\ncpus_allowed=1\nwrite_bw_log=x\n\
                 rate_process=sometimes\nrate=1m\nsize=10%\nioengine=cpuio\n";
-    let (messages, plan) = read(text, &around());
+    let (messages, plan) = read(text, None);
     assert!(plan.is_none());
     insta::assert_snapshot!(messages.join("\n"));
-    let jobs = fio::read("test", text, &around());
-    assert_eq!(jobs.ignored.len(), 1);
-    assert_eq!(jobs.ignored[0].0, "write_bw_log");
+    let jobs = parse(text);
+    assert_eq!(jobs.ignored().len(), 1);
+    assert_eq!(jobs.ignored()[0].0, "write_bw_log");
 }
 
 #[test]
@@ -209,7 +210,7 @@ fn honoured_options_are_parsed_and_names_are_unique() {
 
 #[test]
 fn jobs_name_their_targets() {
-    let targets = |text: &str| fio::read("test", text, &around()).targets;
+    let targets = |text: &str| parse(text).targets();
     assert_eq!(targets("[a]\nfilename=/dev/sdb\n"), ["/dev/sdb"]);
     assert_eq!(targets("[a]\nfilename=/tmp/x/file\n[b]\ndirectory=/data\n"), ["/tmp/x", "/data"]);
     assert_eq!(targets("[a]\nsize=1m\n[b]\nsize=2m\n"), ["."]);
@@ -230,7 +231,7 @@ fn example_rows() -> Vec<[&'static str; 3]> {
 
 /// The result of an example with this text.
 fn verdict(text: &str) -> String {
-    let (messages, plan) = read(text, &around());
+    let (messages, plan) = read(text, None);
     if plan.is_some() {
         return "runs".into();
     }
@@ -298,7 +299,7 @@ proptest::proptest! {
     /// Parsing ends without a panic, whatever is in a file.
     #[test]
     fn no_text_panics(text in "(\\[[a-z]{0,6}\\]|[a-z_]{1,10}=[-0-9a-z:/,%.$({})]{0,12}|[ -~]{0,20}|\n){0,24}") {
-        let _ = read(&text, &around());
+        let _ = read(&text, None);
     }
 }
 
@@ -345,7 +346,7 @@ fn essence(step: &Step) -> Step {
 fn round_trips(text: &str) {
     let plan = plan_of(text);
     let again = written(&plan).unwrap_or_else(|why| panic!("{text}\n{why:?}"));
-    let (messages, read_again) = read(&again, &around());
+    let (messages, read_again) = read(&again, None);
     let read_again = read_again.unwrap_or_else(|| panic!("{text}\nbecame\n{again}\n{messages:?}"));
     let (one, other): (Vec<Step>, Vec<Step>) =
         (plan.steps.iter().map(essence).collect(), read_again.steps.iter().map(essence).collect());

@@ -20,6 +20,15 @@ pub use table::{CHECKS, TOOLS};
 /// The suite of a run that compares tools with Lodestone.
 pub const CROSSCHECK_SUITE: &str = "crosscheck";
 
+/// Number of repeats of each check.
+pub const DEFAULT_ROUNDS: u32 = 5;
+/// Size of the test data of each check.
+pub const DEFAULT_SIZE: &str = "512MiB";
+/// Runtime of one repeat, for checks that end by time.
+pub const DEFAULT_RUNTIME: &str = "3s";
+/// Figures that differ by less than this, in parts per million, agree.
+pub const AGREEMENT_MARGIN_PPM: u32 = 50_000;
+
 /// A classic tool.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tool {

@@ -36,21 +36,15 @@ pub struct Surroundings {
     pub memory_bytes: u64,
     /// Processors, for `$ncpus`.
     pub processors: u32,
-    /// Bytes of the file or block device that is the target; `None` for a directory.
-    pub target_bytes: Option<u64>,
 }
 
-/// A job file as a suite.
+/// A job file whose lines are parsed. Its sizes may depend on the target, which it may name itself.
 #[derive(Clone, Debug)]
 pub struct FioJobs {
-    /// The suite. It has one round, in the order of the file.
-    pub suite: Suite,
-    /// What is wrong, and what differs slightly from fio, with locations in the file.
-    pub problems: Vec<Problem>,
-    /// Options that change nothing that is measured, and why; each once.
-    pub ignored: Vec<(String, &'static str)>,
-    /// Directories and devices that the jobs name, each once.
-    pub targets: Vec<String>,
+    name: String,
+    jobs: Vec<Job>,
+    problems: Vec<Problem>,
+    ignored: Vec<(String, &'static str)>,
 }
 
 /// The file that a line of a job file includes, if any.
@@ -59,48 +53,67 @@ pub fn included(line: &str) -> Option<&str> {
     file.starts_with(char::is_whitespace).then(|| file.trim())
 }
 
-/// Reads a job file.
-pub fn read(name: &str, text: &str, around: &Surroundings) -> FioJobs {
-    let (sections, wrong) = lines::sections(text, around);
-    let mut problems: Vec<Problem> = wrong.into_iter().map(|(span, what)| error(&span, what)).collect();
-    let mut ignored: Vec<(String, &'static str)> = Vec::new();
-    for line in sections.iter().flat_map(|section| &section.lines) {
-        match fio_option(&line.key).map(|option| option.treatment) {
-            None => problems.push(unknown(line)),
-            Some(Treatment::Refused(why)) if !is_off(line) => {
-                problems.push(error(&line.span, format!("{}: {why}", line.key)));
+impl FioJobs {
+    /// Parses a job file. The jobs hold what could be parsed; [`FioJobs::suite`] returns every mistake.
+    pub fn parse(name: &str, text: &str, around: &Surroundings) -> Self {
+        let (sections, wrong) = lines::sections(text, around);
+        let mut problems: Vec<Problem> = wrong.into_iter().map(|(span, what)| error(&span, what)).collect();
+        let mut ignored: Vec<(String, &'static str)> = Vec::new();
+        for line in sections.iter().flat_map(|section| &section.lines) {
+            match fio_option(&line.key).map(|option| option.treatment) {
+                None => problems.push(unknown(line)),
+                Some(Treatment::Refused(why)) if !is_off(line) => {
+                    problems.push(error(&line.span, format!("{}: {why}", line.key)));
+                }
+                Some(Treatment::Ignored(why)) if !ignored.iter().any(|(key, _)| *key == line.key) => {
+                    ignored.push((line.key.clone(), why));
+                }
+                _ => {}
             }
-            Some(Treatment::Ignored(why)) if !ignored.iter().any(|(key, _)| *key == line.key) => {
-                ignored.push((line.key.clone(), why));
+        }
+        let jobs = jobs(&sections, &mut problems);
+        if jobs.is_empty() && problems.is_empty() {
+            let problem = Problem::error(SourceLocation::Nowhere, "the file has no job");
+            problems.push(problem.help("a job begins with a section such as [job1] and has at least size"));
+        }
+        Self { name: name.to_owned(), jobs, problems, ignored }
+    }
+
+    /// Options that change nothing that is measured, and why; each once.
+    pub fn ignored(&self) -> &[(String, &'static str)] {
+        &self.ignored
+    }
+
+    /// Directories and devices that the jobs name, each once.
+    pub fn targets(&self) -> Vec<String> {
+        let mut targets = Vec::new();
+        for job in &self.jobs {
+            let location = job.location();
+            if !targets.contains(&location) {
+                targets.push(location);
             }
-            _ => {}
         }
+        targets
     }
-    let jobs = jobs(&sections, &mut problems);
-    let mut targets = Vec::new();
-    for job in &jobs {
-        let location = job.location();
-        if !targets.contains(&location) {
-            targets.push(location);
-        }
+
+    /// The jobs as a suite with one round, in the order of the file; and what is wrong with the file, or differs slightly
+    /// from fio, with locations in the file. `target_bytes` is the size of the file or block device that is the target,
+    /// `None` for a directory.
+    pub fn suite(&self, target_bytes: Option<u64>) -> (Suite, Vec<Problem>) {
+        let mut problems = self.problems.clone();
+        let suite = Suite {
+            name: self.name.clone(),
+            description: format!("the fio job file {}", self.name),
+            budget_ns: None,
+            rounds: Some(1),
+            in_order: true,
+            until_steady: None,
+            until_written: None,
+            defaults: Vec::new(),
+            steps: steps(self.jobs.clone(), target_bytes, &mut problems),
+        };
+        (suite, problems)
     }
-    let mut suite = Suite {
-        name: name.to_owned(),
-        description: format!("the fio job file {name}"),
-        budget_ns: None,
-        rounds: Some(1),
-        in_order: true,
-        until_steady: None,
-        until_written: None,
-        defaults: Vec::new(),
-        steps: Vec::new(),
-    };
-    if jobs.is_empty() && problems.is_empty() {
-        let problem = Problem::error(SourceLocation::Nowhere, "the file has no job");
-        problems.push(problem.help("a job begins with a section such as [job1] and has at least size"));
-    }
-    suite.steps = steps(jobs, around, &mut problems);
-    FioJobs { suite, problems, ignored, targets }
 }
 
 fn error(span: &Range<usize>, message: impl Into<String>) -> Problem {
@@ -140,7 +153,7 @@ fn jobs(sections: &[Section], problems: &mut Vec<Problem>) -> Vec<Job> {
 }
 
 /// Concurrent jobs are a step; identical ones with files of their own become one with more jobs.
-fn steps(jobs: Vec<Job>, around: &Surroundings, problems: &mut Vec<Problem>) -> Vec<StepSpec> {
+fn steps(jobs: Vec<Job>, target_bytes: Option<u64>, problems: &mut Vec<Problem>) -> Vec<StepSpec> {
     let mut groups: Vec<Vec<Job>> = Vec::new();
     let mut ended = false;
     for job in jobs {
@@ -170,7 +183,7 @@ fn steps(jobs: Vec<Job>, around: &Surroundings, problems: &mut Vec<Problem>) -> 
                 id: id(&job.name, &mut names),
                 title: None,
                 label: Some(job.name.replace(['{', '}'], "")),
-                settings: settings::settings(job, group, &mut sets, around, problems),
+                settings: settings::settings(job, group, &mut sets, target_bytes, problems),
                 sweep: Vec::new(),
                 concurrent: Vec::new(),
                 location: SourceLocation::Suite(job.span.clone()),

@@ -2,7 +2,7 @@
 
 use super::job::Job;
 use super::values::{Size, boolean, time};
-use super::{Surroundings, error, warning};
+use super::{error, warning};
 use crate::options::option;
 use crate::parse::Setting;
 use crate::problem::{Problem, SourceLocation};
@@ -97,7 +97,7 @@ pub(super) fn settings(
     job: &Job,
     group: &[Job],
     sets: &mut Sets,
-    around: &Surroundings,
+    target_bytes: Option<u64>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Setting> {
     let mut writer = Writer { job, settings: Vec::new(), problems };
@@ -109,9 +109,9 @@ pub(super) fn settings(
     direction(&mut writer);
     blocks(&mut writer);
     engine(&mut writer);
-    let made = files(&mut writer, sets, around);
-    end(&mut writer, around);
-    preparation(&mut writer, group, made, around);
+    let made = files(&mut writer, sets, target_bytes);
+    end(&mut writer, target_bytes);
+    preparation(&mut writer, group, made, target_bytes);
     order(&mut writer);
     pace(&mut writer);
     syncs(&mut writer);
@@ -285,14 +285,14 @@ fn engine(writer: &mut Writer<'_>) {
 }
 
 /// Which files, how many and how large. True if an earlier step has created them.
-fn files(writer: &mut Writer<'_>, sets: &mut Sets, around: &Surroundings) -> bool {
+fn files(writer: &mut Writer<'_>, sets: &mut Sets, target_bytes: Option<u64>) -> bool {
     let (job, jobs) = (writer.job, writer.job.numjobs);
     let named = job.files();
     let each = match named.len() as u64 {
         0 => writer.number("nrfiles").unwrap_or(1).max(1),
         n => n,
     };
-    let is_shared = !named.is_empty() || around.target_bytes.is_some();
+    let is_shared = !named.is_empty() || target_bytes.is_some();
     let identity = if named.is_empty() {
         format!("own {}", job.name)
     } else {
@@ -300,7 +300,7 @@ fn files(writer: &mut Writer<'_>, sets: &mut Sets, around: &Surroundings) -> boo
     };
     let made = sets.made.contains(&identity);
     let number = sets.number(&identity);
-    if around.target_bytes.is_none() {
+    if target_bytes.is_none() {
         writer.set("file_set", number.to_string(), "filename");
         let files = if is_shared { each } else { each * jobs };
         writer.set("files", files.to_string(), "nrfiles");
@@ -310,16 +310,15 @@ fn files(writer: &mut Writer<'_>, sets: &mut Sets, around: &Surroundings) -> boo
         writer.refuse("nrfiles", "files are accessed one after the other; set file_service_type=sequential");
     }
     let file =
-        job.size("filesize", writer.problems).and_then(|size| bytes(writer, "filesize", size, around, None));
-    let known = file.map(|bytes| bytes * each).or(around.target_bytes);
-    let size = job.size("size", writer.problems).and_then(|size| bytes(writer, "size", size, around, known));
-    let offset =
-        job.size("offset", writer.problems).and_then(|size| bytes(writer, "offset", size, around, known));
+        job.size("filesize", writer.problems).and_then(|size| bytes(writer, "filesize", size, target_bytes));
+    let known = file.map(|bytes| bytes * each).or(target_bytes);
+    let size = job.size("size", writer.problems).and_then(|size| bytes(writer, "size", size, known));
+    let offset = job.size("offset", writer.problems).and_then(|size| bytes(writer, "offset", size, known));
     let increment = job
         .size("offset_increment", writer.problems)
-        .and_then(|size| bytes(writer, "offset_increment", size, around, known));
+        .and_then(|size| bytes(writer, "offset_increment", size, known));
     let (offset, increment) = (offset.unwrap_or(0), increment.unwrap_or(0));
-    if size.is_none() && file.is_none() && around.target_bytes.is_none() {
+    if size.is_none() && file.is_none() && target_bytes.is_none() {
         if writer.on("fill_device") {
             writer.warn(
                 "fill_device",
@@ -374,14 +373,8 @@ fn regions(
 }
 
 /// Bytes of a size; a share is relative to `known`.
-fn bytes(
-    writer: &mut Writer<'_>,
-    key: &str,
-    size: Size,
-    around: &Surroundings,
-    known: Option<u64>,
-) -> Option<u64> {
-    match (size, known.or(around.target_bytes)) {
+fn bytes(writer: &mut Writer<'_>, key: &str, size: Size, known: Option<u64>) -> Option<u64> {
+    match (size, known) {
         (Size::Bytes(0), _) => None,
         (Size::Bytes(bytes), _) => Some(bytes),
         (Size::Percent(percent), Some(whole)) => Some((whole as f64 * percent / 100.0) as u64 / 4096 * 4096),
@@ -394,7 +387,7 @@ fn bytes(
 }
 
 /// When a repeat ends.
-fn end(writer: &mut Writer<'_>, around: &Surroundings) {
+fn end(writer: &mut Writer<'_>, target_bytes: Option<u64>) {
     let (job, jobs) = (writer.job, writer.job.numjobs);
     let runtime = writer.time("runtime", SECONDS);
     let loops = writer.number("loops").unwrap_or(1).clamp(1, 1_000_000);
@@ -412,9 +405,8 @@ fn end(writer: &mut Writer<'_>, around: &Surroundings) {
     if time_based {
         writer.warn("time_based", "it has no effect without a runtime");
     }
-    let known = around.target_bytes;
     let all =
-        job.size("io_size", writer.problems).and_then(|size| bytes(writer, "io_size", size, around, known));
+        job.size("io_size", writer.problems).and_then(|size| bytes(writer, "io_size", size, target_bytes));
     let size = job.value("size").and_then(|text| job.base.number(text).ok());
     let file = job.value("filesize").and_then(|text| job.base.number(text).ok());
     let beyond = size.filter(|size| file.is_some_and(|file| *size > file));
@@ -426,7 +418,7 @@ fn end(writer: &mut Writer<'_>, around: &Surroundings) {
 }
 
 /// State of the files before a repeat.
-fn preparation(writer: &mut Writer<'_>, group: &[Job], made: bool, around: &Surroundings) {
+fn preparation(writer: &mut Writer<'_>, group: &[Job], made: bool, target_bytes: Option<u64>) {
     let job = writer.job;
     let verify = job.value("verify").is_some_and(|text| !matches!(text, "0" | "none" | ""));
     if verify {
@@ -444,9 +436,9 @@ fn preparation(writer: &mut Writer<'_>, group: &[Job], made: bool, around: &Surr
         || is_read
         || verify
         || overwrites
-        || around.target_bytes.is_some()
+        || target_bytes.is_some()
         || matches!(job.engine(), "mmap" | "null");
-    if job.engine() == "ftruncate" && around.target_bytes.is_none() {
+    if job.engine() == "ftruncate" && target_bytes.is_none() {
         writer.set("prepare", "reserved", "ioengine");
         return;
     }
