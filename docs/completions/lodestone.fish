@@ -56,15 +56,15 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l via -d 'Run 
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'Number of repeats of each step, or auto: repeat until every comparison is decided or precise enough, within the budget [default: the suite\'s, else auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precision -d 'With rounds auto: half-width of a confidence interval that is precise enough [default: 2%]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l margin -d 'Targets that differ by less than this count as the same [default: 3%]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, including the layout of the test files [default: the suite\'s, else 90s for each target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l scale -d 'Multiply the times of all steps by this factor, such as 0.05' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l telemetry -d 'Period of the telemetry readings (processors, devices, temperatures, other processes): a time from 100ms, or off [default: 1s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
 median\t'The median, with a bootstrap interval'
 trimmed\t'The mean without the best and the worst repeat'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, including the layout of the test files [default: the suite\'s, else 90s for each target]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l scale -d 'Multiply the times of all steps by this factor, such as 0.05' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l baseline -d 'Target that the others are compared with [default: the first]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l overwrite -d 'Allow a file or block device to be overwritten: repeat its path here, then name everything on it that would be destroyed, separated by commas. May be given several times. Write `\\,` for a comma in a name, unless the whole value is an existing path' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l seed -d 'Seed of all random numbers, to repeat a run exactly' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l telemetry -d 'Period of the telemetry readings (processors, devices, temperatures, other processes): a time from 100ms, or off [default: 1s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rw -d 'Operation and access pattern [suite default: randread]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stride -d 'For sequential I/O: bytes accessed in a row, then bytes skipped (negative: backwards) [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l spaced -d 'For sequential I/O: only N blocks, evenly spaced from the start to the end of the data [suite default: none]' -r

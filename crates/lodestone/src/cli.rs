@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Parser, Subcommand, ValueEnum};
+use plan::RunOptionSpec;
 
 use crate::failure::exit_codes_help;
 
@@ -104,9 +105,8 @@ pub struct RunArgs {
     #[arg(value_name = "TARGET")]
     pub targets: Vec<OsString>,
 
-    /// Suite to run: the name of a built-in suite, a TOML file, or - for standard input [default: quick; with
-    /// --rw: the one workload that the options describe]
-    #[arg(long, short, value_name = "NAME|FILE")]
+    /// Suite to run.
+    #[arg(long, short, value_name = "NAME|FILE", help = suite_help())]
     pub suite: Option<OsString>,
 
     /// Run the jobs of a fio job file with Lodestone's own engines; without TARGET, the file names the targets.
@@ -118,30 +118,13 @@ pub struct RunArgs {
     #[arg(long, value_enum, value_name = "PROGRAM")]
     pub via: Option<ViaProgram>,
 
-    /// Number of repeats of each step, or auto: repeat until every comparison is decided or precise enough, within
-    /// the budget [default: the suite's, else auto]
-    #[arg(long, value_name = "N|auto")]
-    pub rounds: Option<String>,
-
-    /// With rounds auto: half-width of a confidence interval that is precise enough [default: 2%]
-    #[arg(long, value_name = "PERCENT")]
-    pub precision: Option<String>,
-
-    /// Targets that differ by less than this count as the same [default: 3%]
-    #[arg(long, value_name = "PERCENT")]
-    pub margin: Option<String>,
+    /// Options of the whole run, from the planner's table.
+    #[command(flatten)]
+    pub run_options: RunOptions,
 
     /// How repeats are summarised in one figure
-    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,
-
-    /// Time for the whole run, including the layout of the test files [default: the suite's, else 90s for each target]
-    #[arg(long, value_name = "TIME")]
-    pub budget: Option<String>,
-
-    /// Multiply the times of all steps by this factor, such as 0.05
-    #[arg(long, value_name = "FACTOR")]
-    pub scale: Option<String>,
 
     /// Target that the others are compared with [default: the first]
     #[arg(long, value_name = "NAME")]
@@ -160,11 +143,6 @@ pub struct RunArgs {
     /// Seed of all random numbers, to repeat a run exactly
     #[arg(long, value_name = "N")]
     pub seed: Option<u32>,
-
-    /// Period of the telemetry readings (processors, devices, temperatures, other processes): a time from 100ms, or off
-    /// [default: 1s]
-    #[arg(long, value_name = "TIME|off")]
-    pub telemetry: Option<String>,
 
     /// Show what would be done, and do nothing
     #[arg(long)]
@@ -201,6 +179,50 @@ Examples:
   lodestone run /mnt/ssd --via fio         the same steps, run by fio itself
   lodestone run /dev/sdb                   reads only
   lodestone run /dev/sdb --overwrite /dev/sdb    also writes: destroys what is on it";
+
+fn suite_help() -> String {
+    format!(
+        "Suite to run: the name of a built-in suite, a TOML file, or - for standard input [default: {}; with --rw: the one \
+         workload that the options describe]",
+        plan::DEFAULT_SUITE
+    )
+}
+
+/// The options of a whole run as given on the command line, with their values, in the order of the planner's table.
+#[derive(Debug, Default)]
+pub struct RunOptions(pub Vec<(&'static RunOptionSpec, String)>);
+
+impl Args for RunOptions {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        plan::RUN_OPTIONS.iter().fold(command, |command, option| {
+            command.arg(
+                Arg::new(option.flag)
+                    .long(option.flag)
+                    .value_name(option.value)
+                    .help(option.help_with_default())
+                    .allow_hyphen_values(true),
+            )
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for RunOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = plan::RUN_OPTIONS
+            .iter()
+            .filter_map(|option| matches.get_one::<String>(option.flag).map(|text| (option, text.clone())));
+        Ok(Self(given.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = <Self as clap::FromArgMatches>::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
 
 /// The options of a workload as given on the command line: keys of the planner's table with their
 /// values, in the order of the table.
@@ -270,15 +292,15 @@ pub struct CrosscheckArgs {
     pub only: Vec<String>,
 
     /// Number of repeats of each check, by the tool and by Lodestone
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = plan::checks::DEFAULT_ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
 
     /// Size of the test data of each check
-    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
+    #[arg(long, value_name = "SIZE", default_value = plan::checks::DEFAULT_SIZE)]
     pub size: String,
 
     /// Runtime of one repeat, for checks that end by time
-    #[arg(long, value_name = "TIME", default_value = "3s")]
+    #[arg(long, value_name = "TIME", default_value = plan::checks::DEFAULT_RUNTIME)]
     pub runtime: String,
 
     /// As root, also measure in a directory that another user owns, or that others can write to without a sticky bit
@@ -383,7 +405,7 @@ pub struct ShowArgs {
     pub all_findings: bool,
 
     /// How repeats are summarised in one figure
-    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,
 
     /// Target that the others are compared with [default: as in the run]
@@ -473,7 +495,7 @@ pub struct ReportArgs {
     pub anonymous: bool,
 
     /// How repeats are summarised in one figure
-    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,
 
     /// Baseline of the comparison: a target's name; with several runs, RUN:TARGET [default: as in the first run]
@@ -517,7 +539,7 @@ pub struct ExportArgs {
     pub offsets: bool,
 
     /// How repeats are summarised in one figure
-    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,
 
     /// Target that the others are compared with [default: as in the run]
@@ -580,7 +602,7 @@ pub struct ImportArgs {
     pub dry_run: bool,
 
     /// With --layout: how repeats are summarised in one figure
-    #[arg(long, value_enum, value_name = "RULE", default_value_t = SummaryRule::Mean)]
+    #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,
 
     /// Layout of the figures, if they are shown at once.

@@ -56,7 +56,7 @@ impl Plan {
             in_order: false,
             until_steady: None,
             until_written: None,
-            margin_ppm: usual_margin(),
+            margin_ppm: default_margin_ppm(),
             layout_limit_ns: 0,
             budget_ns: None,
         }

@@ -29,6 +29,7 @@ const SHORTEST_PERIOD: Duration = Duration::from_millis(100);
 const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 
 /// One option of a whole run.
+#[derive(Debug)]
 pub struct RunOptionSpec {
     /// The flag, without its dashes.
     pub flag: &'static str,

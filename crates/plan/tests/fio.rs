@@ -21,7 +21,7 @@ fn around() -> fio::Surroundings {
 }
 
 fn parse(text: &str) -> fio::FioJobs {
-    fio::FioJobs::parse("test", text, None)
+    fio::FioJobs::parse("test", text, &around())
 }
 
 /// All problems of a job file, as a user would read them, and the plan if there is one.

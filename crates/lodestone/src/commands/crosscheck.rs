@@ -11,13 +11,16 @@ use model::units::{parse_duration_ns, parse_size};
 use model::{
     CheckedWork, LayerKind, OWN_TARGET, Plan, Run, Severity, Step, TOOLS_TARGET, Target, TargetKind,
 };
-use plan::checks::{CHECKS, CROSSCHECK_SUITE, Check, TOOLS, Tool, Values, WorksOn, suite};
+use plan::checks::{
+    AGREEMENT_MARGIN_PPM, CHECKS, CROSSCHECK_SUITE, Check, TOOLS, Tool, Values, WorksOn, suite,
+};
 use plan::{Environment, RunOverrides, resolve};
 use report::{TerminalText, crosscheck_document, crosscheck_export, json, markdown, text};
 
+use super::engines::Engines;
 use super::problems;
 use super::results::find;
-use super::run::{Engines, clean_leftovers, named_in_text, new_session, started};
+use super::run::{clean_leftovers, named_in_text, new_session, started};
 use super::unsafe_directories::{self, Noticed};
 use super::verdict::concluded;
 use super::{store, units, view};
@@ -27,8 +30,6 @@ use crate::progress::Progress;
 use crate::session::{Driver, Order, Session, TargetState, Tools};
 use crate::{interrupt, output};
 
-/// Figures that differ by less than this, in parts per million, agree.
-const MARGIN_PPM: u32 = 50_000;
 /// The smallest size of the test data: work in whole mebibytes needs as much.
 const LEAST_BYTES: u64 = 16 << 20;
 
@@ -216,8 +217,11 @@ fn steps(checks: &[&Check], asked: &Asked) -> Result<Vec<Step>, Failure> {
 
 fn resolved(checks: &[&Check], asked: &Asked) -> Result<Plan, Failure> {
     let suite = suite(checks, &asked.values()).map_err(Failure::failed)?;
-    let overrides =
-        RunOverrides { rounds: Some(asked.rounds), margin_ppm: Some(MARGIN_PPM), ..RunOverrides::default() };
+    let overrides = RunOverrides {
+        rounds: Some(asked.rounds),
+        margin_ppm: Some(AGREEMENT_MARGIN_PPM),
+        ..RunOverrides::default()
+    };
     let engines = Engines::probe();
     let environment = Environment { memory_bytes: 0, engines: engines.capabilities(), targets: 1 };
     let resolved = resolve(&suite, &overrides, &environment)

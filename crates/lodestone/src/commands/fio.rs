@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use model::{Host, Target, TargetKind};
-use plan::fio::{Surroundings, included, read};
+use plan::DEFAULT_TARGET;
+use plan::fio::{FioJobs, Surroundings, included};
 use record::input::{self, MOST_BYTES};
 
 use crate::failure::Failure;
@@ -54,35 +55,40 @@ fn with_includes(path: &Path, depth: u32, files: &mut u32, text: &mut String) ->
     Ok(())
 }
 
-/// What a job file may ask of this machine and of its target.
-///
-/// # Errors
-/// The targets are of different kinds.
-pub(super) fn surroundings(host: &Host, targets: &[Target]) -> Result<Surroundings, Failure> {
-    let fixed = |target: &Target| target.kind != TargetKind::Directory;
-    if targets.iter().any(fixed) && !targets.iter().all(fixed) {
-        return Err(Failure::usage("--fio: the targets must be all directories, or all files and devices"));
-    }
-    Ok(Surroundings {
+/// What a job file may refer to on this machine.
+pub(super) fn surroundings(host: &Host) -> Surroundings {
+    Surroundings {
         environment: std::env::vars_os()
             .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
         page_bytes: host::page_bytes(),
         memory_bytes: host.memory_bytes,
         processors: host.cpus,
-        target_bytes: targets.iter().filter(|target| fixed(target)).map(|target| target.size_bytes).min(),
-    })
+    }
 }
 
-/// The targets of a run without TARGET: those that the jobs name.
+/// Bytes of the smallest file or device among the targets; `None` for directories.
+///
+/// # Errors
+/// The targets are of different kinds.
+pub(super) fn target_bytes(targets: &[Target]) -> Result<Option<u64>, Failure> {
+    let fixed = |target: &&Target| target.kind != TargetKind::Directory;
+    let sizes = targets.iter().filter(fixed).map(|target| target.size_bytes);
+    match sizes.clone().count() {
+        0 => Ok(None),
+        n if n == targets.len() => Ok(sizes.min()),
+        _ => Err(Failure::usage("--fio: the targets must be all directories, or all files and devices")),
+    }
+}
+
+/// The target of a run without TARGET: the one that the jobs name, else the current directory.
 ///
 /// # Errors
 /// The jobs name several targets.
-pub(super) fn targets(name: &str, text: &str, around: &Surroundings) -> Result<Vec<String>, Failure> {
-    let targets = read(name, text, around).targets;
-    match &targets[..] {
-        [] => Ok(vec![".".to_owned()]),
-        [only] => Ok(vec![only.clone()]),
+pub(super) fn target(jobs: &FioJobs) -> Result<String, Failure> {
+    match &jobs.targets()[..] {
+        [] => Ok(DEFAULT_TARGET.to_owned()),
+        [only] => Ok(only.clone()),
         several => Err(Failure::usage(format!(
             "the jobs name several targets ({}); pass one TARGET, which replaces all of them",
             several.join(", ")

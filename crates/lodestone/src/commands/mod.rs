@@ -3,6 +3,8 @@
 mod anonymous;
 pub mod clean;
 pub mod crosscheck;
+mod dry_run;
+mod engines;
 pub mod export;
 mod fio;
 pub mod generated;
@@ -12,6 +14,7 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod selftest;
+mod suite_source;
 pub mod suites;
 pub mod targets;
 mod unsafe_directories;
@@ -57,12 +60,6 @@ fn estimator(rule: SummaryRule) -> Estimator {
         SummaryRule::Median => Estimator::Median,
         SummaryRule::Trimmed => Estimator::Trimmed,
     }
-}
-
-/// A share in percent, such as `2%` or `0.5`, in parts per million; from 0.01 % to 100 %.
-fn parts_per_million(text: &str) -> Option<u32> {
-    let percent: f64 = text.trim().trim_end_matches('%').trim_end().parse().ok()?;
-    (0.01..=100.0).contains(&percent).then(|| (percent * 1e4).round() as u32)
 }
 
 fn units(cli: &Cli) -> Units {

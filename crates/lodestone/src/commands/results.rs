@@ -12,7 +12,7 @@ use model::{Note, Run, Severity, Step};
 use record::{DAMAGE_TOPIC, Listing, Log, RunSummary, Store};
 use report::{Document, Layout, RunView, ScoreLayout, Table, TerminalText, json};
 
-use super::{estimator, parts_per_million, store, units, view};
+use super::{estimator, store, units, view};
 use crate::cli::{Cli, CompareArgs, LayoutArgs, LayoutWord, ListArgs, ShowArgs};
 use crate::failure::Failure;
 use crate::output;
@@ -224,7 +224,7 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let baseline = comparison_baseline(&runs, &series, args.baseline.as_deref())?;
     let margin = match &args.margin {
         None => runs[0].started.plan.margin(),
-        Some(text) => parts_per_million(text).map(|ppm| f64::from(ppm) / 1e6).ok_or_else(|| {
+        Some(text) => plan::parts_per_million(text).map(|ppm| f64::from(ppm) / 1e6).ok_or_else(|| {
             Failure::usage(format!("--margin {text} is not a valid share: use 0.01% to 100%, such as 2%"))
         })?,
     };

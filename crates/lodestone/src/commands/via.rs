@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use host::Roots;
 use model::{EngineChoice, EngineKind, Mix, Plan, Preparation, Step, Target, TargetKind};
+use plan::AUTO_SIZE_BYTES;
 use plan::checks::TOOLS;
 use plan::fio::{JobTarget, write};
 
@@ -85,7 +86,7 @@ fn reasons(step: &Step, targets: &[Target], best: EngineKind) -> Vec<String> {
     resolve_engine(&mut step, best);
     let job_targets: Vec<JobTarget> = step
         .parts()
-        .map(|part| JobTarget::Directory { bytes: part.workload.files.size_bytes.unwrap_or(1 << 30) })
+        .map(|part| JobTarget::Directory { bytes: part.workload.files.size_bytes.unwrap_or(AUTO_SIZE_BYTES) })
         .collect();
     let mut why = write(&step, &job_targets).err().unwrap_or_default();
     let is_directory = targets.iter().any(|target| target.kind == TargetKind::Directory);

@@ -2,12 +2,10 @@
 
 use host::testfiles::free_bytes;
 use model::{Plan, Preparation, Regions, Target, TargetKind, Workload};
-use plan::{DataKey, needs_own_data};
+use plan::{AUTO_SIZE_BYTES, DataKey, needs_own_data};
 
 use super::SessionError;
 
-/// Size of a data set where the plan leaves it open.
-const AUTO_BYTES: u64 = 1 << 30;
 /// Smallest such set, whatever the time.
 const LEAST_BYTES: u64 = 64 << 20;
 /// Open sizes are multiples of this, and so are layout blocks where possible.
@@ -74,7 +72,7 @@ impl Wanted {
     fn join(&mut self, other: &Self) {
         // Without a small common multiple, the larger block is enough.
         let common = least_common_multiple(self.unit, other.unit);
-        self.unit = common.filter(|unit| *unit <= AUTO_BYTES).unwrap_or(self.unit.max(other.unit));
+        self.unit = common.filter(|unit| *unit <= AUTO_SIZE_BYTES).unwrap_or(self.unit.max(other.unit));
         self.least = self.least.max(other.least);
         self.modified |= other.modified;
         self.whole |= other.whole;
@@ -116,7 +114,7 @@ impl Wanted {
     fn size(&self, room: u64) -> Option<u64> {
         let bytes = match self.key.files.size_bytes {
             Some(asked) => self.fitted(asked),
-            None => self.fitted(AUTO_BYTES.max(self.least).min(room)),
+            None => self.fitted(AUTO_SIZE_BYTES.max(self.least).min(room)),
         };
         (bytes <= room && bytes >= self.least).then_some(bytes)
     }
@@ -197,7 +195,7 @@ mod tests {
 
     #[test]
     fn an_open_size_is_whole_mebibytes_if_they_fit() {
-        assert_eq!(wanted(1, None, 4096).size(u64::MAX), Some(AUTO_BYTES));
+        assert_eq!(wanted(1, None, 4096).size(u64::MAX), Some(AUTO_SIZE_BYTES));
         assert_eq!(wanted(1, None, 4096).size((100 << 20) + 5000), Some(100 << 20));
         assert_eq!(wanted(1, None, 4096).size(500_000), Some(499_712));
         assert_eq!(wanted(3, None, 12 << 10).size(u64::MAX).map(|bytes| bytes % (9 << 20)), Some(0));

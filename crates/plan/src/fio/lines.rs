@@ -102,7 +102,6 @@ mod tests {
             page_bytes: 4096,
             memory_bytes: 8 << 30,
             processors: 2,
-            ..Surroundings::default()
         };
         sections(text, &around)
     }

@@ -1,0 +1,75 @@
+//! What a run would do.
+
+use model::units::{ExactSize, ShortDuration};
+use model::{Plan, Rounds, Step, Target};
+use plan::{AUTO_SIZE_BYTES, Resolved, Setting, SourceLocation};
+
+use super::engines::Engines;
+
+/// The text of a dry run.
+pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String {
+    let plan = &resolved.plan;
+    let mut text = format!("suite {} (plan {}), nothing has been done\n", plan.suite, plan.id);
+    for target in targets {
+        let (name, path) = (&target.name, target.path.display());
+        text.push_str(&format!("target {name}: {path} ({})\n", target.stack_line()));
+    }
+    text.push_str(&format!("{}\n", engines.sentence()));
+    let obstacles: Vec<Vec<Option<String>>> = targets.iter().map(|t| plan::obstacles(plan, t)).collect();
+    let possible = obstacles.iter().flat_map(|whys| plan.steps.iter().zip(whys));
+    let seconds: f64 =
+        possible.filter(|(_, why)| why.is_none()).map(|(step, _)| plan::step_seconds(step)).sum();
+    text.push_str(&match plan.rounds {
+        Rounds::Fixed(rounds) => {
+            let budget = plan.budget_ns.map(|ns| format!(", at most {}", ShortDuration(ns)));
+            let budget = budget.unwrap_or_default();
+            format!("{rounds} rounds of about {seconds:.0} s, plus the layout of the test files{budget}\n")
+        }
+        Rounds::Auto { budget_ns, precision_ppm } => format!(
+            "rounds of about {seconds:.0} s, each step until {} is within ± {} %, at most {} including the layout of the test files\n",
+            if targets.len() > 1 { "its comparisons are decided or their ratio" } else { "its figure" },
+            f64::from(precision_ppm) / 1e4,
+            ShortDuration(budget_ns)
+        ),
+    });
+    for (i, (step, settings)) in plan.steps.iter().zip(&resolved.settings).enumerate() {
+        text.push_str(&dry_step(plan, step, settings));
+        for (target, why) in
+            targets.iter().zip(&obstacles).filter_map(|(t, whys)| Some((t, whys[i].as_ref()?)))
+        {
+            text.push_str(&format!("    left out on {}: {why}\n", target.name));
+        }
+    }
+    // Options that no step sets are listed once.
+    let untouched = plan::OPTIONS.iter().filter(|option| {
+        let is_default = |s: &Setting| s.key == option.key && s.location == SourceLocation::Nowhere;
+        resolved.settings.iter().all(|step| step.iter().any(is_default))
+    });
+    let untouched: Vec<String> = untouched.map(|o| format!("{} = {}", o.key, o.default)).collect();
+    text.push_str(&format!("\nby default: {}\n", untouched.join(", ")));
+    text
+}
+
+fn dry_step(plan: &Plan, step: &Step, settings: &[Setting]) -> String {
+    let mut text = format!("\n{}  {}\n", step.id, step.title);
+    let set = settings.iter().filter_map(|s| match &s.location {
+        SourceLocation::Suite(_) => Some(format!("{} = {}", s.key, s.text)),
+        SourceLocation::Flag(flag) => Some(format!("{} = {} (by --{flag})", s.key, s.text)),
+        SourceLocation::Nowhere => None,
+    });
+    text.push_str(&format!("    {}\n", set.collect::<Vec<_>>().join(", ")));
+    for other in &step.concurrent {
+        text.push_str(&format!("    concurrent: {}  {}\n", other.id, other.title));
+    }
+    if !step.workload.is_metadata() {
+        let size = step.workload.files.size_bytes.map_or_else(
+            || {
+                let time = ShortDuration(plan.layout_limit_ns);
+                format!("up to {}, as much as can be written in {time}", ExactSize(AUTO_SIZE_BYTES))
+            },
+            |bytes| ExactSize(bytes).to_string(),
+        );
+        text.push_str(&format!("    test data: {size}, {}\n", step.workload.data));
+    }
+    text
+}
