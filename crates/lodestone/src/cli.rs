@@ -35,6 +35,10 @@ pub struct Cli {
     /// Unit prefixes for bytes: MB (10^6) or MiB (2^20)
     #[arg(long, global = true, value_enum, default_value_t = UnitWord::Si, value_name = "UNITS")]
     pub units: UnitWord,
+
+    /// After an error, print the errors that caused it
+    #[arg(long, global = true)]
+    pub verbose: bool,
 }
 
 /// When to use colours.

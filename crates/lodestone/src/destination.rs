@@ -56,7 +56,7 @@ pub fn write(path: &Path, content: &[u8], overwrite: Overwrite) -> Result<(), Fa
     let refused = |what: &str| Failure::usage(format!("cannot write {shown}: {what}"));
     let failed = |what: &str, errno: Errno| {
         let error = io::Error::from(errno);
-        Failure::failed(format!("cannot write {shown}: {what}{error}; nothing was changed"))
+        Failure::failed(format!("cannot write {shown}: {what}{error}; nothing was changed")).because(&error)
     };
     let name = match path.components().next_back() {
         Some(Component::Normal(name)) if !ends_with_slash(path) => name,
@@ -72,10 +72,10 @@ pub fn write(path: &Path, content: &[u8], overwrite: Overwrite) -> Result<(), Fa
     })?;
     match replace(&directory, name, content, old) {
         Ok(()) => Ok(()),
-        Err(Errno::INTR) => Err(Failure {
-            code: INTERRUPTED,
-            message: format!("cannot write {shown}: interrupted; nothing was changed"),
-        }),
+        Err(Errno::INTR) => {
+            let failure = Failure::failed(format!("cannot write {shown}: interrupted; nothing was changed"));
+            Err(Failure { code: INTERRUPTED, ..failure })
+        }
         Err(Errno::EXIST) => {
             Err(refused("another process has just created the file; pass --force to overwrite it"))
         }

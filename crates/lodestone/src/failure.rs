@@ -1,6 +1,7 @@
 //! Exit codes, and the error that a command returns when it fails.
 
-use std::fmt::Display;
+use std::error::Error;
+use std::iter::successors;
 
 /// Exit code of an import that left something out.
 pub const LEFT_OUT: u8 = 1;
@@ -44,16 +45,70 @@ pub struct Failure {
     pub code: u8,
     /// What was tried, what is wrong, what to do.
     pub message: String,
+    /// The errors that led to it, the nearest first, for `--verbose`.
+    pub causes: Vec<String>,
 }
 
 impl Failure {
-    /// The command line, a suite or a name is wrong.
-    pub fn usage(error: impl Display) -> Self {
-        Self { code: USAGE, message: error.to_string() }
+    /// The command line, a suite or a name is wrong. `error` is a message, or an error, whose sources are kept.
+    pub fn usage(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::of(USAGE, &*error.into())
     }
 
-    /// The work itself failed.
-    pub fn failed(error: impl Display) -> Self {
-        Self { code: FAILED, message: error.to_string() }
+    /// The work itself failed. `error` is a message, or an error, whose sources are kept.
+    pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::of(FAILED, &*error.into())
+    }
+
+    fn of(code: u8, error: &(dyn Error + 'static)) -> Self {
+        Self { code, message: error.to_string(), causes: chain(error.source()) }
+    }
+
+    /// The same failure of a message, with the error that led to it.
+    pub fn because(self, error: &(dyn Error + 'static)) -> Self {
+        Self { causes: chain(Some(error)), ..self }
+    }
+}
+
+/// The texts of an error and of its sources. A text that only repeats the one before is left out.
+fn chain(error: Option<&(dyn Error + 'static)>) -> Vec<String> {
+    let mut texts: Vec<String> =
+        successors(error, |&error| error.source()).map(ToString::to_string).collect();
+    texts.dedup();
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read the index: {source}")]
+    struct Outer {
+        source: std::io::Error,
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error(transparent)]
+    struct Wrapper(#[from] Outer);
+
+    fn outer() -> Outer {
+        Outer { source: std::io::Error::from_raw_os_error(5) }
+    }
+
+    #[test]
+    fn an_error_keeps_its_sources_and_a_message_has_none() {
+        let failure = Failure::failed(outer());
+        assert_eq!(failure.message, "cannot read the index: Input/output error (os error 5)");
+        assert_eq!(failure.causes, ["Input/output error (os error 5)"]);
+        assert_eq!(Failure::usage("no such suite").causes, [""; 0]);
+    }
+
+    #[test]
+    fn the_cause_of_a_message_is_the_whole_chain_without_repetitions() {
+        let failure = Failure::failed("cannot list the runs").because(&Wrapper(outer()));
+        let causes =
+            ["cannot read the index: Input/output error (os error 5)", "Input/output error (os error 5)"];
+        assert_eq!(failure.causes, causes);
     }
 }

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
             let why = format!(
                 "cannot start a thread: {error}; check the limits on processes and memory with `ulimit -a`"
             );
-            return output::fail(&Failure::failed(why));
+            return output::fail(&Failure::failed(why).because(&error), true);
         }
     };
     ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -32,7 +32,8 @@ fn work() -> ExitCode {
         Err(error) => return output::usage(&error),
     };
     if let Err(error) = interrupt::survive_file_size_limit() {
-        return output::fail(&Failure::failed(format!("cannot handle the signal SIGXFSZ: {error}")));
+        let failure = Failure::failed(format!("cannot handle the signal SIGXFSZ: {error}")).because(&error);
+        return output::fail(&failure, cli.verbose);
     }
     host::allow_many_files();
     if host::trusts_the_counter(&Roots::default()) {
@@ -58,6 +59,6 @@ fn work() -> ExitCode {
     };
     match result {
         Ok(code) => code,
-        Err(failure) => output::fail(&failure),
+        Err(failure) => output::fail(&failure, cli.verbose),
     }
 }

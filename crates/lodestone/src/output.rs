@@ -36,7 +36,7 @@ fn write(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::failed(format!("cannot write the result: {error}")))
+            Err(Failure::failed(format!("cannot write the result: {error}")).because(&error))
         }
         _ => Ok(()),
     }
@@ -61,9 +61,12 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
 }
 
-/// Reports a failure and returns its exit code.
-pub fn fail(failure: &Failure) -> ExitCode {
+/// Reports a failure, with its causes if `verbose`, and returns its exit code.
+pub fn fail(failure: &Failure, verbose: bool) -> ExitCode {
     say(&format!("lodestone: {}", failure.message.trim_end()));
+    for cause in failure.causes.iter().filter(|_| verbose) {
+        say(&format!("  caused by: {}", cause.trim_end()));
+    }
     ExitCode::from(failure.code)
 }
 

@@ -38,3 +38,20 @@ fn each_mistake_is_reported_with_its_remedy() {
     }
     assert!(!bench.path("nowhere").exists());
 }
+
+#[test]
+fn verbose_prints_the_causes_of_an_error() {
+    let bench = Bench::new();
+    let missing = bench.path("missing");
+    let missing = missing.to_str().unwrap();
+    for arguments in [["run", missing], ["import", missing], ["clean", missing]] {
+        let plain = bench.fails(2, &arguments);
+        let verbose = bench.fails(2, &[&["--verbose"][..], &arguments].concat());
+        let (message, causes) = verbose.split_once("\n  caused by: ").expect("a cause");
+        assert_eq!(message, plain.trim_end());
+        assert_eq!(causes.trim_end(), "No such file or directory (os error 2)");
+    }
+    // A message without a cause stays as it is.
+    let plain = bench.fails(2, &["run", "--suite", "none"]);
+    assert_eq!(bench.fails(2, &["--verbose", "run", "--suite", "none"]), plain);
+}

@@ -209,7 +209,8 @@ pub enum LogError {
         /// The file.
         path: PathBuf,
         /// What is wrong with the line.
-        reason: String,
+        #[source]
+        reason: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The first line is damaged, so only `OnDamage::Accept` reads anything.
     #[error(
@@ -298,12 +299,12 @@ struct Parser {
 impl Parser {
     /// Reads the first line.
     fn begin(line: &[u8], path: &Path, on_damage: OnDamage) -> Result<Self, LogError> {
-        let not_a_log = |reason: String| LogError::NotALog { path: path.to_owned(), reason };
+        let not_a_log = |reason| LogError::NotALog { path: path.to_owned(), reason };
         let format = format_of(line).map_err(not_a_log)?;
         if format > u64::from(LOG_FORMAT) {
             return Err(LogError::TooNew { path: path.to_owned(), format });
         }
-        let first: Event = serde_json::from_slice(line).map_err(|e| not_a_log(e.to_string()))?;
+        let first: Event = serde_json::from_slice(line).map_err(|e| not_a_log(e.into()))?;
         let run = Run::from_events([first]).ok_or_else(|| not_a_log("it is another event".into()))?;
         // Format 1 has no checksums: if its first line has one, the format was changed.
         let is_protected = format >= FIRST_SEALED || is_sealed(line);
@@ -400,8 +401,8 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> 
     Ok(n > 0)
 }
 
-fn format_of(first_line: &[u8]) -> Result<u64, String> {
-    let value: Value = serde_json::from_slice(first_line).map_err(|e| e.to_string())?;
+fn format_of(first_line: &[u8]) -> Result<u64, Box<dyn std::error::Error + Send + Sync>> {
+    let value: Value = serde_json::from_slice(first_line)?;
     if value.get("event").and_then(Value::as_str) != Some("run_started") {
         return Err("it is another event, or not an event".into());
     }

@@ -27,6 +27,7 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
                 "cannot open the directory `{}`: {e}; name a readable directory",
                 named.display()
             ))
+            .because(&e)
         })?);
     }
     directories.extend(std::env::current_dir());

@@ -242,8 +242,8 @@ fn measure(
     let checks: Vec<&Check> = chosen.calls.iter().map(|(check, _)| *check).collect();
     let plan = resolved(&checks, asked)?;
     let store = store(cli)?;
-    let interrupt =
-        interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")))?;
+    let interrupt = interrupt::watch()
+        .map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")).because(&e))?;
     let cleaned = clean_leftovers(std::slice::from_ref(&target), &store);
     let named = |name: &str, target: &Target| Target { name: name.to_owned(), ..target.clone() };
     let targets = vec![named(TOOLS_TARGET, &target), named(OWN_TARGET, &target)];
@@ -338,9 +338,10 @@ fn hold(target: &Target) -> Result<Option<Hold>, Failure> {
     if target.kind == TargetKind::Directory {
         return Ok(None);
     }
-    let cannot = |e: String| Failure::usage(format!("{}: {e}", target.path.display()));
-    let hold = Hold::read_only(&target.path).map_err(|e| cannot(format!("cannot read it: {e}")))?;
-    hold.is_still(target).map_err(|e| cannot(e.to_string()))?;
+    let path = target.path.display();
+    let hold = Hold::read_only(&target.path)
+        .map_err(|e| Failure::usage(format!("{path}: cannot read it: {e}")).because(&e))?;
+    hold.is_still(target).map_err(|e| Failure::usage(format!("{path}: {e}")).because(&e))?;
     Ok(Some(hold))
 }
 

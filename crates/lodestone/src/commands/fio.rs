@@ -35,8 +35,8 @@ fn with_includes(path: &Path, depth: u32, files: &mut u32, text: &mut String) ->
     if *files > MOST_FILES {
         return Err(cannot(format!("more than {MOST_FILES} files are included in total")));
     }
-    let (bytes, _) = input::read(path).map_err(|e| cannot(e.to_string()))?;
-    let own = String::from_utf8(bytes).map_err(|_| cannot("it is not UTF-8 text".into()))?;
+    let (bytes, _) = input::read(path).map_err(|e| cannot(e.to_string()).because(&e))?;
+    let own = String::from_utf8(bytes).map_err(|e| cannot("it is not UTF-8 text".into()).because(&e))?;
     for line in own.split_inclusive('\n') {
         match included(line) {
             Some(other) => {

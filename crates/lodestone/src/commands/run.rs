@@ -61,8 +61,8 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let store = store(cli)?;
-    let interrupt =
-        interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")))?;
+    let interrupt = interrupt::watch()
+        .map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")).because(&e))?;
     let cleaned = clean_leftovers(&targets, &store);
     let via = args.via.map(|via| Via::new(via, &roots, &resolved.plan, &targets, engines.best()));
     let via = via.transpose()?;
@@ -272,7 +272,9 @@ fn hold(roots: &Roots, named: &[String], target: &mut Target) -> Result<Hold, Fa
             Ok(consent) => Some(consent),
             // Another target may be the one that was named.
             Err(consent::Refusal::NotNamed(_)) => None,
-            Err(refusal) => return Err(Failure::usage(format!("{}: {refusal}", target.name))),
+            Err(refusal) => {
+                return Err(Failure::usage(format!("{}: {refusal}", target.name)).because(&refusal));
+            }
         },
     };
     target.writable = permitted.is_some();
@@ -280,10 +282,10 @@ fn hold(roots: &Roots, named: &[String], target: &mut Target) -> Result<Hold, Fa
         Some(consent) => consent.into(),
         None => Hold::read_only(&target.path).map_err(|e| {
             let (path, hint) = (target.path.display(), host::target::hint(target.kind, &e));
-            Failure::usage(format!("{}: cannot read {path}: {e}{hint}", target.name))
+            Failure::usage(format!("{}: cannot read {path}: {e}{hint}", target.name)).because(&e)
         })?,
     };
-    hold.is_still(target).map_err(|e| Failure::usage(format!("{}: {e}", target.name)))?;
+    hold.is_still(target).map_err(|e| Failure::usage(format!("{}: {e}", target.name)).because(&e))?;
     Ok(hold)
 }
 

@@ -39,7 +39,7 @@ pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     for (name, engine, iodepth) in FLOORS {
         let file = host::testfiles::in_memory(FILE_BYTES)
-            .map_err(|e| Failure::failed(format!("cannot create a file in memory: {e}")))?;
+            .map_err(|e| Failure::failed(format!("cannot create a file in memory: {e}")).because(&e))?;
         rows.push(row(name, floor(engine, iodepth, file, FILE_BYTES, TIME_NS)));
     }
     let columns = vec![

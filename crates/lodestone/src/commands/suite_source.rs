@@ -1,6 +1,7 @@
 //! Which suite a run measures: built in, from a file, or from a fio job file.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::Path;
 
 use model::{Host, Target};
@@ -59,13 +60,13 @@ impl SuiteSource {
             let found = suites::find(name).map_err(|e| Failure { message: e.message + &own, ..e })?;
             return Ok(builtin(found));
         }
-        let cannot = |what: String| {
+        let cannot = |what: &dyn Display| {
             Failure::usage(format!(
                 "cannot read the suite {text}: {what}; `lodestone suites` lists the built-in ones"
             ))
         };
-        let (bytes, _) = input::read(name.as_ref()).map_err(|e| cannot(e.to_string()))?;
-        let toml = String::from_utf8(bytes).map_err(|_| cannot("it is not UTF-8 text".to_owned()))?;
+        let (bytes, _) = input::read(name.as_ref()).map_err(|e| cannot(&e).because(&e))?;
+        let toml = String::from_utf8(bytes).map_err(|e| cannot(&"it is not UTF-8 text").because(&e))?;
         let form = Form::Toml(stem(name.as_ref()));
         Ok(Self { origin: text.into_owned(), text: toml, form })
     }

@@ -19,7 +19,7 @@ pub(super) fn check(targets: &[Target], allowed: bool) -> Result<Vec<Noticed>, F
     for target in targets.iter().filter(|target| target.kind == TargetKind::Directory) {
         let path = target.path.display();
         let who = other_writers(&target.path).map_err(|e| {
-            Failure::usage(format!("cannot open the directory `{path}`: {e}; name another one"))
+            Failure::usage(format!("cannot open the directory `{path}`: {e}; name another one")).because(&e)
         })?;
         let Some(who) = who else { continue };
         if host::is_root() && !allowed {

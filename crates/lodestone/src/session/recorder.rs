@@ -78,7 +78,13 @@ pub(crate) enum BeginError {
         "cannot begin the log of this run: it needs about {needed} bytes, and there is no room in {store} ({why}) or \
          elsewhere ({elsewhere}); nothing was measured; free some space, or choose another store with --store DIR"
     )]
-    NoRoom { needed: u64, store: PathBuf, why: io::Error, elsewhere: io::Error },
+    NoRoom {
+        needed: u64,
+        store: PathBuf,
+        #[source]
+        why: io::Error,
+        elsewhere: io::Error,
+    },
 }
 
 impl Recorder {

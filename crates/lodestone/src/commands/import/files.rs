@@ -143,7 +143,8 @@ impl Found {
     /// Adds a file, or all files in and below a directory. Other entries, such as pipes, are added too; reading them
     /// reports what they are.
     fn collect(&mut self, path: &Path, level: usize) -> Result<(), Failure> {
-        let failed = |e| Failure::usage(format!("cannot read {}: {e}", path.display()));
+        let failed =
+            |e: std::io::Error| Failure::usage(format!("cannot read {}: {e}", path.display())).because(&e);
         let too_much = |what: String| {
             Failure::usage(format!("cannot import {}: {what}; import it in parts", path.display()))
         };

@@ -250,7 +250,8 @@ fn store_run(
             "cannot write the run log {}: {error}; nothing was imported; free some space, or choose another store with \
              --store DIR",
             path.display()
-        )));
+        ))
+        .because(&error));
     }
     Ok(id)
 }
