@@ -36,14 +36,14 @@ fn what_limits_the_fastest_is_in_the_first_sentence() {
 }
 
 #[test]
-fn a_limit_in_some_steps_only_is_not_said_of_all() {
+fn a_limit_in_some_steps_is_not_stated_for_all() {
     let run = only(made::quick(), &["sd-card", "usb-ssd"], |_| true);
     let answer = answer(&run);
     assert!(answer[0].ends_with(" over 6 steps, in 4 of them limited by USB at 5 Gb/s."), "{answer:?}");
 }
 
 #[test]
-fn a_limit_of_the_slower_one_and_an_unknown_link_are_not_told() {
+fn limits_of_slower_targets_and_unknown_links_are_omitted() {
     // The card is at the end of its bus too, but it is not what the sentence is about.
     let mut run = only(made::quick(), &["sd-card", "usb-ssd"], |_| true);
     for layer in run.started.targets[1].stack.iter_mut() {
@@ -66,12 +66,12 @@ fn a_link_below_what_it_could_be_is_a_sentence_of_its_own() {
 }
 
 #[test]
-fn twelve_targets_make_no_more_sentences_than_are_read() {
+fn twelve_targets_are_ranked_in_three_sentences() {
     let answer = answer(&made::many());
     assert!(answer[0].contains("is the fastest of 12 targets: "), "{answer:?}");
-    assert!(answer[1].starts_with("Then come nvme") && answer[1].contains(" and 7 more, "), "{answer:?}");
+    assert!(answer[1].starts_with("Next are nvme") && answer[1].contains(" and 7 more, "), "{answer:?}");
     // Copies of one disk cannot be told apart.
-    assert!(answer[2].ends_with("is not shown: their intervals overlap."), "{answer:?}");
+    assert!(answer[2].ends_with("is undecided: their intervals overlap."), "{answer:?}");
     assert_eq!(answer.len(), 3);
     assert!(answer.iter().all(|sentence| sentence.len() < 200), "{answer:?}");
 }

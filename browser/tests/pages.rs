@@ -104,7 +104,7 @@ fn is_whole(found: &Value, width: u32, light: Light) {
 }
 
 #[test]
-fn the_gallery_shows_every_kind_of_picture_on_screens_and_telephones_by_day_and_night() {
+fn the_gallery_shows_every_chart_kind_wide_narrow_day_and_night() {
     let page = browser::gallery();
     for kind in CHARTS {
         assert!(page.contains(&format!("data-kind=\"{}\"", kind.name)), "the gallery has no {}", kind.name);
@@ -177,7 +177,7 @@ fn a_page_of_an_imported_run_is_whole_too() {
 }
 
 #[test]
-fn more_targets_than_colours_are_told_apart_and_all_colours_stand_out() {
+fn targets_beyond_the_palette_differ_and_all_colours_contrast() {
     let run = browser::made::many();
     let page = browser::page(&run);
     assert!(page.contains("c1 d1\" data-t=\"9\""), "the tenth has the second colour and another line");
@@ -189,7 +189,7 @@ fn more_targets_than_colours_are_told_apart_and_all_colours_stand_out() {
 }
 
 #[test]
-fn names_that_mean_harm_do_none() {
+fn hostile_names_do_no_harm_in_a_browser() {
     for run in [browser::made::hostile(), browser::made::hostile_labels()] {
         let page = browser::page(&run);
         assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "the names are there");

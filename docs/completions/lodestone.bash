@@ -149,7 +149,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-h -V --store --accept-damage --color --units --help --version run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help"
+            opts="-h -V --store --accept-damage --color --units --verbose --help --version run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -175,7 +175,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__clean)
-            opts="-h --dry-run --store --accept-damage --color --units --help"
+            opts="-h --dry-run --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -201,7 +201,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__compare)
-            opts="-h --margin --baseline --by-hour --json --store --accept-damage --color --units --help"
+            opts="-h --margin --baseline --by-hour --json --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -235,7 +235,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__completions)
-            opts="-h --store --accept-damage --color --units --help bash elvish fish powershell zsh"
+            opts="-h --store --accept-damage --color --units --verbose --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -261,7 +261,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__crosscheck)
-            opts="-f -q -h --with --only --rounds --size --runtime --allow-unsafe-directory --seed --format --show --quiet --store --accept-damage --color --units --help"
+            opts="-f -q -h --with --only --rounds --size --runtime --allow-unsafe-directory --seed --format --show --quiet --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -323,7 +323,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --picture --width --scale --dark --telemetry --offsets --summary --baseline --layout --rows --columns --cell --anonymous --output --force --store --accept-damage --color --units --help"
+            opts="-f -o -h --format --picture --width --scale --dark --telemetry --offsets --summary --baseline --layout --rows --columns --cell --anonymous --output --force --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -681,7 +681,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__import)
-            opts="-h --label --path-labels --again --dry-run --summary --layout --rows --columns --cell --store --accept-damage --color --units --help"
+            opts="-h --label --path-labels --again --dry-run --summary --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -735,7 +735,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__list)
-            opts="-h --json --store --accept-damage --color --units --help"
+            opts="-h --json --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -761,7 +761,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__man)
-            opts="-h --store --accept-damage --color --units --help"
+            opts="-h --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -787,7 +787,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__reindex)
-            opts="-h --store --accept-damage --color --units --help"
+            opts="-h --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -813,7 +813,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__report)
-            opts="-o -h --output --force --anonymous --summary --baseline --store --accept-damage --color --units --help"
+            opts="-o -h --output --force --anonymous --summary --baseline --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -855,7 +855,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --via --rounds --precision --margin --budget --scale --telemetry --summary --baseline --overwrite --allow-unsafe-directory --seed --dry-run --json --all-findings --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --accept-damage --color --units --help"
+            opts="-s -q -h --suite --fio --via --rounds --precision --margin --budget --scale --telemetry --summary --baseline --overwrite --allow-unsafe-directory --seed --dry-run --json --all-findings --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1173,7 +1173,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__schema)
-            opts="-h --store --accept-damage --color --units --help run comparison telemetry targets crosscheck"
+            opts="-h --store --accept-damage --color --units --verbose --help run comparison telemetry targets crosscheck"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1199,7 +1199,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__selftest)
-            opts="-h --store --accept-damage --color --units --help"
+            opts="-h --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1225,7 +1225,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__show)
-            opts="-h --telemetry --all-findings --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --help"
+            opts="-h --telemetry --all-findings --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1275,7 +1275,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__suites)
-            opts="-h --store --accept-damage --color --units --help show options help"
+            opts="-h --store --accept-damage --color --units --verbose --help show options help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1357,7 +1357,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__suites__subcmd__options)
-            opts="-h --store --accept-damage --color --units --help"
+            opts="-h --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1383,7 +1383,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__suites__subcmd__show)
-            opts="-h --store --accept-damage --color --units --help"
+            opts="-h --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1409,7 +1409,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__targets)
-            opts="-h --all --json --store --accept-damage --color --units --help"
+            opts="-h --all --json --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

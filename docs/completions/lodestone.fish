@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_lodestone_global_optspecs
-    string join \n store= accept-damage color= units= h/help V/version
+    string join \n store= accept-damage color= units= verbose h/help V/version
 end
 
 function __fish_lodestone_needs_command
@@ -31,6 +31,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_needs_command" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_needs_command" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_needs_command" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s V -l version -d 'Print version'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "run" -d 'Measure one or more targets, interleaved, and compare them'
@@ -137,6 +138,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l all-findings
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l no-report -d 'Do not write the HTML report'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -147,6 +149,7 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l all -d 'Also show storage that is rarely measured: empty devices, images, and what programs mounted for themselves'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -155,6 +158,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "show" -d 'Print the text of a suite, as a starting point for your own'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "options" -d 'List every option that a suite may set, with its meaning, default and allowed values'
@@ -166,6 +170,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -174,6 +179,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the text of a suite, as a starting point for your own'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "options" -d 'List every option that a suite may set, with its meaning, default and allowed values'
@@ -186,6 +192,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l units -d 'U
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
 median\t'The median, with a bootstrap interval'
@@ -206,6 +213,7 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l telemetry -d 'Show the telemetry of each step instead of the result'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l all-findings -d 'Show all findings, not only the most important ones'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l margin -d 'Targets that differ by less than this count as the same [default: as in the first run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l baseline -d 'Baseline of the comparison, as RUN:TARGET [default: the first target of the first run]' -r
@@ -218,6 +226,7 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l by-hour -d 'Show only whether speed depends on the hour of the day, for three or more runs of one plan'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s o -l output -d 'HTML file to write, or - for standard output [default: a file in the store, named after the runs]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
@@ -233,6 +242,7 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l force -d 'Overwrite FILE if it exists; a report written by Lodestone is overwritten without this flag'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l anonymous -d 'Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store), omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'Output format' -r -f -a "json\t'Everything, in the published schema'
 csv\t'One row per repeat and metric'
@@ -267,6 +277,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l offsets -
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l anonymous -d 'Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store), omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l force -d 'Overwrite FILE if it exists'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l label -d 'Label of all results, such as host=node1' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l path-labels -d 'Labels of the directory levels below PATH, from the top down, such as device/machine; `-` for no label [default: device, level2, level3, …]' -r
@@ -288,6 +299,7 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 'Import files again that an earlier import contains: those with the same path and content'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l dry-run -d 'Show what would be imported, and store nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l with -d 'Tools to compare with: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l only -d 'Run only these checks, such as fio-randread-d16 or dd-write-fsync; one step of a check selects the whole check' -r
@@ -308,6 +320,7 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -317,6 +330,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l units -d '
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l dry-run -d 'Only list the leftovers'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -325,6 +339,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -333,6 +348,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -341,6 +357,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -349,6 +366,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -357,6 +375,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "run" -d 'Measure one or more targets, interleaved, and compare them'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "targets" -d 'Show this machine\'s storage, down to the disks: everything that can be measured'

@@ -211,7 +211,7 @@ fn add(files: &mut Files, addition: &Addition) -> BTreeSet<String> {
             assert!(old.is_none(), "{file} exists already");
             continue;
         }
-        let content = files.get_mut(*file).unwrap_or_else(|| panic!("there is no file {file}"));
+        let content = files.get_mut(*file).unwrap_or_else(|| panic!("{file} is missing"));
         let old = String::from_utf8(content.clone()).unwrap();
         assert_eq!(old.matches(before).count(), 1, "{file} must have this once: {before}");
         *content = old.replacen(before, &format!("{text}{before}"), 1).into_bytes();

@@ -16,7 +16,7 @@ pub enum Agreement {
     /// number of figures compared.
     Differs,
     /// Neither is shown.
-    CannotBeTold,
+    Undecided,
 }
 
 impl Agreement {
@@ -25,7 +25,7 @@ impl Agreement {
         match self {
             Self::Agrees => "agrees",
             Self::Differs => "differs",
-            Self::CannotBeTold => "cannot be told",
+            Self::Undecided => "undecided",
         }
     }
 }
@@ -38,9 +38,9 @@ pub struct CheckedPair<'a> {
     /// The figure.
     pub figure: &'a CheckedFigure,
     /// The other program's estimate over its repeats; `None` if it gave none.
-    pub theirs: Option<Estimate>,
+    pub tool: Option<Estimate>,
     /// Lodestone's estimate.
-    pub ours: Option<Estimate>,
+    pub lodestone: Option<Estimate>,
     /// Lodestone's ÷ the other program's, paired by round, with its interval; `None` with fewer than two rounds of both.
     pub ratio: Option<Estimate>,
     /// The result.
@@ -55,16 +55,16 @@ pub fn agreements<'a>(works: &'a [CheckedWork], analysis: &Analysis, margin: f64
     for work in works {
         for figure in &work.figures {
             let of = |target: &str| measured(&analysis.measurements, target, &work.step, figure);
-            let (theirs, ours) = (of(TOOLS_TARGET), of(OWN_TARGET));
-            if theirs.is_none() && ours.is_none() {
+            let (tool, lodestone) = (of(TOOLS_TARGET), of(OWN_TARGET));
+            if tool.is_none() && lodestone.is_none() {
                 continue;
             }
             let comparison = compared(&analysis.comparisons, &work.step, figure.operation, figure.metric);
             found.push(CheckedPair {
                 work,
                 figure,
-                theirs,
-                ours,
+                tool,
+                lodestone,
                 ratio: comparison.map(|c| c.ratio),
                 agreement: comparison.map(|c| judged(c, margin)),
             });
@@ -96,7 +96,7 @@ fn judged(comparison: &Comparison, margin: f64) -> Agreement {
         Verdict::Faster | Verdict::Slower if comparison.ratio.interval.is_some_and(beyond) => {
             Agreement::Differs
         }
-        _ => Agreement::CannotBeTold,
+        _ => Agreement::Undecided,
     }
 }
 
@@ -122,17 +122,13 @@ mod tests {
     fn a_ratio_differs_only_wholly_beyond_the_margin() {
         let judge = |value, interval, verdict| judged(&comparison(value, interval, verdict), 0.05);
         assert_eq!(judge(1.01, (0.99, 1.03), Verdict::Same), Agreement::Agrees);
-        assert_eq!(
-            judge(1.04, (1.02, 1.06), Verdict::Faster),
-            Agreement::CannotBeTold,
-            "faster, but by 5 %?"
-        );
+        assert_eq!(judge(1.04, (1.02, 1.06), Verdict::Faster), Agreement::Undecided, "faster, but by 5 %?");
         assert_eq!(judge(1.10, (1.06, 1.14), Verdict::Faster), Agreement::Differs);
         assert_eq!(judge(0.90, (0.86, 0.94), Verdict::Slower), Agreement::Differs);
-        assert_eq!(judge(0.90, (0.80, 1.01), Verdict::Undecided), Agreement::CannotBeTold);
+        assert_eq!(judge(0.90, (0.80, 1.01), Verdict::Undecided), Agreement::Undecided);
         assert_eq!(
             judge(1.5, (1.1, 2.0), Verdict::Undecided),
-            Agreement::CannotBeTold,
+            Agreement::Undecided,
             "one of many, by chance"
         );
     }

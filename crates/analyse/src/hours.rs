@@ -34,7 +34,7 @@ pub type RunAt = (u8, i64, f64);
 pub enum HoursVerdict {
     /// The hours differ.
     Differ,
-    /// No difference between the hours is shown.
+    /// No difference between the hours was found.
     NotShown,
     /// Too few runs to show any difference; with `missing` more, spread evenly over these hours, they could.
     TooFew {

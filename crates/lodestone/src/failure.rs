@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_of_a_message_is_the_whole_chain_without_repetitions() {
+    fn a_cause_is_the_whole_chain_without_repetitions() {
         let failure = Failure::failed("cannot list the runs").because(&Wrapper(outer()));
         let causes =
             ["cannot read the index: Input/output error (os error 5)", "Input/output error (os error 5)"];

@@ -28,8 +28,8 @@ fn every_figure_of_every_check_is_in_the_tool_output() {
             // bonnie++ prints +++++ for what takes less than half a second.
             let has_no_rate = report.remarks.iter().any(|remark| remark.topic == "no-rate");
             for pair in part.figures.iter().filter(|_| !has_no_rate) {
-                let has = report.figures.iter().any(|f| (f.operation, f.metric) == pair.theirs);
-                assert!(has, "{}: no {:?} in {:?}", part.id, pair.theirs, report.figures);
+                let has = report.figures.iter().any(|f| (f.operation, f.metric) == pair.of_tool);
+                assert!(has, "{}: no {:?} in {:?}", part.id, pair.of_tool, report.figures);
             }
         }
     }
@@ -59,10 +59,10 @@ fn a_dd_crosscheck_is_stored_like_any_other_run() {
         ["dd-write-direct", "dd-write-fsync", "dd-write-dsync", "dd-write-dsync", "dd-read-direct"];
     assert_eq!(steps, expected);
     for figure in &found {
-        for key in ["theirs", "ours", "ratio", "low", "high"] {
+        for key in ["tool_value", "lodestone_value", "ratio", "low", "high"] {
             assert!(figure[key].as_f64() > Some(0.0), "{key}: {figure}");
         }
-        assert!(["agrees", "differs", "cannot be told"].contains(&figure["verdict"].as_str().unwrap()));
+        assert!(["agrees", "differs", "undecided"].contains(&figure["verdict"].as_str().unwrap()));
     }
     let shown = bench.ok(&["show", "last"]);
     assert!(shown.contains("tools") && shown.contains("baseline") && shown.contains("dd"), "{shown}");
@@ -105,7 +105,10 @@ fn every_installed_tool_is_compared_with_lodestone() {
         assert_eq!(bench.visible(), Vec::<String>::new(), "{} left files", tool.word);
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         for figure in json["figures"].as_array().unwrap().iter().filter(|_| tool.word != "bonnie") {
-            assert!(figure["theirs"].as_f64() > Some(0.0) && figure["ours"].as_f64() > Some(0.0), "{figure}");
+            assert!(
+                figure["tool_value"].as_f64() > Some(0.0) && figure["lodestone_value"].as_f64() > Some(0.0),
+                "{figure}"
+            );
         }
     }
 }
@@ -146,7 +149,7 @@ fn a_failing_tool_is_left_out_and_others_continue() {
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     let of = |step: &str| json["figures"].as_array().unwrap().iter().find(|f| f["step"] == step).cloned();
     assert!(of("dd-read-direct").unwrap()["ratio"].as_f64() > Some(0.0));
-    assert!(of("ioping-write").is_none_or(|figure| figure["theirs"].is_null()));
+    assert!(of("ioping-write").is_none_or(|figure| figure["tool_value"].is_null()));
     let shown = bench.ok(&["crosscheck", "--show", "last"]);
     assert!(shown.contains("exit code 7: no way"), "{shown}");
     let shown = bench.ok(&["show", "last", "--all-findings"]);

@@ -169,7 +169,7 @@ mod tests {
     use crate::LatencyRecorder;
 
     #[test]
-    fn every_operation_is_listed_once_and_its_name_is_its_stored_form() {
+    fn operation_names_are_unique_and_as_stored() {
         for operation in Operation::ALL {
             assert_eq!(Operation::ALL.iter().filter(|o| **o == operation).count(), 1);
             let stored = serde_json::to_string(&operation).unwrap();

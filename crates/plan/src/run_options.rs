@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_each_option_are_accepted_and_what_is_beyond_is_refused() {
+    fn options_accept_their_limits_and_refuse_values_beyond() {
         for (flag, allowed, refused) in [
             ("rounds", &["1", "auto"][..], &["0", "-1", "some"][..]),
             ("precision", &["0.01%", "2 %", "100"], &["0", "100.1%", "much"]),

@@ -55,8 +55,18 @@ fn every_native_step_has_the_compared_figures() {
         for (part, step) in check.parts.iter().zip(&steps) {
             assert_eq!(step.id, part.id);
             for pair in part.figures {
-                assert!(step.operations().contains(&pair.ours.0), "{}: {:?}", part.id, pair.ours);
-                assert_ne!(pair.ours.1.better(), Better::Neither, "{}: not a figure to compare", part.id);
+                assert!(
+                    step.operations().contains(&pair.of_lodestone.0),
+                    "{}: {:?}",
+                    part.id,
+                    pair.of_lodestone
+                );
+                assert_ne!(
+                    pair.of_lodestone.1.better(),
+                    Better::Neither,
+                    "{}: not a figure to compare",
+                    part.id
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Classic tools and Lodestone beside each other: a table for each tool, what is known of what differs, and how many figures
+//! Crosschecks of classic tools with Lodestone: a table for each tool, the known differences, and the number of figures that
 //! agree.
 
 use std::collections::BTreeSet;
@@ -54,16 +54,16 @@ pub struct PairFacts {
     /// Its unit.
     pub unit: String,
     /// The tool's; `null` if it gave none.
-    pub theirs: Option<f64>,
+    pub tool_value: Option<f64>,
     /// Lodestone's.
-    pub ours: Option<f64>,
+    pub lodestone_value: Option<f64>,
     /// Lodestone's ÷ the tool's.
     pub ratio: Option<f64>,
     /// Lower end of its 95 % interval.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// `agrees`, `differs` or `cannot be told`; `null` where there is nothing to compare.
+    /// `agrees`, `differs` or `undecided`; `null` where there is nothing to compare.
     pub verdict: Option<String>,
     /// What in the tool's method is known to make a difference, where one may be.
     pub known: Option<String>,
@@ -80,8 +80,8 @@ pub fn crosscheck_export(run: &Run, pairs: &[CheckedPair<'_>]) -> CrosscheckExpo
         operation: pair.figure.operation.name().to_owned(),
         metric: pair.figure.metric.name().to_owned(),
         unit: pair.figure.metric.unit().to_owned(),
-        theirs: pair.theirs.map(|e| e.value),
-        ours: pair.ours.map(|e| e.value),
+        tool_value: pair.tool.map(|e| e.value),
+        lodestone_value: pair.lodestone.map(|e| e.value),
         ratio: pair.ratio.map(|e| e.value),
         low: pair.ratio.and_then(|e| e.interval).map(|i| i.0),
         high: pair.ratio.and_then(|e| e.interval).map(|i| i.1),
@@ -149,7 +149,7 @@ fn load(run: &Run) -> Option<String> {
     let all: Vec<f64> = minutes.collect();
     let (low, high) = (all.iter().copied().reduce(f64::min)?, all.iter().copied().reduce(f64::max)?);
     Some(format!(
-        "{low:.1} to {high:.1} threads wanted to run at a time (load average of a minute), these programs included, on {} processors",
+        "load average (1 min) from {low:.1} to {high:.1} on {} processors, these programs included",
         run.started.host.cpus
     ))
 }
@@ -169,7 +169,7 @@ fn answer(pairs: &[CheckedPair<'_>]) -> String {
     let defined: Vec<&CheckedPair<'_>> =
         pairs.iter().filter(|pair| pair.work.defined_cost && pair.agreement.is_some()).collect();
     if defined.is_empty() {
-        return "Too few rounds, or no figures, to say whether anything agrees.".to_owned();
+        return "There are too few rounds, or no figures, so no agreement can be decided.".to_owned();
     }
     let count = |wanted: Agreement| defined.iter().filter(|pair| pair.agreement == Some(wanted)).count();
     let explained = defined
@@ -179,20 +179,20 @@ fn answer(pairs: &[CheckedPair<'_>]) -> String {
     let differ = count(Agreement::Differs);
     let why = match (differ, explained) {
         (0, _) => String::new(),
-        (all, known) if all == known => " (for reasons that are known, below)".to_owned(),
+        (all, known) if all == known => " (for known reasons, below)".to_owned(),
         (_, known) => format!(" ({known} of them for a known reason, below)"),
     };
     let near = defined
         .iter()
-        .filter(|pair| pair.agreement == Some(Agreement::CannotBeTold))
+        .filter(|pair| pair.agreement == Some(Agreement::Undecided))
         .filter(|pair| apart(pair).is_some_and(|share| share <= 0.05))
         .count();
-    let open = match count(Agreement::CannotBeTold) {
+    let open = match count(Agreement::Undecided) {
         0 => String::new(),
-        open => format!(" Of {open} it cannot be told; the medians of {near} of these are within 5 %."),
+        open => format!(" Undecided: {open}; the medians of {near} of these are within 5 %."),
     };
     format!(
-        "Figures of work that has to reach the device: {}. Shown to agree within 5 %: {}; to differ: {differ}{why}.{open}",
+        "Figures of work that must reach the device: {}. Agree within 5 %: {}; differ: {differ}{why}.{open}",
         defined.len(),
         count(Agreement::Agrees),
     )
@@ -200,7 +200,7 @@ fn answer(pairs: &[CheckedPair<'_>]) -> String {
 
 /// What is known to make a difference, unless there is shown to be none.
 fn known<'a>(pair: &CheckedPair<'a>) -> Option<&'a str> {
-    let may_matter = matches!(pair.agreement, Some(Agreement::Differs | Agreement::CannotBeTold));
+    let may_matter = matches!(pair.agreement, Some(Agreement::Differs | Agreement::Undecided));
     pair.figure.known.as_deref().filter(|_| may_matter)
 }
 
@@ -208,8 +208,8 @@ fn table(run: &Run, pairs: &[&CheckedPair<'_>], units: Units) -> Table {
     let columns = vec![
         Column::new("check", Align::Left),
         Column::new("figure", Align::Left),
-        Column::new("theirs", Align::Right),
-        Column::new("ours", Align::Right),
+        Column::new("tool", Align::Right),
+        Column::new("Lodestone", Align::Right),
         Column::new("ratio", Align::Right),
         Column::joined("95 %", Align::Left),
         Column::joined("verdict", Align::Left),
@@ -221,7 +221,7 @@ fn table(run: &Run, pairs: &[&CheckedPair<'_>], units: Units) -> Table {
         before = &pair.work.step;
         rows.push(row(run, pair, title, units));
     }
-    Table { title: "Theirs and ours (medians), and ours ÷ theirs".to_owned(), columns, stub: 2, rows }
+    Table { title: "Medians, and the ratio Lodestone ÷ tool".to_owned(), columns, stub: 2, rows }
 }
 
 fn row(run: &Run, pair: &CheckedPair<'_>, title: String, units: Units) -> Vec<Cell> {
@@ -246,8 +246,8 @@ fn row(run: &Run, pair: &CheckedPair<'_>, title: String, units: Units) -> Vec<Ce
     vec![
         Cell::text(title),
         Cell::text(words(operation, metric)),
-        value(pair.theirs, TOOLS_TARGET),
-        value(pair.ours, model::OWN_TARGET),
+        value(pair.tool, TOOLS_TARGET),
+        value(pair.lodestone, model::OWN_TARGET),
         Cell::text(pair.ratio.map_or_else(String::new, |ratio| display_ratio(ratio.value))),
         Cell::text(interval).tone(Tone::Dim),
         verdict(pair),
@@ -263,7 +263,7 @@ fn verdict(pair: &CheckedPair<'_>) -> Cell {
             let why = if known(pair).is_some() || !pair.work.defined_cost { "" } else { ", unexplained" };
             Cell::text(format!("{word}{why}")).tone(Tone::Bad)
         }
-        Some(Agreement::CannotBeTold) => {
+        Some(Agreement::Undecided) => {
             let apart =
                 apart(pair).map_or_else(String::new, |share| format!("; {} apart", display_percent(share)));
             Cell::text(format!("{word}{apart}")).tone(Tone::Open)
@@ -273,8 +273,8 @@ fn verdict(pair: &CheckedPair<'_>) -> Cell {
 
 /// How far the medians are apart, as a share of the tool's.
 fn apart(pair: &CheckedPair<'_>) -> Option<f64> {
-    let (theirs, ours) = (pair.theirs?.value, pair.ours?.value);
-    (theirs > 0.0).then(|| (ours / theirs - 1.0).abs())
+    let (tool, lodestone) = (pair.tool?.value, pair.lodestone?.value);
+    (tool > 0.0).then(|| (lodestone / tool - 1.0).abs())
 }
 
 fn words(operation: Operation, metric: Metric) -> String {
@@ -301,28 +301,28 @@ fn shown(metric: Metric, value: f64, units: Units) -> String {
 
 /// What is known of figures that are not shown to agree, once for all that it is known of.
 fn reasons(pairs: &[&CheckedPair<'_>]) -> Vec<Section> {
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for pair in pairs {
         let Some(why) = known(pair) else { continue };
-        match told.iter_mut().find(|(known, _)| *known == why) {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
             Some((_, steps)) if steps.contains(&pair.work.step.as_str()) => {}
             Some((_, steps)) => steps.push(&pair.work.step),
-            None => told.push((why, vec![&pair.work.step])),
+            None => reasons.push((why, vec![&pair.work.step])),
         }
     }
-    told.into_iter().map(|(why, steps)| Section::Text(format!("{}: {why}.", steps.join(", ")))).collect()
+    reasons.into_iter().map(|(why, steps)| Section::Text(format!("{}: {why}.", steps.join(", ")))).collect()
 }
 
 /// What is done, and the command line that it is said in, each once.
 fn commands(pairs: &[&CheckedPair<'_>]) -> Vec<(String, String)> {
-    let mut told: Vec<(String, String)> = Vec::new();
+    let mut commands: Vec<(String, String)> = Vec::new();
     let mut before = "";
     for pair in pairs.iter().filter(|pair| pair.figure == &pair.work.figures[0]) {
         let command =
             if before == pair.work.command { String::new() } else { format!(": {}", pair.work.command) };
         before = &pair.work.command;
-        let memory = if pair.work.defined_cost { "" } else { " (memory has a part in it)" };
-        told.push((pair.work.step.clone(), format!("{}{memory}{command}", pair.work.title)));
+        let memory = if pair.work.defined_cost { "" } else { " (the page cache is involved)" };
+        commands.push((pair.work.step.clone(), format!("{}{memory}{command}", pair.work.title)));
     }
-    told
+    commands
 }

@@ -145,7 +145,7 @@ impl Words<'_> {
             Some("idle") | None => {}
             action => self.warn(action.map(|action| match action {
                 "recover" => "recovering onto a spare".to_owned(),
-                "resync" | "check" | "repair" | "reshape" => format!("{action} is going on"),
+                "resync" | "check" | "repair" | "reshape" => format!("{action} in progress"),
                 other => format!("sync action {other}"),
             })),
         }
@@ -240,14 +240,14 @@ impl Words<'_> {
         let text = speed.map(|bits| self.link_words(bits, fact::LANES));
         let most = highest
             .filter(|_| slower)
-            .map(|bits| format!(", though it could do {}", self.link_words(bits, fact::HIGHEST_LANES)));
+            .map(|bits| format!(", although it supports {}", self.link_words(bits, fact::HIGHEST_LANES)));
         let tone = if slower { Tone::Bad } else { Tone::Plain };
         self.toned(text.map(|text| format!("{text}{}", most.unwrap_or_default())), tone);
         // A USB 3 device says 2.1 of itself where it gets no more than USB 2; few others have a reason to.
         let short =
             speed == Some(480_000_000) && self.get("USB version").is_some_and(|v| v.starts_with("2.1"));
         let hint =
-            short.then(|| "USB 2 speed, though its version 2.1 suggests that it can do USB 3".to_owned());
+            short.then(|| "USB 2 speed, although its version 2.1 suggests support for USB 3".to_owned());
         self.toned(hint, Tone::Open);
         let behind = self.number(fact::DISK_LINK_SPEED).zip(self.number(fact::DISK_HIGHEST_LINK_SPEED));
         self.say(
@@ -335,7 +335,7 @@ impl Words<'_> {
     }
 
     fn health(&mut self) {
-        self.say(self.get(fact::SLEEPING).map(|_| "asleep, and left so".to_owned()));
+        self.say(self.get(fact::SLEEPING).map(|_| "asleep, and not woken".to_owned()));
         match self.get(fact::HEALTH) {
             Some("failed") => self.warn("SMART: FAILING".to_owned()),
             health => self.say(health.map(|health| format!("SMART {health}"))),

@@ -230,6 +230,6 @@ impl Pivot<'_> {
 
     /// What the table's marks mean.
     pub fn words(&self) -> String {
-        format!("Marked is the best of each row and what is within {} of it.", self.margin_words())
+        format!("The best of each row, and every figure within {} of it, is marked.", self.margin_words())
     }
 }

@@ -35,7 +35,7 @@ pub fn targets_text(inventory: &Inventory, units: Units, style: TextStyle) -> Te
         writer.candidate(candidate, offset);
     }
     if inventory.candidates.is_empty() {
-        writer.paragraph("There is no storage to be seen here.", Style::new());
+        writer.paragraph("Lodestone finds no storage here.", Style::new());
     }
     writer.rest(inventory);
     writer.out
@@ -73,7 +73,7 @@ pub(crate) fn bearings(host: &Host, units: Units) -> Vec<String> {
     let limit = get(fact::MEMORY_LIMIT).and_then(|bytes| bytes.parse().ok());
     parts.extend(limit.map(|bytes| format!("may use {} of memory", display_bytes(bytes, units))));
     parts.extend(get(fact::THROTTLED).map(str::to_owned));
-    parts.extend(get(fact::THROTTLED_BEFORE).map(|_| "throttled before, since its start".to_owned()));
+    parts.extend(get(fact::THROTTLED_BEFORE).map(|_| "throttled earlier, since boot".to_owned()));
     parts.extend(get(fact::MITIGATIONS).map(|state| format!("mitigations {state}")));
     parts
 }
@@ -204,8 +204,10 @@ impl Writer {
             self.paragraph(sentence, Style::new());
         }
         if inventory.left_out > 0 {
-            let text =
-                format!("{} more, empty or of no use for measuring, are shown by --all.", inventory.left_out);
+            let text = format!(
+                "{} more, which are empty or rarely measured, are shown by --all.",
+                inventory.left_out
+            );
             self.paragraph(&text, Style::new().dimmed());
         }
     }
@@ -238,7 +240,7 @@ fn broken(line: Vec<Phrase>, available: usize) -> Vec<Vec<Phrase>> {
 
 /// The storage of a machine.
 #[derive(Serialize, JsonSchema)]
-#[schemars(title = "The storage that Lodestone sees")]
+#[schemars(title = "The storage that Lodestone finds")]
 pub struct TargetsExport {
     /// Name and version of this format: `lodestone.targets.v1`.
     pub schema: &'static str,

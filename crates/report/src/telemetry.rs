@@ -111,12 +111,12 @@ pub fn telemetry_document(
     sections.push(Section::Text(String::new()));
     sections.push(Section::Text(match telemetry {
         [] if run.readings.is_empty() => {
-            "No telemetry was read in this run: it was switched off, or an earlier version made the run.".into()
+            "This run has no telemetry: it was switched off, or an earlier version measured the run.".into()
         }
-        [] => "No reading fell into a repeat that ended as planned.".into(),
-        _ => "Means over the time of the repeats, ramps included. What was zero throughout is left out, and \
-              processes that moved less than 10 kB/s. The busiest core is whichever worked most at each moment. \
-              Other processes may have used another device."
+        [] => "No reading was taken during a completed repeat.".into(),
+        _ => "Means over the time of the repeats, ramps included. Readings that were always zero are omitted, as are \
+    processes that moved less than 10 kB/s. The busiest core is the one with the highest load at each reading. \
+    Other processes may have used another device."
             .into(),
     }));
     let title =
@@ -124,7 +124,7 @@ pub fn telemetry_document(
     Document { title, sections }
 }
 
-/// Other processes that never move so many bytes per second are left out: every machine has some.
+/// Processes that never move this many bytes per second are omitted, because every machine has some.
 const SMALLEST_COMPANY: f64 = 10_000.0;
 
 fn is_worth_a_row(figure: &TelemetryFigure) -> bool {

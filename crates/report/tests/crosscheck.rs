@@ -47,21 +47,21 @@ fn works() -> Vec<CheckedWork> {
 /// Every verdict, with and without a known reason, and a figure that only one of them has.
 fn pairs(works: &[CheckedWork]) -> Vec<CheckedPair<'_>> {
     let estimate = |value: f64| Estimate { value, interval: Some((value * 0.97, value * 1.03)) };
-    let pair = |work: usize, figure: usize, theirs: f64, ratio: f64, agreement: Agreement| CheckedPair {
+    let pair = |work: usize, figure: usize, tool: f64, ratio: f64, agreement: Agreement| CheckedPair {
         work: &works[work],
         figure: &works[work].figures[figure],
-        theirs: Some(estimate(theirs)),
-        ours: Some(estimate(theirs * ratio)),
+        tool: Some(estimate(tool)),
+        lodestone: Some(estimate(tool * ratio)),
         ratio: Some(estimate(ratio)),
         agreement: Some(agreement),
     };
     vec![
         pair(0, 0, 12_345.0, 1.003, Agreement::Agrees),
         pair(0, 1, 81_000.0, 0.8, Agreement::Differs),
-        pair(0, 2, 190_000.0, 1.04, Agreement::CannotBeTold),
+        pair(0, 2, 190_000.0, 1.04, Agreement::Undecided),
         pair(1, 0, 40_000.0, 1.2, Agreement::Differs),
         pair(2, 0, 2.5e9, 1.5, Agreement::Differs),
-        CheckedPair { theirs: None, ratio: None, agreement: None, ..pair(3, 0, 1e9, 1.0, Agreement::Agrees) },
+        CheckedPair { tool: None, ratio: None, agreement: None, ..pair(3, 0, 1e9, 1.0, Agreement::Agrees) },
     ]
 }
 
@@ -79,7 +79,7 @@ fn text_and_markdown_say_what_agrees_what_does_not_and_why() {
 }
 
 #[test]
-fn programs_get_every_figure_and_a_reason_only_where_it_may_be_needed() {
+fn the_export_has_all_figures_and_reasons_only_for_differences() {
     let works = works();
     let mut pairs = pairs(&works);
     pairs[1].agreement = Some(Agreement::Agrees);
@@ -90,7 +90,7 @@ fn programs_get_every_figure_and_a_reason_only_where_it_may_be_needed() {
     assert_eq!(known, expected, "what agrees, or is not compared, needs none");
     let value: serde_json::Value = serde_json::from_str(&json::pretty(&export)).unwrap();
     assert_eq!(value["schema"], report::CROSSCHECK_SCHEMA);
-    assert_eq!(value["figures"][5]["theirs"], serde_json::Value::Null);
+    assert_eq!(value["figures"][5]["tool_value"], serde_json::Value::Null);
 }
 
 #[test]
@@ -99,5 +99,5 @@ fn without_figures_nothing_is_claimed() {
     let analysis = analyse(&run, "one", Estimator::Median, Units::Decimal);
     let told =
         text(&crosscheck_document(&run, &analysis, &[], &view()), TextStyle { width: 110, color: false });
-    assert!(told.contains("Too few rounds, or no figures"), "{told}");
+    assert!(told.contains("There are too few rounds"), "{told}");
 }

@@ -38,7 +38,7 @@ fn text_for_a_narrow_terminal_loses_nothing() {
 }
 
 #[test]
-fn of_rounds_until_all_was_steady_it_is_told_which_count() {
+fn rounds_after_the_steady_state_are_named() {
     let mut run = fixture();
     let step = run.started.plan.steps[0].id.clone();
     let watched = run.repeats.iter().find(|r| r.started.step == step && r.is_complete()).unwrap().clone();
@@ -84,7 +84,7 @@ fn csv_has_a_row_for_every_repeat_and_metric() {
 }
 
 #[test]
-fn lines_for_influxdb_are_as_many_as_values_at_the_time_of_their_repeat() {
+fn influxdb_has_a_line_per_value_with_its_repeats_time() {
     let run = fixture();
     let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let text = report::influx(&run, &analysis.measurements);
@@ -203,12 +203,12 @@ fn telemetry_in_all_forms() {
 fn a_run_without_telemetry_says_so() {
     let run = fixture();
     let document = report::telemetry_document(&run, &analyse::telemetry(&run), &[], &view());
-    assert!(text(&document, TextStyle { width: 100, color: false }).contains("No telemetry was read"));
+    assert!(text(&document, TextStyle { width: 100, color: false }).contains("This run has no telemetry"));
 }
 
 /// Names may be anything; nothing of them may reach a terminal as a command or a page as markup.
 #[test]
-fn names_that_attack_are_only_names() {
+fn hostile_names_are_only_text() {
     let mut run = fixture();
     let evil = "\u{1b}[31m<script>|`*\"\n\u{7}".to_owned() + &"x".repeat(300);
     for target in run.started.targets.iter_mut().filter(|t| t.name == "two") {
@@ -238,12 +238,12 @@ fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
     run.repeats.truncate(7);
     run.repeats.last_mut().unwrap().finished = None;
     let shown = text(&document(&run), TextStyle { width: 120, color: false });
-    assert!(shown.contains("the run was killed or is under way"), "{shown}");
+    assert!(shown.contains("the run was killed or is still running"), "{shown}");
     assert!(shown.contains("1 of 4 rounds in random order"), "{shown}");
 }
 
 #[test]
-fn modes_of_each_step_are_told_with_their_own_rounds() {
+fn modes_of_each_step_have_their_own_rounds() {
     let run = fixture();
     let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let finding = |step: &str, message: &str| model::Finding {
@@ -279,7 +279,7 @@ fn figures_with_two_modes_show_both_and_not_the_middle() {
 }
 
 #[test]
-fn no_more_findings_are_shown_than_a_person_reads_but_all_errors() {
+fn findings_are_limited_but_errors_are_not() {
     let run = fixture();
     let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let finding = |i: usize, severity| model::Finding {
@@ -302,14 +302,14 @@ fn no_more_findings_are_shown_than_a_person_reads_but_all_errors() {
     };
     let few = shown(model::Severity::Warning, false);
     assert_eq!(count(&few), 8);
-    assert!(few.contains("more of less weight: lodestone show") && few.contains("→ do number 7"), "{few}");
+    assert!(few.contains("less important ones: lodestone show") && few.contains("→ do number 7"), "{few}");
     let all = shown(model::Severity::Warning, true);
-    assert_eq!((count(&all), all.contains("of less weight")), (20, false));
+    assert_eq!((count(&all), all.contains("less important")), (20, false));
     assert_eq!(count(&shown(model::Severity::Error, false)), 20);
 }
 
 #[test]
-fn findings_about_many_steps_of_a_target_are_one_sentence_that_names_them() {
+fn findings_about_many_steps_are_merged() {
     let run = fixture();
     let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let finding = |step: &str| model::Finding {
@@ -330,13 +330,13 @@ fn findings_about_many_steps_of_a_target_are_one_sentence_that_names_them() {
 }
 
 #[test]
-fn what_differs_between_the_circumstances_of_runs_follows_the_tables() {
+fn differing_circumstances_follow_the_tables() {
     let (first, mut other) = (fixture(), fixture());
     let shown = |other: &Run| {
         let document = report::comparison_document(&[&first, other], &[], &[], &[], &view());
         (text(&document, TextStyle { width: 100, color: false }), markdown(&document))
     };
-    assert!(shown(&other).0.contains("Nothing that is known of the circumstances differs"));
+    assert!(shown(&other).0.contains("do not differ."));
     other.started.id = "fixture2".into();
     other.started.host.kernel = "6.99".into();
     let disk = &mut other.started.targets[0].stack[1].facts;

@@ -14,7 +14,7 @@ use report::{
 
 const MIB: f64 = 1_048_576.0;
 
-/// What fio 3 prints of one job that moved 2 GiB at so many bytes per second.
+/// The output of fio 3 for one job that moved 2 GiB at `rate` bytes per second.
 fn fio(direction: &str, block: u32, rate: f64) -> String {
     let (ms, iops) = (2048.0 * MIB / rate * 1e3, rate / f64::from(block));
     let size = format!("{block}B-{block}B");
@@ -143,15 +143,15 @@ fn first_table(page: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn which_filesystem_is_fastest_on_which_device_at_which_block_size_is_the_answer() {
+fn the_answer_ranks_filesystems_by_device_and_block_size() {
     let page = page(&filesystems(&RATES, 1));
     assert_eq!(
         answer(&page),
         [
             "Of 3 filesystems ext4 is the fastest, or within 3 % of it, in 7 of 8 combinations of device, block size and operation.",
             "For reads of 4 MiB on ssd it is xfs: 120 MB/s against 115 MB/s.",
-            "Over all it is 1.29 × as fast as xfs and 1.77 × as btrfs (geometric means).",
-            "24 of the 24 figures were measured once only: nothing tells small differences from chance.",
+            "Overall it is 1.29 × as fast as xfs and 1.77 × as btrfs (geometric means).",
+            "24 of the 24 figures were measured only once, so small differences may be chance.",
         ]
     );
     let table = first_table(&page);
@@ -177,7 +177,7 @@ fn where_no_filesystem_wins_everywhere_the_others_are_counted() {
     }
     let answer = answer(&page(&filesystems(&rates, 1)));
     assert!(answer[0].contains("in 3 of 8 combinations"), "{answer:?}");
-    assert_eq!(answer[1], "Elsewhere it is xfs in 3 and btrfs in 2.", "{answer:?}");
+    assert_eq!(answer[1], "In the others, the fastest is xfs in 3 and btrfs in 2.", "{answer:?}");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn scores_of(rows: &[&str], cell: &str) -> ScoreLayout {
 }
 
 #[test]
-fn a_published_table_has_a_storage_in_each_row_and_the_score_last() {
+fn a_score_table_has_a_row_per_target_and_the_score_last() {
     let run = pi();
     let (analysis, _) = seen(&run);
     let layout = scores_of(&["device"], "headline");
@@ -250,7 +250,7 @@ fn a_published_table_has_a_storage_in_each_row_and_the_score_last() {
 }
 
 #[test]
-fn a_published_table_may_have_rows_of_labels_and_only_some_figures() {
+fn a_score_table_takes_row_labels_and_cells() {
     let run = filesystems(&RATES, 1);
     let (analysis, _) = seen(&run);
     let table =
@@ -288,7 +288,7 @@ fn a_score_that_a_finding_computes_stands_last_too() {
 }
 
 #[test]
-fn circumstances_are_those_of_the_files_and_not_of_a_machine_that_nobody_knows() {
+fn circumstances_of_imports_come_from_the_files() {
     let page = page(&filesystems(&RATES, 1));
     assert!(page.contains("<dt>imported from</dt>") && page.contains("How it was imported"));
     assert!(page.contains("<pre id=\"run-fixture1-command\">lodestone import files</pre>"), "no seed");

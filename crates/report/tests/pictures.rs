@@ -21,7 +21,7 @@ fn pictures(run: &Run) -> Vec<Chart> {
 }
 
 #[test]
-fn names_of_pictures_are_those_of_their_kinds_and_none_is_there_twice() {
+fn chart_names_are_unique_and_begin_with_their_kind() {
     let mut names: Vec<String> = pictures(&fixture()).into_iter().map(|c| c.name).collect();
     assert!(names.iter().all(|name| CHARTS.iter().any(|kind| name.starts_with(kind.name))), "{names:?}");
     let all = names.len();
@@ -72,13 +72,13 @@ fn the_positions_as_svg_for_a_telephone() {
         run.started.plan.steps[0].workload.pattern = pattern;
         let all = pictures(&run);
         let position = all.iter().find(|c| c.kind == "position").unwrap();
-        assert!(position.caption.contains("later ones are not here"), "{}", position.caption);
+        assert!(position.caption.contains("later ones are missing"), "{}", position.caption);
         insta::assert_snapshot!(format!("positions_{kind}"), position.narrow);
     }
 }
 
 #[test]
-fn no_places_are_too_wild_to_be_drawn() {
+fn extreme_offsets_are_drawn() {
     let mut run = with_places();
     let wild = [(u64::MAX, u64::MAX, 1), (0, 0, 0), (0, u64::MAX, u64::MAX), (u64::MAX, 1, u64::MAX)];
     for places in
@@ -116,7 +116,7 @@ fn a_run_without_figures_has_a_page_that_says_so() {
     let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
     assert_eq!(pictures(&run), []);
     let page = run_page(&AnalysedRun::new(&run, &analysis, &view()));
-    assert!(page.contains("No step gave a figure"), "{}", page.len());
+    assert!(page.contains("No step has a figure"), "{}", page.len());
     assert!(!page.contains("<figure"));
 }
 

@@ -382,12 +382,13 @@ fn corresponding(
     stats: BTreeMap<Operation, OperationStats>,
 ) -> (Vec<Figure>, BTreeMap<Operation, OperationStats>) {
     let renamed = |figure: Figure| {
-        let pair = pairs.iter().find(|pair| pair.theirs == (figure.operation, figure.metric))?;
-        let (operation, metric) = pair.ours;
+        let pair = pairs.iter().find(|pair| pair.of_tool == (figure.operation, figure.metric))?;
+        let (operation, metric) = pair.of_lodestone;
         Some(Figure { operation, metric, ..figure })
     };
-    let corresponds =
-        |operation: &Operation| pairs.iter().any(|p| p.theirs.0 == *operation && p.ours.0 == *operation);
+    let corresponds = |operation: &Operation| {
+        pairs.iter().any(|p| p.of_tool.0 == *operation && p.of_lodestone.0 == *operation)
+    };
     let stats = stats.into_iter().filter(|(operation, _)| corresponds(operation)).collect();
     (figures.into_iter().filter_map(renamed).collect(), stats)
 }

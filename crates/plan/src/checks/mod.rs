@@ -93,9 +93,9 @@ pub struct Part {
 #[derive(Debug)]
 pub struct Pair {
     /// The tool's figure, as imported.
-    pub theirs: (Operation, Metric),
+    pub of_tool: (Operation, Metric),
     /// Lodestone's figure.
-    pub ours: (Operation, Metric),
+    pub of_lodestone: (Operation, Metric),
     /// The known difference in the tool's method, as a sentence without its full stop; empty if none.
     pub known: &'static str,
 }
@@ -166,8 +166,8 @@ impl Check {
     /// The check's workloads and figures, for comparison and display.
     pub fn works(&self) -> Vec<CheckedWork> {
         let figure = |pair: &Pair| CheckedFigure {
-            operation: pair.ours.0,
-            metric: pair.ours.1,
+            operation: pair.of_lodestone.0,
+            metric: pair.of_lodestone.1,
             known: (!pair.known.is_empty()).then(|| pair.known.to_owned()),
         };
         let work = |part: &Part| CheckedWork {

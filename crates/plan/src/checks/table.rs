@@ -38,17 +38,17 @@ const DURABLE_P95: (Operation, Metric) = (Operation::DurableWrite, Metric::LatP9
 
 /// The same figure in both, with no known difference.
 const fn same(of: (Operation, Metric)) -> Pair {
-    Pair { theirs: of, ours: of, known: "" }
+    Pair { of_tool: of, of_lodestone: of, known: "" }
 }
 
 /// The same figure in both, with a known difference.
 const fn but(of: (Operation, Metric), known: &'static str) -> Pair {
-    Pair { theirs: of, ours: of, known }
+    Pair { of_tool: of, of_lodestone: of, known }
 }
 
 /// Figures filed under different operations.
-const fn filed(theirs: (Operation, Metric), ours: (Operation, Metric), known: &'static str) -> Pair {
-    Pair { theirs, ours, known }
+const fn filed(of_tool: (Operation, Metric), of_lodestone: (Operation, Metric), known: &'static str) -> Pair {
+    Pair { of_tool, of_lodestone, known }
 }
 
 /// One run of fio for one step.

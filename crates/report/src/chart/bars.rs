@@ -20,9 +20,8 @@ pub(super) const KIND: ChartKind = ChartKind {
 };
 
 const ROW: f64 = 34.0;
-const CAPTION: &str = "Each bar begins at zero; the thin line at its end is the 95 % interval. Beside it stand the figure and, below, \
-    how many times the baseline it is, with the interval of that ratio and the verdict. Bars of different \
-    panels are not to the same scale.";
+const CAPTION: &str = "Each bar starts at zero; the thin line at its end is the 95 % interval. Next to it are the figure and, below \
+    it, the ratio to the baseline with its interval and the verdict. Each panel has its own scale.";
 
 /// A panel with what is said beside its bars.
 #[derive(Clone)]
@@ -103,7 +102,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     for (i, (target, name, m)) in headline.targets.iter().enumerate() {
         let y = plot.y + i as f64 * ROW;
         let interval = m.estimate.interval.map_or_else(
-            || "no interval from so few repeats".to_owned(),
+            || "too few repeats for an interval".to_owned(),
             |(low, high)| format!("95 % interval {} to {}", show(low), show(high)),
         );
         let tip = format!(

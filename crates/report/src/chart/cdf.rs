@@ -17,8 +17,8 @@ pub(super) const KIND: ChartKind = ChartKind {
 };
 
 const HEIGHT: f64 = 250.0;
-const CAPTION: &str = "How long operations took: a curve further to the left is faster, a steep one is more even. Upwards, each line \
-    is ten times rarer than the one below, so that the slowest operations, which users notice, take the upper \
+const CAPTION: &str = "The distribution of latencies: a curve further to the left is faster, a steeper one is more even. Each grid \
+    line is ten times rarer than the one below, so the slowest operations, which users notice, fill the upper \
     half. A curve ends where fewer than ten operations were slower.";
 
 /// The percentiles at which a curve has points.
@@ -51,7 +51,7 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let (of, names) = (pages.len(), p.target_names());
     let sketch = |(i, page): (usize, Vec<Panel>)| {
         let names = names.clone();
-        Sketch::new(part("How long operations took", i, of), CAPTION, move |svg| {
+        Sketch::new(part("Latency distribution", i, of), CAPTION, move |svg| {
             panels(svg, &names, &vec![HEIGHT; page.len()], |svg, i, area| draw_panel(svg, &page[i], area));
         })
     };
@@ -111,7 +111,7 @@ fn nines(percent: f64) -> f64 {
 }
 
 fn draw_panel(svg: &mut Svg, panel: &Panel, area: Area) {
-    title(svg, &area, &panel.title, "share of operations done within a time");
+    title(svg, &area, &panel.title, "share of operations completed within a time");
     let plot = area.inner(58.0, 40.0, 24.0, 40.0);
     let all = || panel.curves.iter().flat_map(|c| &c.points);
     let (low, high) = range(all().map(|p| p.1)).unwrap_or((1.0, 2.0));

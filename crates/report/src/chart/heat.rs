@@ -24,10 +24,11 @@ const FEWEST: usize = 12;
 const MOST: usize = 6;
 /// Shares of a column's operations from which on a cell is one shade darker.
 const SHADES: [f64; 6] = [0.0, 0.001, 0.01, 0.05, 0.15, 0.4];
-const CAPTION: &str = "Each column is a moment of the measured time, all repeats one after the other; the stronger a cell's colour, the more of that moment's \
-    operations took so long. The line is the median, the dots are the 99th percentile. An even band is good; a band that \
-    climbs is a cache that fills or a drive that heats up, scattered cells far above it are stalls. Shown are the steps and \
-    targets whose slowest hundredth is furthest from their median.";
+const CAPTION: &str = "Each column is an interval of the measured time, with all repeats in sequence; the stronger a cell's colour, \
+    the more operations of that interval had this latency. The line is the median, the dots are the 99th \
+    percentile. An even band is good. A rising band suggests a cache that fills or a drive that heats up; \
+    scattered cells far above the band are stalls. The chart shows the steps and targets whose 99th percentile \
+    is furthest from their median.";
 
 /// A moment: the latencies and how many nanoseconds it lasted.
 #[derive(Clone)]

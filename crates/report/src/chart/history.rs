@@ -14,9 +14,9 @@ use crate::words::short;
 const HEIGHT: f64 = 220.0;
 /// Fewer runs are no history.
 const FEWEST: usize = 3;
-const CAPTION: &str = "Each dot is a run of the same plan with its 95 % interval: on the left by its day, on the right by the hour at which it \
-    began. A slope on the left is ageing or a change of software; a dip on the right is a neighbour or a job that comes at the \
-    same hour every day.";
+const CAPTION: &str = "Each dot is a run of the same plan with its 95 % interval: on the left by day, on the right by the hour at \
+    which it started. A slope on the left suggests ageing or a change of software; a dip on the right suggests \
+    other load at the same hour every day.";
 
 /// A run's figure of one target.
 #[derive(Clone)]

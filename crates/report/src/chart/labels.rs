@@ -15,9 +15,9 @@ pub(super) const KIND: ChartKind = ChartKind {
     draw,
 };
 
-const CAPTION: &str = "What stands above the columns competes in each row. The best of a row is bold; the strongest colours are within 5 % of it, the \
-    faintest have less than a fifth. The last row is the geometric mean of what each column has of the best: the \
-    column to take if only one can be had.";
+const CAPTION: &str = "The columns compete in each row. The best of a row is bold; the strongest colours are within 5 % of it, the \
+    faintest have less than a fifth of it. The last row is the geometric mean of each column's shares of the \
+    best: it ranks the columns over all rows.";
 
 fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let Some(pivot) = p.labels() else { return Vec::new() };
@@ -96,8 +96,8 @@ fn overall(rows: &[&Row<'_>], places: &std::ops::Range<usize>) -> Option<(String
         let logs: f64 = shares.iter().filter_map(|row| row[i]).map(f64::ln).sum();
         let share = (logs / rows.len() as f64).exp();
         let text = display_percent(share);
-        let tip = format!("over all rows {text} of the best, as the geometric mean");
+        let tip = format!("{text} of the best over all rows (geometric mean)");
         Some(Cell { text, share, tip })
     };
-    Some(("all, of the best".to_owned(), places.clone().map(cell).collect()))
+    Some(("all rows, of the best".to_owned(), places.clone().map(cell).collect()))
 }

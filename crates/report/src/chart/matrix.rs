@@ -24,7 +24,7 @@ pub(super) const MIXED: ChartKind = ChartKind {
 /// Fewer targets or steps are better read from bars.
 const FEWEST: usize = 3;
 const CELL: f64 = 30.0;
-/// Columns beside each other; more become a picture of their own.
+/// Columns of one chart; more columns are drawn in a further chart.
 pub(super) const COLUMNS: usize = 8;
 /// Rows of one picture.
 pub(super) const ROWS: usize = 18;
@@ -32,11 +32,11 @@ pub(super) const ROWS: usize = 18;
 const BEST: f64 = 0.9999;
 /// Shares of the best from which on a cell is a shade darker.
 const SHADES: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 0.95];
-const TARGETS_CAPTION: &str = "One row for each step, one column for each target. The best of a row is bold, the strongest colours are within 5 % of it; the faintest \
-    have less than a fifth of it. A column that is strong throughout is a target that is good at everything. \
-    For latencies, which are better when smaller, the best is the smallest.";
-const MIXED_CAPTION: &str = "Each cell is a step: its row says what share of the operations are reads, its column how large they are. A strong colour is near the \
-    best of the panel, which is bold. Storage whose writes are slow fades from top to bottom.";
+const TARGETS_CAPTION: &str = "One row per step, one column per target. The best of a row is bold; the strongest colours are within 5 % of \
+    it, the faintest have less than a fifth of it. A target whose column is strong throughout is good at \
+    everything. For latencies, the best is the smallest.";
+const MIXED_CAPTION: &str = "Each cell is a step: its row is the share of reads, its column the block size. A strong colour is near the \
+    best of the panel, which is bold. If writes are slow, the colours fade from top to bottom.";
 
 /// One cell: what it says, and its share of the best.
 #[derive(Clone, Default)]

@@ -29,12 +29,10 @@ pub struct Png {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PngError {
     /// The file would need more memory than is sensible.
-    #[error(
-        "{0} × {1} pixels are too many for one picture (at most 64 million); use a smaller width or scale"
-    )]
+    #[error("{0} × {1} pixels are too many for one chart (at most 64 million); use a smaller width or scale")]
     TooLarge(u64, u64),
     /// The picture cannot be rendered, which is a mistake of this program.
-    #[error("the picture cannot be rendered: {0}")]
+    #[error("the chart cannot be rendered: {0}")]
     Failed(String),
 }
 
@@ -46,7 +44,7 @@ impl Chart {
     pub fn png(&self, scale: f64, light: Light) -> Result<Png, PngError> {
         let failed = |e: &dyn std::fmt::Display| PngError::Failed(e.to_string());
         if !(scale.is_finite() && scale > 0.0) {
-            return Err(failed(&format!("{scale} is no scale")));
+            return Err(failed(&format!("{scale} is not a valid scale")));
         }
         let options =
             usvg::Options { font_family: FONT.to_owned(), fontdb: fonts(), ..usvg::Options::default() };

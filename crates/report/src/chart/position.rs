@@ -12,7 +12,7 @@ use crate::view::AnalysedRun;
 use crate::words::short;
 
 pub(super) const KIND: ChartKind =
-    ChartKind { name: "position", shows: "transfer rate and access times over the places of a device", draw };
+    ChartKind { name: "position", shows: "transfer rate and access times by position on the device", draw };
 
 const HEIGHT: f64 = 300.0;
 /// Places along a line: more would be closer than pixels.
@@ -21,10 +21,10 @@ const BINS: usize = 200;
 const DOTS: (usize, usize) = (1000, 400);
 /// Times that differ by more than this from their median are only seen beside it on a logarithmic axis.
 const FAR: f64 = 12.0;
-const CAPTION: &str = "Lines are the rate at each place (left axis), the median of the rounds, with a band from the slowest to the fastest; dots are \
-    single accesses at random places (right axis). A spinning disk is fastest at its start and falls to half towards its end, and its \
-    dots are a cloud some milliseconds high; flash is level, and a dip in it is a place that is worn, full or was never written. \
-    Axes are each target's own.";
+const CAPTION: &str = "Lines are the rate at each offset (left axis): the median of the rounds, with a band from the slowest to the \
+    fastest. Dots are single accesses at random offsets (right axis). A hard disk is fastest at its start and \
+    drops to about half at its end, and its dots form a cloud some milliseconds high. Flash is level; a dip is \
+    an area that is worn, full or never written. Each target has its own axes.";
 
 /// One operation of a step on a target: its places, round after round.
 #[derive(Clone)]
@@ -162,17 +162,17 @@ fn told(page: &[Panel], units: Units) -> String {
     };
     let averages: Vec<String> = page.iter().map(average).collect();
     let mut text = format!(
-        " Means of all rates and times, as GNOME Disks shows them (the tables have bytes ÷ time): {}.",
+        " Means of all rates and times, computed as GNOME Disks does (the tables have bytes ÷ time): {}.",
         averages.join("; ")
     );
     let series = || page.iter().flat_map(|panel| &panel.series);
     if series().any(|s| s.is_access && s.offsets.len() > DOTS.0) {
-        text.push_str(" Of many accesses an even choice is drawn.");
+        text.push_str(" Of many accesses, an even selection is drawn.");
     }
     let left_out: u64 = series().fold(0, |sum, s| sum.saturating_add(s.left_out));
     if left_out > 0 {
         text.push_str(&format!(
-            " The log keeps the first operations of each repeat: {left_out} later ones are not here."
+            " The log keeps the first operations of each repeat; {left_out} later ones are missing."
         ));
     }
     text
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_has_the_median_of_its_rounds_between_the_slowest_and_the_fastest() {
+    fn each_offset_has_median_and_range_of_its_rounds() {
         let rounds = [1000, 500, 250].map(|ns| [place(0, ns), place(5000, ns * 2)]);
         let points = points(&series(rounds.concat(), 3), 10_000.0);
         let expected = |at, middle| Point { at, low: middle / 2.0, middle, high: middle * 2.0 };
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn many_places_become_as_many_as_there_is_room_for_and_the_mean_is_of_all() {
+    fn offsets_are_thinned_and_the_mean_is_of_all() {
         let all: Vec<LoggedOffset> = (0..4000).map(|i| place(i * 1000, 1000 + i % 2 * 1000)).collect();
         let series = series(all, 1);
         let points = points(&series, 4e6);

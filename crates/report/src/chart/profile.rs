@@ -17,9 +17,9 @@ pub(super) const KIND: ChartKind = ChartKind {
     draw,
 };
 
-const CAPTION: &str = "What the targets do at best in the four plain disciplines, each by the step of this run that moved most data. The axis is \
-    logarithmic: every line is a multiple of the one before, because disks that read in order at hundreds of \
-    megabytes per second may write at random at one.";
+const CAPTION: &str = "The best bandwidth of each target in sequential and random reads and writes, each from the step of this run \
+    with the highest. The axis is logarithmic, because a disk that reads sequentially at hundreds of megabytes \
+    per second may write randomly at one.";
 const ROW: f64 = 20.0;
 
 /// One discipline: its name, and each target's number, name and bandwidth.

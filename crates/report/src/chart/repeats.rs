@@ -13,16 +13,17 @@ use crate::words::short;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "repeats",
-    shows: "every repeat in the order of the run, with the spread within it",
+    shows: "every repeat in the order of the run, with the spread within each",
     draw,
 };
 
 const HEIGHT: f64 = 220.0;
 /// With more dots in a panel than this, each is only a dot.
 const MANY: usize = 150;
-const CAPTION: &str = "Each dot is one repeat, from left to right as they ran; the line through it, where there are few, reaches from the slowest to the \
-    fastest tenth of its moments. The band is the 95 % interval of the target's figure. Dots that wander, \
-    jump or fall apart into two groups say that one figure does not tell all. The axis need not begin at zero.";
+const CAPTION: &str = "Each dot is one repeat, in the order of the run. If the repeats are few, a line through each dot runs from \
+    the 10th to the 90th percentile of its intervals. The band is the 95 % interval of the target's figure. If \
+    the dots drift, jump or form two groups, one figure does not describe the target. The axis may not start at \
+    zero.";
 
 /// One repeat.
 #[derive(Clone)]
@@ -131,7 +132,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
         let mut tip = said(dot);
         if let Some((low, high)) = dot.spread {
             svg.line((x, y.at(low)), (x, y.at(high)), &Mark::of("spread", dot.target));
-            tip.push_str(&format!(", moments from {} to {}", show(low), show(high)));
+            tip.push_str(&format!(", intervals from {} to {}", show(low), show(high)));
         }
         svg.dot((x, at), 4.0, &Mark::of("dot", dot.target).tip(tip));
     }

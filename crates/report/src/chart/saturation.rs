@@ -15,7 +15,7 @@ use crate::words::short;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "saturation",
-    shows: "bandwidth of a long write against the bytes written, and where it is steady",
+    shows: "bandwidth of a long write against the bytes written, and the start of its steady state",
     draw,
 };
 
@@ -26,9 +26,10 @@ const FEWEST: usize = 30;
 const POINTS: usize = 60;
 /// Neighbours in the window of SNIA's rule.
 const WINDOW: usize = 5;
-const CAPTION: &str = "The first long write of each target, by how much had been written. A step down is a cache that is full: what lasts is the level \
-    behind it. The ring marks from where on the writing is steady to the end by SNIA's rule (five neighbours within 20 % and without a \
-    slope of more than 10 %); a curve without a ring never does.";
+const CAPTION: &str = "The first long write of each target, by the bytes written. A step down is a cache that is full; the level \
+    after it is the sustained bandwidth. The ring marks the start of the steady state by SNIA's rule (five \
+    neighbouring intervals within 20 % and with a slope of at most 10 %). A curve without a ring does not reach \
+    it.";
 
 /// Bytes written so far and bytes per second, in the order of time.
 type Points = Vec<(f64, f64)>;
@@ -66,7 +67,7 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let (of, names) = (pages.len(), p.target_names());
     let sketch = |(i, page): (usize, Vec<Panel>)| {
         let (names, view) = (names.clone(), p.view.clone());
-        Sketch::new(part("Writing on and on", i, of), CAPTION, move |svg| {
+        Sketch::new(part("Sustained writes", i, of), CAPTION, move |svg| {
             panels(svg, &names, &vec![HEIGHT; page.len()], |svg, i, area| {
                 draw_panel(svg, &page[i], &view, area);
             });
@@ -126,7 +127,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     };
     let rate = |v: f64| view.display(Metric::Bandwidth, v).replace(".00", "").replace(".0 ", " ");
     let size = |v: f64| display_bytes(v as u64, view.units).replace(".00", "").replace(".0 ", " ");
-    let across = Axis { scale: x, ticks: x.ticks(5), words: "written so far, logarithmic", show: &size };
+    let across = Axis { scale: x, ticks: x.ticks(5), words: "bytes written, logarithmic", show: &size };
     axes(svg, &plot, &across, &Axis { scale: y, ticks: y.ticks(4), words: "", show: &rate });
     for curve in &panel.curves {
         let at = |(bytes, rate): &(f64, f64)| (x.at(*bytes), y.at(*rate));

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_operations_are_no_moment_of_their_own() {
+    fn a_partial_last_interval_is_dropped() {
         let slice = |start_ns, len_ns, phase| Slice {
             start_ns,
             len_ns,

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_property_is_left_in_a_fixed_style_and_each_target_has_its_colour() {
+    fn a_fixed_style_resolves_every_property_and_target_colour() {
         for light in [Light::Day, Light::Night] {
             let css = fixed_style(light);
             assert!(!css.contains("var(") && !css.contains('@'), "{css}");

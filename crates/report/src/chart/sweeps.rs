@@ -19,23 +19,23 @@ pub(super) const BLOCK_SIZE: ChartKind = ChartKind {
     draw: block_size,
 };
 
-pub(super) const LOAD: ChartKind = ChartKind {
-    name: "load",
-    shows: "load that was achieved, and its latency, against the load that was offered",
-    draw: load,
-};
+pub(super) const LOAD: ChartKind =
+    ChartKind { name: "load", shows: "achieved load and latency against offered load", draw: load };
 
 const HEIGHT: f64 = 240.0;
 /// Fewer points are no curve.
 const FEWEST: usize = 3;
-const DEPTH_CAPTION: &str = "Each point is a step with its 95 % interval. Where operations per second stop rising, the storage is full: beyond that \
-    depth requests only wait, and the latency doubles with every doubling. The axis of depths is logarithmic, the others where it is said.";
-const BLOCK_CAPTION: &str = "Each point is a step with its 95 % interval. Bandwidth rises with the block size until the storage or its link is full; \
-    operations per second then fall. The block size at the bend is large enough. All axes are logarithmic.";
+const DEPTH_CAPTION: &str = "Each point is a step with its 95 % interval. Where operations per second stop rising, the storage is \
+    saturated: beyond that queue depth, requests only wait, and each doubling doubles the latency. The depth \
+    axis is logarithmic, as are the others where stated.";
+const BLOCK_CAPTION: &str = "Each point is a step with its 95 % interval. Bandwidth rises with the block size until the storage or its \
+    link is saturated; operations per second then fall. The block size at the bend is large enough. All axes are \
+    logarithmic.";
 
-const LOAD_CAPTION: &str = "Each point is a step in which operations were started at a given rate, whether or not earlier ones had ended. As long as the \
-    storage keeps up, the points lie on the thin line; where they fall below it, it is full, and the latency, counted from when \
-    an operation should have started, shoots up. All axes are logarithmic.";
+const LOAD_CAPTION: &str = "Each point is a step in which operations started at a given rate, whether or not earlier ones had completed. \
+    While the storage keeps up, the points lie on the thin line. Where they fall below it, the storage is \
+    saturated, and the latency, measured from the scheduled start of an operation, rises steeply. All axes are \
+    logarithmic.";
 
 /// What was varied, the value, and its interval.
 type Point = (f64, f64, Option<(f64, f64)>);
@@ -80,7 +80,7 @@ fn depth(p: &AnalysedRun<'_>) -> Vec<Sketch> {
             (Metric::LatP99, "p99 latency", true),
         ],
         show: |x| format!("{x:.0}"),
-        words: "queue depth asked for",
+        words: "requested queue depth",
         diagonal: false,
     };
     sketches(p, sweep, "Queue depth", DEPTH_CAPTION)

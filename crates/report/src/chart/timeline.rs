@@ -23,10 +23,11 @@ pub(super) const KIND: ChartKind = ChartKind {
 const NARROW_BINS: usize = 120;
 const HEIGHT: f64 = 84.0;
 const LEFT: f64 = 70.0;
-const CAPTION: &str = "The run from its start to its end. The strip at the top says which target was measured when (point at a block for its \
-    step); dark shading is a ramp, which does not count, pale dashed blocks the writing of test data. Triangles mark where a finding \
-    happened. Where repeats are too many to be told apart, lines reach from the lowest to the highest of each moment. The faint line above the median latency is the 99th percentile. Look for dips that are on several \
-    rows at once: what the machine did at that moment is their likely cause.";
+const CAPTION: &str = "The run from start to end. The strip at the top shows which target was measured when (point at a block to \
+    see its step). Dark shading is a ramp, which does not count; pale dashed blocks are the layout of test data. \
+    Triangles mark findings. If there are many repeats, lines run from the lowest to the highest value of each \
+    interval. The faint line above the median latency is the 99th percentile. If several rows dip at once, the \
+    machine's activity at that time is the likely cause.";
 
 /// What was done in a span of the run, in seconds.
 #[derive(Clone)]
@@ -91,7 +92,7 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
         return Vec::new();
     }
     let view = p.view.clone();
-    vec![Sketch::new("The run over time", CAPTION, move |svg| paint(svg, &timeline, &view))]
+    vec![Sketch::new("Timeline of the run", CAPTION, move |svg| paint(svg, &timeline, &view))]
 }
 
 /// Seconds of a run.

@@ -65,7 +65,7 @@ fn speed_cell(hour: &HourFigure, verdict: HoursVerdict) -> Cell {
 fn verdict_cell(step: &ByHour) -> Cell {
     match step.verdict {
         HoursVerdict::Differ => Cell::text("hours differ").tone(Tone::Bad),
-        HoursVerdict::NotShown => Cell::text("no difference shown"),
+        HoursVerdict::NotShown => Cell::text("no difference found"),
         HoursVerdict::TooFew { missing } => Cell::text(format!("too few runs, +{missing}")).tone(Tone::Open),
         HoursVerdict::OneHour => Cell::text("one hour only").tone(Tone::Dim),
     }
@@ -85,19 +85,21 @@ fn answer(target: &TargetByHour) -> String {
             steps.join("; ")
         )
     } else if target.steps.iter().all(|(_, s)| s.verdict == HoursVerdict::OneHour) {
-        return "All these runs began in the same hour of the day: nothing can be said about others.".into();
+        return "All these runs started in the same hour of the day, so hours cannot be compared.".into();
     } else if let Some(missing) = missing.max() {
         format!(
-            "So few runs cannot show whether the hours differ: about {missing} more, spread evenly over these hours, could."
+            "There are too few runs to show whether the hours differ: about {missing} more, spread evenly over these \
+    hours, could."
         )
     } else {
-        "No difference between the hours is shown.".to_owned()
+        "No difference between the hours was found.".to_owned()
     };
     let within = target.steps.iter().all(|(_, s)| s.within_days);
     let how = if within {
         "Hours are compared within days"
     } else {
-        "Most days have one hour only, so that differences between days are not told from those between hours"
+        "Most days have runs at one hour only, so differences between days cannot be separated from those between \
+    hours"
     };
     format!("{said} {how}.")
 }
@@ -120,7 +122,7 @@ fn slow_hours(name: &str, step: &ByHour) -> String {
         })
         .collect();
     match slower.is_empty() {
-        true => format!("{name} (no hour stands out by itself)"),
+        true => format!("{name} (no single hour stands out)"),
         false => format!("{name} is {}", slower.join(" and ")),
     }
 }
@@ -161,9 +163,9 @@ mod tests {
     #[test]
     fn nothing_is_claimed_that_was_not_found() {
         for (verdict, words) in [
-            (HoursVerdict::NotShown, "No difference between the hours is shown"),
+            (HoursVerdict::NotShown, "No difference between the hours was found"),
             (HoursVerdict::TooFew { missing: 4 }, "about 4 more"),
-            (HoursVerdict::OneHour, "nothing can be said"),
+            (HoursVerdict::OneHour, "hours cannot be compared"),
         ] {
             let text = shown(verdict);
             assert!(text.contains(words) && !text.contains("The hours differ:"), "{text}");

@@ -24,7 +24,7 @@ pub(crate) fn circumstances_sections(runs: &[&Run], units: Units) -> Vec<Section
     if !alike.is_empty() {
         sections.push(Section::Heading("Circumstances".into()));
         let text = format!(
-            "Nothing that is known of the circumstances differs between {} and {}.",
+            "The recorded circumstances of {} and {} do not differ.",
             first.started.id,
             alike.join(", ")
         );
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_told_with_their_units() {
+    fn values_have_their_units() {
         let told = |what, value| in_words(what, value, Units::Decimal);
         assert_eq!(told(fact::LINK_SPEED, "480000000"), "480 Mb/s");
         assert_eq!(told(fact::READ_AHEAD, "131072"), "128 KiB");

@@ -19,14 +19,15 @@ pub(crate) fn facts(run: &Run, analysis: &Analysis) -> Vec<(String, String)> {
     }
     let unsaid = list(all(run).flat_map(|i| i.unsaid.iter().cloned()));
     if !unsaid.is_empty() {
-        facts.push(("not said".to_owned(), format!("{unsaid} (at least by some of the files)")));
+        facts.push(("not stated".to_owned(), format!("{unsaid} (by some of the files)")));
     }
     let rounds = run.repeats.iter().map(|r| r.started.round + 1).max().unwrap_or(0);
     let method = analysis.measurements.first().map_or("no figures", |m| m.method);
     let repeats = if rounds == 1 { "one repeat".to_owned() } else { format!("up to {rounds} repeats") };
     facts.push((
         "method".to_owned(),
-        format!("{repeats} of each, in the order of the files; figures are recomputed where the files allow it; {method}; Lodestone {}", run.started.version),
+        format!("{repeats} of each step, in the order of the files; figures are recomputed where the files allow it; \
+    {method}; Lodestone {}", run.started.version),
     ));
     facts
 }

@@ -126,7 +126,7 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
             };
             format!("{:.0} s{how}", f.at_ns as f64 / 1e9)
         }
-        None => "no end: the run was killed or is under way".to_owned(),
+        None => "no end: the run was killed or is still running".to_owned(),
     };
     let order = if run.started.plan.in_order { "the order of the suite" } else { "random order" };
     let method = analysis.measurements.first().map_or("no figures", |m| m.method);
@@ -456,7 +456,7 @@ pub(crate) fn summary_sentence(summary: &Summary) -> String {
     });
     let steps = if summary.steps == 1 { "1 step".to_owned() } else { format!("{} steps", summary.steps) };
     format!(
-        "{} is {} times{interval} as fast as {}, as the geometric mean over {steps}.",
+        "{} is {} times{interval} as fast as {} (geometric mean over {steps}).",
         summary.target,
         display_ratio(summary.speed.value),
         summary.baseline
@@ -486,7 +486,7 @@ pub fn comparison_document(
                 let what = format!(
                     "{} on {}, suite {}, {}",
                     when(s.started_unix_ns, &view.time_zone),
-                    if s.host.name.is_empty() { "a machine that is not named" } else { &s.host.name },
+                    if s.host.name.is_empty() { "an unnamed machine" } else { &s.host.name },
                     s.plan.suite,
                     s.targets.iter().map(target_words).collect::<Vec<_>>().join(", ")
                 );
@@ -510,11 +510,11 @@ pub fn comparison_document(
         sections.extend(summaries.iter().map(|s| Section::Text(summary_sentence(s))));
     }
     sections.extend(circumstances_sections(runs, view.units));
-    sections.push(Section::Heading("Mind".into()));
+    sections.push(Section::Heading("Caveats".into()));
     sections.push(Section::Text(
-        "These figures come from different runs. Whatever changed between them (temperature, neighbours, \
-         software) is in the ratios: only targets measured within one run are compared under the same \
-         circumstances."
+        "These figures come from different runs. Everything that changed between them (temperature, other load, \
+    software) is part of the ratios: only targets measured within one run are compared under the same \
+    circumstances."
             .into(),
     ));
     Document { title: format!("{} runs compared", runs.len()), sections }

@@ -30,15 +30,15 @@ pub struct Layout {
 pub enum MatrixError {
     /// A part of the cell is not an operation with a metric.
     #[error(
-        "`{what}` is no cell; write headline, or operations between slashes such as write/read or read:lat_p99. Operations are \
-         {}; metrics are {}", Operation::ALL.map(Operation::name).join(", "), Metric::ALL.map(Metric::name).join(", ")
+        "`{what}` is not a valid cell; write headline, or operations separated by slashes, such as write/read or \
+    read:lat_p99. Operations are {}; metrics are {}", Operation::ALL.map(Operation::name).join(", "), Metric::ALL.map(Metric::name).join(", ")
     )]
     Cell {
         /// The part.
         what: String,
     },
     /// A label that nothing has.
-    #[error("nothing has the label `{label}`; there are {}", .known.join(", "))]
+    #[error("no figure has the label `{label}`; the labels are {}", .known.join(", "))]
     Label {
         /// The label.
         label: String,
@@ -46,7 +46,8 @@ pub enum MatrixError {
         known: Vec<String>,
     },
     /// Several figures for one cell.
-    #[error("several figures fall into one cell, such as {first} and {second}; name what tells them apart (among {}) in the rows or columns", .labels.join(", "))]
+    #[error("several figures fall into one cell, such as {first} and {second}; add a label in which they differ (such as \
+    {}) to the rows or columns", .labels.join(", "))]
     Ambiguous {
         /// One of them.
         first: String,
@@ -56,7 +57,7 @@ pub enum MatrixError {
         labels: Vec<String>,
     },
     /// Nothing to show.
-    #[error("no figure of this run is asked for by the cell `{0}`")]
+    #[error("no figure of this run matches the cell `{0}`")]
     Empty(String),
     /// Nothing was measured.
     #[error("this run has no figures: none of its repeats was completed")]

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_keep_only_what_tells_them_apart() {
+    fn titles_keep_only_what_differs() {
         let titles = [
             "iozone: read, 4 KiB records, direct",
             "fio: read, 4 KiB, depth 1",

@@ -24,7 +24,7 @@ pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
         sentences.extend(analysed.run.started.targets.iter().filter_map(|t| alone(analysed, &t.name)));
     }
     if sentences.is_empty() {
-        sentences.push("No step gave a figure: no repeat ended as planned.".to_owned());
+        sentences.push("No step has a figure: no repeat was completed.".to_owned());
     }
     sentences.extend(slow_link(analysed));
     sentences
@@ -116,9 +116,9 @@ fn ranked(summaries: &[&Summary]) -> Vec<String> {
     };
     let next: Vec<String> = behind.iter().take(TOLD).map(|s| name(s)).collect();
     let more = behind.len() - next.len();
-    let mut then = format!("Then come {}", next.join(", "));
+    let mut then = format!("Next are {}", next.join(", "));
     if more > 1 {
-        then.push_str(&format!(" and {more} more, {} the last of them", name(last)));
+        then.push_str(&format!(" and {more} more, the last of them {}", name(last)));
     } else if more == 1 {
         then.push_str(&format!(" and {}", name(last)));
     }
@@ -131,10 +131,10 @@ fn ranked(summaries: &[&Summary]) -> Vec<String> {
         behind.iter().filter(is_near).map(|s| short(&s.target, LONGEST_NAME / 2)).collect();
     match near.len() {
         0 => {}
-        n if n <= TOLD => sentences
-            .push(format!("That it is faster than {} is not shown: their intervals overlap.", listed(&near))),
-        n => sentences
-            .push(format!("That it is faster than the next {n} is not shown: their intervals overlap.")),
+        n if n <= TOLD => {
+            sentences.push(format!("Its lead over {} is undecided: their intervals overlap.", listed(&near)))
+        }
+        n => sentences.push(format!("Its lead over the next {n} is undecided: their intervals overlap.")),
     }
     sentences
 }
@@ -157,7 +157,7 @@ fn compared(s: &Summary) -> String {
     match s.speed.interval {
         Some((low, high)) if low <= 1.0 && high >= 1.0 => {
             let ratio = times(s.speed.value, s.speed.interval);
-            format!("No difference between {target} and {baseline} is shown: {ratio} as fast {steps}.")
+            format!("No difference between {target} and {baseline} was found: {ratio} as fast {steps}.")
         }
         interval if s.speed.value >= 1.0 => {
             format!("{target} is {} as fast as {baseline} {steps}.", times(s.speed.value, interval))
@@ -210,7 +210,7 @@ fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<String> {
             .map(|c| (c, lost.iter().filter(|(_, l)| l.contains(&c)).count()));
         let others: Vec<String> =
             others.filter(|(_, n)| *n > 0).map(|(c, n)| format!("{} in {n}", name(c))).collect();
-        sentences.push(format!("Elsewhere it is {}.", listed(&others)));
+        sentences.push(format!("In the others, the fastest is {}.", listed(&others)));
     }
     let mut behind: Vec<(usize, f64)> =
         columns.filter(|c| *c != best).filter_map(|c| Some((c, against(best, c)?))).collect();
@@ -221,7 +221,7 @@ fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<String> {
     };
     let words: Vec<String> = behind.iter().take(2 * TOLD).enumerate().map(ratio).collect();
     if !words.is_empty() {
-        sentences.push(format!("Over all it is {} (geometric means).", listed(&words)));
+        sentences.push(format!("Overall it is {} (geometric means).", listed(&words)));
     }
     sentences.extend(few_repeats(pivot));
     sentences
@@ -271,17 +271,17 @@ fn few_repeats(pivot: &Pivot<'_>) -> Option<String> {
     let all = figures.clone().count();
     let single = figures.filter(|(_, m)| m.estimate.interval.is_none()).count();
     (2 * single > all).then(|| {
-        format!("{single} of the {all} figures were measured once only: nothing tells small differences from chance.")
+        format!("{single} of the {all} figures were measured only once, so small differences may be chance.")
     })
 }
 
 /// The best figures of a target by itself.
 fn alone(analysed: &AnalysedRun<'_>, target: &str) -> Option<String> {
     let parts: Vec<String> = [
-        ("reads in order", false, 100),
-        ("writes in order", false, 0),
-        ("reads at random", true, 100),
-        ("writes at random", true, 0),
+        ("sequential reads", false, 100),
+        ("sequential writes", false, 0),
+        ("random reads", true, 100),
+        ("random writes", true, 0),
     ]
     .into_iter()
     .filter_map(|(words, random, percent)| {
@@ -296,16 +296,16 @@ fn alone(analysed: &AnalysedRun<'_>, target: &str) -> Option<String> {
         });
         let (rate, iops) = figures.max_by(|a, b| a.0.total_cmp(&b.0))?;
         let figure = if random {
-            format!("{} times a second", display_iops(iops))
+            format!("{} IOPS", display_iops(iops))
         } else {
-            format!("at {}", display_rate(rate, analysed.view.units))
+            display_rate(rate, analysed.view.units)
         };
         Some(format!("{words} {figure}"))
     })
     .collect();
     let name = short(target, LONGEST_NAME);
     if !parts.is_empty() {
-        return Some(format!("{name} {}.", parts.join(", ")));
+        return Some(format!("{name}: {}.", parts.join(", ")));
     }
     let first =
         analysed.run.started.plan.steps.iter().find_map(|step| first_figure(analysed, step, target))?;
@@ -318,8 +318,8 @@ fn first_figure(analysed: &AnalysedRun<'_>, step: &Step, target: &str) -> Option
     let m = analysed.analysis.measurement(MeasurementKey { target, step: &step.id, operation, metric })?;
     let value = match metric {
         Metric::Bandwidth => display_rate(m.estimate.value, analysed.view.units),
-        Metric::Iops => format!("{} times a second", display_iops(m.estimate.value)),
-        _ => format!("{} at the 99th percentile", display_ns(m.estimate.value)),
+        Metric::Iops => format!("{}/s", display_iops(m.estimate.value)),
+        _ => format!("p99 {}", display_ns(m.estimate.value)),
     };
     Some(format!("{}, {value}", step.title))
 }
@@ -344,10 +344,10 @@ mod tests {
     }
 
     #[test]
-    fn the_faster_one_stands_first_and_doubt_is_told() {
+    fn the_faster_target_is_first_and_doubt_is_stated() {
         assert_eq!(summary(7.9, Some((7.6, 8.2))), "ssd is 7.90 × (7.60–8.20) as fast as card over 2 steps.");
         assert_eq!(summary(0.5, Some((0.4, 0.8))), "card is 2.00 × (1.25–2.50) as fast as ssd over 2 steps.");
-        assert!(summary(1.01, Some((0.9, 1.1))).starts_with("No difference between ssd and card is shown"));
+        assert!(summary(1.01, Some((0.9, 1.1))).starts_with("No difference between ssd and card was found"));
         assert_eq!(summary(2.0, None), "ssd is 2.00 × as fast as card over 2 steps.");
     }
 
@@ -370,20 +370,20 @@ mod tests {
             ranks(&speeds, 1.05),
             [
                 "t1 is the fastest of 12 targets: 7.90 × (7.52–8.29) as fast as card over 8 steps.",
-                "Then come t2 (5.00 ×), t3 (4.00 ×), t4 (3.00 ×) and 7 more, t11 (0.31 ×) the last of them.",
+                "Next are t2 (5.00 ×), t3 (4.00 ×), t4 (3.00 ×) and 7 more, the last of them t11 (0.31 ×).",
             ]
         );
         assert!(ranks(&speeds[..5], 1.05)[1].ends_with("t4 (3.00 ×) and t5 (2.50 ×)."));
     }
 
     #[test]
-    fn a_first_place_that_is_not_shown_is_told_and_a_baseline_may_be_the_fastest() {
+    fn overlapping_leaders_are_undecided_and_a_baseline_may_lead() {
         let near = ranks(&[2.0, 1.98, 1.5, 1.0, 0.5], 1.05);
-        assert_eq!(near[2], "That it is faster than t2 is not shown: their intervals overlap.");
+        assert_eq!(near[2], "Its lead over t2 is undecided: their intervals overlap.");
         let level = ranks(&[2.0, 1.99, 1.98, 1.97, 1.96, 1.0], 1.05);
-        assert_eq!(level[2], "That it is faster than the next 4 is not shown: their intervals overlap.");
+        assert_eq!(level[2], "Its lead over the next 4 is undecided: their intervals overlap.");
         let slow = ranks(&[0.9, 0.8, 0.7, 0.6], 1.05);
         assert_eq!(slow[0], "card, the baseline, is the fastest of 5 targets over 8 steps.");
-        assert_eq!(slow[1], "Then come t1 (0.90 ×), t2 (0.80 ×), t3 (0.70 ×) and t4 (0.60 ×).");
+        assert_eq!(slow[1], "Next are t1 (0.90 ×), t2 (0.80 ×), t3 (0.70 ×) and t4 (0.60 ×).");
     }
 }
