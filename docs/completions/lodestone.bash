@@ -323,7 +323,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --picture --width --scale --dark --telemetry --offsets --summary --baseline --layout --rows --columns --cell --anonymous --output --force --store --accept-damage --color --units --verbose --help"
+            opts="-f -o -h --format --chart --width --scale --dark --telemetry --offsets --summary --baseline --layout --rows --columns --cell --anonymous --output --force --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -337,7 +337,7 @@ _lodestone() {
                     COMPREPLY=($(compgen -W "json csv md svg png influx prometheus" -- "${cur}"))
                     return 0
                     ;;
-                --picture)
+                --chart)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

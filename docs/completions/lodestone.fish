@@ -251,7 +251,7 @@ svg\t'One chart as vector graphics'
 png\t'One chart in pixels'
 influx\t'One line of InfluxDB line protocol per repeat and metric'
 prometheus\t'Estimates as gauges in Prometheus\' text format'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l picture -d 'With --format svg and png: the chart, such as bars, timeline or latency-1 [default: the first]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l chart -d 'With --format svg and png: the chart, such as bars, timeline or latency-1 [default: the first]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l width -d 'Width of a chart; below 784, its parts are stacked [default: 964]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l scale -d 'With --format png: pixels of the file per pixel of --width, 0.25 to 8 [default: 2]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'

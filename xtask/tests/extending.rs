@@ -41,11 +41,6 @@ const OPTION: Addition = Addition {
             text: "    pub first_block: u64,\n",
         },
         Edit {
-            file: "crates/plan/src/draft.rs",
-            before: "            iodepth: 1,\n",
-            text: "            first_block: 0,\n",
-        },
-        Edit {
             file: "crates/plan/src/options.rs",
             before: "    OptionSpec {\n        key: \"iodepth\",\n",
             text: "    OptionSpec {\n        \

@@ -520,7 +520,7 @@ pub struct ExportArgs {
 
     /// With --format svg and png: the chart, such as bars, timeline or latency-1 [default: the first]
     #[arg(long, value_name = "NAME")]
-    pub picture: Option<String>,
+    pub chart: Option<String>,
 
     /// Width of a chart; below 784, its parts are stacked [default: 964]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u16).range(320..=2400))]

@@ -120,7 +120,7 @@ fn a_run_log_is_never_overwritten() {
 #[test]
 fn a_hyphen_means_standard_output() {
     let (bench, _) = bench();
-    assert!(bench.ok(&["report", "-o", "-"]).starts_with("<!doctype html>"));
+    assert!(bench.ok(&["report", "-o", "-"]).starts_with("<!DOCTYPE html>"));
     assert!(bench.ok(&["export", "-o", "-"]).starts_with('{'));
     assert!(!bench.path("-").exists());
     bench.ok(&["report", "-o", "./-"]);

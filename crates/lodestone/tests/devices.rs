@@ -411,7 +411,7 @@ fn the_disks_suite_writes_back_only_with_consent() {
     let csv = bench.ok(&["export", "--offsets", "--format", "csv"]);
     assert_eq!(csv.lines().count(), 1 + 100 + 1000);
     assert!(csv.starts_with("run,host,target,step,operation,round,offset,bytes,ns\r\n"), "{csv}");
-    let picture = bench.ok(&["export", "--format", "svg", "--picture", "position"]);
+    let picture = bench.ok(&["export", "--format", "svg", "--chart", "position"]);
     assert!(picture.contains("aria-label=\"Rate and access time by position\""));
     assert!(std::fs::read(&path).unwrap() == content, "nothing was changed");
 

@@ -22,7 +22,11 @@ fn each_mistake_is_reported_with_its_remedy() {
         (2, &["show", "--rows", "bs"], &["--layout"]),
         (2, &["export", "--cell", "read"], &["--layout"]),
         (2, &["show", "--telemetry", "--summary", "median"], &["cannot be used with"]),
-        (2, &["show", "--layout", "matrix", "--cell", "read:speed"], &["`read:speed` is no cell", "lat_p99"]),
+        (
+            2,
+            &["show", "--layout", "matrix", "--cell", "read:speed"],
+            &["`read:speed` is not a valid cell", "lat_p99"],
+        ),
         (
             2,
             &["crosscheck", "disk", "--with", "fio", "--only", "dd-write-fsync"],

@@ -144,7 +144,7 @@ fn telemetry_is_shown_and_exported_and_can_be_disabled() {
     assert!(csv.contains(",cpu,busiest,1,"), "{csv}");
 
     run(&["--telemetry", "off"]);
-    assert!(bench.ok(&["show", "--telemetry"]).contains("No telemetry was read"));
+    assert!(bench.ok(&["show", "--telemetry"]).contains("This run has no telemetry"));
     for wrong in ["never", "10ms", "2h"] {
         let said = bench.fails(2, &["run", disk.to_str().unwrap(), "--telemetry", wrong]);
         assert!(said.contains(wrong) && said.contains("100ms"), "{said}");
@@ -636,22 +636,11 @@ fn run_writes_a_report_to_the_store_and_report_to_a_path() {
     assert!(std::fs::read_to_string(two).unwrap().contains("2 runs compared"));
     assert!(bench.fails(2, &["report", "last", "last"]).contains("named twice"));
     assert!(bench.fails(2, &["report", "--baseline", "nobody"]).contains("nobody"));
-    let svg = bench.ok(&["export", "--format", "svg", "--picture", "timeline"]);
+    let svg = bench.ok(&["export", "--format", "svg", "--chart", "timeline"]);
     assert!(svg.starts_with("<svg ") && svg.contains("seconds from the start"));
     let file = bench.path("picture.png").display().to_string();
     bench.ok(&[
-        "export",
-        "-f",
-        "png",
-        "--picture",
-        "timeline",
-        "--width",
-        "500",
-        "--scale",
-        "1",
-        "--dark",
-        "-o",
-        &file,
+        "export", "-f", "png", "--chart", "timeline", "--width", "500", "--scale", "1", "--dark", "-o", &file,
     ]);
     let png = std::fs::read(&file).unwrap();
     assert_eq!((&png[..8], &png[16..20]), (&b"\x89PNG\r\n\x1a\n"[..], &500u32.to_be_bytes()[..]));
@@ -660,7 +649,7 @@ fn run_writes_a_report_to_the_store_and_report_to_a_path() {
     {
         assert!(bench.fails(2, &[&["export"], idle].concat()).contains("is for --format"), "{idle:?}");
     }
-    let unknown = bench.fails(2, &["export", "--format", "svg", "--picture", "nothing"]);
+    let unknown = bench.fails(2, &["export", "--format", "svg", "--chart", "nothing"]);
     assert!(unknown.contains("bars") && unknown.contains("timeline"), "{unknown}");
     assert!(bench.fails(2, &["export", "--format", "svg", "--telemetry"]).contains("timeline"));
 }

@@ -139,7 +139,7 @@ fn escape_sequences_in_a_log_are_escaped() {
         &["export", log, "--format", "prometheus"],
         &["export", log, "--format", "svg"],
         &["export", log, "--telemetry"],
-        &["export", log, "--format", "svg", "--picture", HOSTILE],
+        &["export", log, "--format", "svg", "--chart", HOSTILE],
         &["import", log],
     ] {
         shown += harmless(&bench.run(args), &args.join(" ")).matches(OWNED).count();

@@ -1,5 +1,5 @@
-//! Crosschecks of classic tools with Lodestone: a table for each tool, the known differences, and the number of figures that
-//! agree.
+//! Crosschecks of classic tools with Lodestone: a table for each tool, the known differences, and the number of figures
+//! that agree.
 
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ pub fn crosscheck_schema() -> String {
     pretty(&schemars::schema_for!(CrosscheckExport))
 }
 
-/// The figures for people: a part for each tool.
+/// The crosscheck as a document: a section for each tool.
 pub fn crosscheck_document(
     run: &Run,
     analysis: &Analysis,
@@ -143,7 +143,7 @@ fn facts(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)
     facts
 }
 
-/// How much wanted to run on the machine meanwhile, this run included.
+/// The load average during the run, which includes the run itself.
 fn load(run: &Run) -> Option<String> {
     let minutes = run.readings.iter().filter(|r| r.probe == "load" && r.key == "1min").map(|r| r.value);
     let all: Vec<f64> = minutes.collect();
@@ -164,7 +164,7 @@ fn heading(run: &Run, tool: &str) -> String {
     if versions.is_empty() { tool.to_owned() } else { format!("{tool} {}", versions.join(", ")) }
 }
 
-/// How many figures of work that has to reach the device agree.
+/// The number of figures that agree, of work that must reach the device.
 fn answer(pairs: &[CheckedPair<'_>]) -> String {
     let defined: Vec<&CheckedPair<'_>> =
         pairs.iter().filter(|pair| pair.work.defined_cost && pair.agreement.is_some()).collect();
@@ -198,7 +198,7 @@ fn answer(pairs: &[CheckedPair<'_>]) -> String {
     )
 }
 
-/// What is known to make a difference, unless there is shown to be none.
+/// The known difference of the tool, unless the figures agree.
 fn known<'a>(pair: &CheckedPair<'a>) -> Option<&'a str> {
     let may_matter = matches!(pair.agreement, Some(Agreement::Differs | Agreement::Undecided));
     pair.figure.known.as_deref().filter(|_| may_matter)
@@ -299,7 +299,7 @@ fn shown(metric: Metric, value: f64, units: Units) -> String {
     }
 }
 
-/// What is known of figures that are not shown to agree, once for all that it is known of.
+/// The known differences of figures that do not agree, each once.
 fn reasons(pairs: &[&CheckedPair<'_>]) -> Vec<Section> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for pair in pairs {
@@ -313,7 +313,7 @@ fn reasons(pairs: &[&CheckedPair<'_>]) -> Vec<Section> {
     reasons.into_iter().map(|(why, steps)| Section::Text(format!("{}: {why}.", steps.join(", ")))).collect()
 }
 
-/// What is done, and the command line that it is said in, each once.
+/// Each step's work and command line, once.
 fn commands(pairs: &[&CheckedPair<'_>]) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
     let mut before = "";

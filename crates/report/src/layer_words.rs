@@ -1,4 +1,4 @@
-//! What a layer is, in a person's words.
+//! The description of a layer.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct Phrase {
     pub tone: Tone,
 }
 
-/// The layer in lines of phrases, the most important first; none is empty.
+/// The description in lines of phrases, the most important first; none is empty.
 pub(crate) fn describe(layer: &Layer, units: Units) -> Vec<Vec<Phrase>> {
     let mut words = Words { facts: &layer.facts, units, lines: vec![Vec::new()] };
     match layer.kind {
@@ -46,7 +46,7 @@ impl Words<'_> {
         self.get(name)?.parse().ok()
     }
 
-    /// A size that somebody chose, such as a block's.
+    /// A configured size, such as a block size.
     fn exact(&self, name: &str) -> Option<String> {
         self.number(name).map(|bytes| ExactSize(bytes).to_string())
     }
@@ -69,7 +69,7 @@ impl Words<'_> {
         self.toned(text, Tone::Bad);
     }
 
-    /// What follows stands on a line of its own.
+    /// Starts a new line.
     fn line(&mut self) {
         self.lines.push(Vec::new());
     }
@@ -243,7 +243,7 @@ impl Words<'_> {
             .map(|bits| format!(", although it supports {}", self.link_words(bits, fact::HIGHEST_LANES)));
         let tone = if slower { Tone::Bad } else { Tone::Plain };
         self.toned(text.map(|text| format!("{text}{}", most.unwrap_or_default())), tone);
-        // A USB 3 device says 2.1 of itself where it gets no more than USB 2; few others have a reason to.
+        // A USB 3 device reports version 2.1 if it runs at USB 2 speed; few other devices do.
         let short =
             speed == Some(480_000_000) && self.get("USB version").is_some_and(|v| v.starts_with("2.1"));
         let hint =
@@ -406,7 +406,7 @@ pub(crate) fn bits_words(bits: u64) -> String {
     }
 }
 
-/// With one decimal, if there is any.
+/// With one decimal, unless that is zero.
 fn decimal(value: f64) -> String {
     let text = format!("{value:.1}");
     text.trim_end_matches(".0").to_owned()

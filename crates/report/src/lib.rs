@@ -2,9 +2,9 @@
 //!
 //! # Invariants
 //! * Pure: events and figures in, bytes out. Nothing is printed here, no file is opened, no clock read.
-//! * Every cell that shows a figure can say where it comes from ([`Provenance`]).
+//! * Every cell with a figure has its source ([`Provenance`]).
 //! * Names of targets and steps are harmless: their control characters never reach a terminal (`terminal.rs`),
-//!   and what has a meaning in Markdown or CSV is escaped.
+//!   and what has a meaning in Markdown, CSV or HTML is escaped.
 
 pub mod chart;
 mod crosscheck;

@@ -1,4 +1,4 @@
-//! What labels say at a glance: which of one label's values, such as filesystems, is fastest at each combination of the
+//! Figures by label: which of one label's values, such as filesystems, is fastest at each combination of the
 //! others, such as device and block size.
 
 use std::collections::BTreeMap;
@@ -10,37 +10,37 @@ use model::{
 
 use crate::figures::{display_block, display_percent};
 
-/// What most people compare stands across; of what is not named here, the first in alphabetical order.
+/// Labels preferred for the columns; of others, the first in alphabetical order.
 const ACROSS: [&str; 2] = ["filesystem", "device"];
 
-/// Figures by labels: what competes across, everything else down.
+/// Figures by label: the competing values in columns, all other labels in rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Pivot<'a> {
-    /// What the columns are, such as `filesystem`; `target` where no label is enough.
+    /// The label of the columns, such as `filesystem`; `target` if no label suffices.
     pub across: String,
     /// Its values.
     pub columns: Vec<String>,
-    /// What names a row: labels, then block size and operation, or the step's title.
+    /// The names of the row labels: labels, then block size and operation, or the step's title.
     pub down: Vec<String>,
-    /// The rows, sorted by what names them.
+    /// The rows, sorted by their names.
     pub rows: Vec<Row<'a>>,
-    /// Figures that differ by less than this share are level.
+    /// Figures that differ by less than this share are equal.
     pub margin: f64,
 }
 
-/// One competition.
+/// One row.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
-    /// What names it, in the order of [`Pivot::down`].
+    /// Its names, in the order of [`Pivot::down`].
     pub names: Vec<String>,
     pub step: &'a Step,
     pub operation: Operation,
     pub metric: Metric,
-    /// For each column its target with the measurement, where there is one.
+    /// For each column its target with the measurement, if there is one.
     pub cells: Vec<Option<(&'a Target, &'a Measurement)>>,
 }
 
-/// Labels of a target: those of its imported files, else what its stack says of filesystem and disks.
+/// Labels of a target: those of its imported files, else the filesystem and disks of its stack.
 pub(crate) fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> {
     let of_target = run.repeats.iter().filter(|r| r.started.target == target.name);
     let imported = of_target.filter_map(|r| r.imported.as_deref()).next();
@@ -59,7 +59,7 @@ pub(crate) fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> 
     found.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?))).collect()
 }
 
-/// The figures of a run by the labels of its targets. `None` where labels say nothing that the targets' names do not, and
+/// The figures of a run by the labels of its targets. `None` if the labels add nothing to the targets' names, and
 /// for single targets.
 pub(crate) fn pivot<'a>(run: &'a Run, analysis: &'a Analysis) -> Option<Pivot<'a>> {
     let measurements = &analysis.measurements;
@@ -110,7 +110,7 @@ pub(crate) fn pivot<'a>(run: &'a Run, analysis: &'a Analysis) -> Option<Pivot<'a
     Some(Pivot { across, columns, down, rows, margin: run.started.plan.margin() })
 }
 
-/// A step's operation with the metric in which it is judged.
+/// A step's operation with its headline metric.
 type Judged<'a> = (&'a Step, Operation, Metric);
 
 fn judged(run: &Run) -> Vec<Judged<'_>> {
@@ -132,8 +132,8 @@ fn distinct<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
     found
 }
 
-/// The labels that all targets have, that differ, and that no other label gives away: where one machine has one device,
-/// the machine says nothing more.
+/// The labels that all targets have, that differ, and that no other label determines: if each machine has one device,
+/// the machine adds nothing.
 fn independent(labels: &[BTreeMap<String, String>]) -> Vec<String> {
     let mut keys: Vec<&String> =
         labels[0].keys().filter(|key| labels.iter().all(|l| l.contains_key(*key))).collect();
@@ -151,7 +151,7 @@ fn independent(labels: &[BTreeMap<String, String>]) -> Vec<String> {
     kept
 }
 
-/// Whether block size and direction are enough to name every figure.
+/// True if block size and direction suffice to name every figure.
 fn plainly_named(steps: &[Judged<'_>]) -> bool {
     let names: Vec<_> = steps.iter().map(|(step, operation, _)| names_of(step, *operation, true)).collect();
     let is_plain = |(step, _, metric): &Judged<'_>| {
@@ -174,7 +174,7 @@ fn names_of(step: &Step, operation: Operation, is_plain: bool) -> Vec<String> {
     ]
 }
 
-/// Named by block size and direction, the small blocks first; else in the order of the plan.
+/// If named by block size and direction, the small blocks first; else in the order of the plan.
 fn in_order<'a>(steps: &[Judged<'a>], is_plain: bool) -> Vec<Judged<'a>> {
     let mut steps = steps.to_vec();
     if is_plain {
@@ -186,7 +186,7 @@ fn in_order<'a>(steps: &[Judged<'a>], is_plain: bool) -> Vec<Judged<'a>> {
 }
 
 impl Row<'_> {
-    /// What share of the row's best each column has, 0 to 1; the best of a latency is the smallest.
+    /// Each column's share of the row's best, 0 to 1; the best latency is the smallest.
     pub fn shares(&self) -> Vec<Option<f64>> {
         let lower = self.metric.better() == Better::Lower;
         let values = || self.cells.iter().flatten().map(|(_, m)| m.estimate.value).filter(|v| *v > 0.0);
@@ -199,7 +199,7 @@ impl Row<'_> {
         self.cells.iter().map(cell).collect()
     }
 
-    /// The columns that are the row's best or level with it; none where nothing competes.
+    /// The columns that are the row's best or equal to it; none if fewer than two have figures.
     pub fn leaders(&self, margin: f64) -> Vec<usize> {
         let shares = self.shares();
         if shares.iter().flatten().count() < 2 {
@@ -216,7 +216,7 @@ impl Pivot<'_> {
         self.across != "target"
     }
 
-    /// What the table of the figures is called.
+    /// The title of the table.
     pub fn title(&self) -> String {
         let mut across = self.across.clone();
         across.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
@@ -228,7 +228,7 @@ impl Pivot<'_> {
         display_percent(self.margin).replace(".0 ", " ")
     }
 
-    /// What the table's marks mean.
+    /// The meaning of the table's marks.
     pub fn words(&self) -> String {
         format!("The best of each row, and every figure within {} of it, is marked.", self.margin_words())
     }

@@ -1,4 +1,4 @@
-//! The storage of a machine as trees: what could be measured, and all that lies beneath.
+//! The storage of a machine as trees: what can be measured, and all layers below it.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ use crate::terminal::TerminalText;
 /// Name and version of the format of `targets --json`.
 pub const TARGETS_SCHEMA: &str = "lodestone.targets.v1";
 
-/// Blanks between a layer's name and what is said of it.
+/// Blanks between a layer's name and its description.
 const GAP: usize = 2;
-/// Descriptions get at least so many columns, however deep the tree is.
+/// Minimum width of descriptions in columns.
 const NARROWEST: usize = 30;
 const BETWEEN: &str = " · ";
 
@@ -41,7 +41,7 @@ pub fn targets_text(inventory: &Inventory, units: Units, style: TextStyle) -> Te
     writer.out
 }
 
-/// The machine in a line.
+/// The machine in one line.
 fn machine(inventory: &Inventory, units: Units) -> String {
     let host = &inventory.host;
     let mut parts = vec![host.name.clone()];
@@ -53,7 +53,7 @@ fn machine(inventory: &Inventory, units: Units) -> String {
     parts.join(BETWEEN)
 }
 
-/// What else bears on figures: clocks, what the machine runs in, what slows it down.
+/// What else affects figures: clocks, virtualisation, throttling.
 pub(crate) fn bearings(host: &Host, units: Units) -> Vec<String> {
     let get = |name: &str| host.facts.get(name).map(String::as_str);
     let hz = |name: &str| get(name)?.parse::<f64>().ok().map(display_hz);
@@ -98,7 +98,7 @@ impl Writer {
         }
     }
 
-    /// What one would give to `run`, how much is free there, and the tree.
+    /// The argument for `run`, its free space, and the tree.
     fn candidate(&mut self, candidate: &Candidate, offset: usize) {
         self.out.push("\n");
         self.paint(&candidate.path.display().to_string(), Style::new().bold());
@@ -128,7 +128,7 @@ impl Writer {
 
     fn layer(&mut self, stack: &[Layer], at: usize, layer: &Layer, offset: usize) {
         let level = layer.level as usize;
-        // A rail goes on below a layer as long as another one of its level follows before a higher one.
+        // A rail continues below a layer while another layer of its level follows before a higher one.
         let goes_on = |level: usize| {
             let rest = stack[at + 1..].iter().map(|l| l.level as usize);
             rest.take_while(|l| *l >= level).any(|l| l == level)
@@ -137,7 +137,7 @@ impl Writer {
         let mut rails: String = (0..level).map(rail).collect();
         let first = format!("{rails}{}", if goes_on(level) { "├─ " } else { "└─ " });
         rails.push_str(rail(level));
-        // The rail to the first layer beneath begins below the name.
+        // The rail to the first layer below starts below the name.
         rails.push(if stack.get(at + 1).is_some_and(|next| next.level > layer.level) { '│' } else { ' ' });
         let lines = self.lines(layer);
         let available = self.style.width.saturating_sub(offset).max(NARROWEST);
@@ -145,7 +145,7 @@ impl Writer {
         self.paint(&first, Style::new().dimmed());
         self.paint(&layer.name, Style::new().fg_color(Some(AnsiColor::Cyan.into())));
         let used = width(&first) + width(&layer.name);
-        // A name that reaches into the descriptions has its line for itself.
+        // A name that reaches into the descriptions has its own line.
         if used + GAP > offset && !lines.is_empty() {
             self.out.push("\n");
         } else {
@@ -163,7 +163,7 @@ impl Writer {
         }
     }
 
-    /// What is said of a layer: all of it the first time.
+    /// The description of a layer; in full only the first time.
     fn lines(&mut self, layer: &Layer) -> Vec<Vec<Phrase>> {
         let dim = |text: String| Phrase { text, tone: Tone::Dim };
         let point = layer.facts.get(fact::MOUNT_POINT).filter(|_| layer.device.is_none());
@@ -195,7 +195,7 @@ impl Writer {
         self.out.end_line();
     }
 
-    /// What is not shown, once.
+    /// What is omitted, once.
     fn rest(&mut self, inventory: &Inventory) {
         if !inventory.unseen.is_empty() || inventory.left_out > 0 {
             self.out.push("\n");
@@ -213,7 +213,7 @@ impl Writer {
     }
 }
 
-/// A line of phrases in as many lines as the width demands. A phrase that is too long itself is broken at its blanks.
+/// A line of phrases, wrapped to the width. A phrase that is too long is broken at its blanks.
 fn broken(line: Vec<Phrase>, available: usize) -> Vec<Vec<Phrase>> {
     let mut lines: Vec<Vec<Phrase>> = vec![Vec::new()];
     let mut used = 0;
@@ -248,18 +248,18 @@ pub struct TargetsExport {
     pub host: HostFacts,
     /// Mounted filesystems by mount point, then devices that carry nothing mounted.
     pub targets: Vec<CandidateFacts>,
-    /// How many places were left out because hardly anybody would measure them.
+    /// Number of candidates omitted because they are rarely measured.
     pub left_out: usize,
-    /// What could not be seen and what it takes to see it.
+    /// What could not be read, and what is needed to read it.
     pub unseen: Vec<String>,
 }
 
-/// A place that could be measured.
+/// Storage that can be measured.
 #[derive(Serialize, JsonSchema)]
 pub struct CandidateFacts {
-    /// What `lodestone run` would be given.
+    /// The argument for `lodestone run`.
     pub path: String,
-    /// Other places where the same filesystem is mounted.
+    /// Other mount points of the same filesystem.
     pub also: Vec<String>,
     /// `directory`, `file` or `block_device`.
     pub kind: String,
@@ -269,7 +269,7 @@ pub struct CandidateFacts {
     pub free: Option<u64>,
     /// Why it can only be measured in part or not at all.
     pub remark: Option<String>,
-    /// What its bytes pass through, from the top down.
+    /// Its layers, from the top down.
     pub stack: Vec<LayerFacts>,
 }
 

@@ -1,4 +1,4 @@
-//! What the machine did while a run measured: a table for each step and target, and the same as JSON and CSV.
+//! Telemetry of a run: a table for each step and target, and the same as JSON and CSV.
 
 use analyse::{StepTelemetry, TelemetryFigure};
 use model::{ProbeLabels, Run, series_words};
@@ -16,7 +16,7 @@ use crate::view::{RunView, when};
 /// Name and version of the format.
 pub const TELEMETRY_SCHEMA: &str = "lodestone.telemetry.v1";
 
-/// What the machine did while a run measured.
+/// Telemetry of a run.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "Telemetry of a run of Lodestone")]
 pub struct TelemetryExport {
@@ -35,7 +35,7 @@ pub struct TelemetryFacts {
     pub step: String,
     /// The target's name.
     pub target: String,
-    /// Repeats that the figure is from.
+    /// Number of repeats.
     pub repeats: usize,
     /// The probe, such as `cpu`, `devices` or `temperature`.
     pub probe: String,
@@ -45,11 +45,11 @@ pub struct TelemetryFacts {
     pub unit: String,
     /// Mean over the time of the repeats.
     pub mean: f64,
-    /// Least value.
+    /// Smallest value.
     pub min: f64,
     /// Largest value.
     pub max: f64,
-    /// Seconds of the repeats that the readings cover.
+    /// Seconds of the repeats covered by readings.
     pub seconds: f64,
 }
 
@@ -96,7 +96,7 @@ pub fn telemetry_csv(run: &Run, telemetry: &[StepTelemetry]) -> String {
     out
 }
 
-/// Telemetry for people. `probes` has the labels of the series, in the order of their rows.
+/// Telemetry as a document. `probes` has the labels of the series, in the order of their rows.
 pub fn telemetry_document(
     run: &Run,
     telemetry: &[StepTelemetry],
@@ -143,7 +143,7 @@ fn table(run: &Run, step: &StepTelemetry, probes: &[ProbeLabels], view: &RunView
         stack.iter().position(|layer| layer.name == device).unwrap_or(stack.len())
     };
     let row = |probe: &str| probes.iter().position(|labels| labels.probe == probe).unwrap_or(probes.len());
-    // Probes of other versions come last; devices stand as in the stack; else series keep their order.
+    // Probes of other versions come last; devices are in the order of the stack; else series keep their order.
     shown.sort_by_key(|f| (row(&f.probe), depth(&f.key)));
     let rows = shown.into_iter().filter_map(|figure| {
         let what = match probes.get(row(&figure.probe)) {

@@ -33,21 +33,21 @@ pub(crate) fn listed(words: &[String]) -> String {
     }
 }
 
-/// The command line that does the same again, for a shell: as it was given, with the seed that it drew.
+/// The command line that repeats the run, for a shell: as it was given, with the seed that was drawn.
 pub(crate) fn command(run: &Run) -> String {
     let mut words: Vec<String> = run.started.command.iter().map(|word| quoted(word)).collect();
     let has_seed = run.started.command.iter().any(|w| w == "--seed" || w.starts_with("--seed="));
     if let Some(program) = words.first_mut() {
         *program = "lodestone".to_owned();
     }
-    // What others measured has no seed of ours.
+    // An imported run has no seed.
     if !has_seed && !run.is_imported() {
         words.push(format!("--seed {}", run.started.seed));
     }
     words.join(" ")
 }
 
-/// A word as a POSIX shell reads it back.
+/// A word quoted for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

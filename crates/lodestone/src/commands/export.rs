@@ -40,8 +40,8 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
         let analysis = analyse(&run, &chosen, estimator(args.summary), units(cli));
         let view = exported_view(cli, &chosen, args.anonymous);
         match args.format {
-            Format::Svg => picture(&run, &analysis, &view, args)?.standalone().into_bytes(),
-            Format::Png => pixels(&picture(&run, &analysis, &view, args)?, args)?,
+            Format::Svg => chart(&run, &analysis, &view, args)?.standalone().into_bytes(),
+            Format::Png => pixels(&chart(&run, &analysis, &view, args)?, args)?,
             _ => text(cli, &run, &analysis, &view, args)?.into_bytes(),
         }
     };
@@ -67,10 +67,10 @@ fn exported_view(cli: &Cli, baseline: &str, is_anonymous: bool) -> RunView {
 
 /// Refuses options that would have no effect.
 fn check(args: &ExportArgs) -> Result<(), Failure> {
-    let is_picture = matches!(args.format, Format::Svg | Format::Png);
-    let idle = if args.picture.is_some() && !is_picture {
-        Some("--picture is for --format svg and png")
-    } else if args.width.is_some() && !is_picture {
+    let is_chart = matches!(args.format, Format::Svg | Format::Png);
+    let idle = if args.chart.is_some() && !is_chart {
+        Some("--chart is for --format svg and png")
+    } else if args.width.is_some() && !is_chart {
         Some("--width is for --format svg and png")
     } else if args.scale.is_some() && args.format != Format::Png {
         Some("--scale is for --format png; an SVG can be shown at any size")
@@ -119,13 +119,13 @@ fn text(
 }
 
 /// The named chart, or the first.
-fn picture(run: &Run, analysis: &Analysis, view: &RunView, args: &ExportArgs) -> Result<Chart, Failure> {
+fn chart(run: &Run, analysis: &Analysis, view: &RunView, args: &ExportArgs) -> Result<Chart, Failure> {
     if args.layout.layout != LayoutWord::Steps {
-        return Err(Failure::usage("--layout is for tables; --picture selects a chart"));
+        return Err(Failure::usage("--layout is for tables; --chart selects a chart"));
     }
     let width = args.width.unwrap_or(WIDTH) - 2 * MARGIN;
     let mut charts = charts_at(&AnalysedRun::new(run, analysis, view), f64::from(width));
-    let wanted = args.picture.as_deref();
+    let wanted = args.chart.as_deref();
     let found = charts.iter().position(|chart| wanted.is_none_or(|name| chart.name == name));
     let Some(at) = found else {
         let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
@@ -185,7 +185,7 @@ fn telemetry_text(view: &RunView, run: &Run, format: Format) -> Result<String, F
         }
         Format::Svg | Format::Png => {
             return Err(Failure::usage(
-                "--telemetry cannot be exported as a chart; the chart `timeline` shows it: --format svg --picture timeline",
+                "--telemetry cannot be exported as a chart; the chart `timeline` shows it: --format svg --chart timeline",
             ));
         }
         Format::Json => json::pretty(&report::telemetry_export(run, &telemetry)),

@@ -1,6 +1,6 @@
 //! Every target's figure in every step as a bar with its interval, and how it compares.
 
-use model::{Comparison, Verdict};
+use model::Comparison;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -23,7 +23,7 @@ const ROW: f64 = 34.0;
 const CAPTION: &str = "Each bar starts at zero; the thin line at its end is the 95 % interval. Next to it are the figure and, below \
     it, the ratio to the baseline with its interval and the verdict. Each panel has its own scale.";
 
-/// A panel with what is said beside its bars.
+/// A panel with the labels of its bars.
 #[derive(Clone)]
 struct Panel {
     headline: Headline,
@@ -71,18 +71,18 @@ fn panel(p: &AnalysedRun<'_>, headline: Headline) -> Panel {
 /// Such as `1.34 × (1.30–1.38) faster`.
 fn ratio_words(c: &Comparison) -> String {
     let interval = c.ratio.interval.map_or_else(String::new, |i| format!(" ({})", display_ratios(i)));
-    let verdict = if c.verdict == Verdict::Undecided { "open" } else { c.verdict.name() };
+    let verdict = c.verdict.name();
     format!("{} ×{interval} {verdict}", display_ratio(c.ratio.value))
 }
 
 fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     let headline = &panel.headline;
     title(svg, &area, &headline.title, metric_words(headline.metric));
-    // Names and words have the room that they need, as far as the bars keep theirs.
+    // Names and labels get the width that they need while the bars keep their minimum.
     let (least, most) = if svg.is_wide() { (64.0, 0.42 * area.width) } else { (44.0, 0.3 * area.width) };
     let names = headline.targets.iter().map(|(_, name, _)| label_width(name)).fold(0.0, f64::max);
     let words = panel.ratios.iter().map(|words| words.width()).max().unwrap_or(0).max(12);
-    let right = (words as f64 * COLUMN + 22.0).min(184.0);
+    let right = (words as f64 * COLUMN + 22.0).min(200.0);
     let left = (names + 8.0).clamp(least, most.min(area.width - right - 90.0).max(least));
     let plot = area.inner(left, 34.0, right, 26.0);
     let ends = headline
@@ -90,7 +90,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
         .iter()
         .map(|(.., m)| m.estimate.interval.map_or(m.estimate.value, |i| i.1.max(m.estimate.value)));
     let highest = ends.filter(|v| v.is_finite()).fold(0.0, f64::max);
-    // One wild interval must not press all bars flat: it is cut at twice the largest bar.
+    // An interval is cut at twice the largest bar, so that one wide interval does not flatten all bars.
     let largest = headline.targets.iter().map(|(.., m)| m.estimate.value).fold(0.0, f64::max);
     let scale = Scale::linear((0.0, highest.min(2.0 * largest)), (plot.x, plot.right()));
     let show = |value: f64| view.display(headline.metric, value);

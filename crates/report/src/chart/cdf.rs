@@ -1,4 +1,4 @@
-//! What share of the operations was done within what time, to the rarest that the data can tell.
+//! The share of operations completed within a time, up to the highest percentile that the data support.
 
 use model::{Histogram, Operation};
 
@@ -21,13 +21,13 @@ const CAPTION: &str = "The distribution of latencies: a curve further to the lef
     line is ten times rarer than the one below, so the slowest operations, which users notice, fill the upper \
     half. A curve ends where fewer than ten operations were slower.";
 
-/// The percentiles at which a curve has points.
+/// Percentiles of the points of a curve.
 const PERCENTS: [f64; 30] = [
     0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.0, 94.0, 95.0, 96.0, 97.0,
     98.0, 99.0, 99.3, 99.5, 99.7, 99.8, 99.9, 99.93, 99.95, 99.97, 99.98, 99.99,
 ];
 const TICKS: [f64; 6] = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99];
-/// So many slower operations make a percentile more than chance.
+/// A percentile needs at least this many slower operations.
 const ENOUGH: f64 = 10.0;
 
 /// A target's curve: percent and nanoseconds.

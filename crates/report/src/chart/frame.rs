@@ -8,13 +8,13 @@ use crate::words::short;
 
 /// Pixels between panels.
 const GAP: f64 = 28.0;
-/// Pixels that a column of text takes on average in the label's size.
+/// Average width of a character of a label, in pixels.
 pub(crate) const COLUMN: f64 = 6.7;
-/// How much wider the letters of a title are than those of a label.
+/// Width of a title's characters ÷ a label's.
 const BOLD: f64 = 1.22;
 
-/// Pixels that a text takes in the label's size, rather too many than too few: those of DejaVu Sans, which is wider than
-/// most fonts.
+/// Width of a text in the label's size, in pixels, rather too large than too small: that of DejaVu Sans, which is wider
+/// than most fonts.
 pub(crate) fn label_width(text: &str) -> f64 {
     let width = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 4.2,
@@ -26,14 +26,14 @@ pub(crate) fn label_width(text: &str) -> f64 {
     text.chars().map(width).sum()
 }
 
-/// A label cut to so many pixels, with a sign that it was.
+/// A label cut to a width in pixels, with an ellipsis where it was cut.
 pub(crate) fn fit(text: &str, pixels: f64) -> String {
     let most = 200.min(text.width().max(1));
     let cut = (1..=most).rev().map(|columns| short(text, columns));
     cut.into_iter().find(|cut| label_width(cut) <= pixels).unwrap_or_else(|| short(text, 1))
 }
 
-/// A rectangle of the picture.
+/// A rectangle of the chart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Area {
     pub x: f64,
@@ -51,7 +51,7 @@ impl Area {
         self.y + self.height
     }
 
-    /// The area less its margins.
+    /// The area without its margins.
     pub fn inner(&self, left: f64, top: f64, right: f64, bottom: f64) -> Self {
         Self {
             x: self.x + left,
@@ -62,7 +62,7 @@ impl Area {
     }
 }
 
-/// An axis: where values stand, how they are written, what they are.
+/// An axis: its scale, the format of its values, its label.
 pub(crate) struct Axis<'a> {
     pub scale: Scale,
     pub ticks: Vec<f64>,
@@ -71,7 +71,7 @@ pub(crate) struct Axis<'a> {
 }
 
 /// Draws the key and panels of the given heights below it, two side by side where there is room, and sets the
-/// picture's height.
+/// chart's height.
 pub(crate) fn panels(
     svg: &mut Svg,
     targets: &[String],
@@ -93,7 +93,7 @@ pub(crate) fn panels(
     svg.height = y;
 }
 
-/// The key: a coloured sign and a name for each target; none for one target. Gives the place below it.
+/// The key: a coloured sign and a name for each target; none for a single target. Returns the y coordinate below it.
 pub(crate) fn key(svg: &mut Svg, targets: &[String]) -> f64 {
     if targets.len() < 2 {
         return 4.0;
@@ -122,8 +122,8 @@ pub(crate) fn title(svg: &mut Svg, area: &Area, title: &str, words: &str) {
     }
 }
 
-/// The frame of a plot: lines and figures at the marks of both axes. The x axis has its words below it; those of
-/// the y axis stand in the panel's title.
+/// The frame of a plot: lines and figures at the ticks of both axes. The label of the x axis is below it; that of
+/// the y axis is in the panel's title.
 pub(crate) fn axes(svg: &mut Svg, plot: &Area, x: &Axis<'_>, y: &Axis<'_>) {
     for tick in &y.ticks {
         let at = y.scale.at(*tick);
@@ -133,11 +133,11 @@ pub(crate) fn axes(svg: &mut Svg, plot: &Area, x: &Axis<'_>, y: &Axis<'_>) {
     x_axis(svg, plot, x);
 }
 
-/// The lower edge of a plot with the marks of its axis.
+/// The lower edge of a plot with the ticks of its axis.
 pub(crate) fn x_axis(svg: &mut Svg, plot: &Area, x: &Axis<'_>) {
     let bottom = plot.bottom();
     svg.line((plot.x, bottom), (plot.right(), bottom), &Mark::new("edge"));
-    // Marks that would run into the one before them have no figure.
+    // A tick whose figure would overlap the previous one has no figure.
     let mut free = f64::NEG_INFINITY;
     for tick in &x.ticks {
         let (at, label) = (x.scale.at(*tick), (x.show)(*tick));

@@ -1,4 +1,4 @@
-//! Latencies over the time that was measured: where operations gather, and when the slow ones come.
+//! Latencies over the measured time: where operations cluster, and when slow ones occur.
 
 use model::{Histogram, Phase};
 
@@ -18,11 +18,11 @@ const HEIGHT: f64 = 220.0;
 /// Columns of time and rows of latency.
 const COLUMNS: usize = 80;
 const ROWS: usize = 30;
-/// Fewer moments are no course of time.
+/// Smallest number of intervals.
 const FEWEST: usize = 12;
-/// Panels; more would be looked at by nobody.
+/// Largest number of panels; nobody would read more.
 const MOST: usize = 6;
-/// Shares of a column's operations from which on a cell is one shade darker.
+/// Shares of a column's operations above which a cell is one shade darker.
 const SHADES: [f64; 6] = [0.0, 0.001, 0.01, 0.05, 0.15, 0.4];
 const CAPTION: &str = "Each column is an interval of the measured time, with all repeats in sequence; the stronger a cell's colour, \
     the more operations of that interval had this latency. The line is the median, the dots are the 99th \
@@ -30,7 +30,7 @@ const CAPTION: &str = "Each column is an interval of the measured time, with all
     scattered cells far above the band are stalls. The chart shows the steps and targets whose 99th percentile \
     is furthest from their median.";
 
-/// A moment: the latencies and how many nanoseconds it lasted.
+/// An interval: its latencies and its length in nanoseconds.
 #[derive(Clone)]
 struct Column {
     from: f64,
@@ -44,7 +44,7 @@ struct Panel {
     target: usize,
     name: String,
     columns: Vec<Column>,
-    /// Seconds at which a new repeat begins.
+    /// Seconds at which a repeat starts.
     breaks: Vec<f64>,
     /// 99th percentile ÷ median, over all.
     tail: f64,
@@ -94,7 +94,7 @@ fn panel(p: &AnalysedRun<'_>, headline: &super::Headline, target: usize, name: &
     })
 }
 
-/// Neighbours put together until there are no more columns than are drawn.
+/// Merges neighbours until there are no more columns than are drawn.
 fn merged(columns: Vec<Column>) -> Vec<Column> {
     let together = columns.len().div_ceil(COLUMNS).max(1);
     let merge = |group: &[Column]| {

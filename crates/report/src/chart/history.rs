@@ -12,7 +12,7 @@ use crate::view::{RunView, when};
 use crate::words::short;
 
 const HEIGHT: f64 = 220.0;
-/// Fewer runs are no history.
+/// Smallest number of runs.
 const FEWEST: usize = 3;
 const CAPTION: &str = "Each dot is a run of the same plan with its 95 % interval: on the left by day, on the right by the hour at \
     which it started. A slope on the left suggests ageing or a change of software; a dip on the right suggests \

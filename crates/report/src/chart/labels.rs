@@ -1,4 +1,4 @@
-//! What labels say at a glance, such as filesystems on each device at each block size: an annotated heat map for each
+//! Figures by label, such as filesystems on each device at each block size: an annotated heat map for each
 //! operation.
 
 use super::frame::panels;
@@ -41,7 +41,7 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     pages.into_iter().enumerate().map(sketch).collect()
 }
 
-/// The rows of each operation, where rows are named by it; else all together.
+/// The rows grouped by operation, if the operation is part of their names; else one group.
 fn by_operation<'a>(pivot: &'a Pivot<'a>) -> Vec<(String, Vec<&'a Row<'a>>)> {
     let mut found: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
     let is_plain = pivot.down.last().is_some_and(|d| d == "operation");
@@ -55,7 +55,7 @@ fn by_operation<'a>(pivot: &'a Pivot<'a>) -> Vec<(String, Vec<&'a Row<'a>>)> {
     found
 }
 
-/// The grid of some rows, in parts of as many columns as stand side by side.
+/// The grid of some rows, in parts of at most as many columns as fit side by side.
 fn grids(p: &AnalysedRun<'_>, pivot: &Pivot<'_>, operation: &str, rows: &[&Row<'_>]) -> Vec<Grid> {
     let named = |row: &Row<'_>| {
         let own = if operation.is_empty() { row.names.len() } else { row.names.len() - 1 };
@@ -85,7 +85,7 @@ fn grids(p: &AnalysedRun<'_>, pivot: &Pivot<'_>, operation: &str, rows: &[&Row<'
     grids
 }
 
-/// What each column has of the best over all rows, if every column is in every row.
+/// The geometric mean of each column's shares of the best, if every column has a figure in every row.
 fn overall(rows: &[&Row<'_>], places: &std::ops::Range<usize>) -> Option<(String, Vec<Option<Cell>>)> {
     let shares: Vec<Vec<Option<f64>>> = rows.iter().map(|row| row.shares()).collect();
     let is_whole = shares.iter().flatten().all(|share| share.is_some_and(|s| s > 0.0));

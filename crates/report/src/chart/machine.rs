@@ -1,4 +1,4 @@
-//! What the machine did meanwhile, as curves over the time of the run.
+//! Telemetry as curves over the time of the run.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ pub(super) const BINS: usize = 300;
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trace {
-    /// What it is; curves of a kind share a row.
+    /// Its kind; curves of one kind share a row.
     pub kind: &'static str,
-    /// Whose it is.
+    /// Its name.
     pub name: String,
-    /// The target that it belongs to, if to one only.
+    /// The target that it belongs to, if there is exactly one.
     pub target: Option<usize>,
     /// `share`, `°C`, `Hz` or `1`.
     pub unit: &'static str,
-    /// Seconds of each value.
+    /// Width of a bin in seconds.
     pub bin: f64,
     /// The mean over each bin; `None` where nothing was read.
     pub values: Vec<Option<f64>>,
@@ -73,7 +73,7 @@ fn series(readings: &[Reading]) -> Series<'_> {
     found
 }
 
-/// Means over bins of so many seconds. A value covers the time since the one before it; the first covers nothing.
+/// Means over bins of `bin` seconds. A value covers the time since the previous one; the first covers nothing.
 fn binned(values: &[(f64, f64)], bin: f64) -> Vec<Option<f64>> {
     let mut sums = vec![(0.0, 0.0); BINS];
     for pair in values.windows(2) {
@@ -94,7 +94,7 @@ fn binned(values: &[(f64, f64)], bin: f64) -> Vec<Option<f64>> {
     sums.into_iter().map(|(sum, weight)| (weight > 0.0).then(|| sum / weight)).collect()
 }
 
-/// Share of all processors' time that was work.
+/// Busy share of all processors' time.
 fn processors(series: &Series<'_>, cpus: u32, bin: f64) -> Option<Vec<Option<f64>>> {
     let is_work =
         |key: &str| key.split_once('.').is_some_and(|(_, part)| ["user", "system", "irq"].contains(&part));
@@ -107,7 +107,7 @@ fn processors(series: &Series<'_>, cpus: u32, bin: f64) -> Option<Vec<Option<f64
     (!parts.is_empty()).then(|| (0..BINS).map(sum).collect())
 }
 
-/// At each moment the highest of all sensors.
+/// The highest value of all sensors in each bin.
 fn highest(series: &Series<'_>, probes: &[&str], bin: f64) -> Option<Vec<Option<f64>>> {
     let all = series.iter().filter(|((probe, _), _)| probes.contains(probe));
     let all: Vec<_> = all.map(|(_, values)| binned(values, bin)).collect();
@@ -115,7 +115,7 @@ fn highest(series: &Series<'_>, probes: &[&str], bin: f64) -> Option<Vec<Option<
     (!all.is_empty()).then(|| (0..BINS).map(most).collect())
 }
 
-/// Every disk beneath the targets: the target that it carries, if only one, a name and the disk's.
+/// Every disk below the targets: its target, if there is exactly one, a name, and the disk's name.
 fn disks(run: &Run, targets: &[String]) -> Vec<(Option<usize>, String, String)> {
     let mut carried: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for target in &run.started.targets {

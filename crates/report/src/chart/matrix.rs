@@ -1,4 +1,4 @@
-//! Many targets and many steps at a glance: a table coloured by how near each figure is to the best of its row; and
+//! Many targets and many steps: a table coloured by each figure's share of the best of its row; and
 //! read share against block size.
 
 use model::{Better, MeasurementKey, Metric, Mix, Step, Workload, units::ExactSize};
@@ -21,7 +21,7 @@ pub(super) const MIXED: ChartKind = ChartKind {
     draw: mixed,
 };
 
-/// Fewer targets or steps are better read from bars.
+/// For fewer targets or steps, bars are easier to read.
 const FEWEST: usize = 3;
 const CELL: f64 = 30.0;
 /// Columns of one chart; more columns are drawn in a further chart.
@@ -30,7 +30,7 @@ pub(super) const COLUMNS: usize = 8;
 pub(super) const ROWS: usize = 18;
 /// A share above this is the best itself.
 const BEST: f64 = 0.9999;
-/// Shares of the best from which on a cell is a shade darker.
+/// Shares of the best above which a cell is one shade darker.
 const SHADES: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 0.95];
 const TARGETS_CAPTION: &str = "One row per step, one column per target. The best of a row is bold; the strongest colours are within 5 % of \
     it, the faintest have less than a fifth of it. A target whose column is strong throughout is good at \
@@ -38,7 +38,7 @@ const TARGETS_CAPTION: &str = "One row per step, one column per target. The best
 const MIXED_CAPTION: &str = "Each cell is a step: its row is the share of reads, its column the block size. A strong colour is near the \
     best of the panel, which is bold. If writes are slow, the colours fade from top to bottom.";
 
-/// One cell: what it says, and its share of the best.
+/// One cell: its text, and its share of the best.
 #[derive(Clone, Default)]
 pub(super) struct Cell {
     pub text: String,
@@ -97,7 +97,7 @@ fn targets(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     grids.into_iter().enumerate().map(sketch).collect()
 }
 
-/// What share of the best a value is, from 0 to 1.
+/// A value's share of the best, from 0 to 1.
 fn share_of_best(metric: Metric, values: impl Iterator<Item = f64>) -> impl Fn(f64) -> f64 {
     let lower = metric.better() == Better::Lower;
     let values = values.filter(|v| *v > 0.0);
@@ -108,10 +108,10 @@ fn share_of_best(metric: Metric, values: impl Iterator<Item = f64>) -> impl Fn(f
     }
 }
 
-/// Columns side by side on a telephone.
+/// Columns side by side on a narrow chart.
 const NARROW_COLUMNS: usize = 4;
 
-/// The grid in parts that are as wide as the picture.
+/// The grid in parts as wide as the chart.
 fn parts(grid: &Grid, wide: bool) -> Vec<Grid> {
     let most = if wide { COLUMNS.max(grid.columns.len()) } else { NARROW_COLUMNS };
     let count = grid.columns.len().div_ceil(most).max(1);
@@ -124,7 +124,7 @@ fn parts(grid: &Grid, wide: bool) -> Vec<Grid> {
     (0..count).map(|i| part(i * each)).collect()
 }
 
-/// On a telephone the names of long rows stand above their cells.
+/// On a narrow chart, long row names are above their cells.
 fn is_beside(grid: &Grid, wide: bool) -> bool {
     wide || grid.rows.iter().all(|(name, _)| name.chars().count() < 8)
 }
@@ -212,7 +212,7 @@ fn read_share(w: &Workload) -> Option<u8> {
     }
 }
 
-/// Steps that differ in nothing but read share and block size, where both take several values.
+/// Steps that differ only in read share and block size, where both have several values.
 fn groups<'a>(p: &AnalysedRun<'a>) -> Vec<Vec<&'a Step>> {
     let without = |w: &Workload| Workload {
         mix: Mix::Transfer { read_percent: 0 },
@@ -241,7 +241,7 @@ fn shares(steps: &[&Step]) -> Vec<u8> {
     all
 }
 
-/// The block sizes of some steps in rising order.
+/// The block sizes of some steps in ascending order.
 fn blocks(steps: &[&Step]) -> Vec<u32> {
     let mut all: Vec<u32> = steps.iter().map(|s| s.workload.largest_block()).collect();
     all.sort_unstable();

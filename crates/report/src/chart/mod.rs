@@ -1,11 +1,11 @@
-//! Pictures of a run. Each kind is a function in a file of its own and a line in [`CHARTS`]; the gallery, the page and the
-//! tests loop over that.
+//! Charts of a run. Each kind is a function in its own file and an entry in [`CHARTS`]; the gallery, the page and the
+//! tests iterate over them.
 //!
 //! # Invariants
-//! * A picture appears when its data is there, and shows nothing that was not measured.
-//! * A target has the same colour in every picture (Okabe and Ito, "Color Universal Design", 2008), and from the ninth
-//!   on a line of another kind.
-//! * Each picture is drawn twice, for a screen and for a telephone: text keeps its size on both.
+//! * A chart appears if its data exist, and shows nothing that was not measured.
+//! * A target has the same colour in every chart (Okabe and Ito, "Color Universal Design", 2008); from the ninth
+//!   target on, lines are dashed differently.
+//! * Each chart is drawn twice, wide and narrow, so that text keeps its size on both screens and phones.
 
 mod bars;
 mod cdf;
@@ -41,16 +41,16 @@ use crate::view::AnalysedRun;
 use svg::Svg;
 pub use svg::SvgText;
 
-/// Pixels of a picture for a screen.
+/// Width of a wide chart in pixels.
 const WIDE: f64 = 940.0;
-/// Pixels around a picture that is a file of its own.
+/// Margin around a chart that is its own file, in pixels.
 pub const MARGIN: u16 = 12;
-/// Pixels of a picture for a telephone.
+/// Width of a narrow chart in pixels.
 const NARROW: f64 = 360.0;
-/// Panels in one picture: more would not fit on a printed page.
+/// Panels in one chart: more would not fit on a printed page.
 const PANELS: usize = 6;
 
-/// One picture.
+/// One chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chart {
     /// Its kind, as in [`CHARTS`].
@@ -59,15 +59,15 @@ pub struct Chart {
     pub name: String,
     /// Its title.
     pub title: String,
-    /// What to see in it.
+    /// How to read it.
     pub caption: String,
-    /// SVG, 940 pixels wide unless another width was asked for, coloured by the page's style.
+    /// SVG, 940 pixels wide unless another width was requested, coloured by the page's style.
     pub wide: SvgText,
     /// SVG, 360 pixels wide.
     pub narrow: SvgText,
 }
 
-/// One kind of picture.
+/// One kind of chart.
 #[derive(Clone, Copy, Debug)]
 pub struct ChartKind {
     /// Its name.
@@ -77,7 +77,7 @@ pub struct ChartKind {
     draw: fn(&AnalysedRun<'_>) -> Vec<Sketch>,
 }
 
-/// All kinds, in the order in which they stand on a page.
+/// All kinds, in the order of the page.
 pub static CHARTS: &[ChartKind] = &[
     labels::KIND,
     bars::KIND,
@@ -95,7 +95,7 @@ pub static CHARTS: &[ChartKind] = &[
     matrix::MIXED,
 ];
 
-/// A picture that can be drawn at any width.
+/// A chart that can be drawn at any width.
 pub(crate) struct Sketch {
     title: String,
     caption: String,
@@ -122,7 +122,7 @@ pub fn charts_at(analysed: &AnalysedRun<'_>, width: f64) -> Vec<Chart> {
     CHARTS.iter().flat_map(|kind| drawn(kind.name, (kind.draw)(analysed), width)).collect()
 }
 
-/// Sketches of one kind, drawn for a screen of a width and for a telephone.
+/// Sketches of one kind, drawn at `width` and at the narrow width.
 fn drawn(kind: &'static str, sketches: Vec<Sketch>, width: f64) -> Vec<Chart> {
     let several = sketches.len() > 1;
     let chart = |(i, sketch): (usize, Sketch)| {
@@ -140,7 +140,7 @@ fn drawn(kind: &'static str, sketches: Vec<Sketch>, width: f64) -> Vec<Chart> {
 }
 
 impl Chart {
-    /// The picture as a file of its own, light or dark as its reader has it, with its colours inside.
+    /// The chart as its own file, with its colours inside; light or dark follows the reader's setting.
     pub fn standalone(&self) -> String {
         self.with_style(&style())
     }
@@ -155,7 +155,7 @@ impl Chart {
     }
 }
 
-/// The opening tag of a picture, with some room around what is drawn.
+/// The opening tag of a chart, with a margin.
 fn with_margin(head: &str) -> String {
     let size =
         head.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"')).map_or("", |s| s.0);
@@ -173,7 +173,7 @@ fn with_margin(head: &str) -> String {
     head.replace(&dimensions("0 0", width, height), &whole)
 }
 
-/// A picture without what only the page's script reads.
+/// A chart without the attributes that only the page's script reads.
 fn without_points(body: &str) -> String {
     let mut kept = String::with_capacity(body.len());
     let mut rest = body;
@@ -184,20 +184,20 @@ fn without_points(body: &str) -> String {
     kept + rest
 }
 
-/// An operation of a step with the metric in which it is judged, and what each target came to.
+/// An operation of a step with its headline metric and the measurement of each target.
 #[derive(Clone)]
 pub(crate) struct Headline {
     pub step: Step,
     pub operation: Operation,
     pub metric: Metric,
-    /// What people read.
+    /// Its title.
     pub title: String,
     /// Number of the target in the run, its name, and its measurement.
     pub targets: Vec<(usize, String, Measurement)>,
 }
 
 impl AnalysedRun<'_> {
-    /// Everything that is judged, in the order of the plan, of targets that have figures.
+    /// All headlines in the order of the plan, of targets that have figures.
     pub(crate) fn headlines(&self) -> Vec<Headline> {
         let mut found = Vec::new();
         for step in &self.run.started.plan.steps {
@@ -239,25 +239,25 @@ impl AnalysedRun<'_> {
     }
 }
 
-/// What a metric is called on an axis.
+/// The name of a metric on an axis.
 pub(crate) fn metric_words(metric: Metric) -> &'static str {
     match metric {
         Metric::Bandwidth => "bandwidth",
         Metric::Iops => "operations per second",
         Metric::LatP50 => "median latency",
-        Metric::LatP99 => "p99 latency, less is better",
+        Metric::LatP99 => "p99 latency, lower is better",
         Metric::Score => "score",
         _ => "latency",
     }
 }
 
-/// The panels of pictures, no more in each than fit on a printed page.
+/// The panels in groups that fit on a printed page.
 pub(crate) fn paged<T: Clone>(panels: &[T]) -> Vec<Vec<T>> {
     let pages = panels.len().div_ceil(PANELS).max(1);
     panels.chunks(panels.len().div_ceil(pages).max(1)).map(<[T]>::to_vec).collect()
 }
 
-/// A title with its part, where there are several.
+/// A title with the number of its part, if there are several.
 pub(crate) fn part(title: &str, number: usize, of: usize) -> String {
     if of > 1 { format!("{title} ({} of {of})", number + 1) } else { title.to_owned() }
 }

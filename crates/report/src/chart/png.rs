@@ -1,5 +1,5 @@
-//! A picture in pixels, for where SVG is not shown. Its font is inside the program (DejaVu Sans), so that it looks the same
-//! everywhere, on boards without any font too.
+//! A chart as PNG, for places that do not show SVG. The program contains the font (DejaVu Sans), so it looks the same
+//! everywhere, including on boards without fonts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,30 +14,30 @@ use super::style::{Light, fixed_style};
 const MOST_PIXELS: f64 = 64e6;
 const FONT: &str = "DejaVu Sans";
 
-/// A picture in pixels.
+/// A chart as PNG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Png {
     /// The file.
     pub bytes: Vec<u8>,
     /// Pixels from left to right and from top to bottom.
     pub size: (u32, u32),
-    /// Characters of names that the font does not have: each is drawn as a box.
+    /// Characters of names that are missing from the font: each is drawn as a box.
     pub missing: BTreeSet<String>,
 }
 
-/// Why there is no such picture.
+/// Why there is no such chart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PngError {
     /// The file would need more memory than is sensible.
     #[error("{0} × {1} pixels are too many for one chart (at most 64 million); use a smaller width or scale")]
     TooLarge(u64, u64),
-    /// The picture cannot be rendered, which is a mistake of this program.
+    /// The chart cannot be rendered, which is a defect of this program.
     #[error("the chart cannot be rendered: {0}")]
     Failed(String),
 }
 
 impl Chart {
-    /// The picture for a screen as PNG in the colours of one light, with `scale` pixels for each of the drawing.
+    /// The wide chart as PNG in the colours of one theme, with `scale` pixels per unit of the drawing.
     ///
     /// # Errors
     /// [`PngError`].
@@ -65,7 +65,7 @@ impl Chart {
     }
 }
 
-/// The fonts that are compiled in: what a label needs, and the bold one of titles and figures.
+/// The compiled-in fonts: regular for labels, bold for titles and figures.
 fn fonts() -> Arc<fontdb::Database> {
     let mut fonts = fontdb::Database::new();
     for data in [dejavu::sans::regular(), dejavu::sans::bold()] {
@@ -75,7 +75,7 @@ fn fonts() -> Arc<fontdb::Database> {
     Arc::new(fonts)
 }
 
-/// Gathers the texts that are shown as the box that stands for what a font does not have, the glyph of number 0.
+/// Collects the texts drawn as glyph 0, the box for characters that are missing from the font.
 fn find_missing(group: &usvg::Group, missing: &mut BTreeSet<String>) {
     for node in group.children() {
         match node {

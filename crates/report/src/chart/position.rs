@@ -1,4 +1,4 @@
-//! Rate and access time over the places of a device: what the benchmark of GNOME Disks draws, for each target.
+//! Rate and access time by offset on a device, as the benchmark of GNOME Disks draws them, for each target.
 
 use model::{LoggedOffset, Operation, Pattern};
 use unicode_width::UnicodeWidthStr;
@@ -15,18 +15,18 @@ pub(super) const KIND: ChartKind =
     ChartKind { name: "position", shows: "transfer rate and access times by position on the device", draw };
 
 const HEIGHT: f64 = 300.0;
-/// Places along a line: more would be closer than pixels.
+/// Points of a line: more would be closer than pixels.
 const BINS: usize = 200;
-/// Dots in a panel, for a screen and for a telephone.
+/// Dots in a panel of a wide and of a narrow chart.
 const DOTS: (usize, usize) = (1000, 400);
-/// Times that differ by more than this from their median are only seen beside it on a logarithmic axis.
+/// If times differ from their median by more than this factor, the axis is logarithmic.
 const FAR: f64 = 12.0;
 const CAPTION: &str = "Lines are the rate at each offset (left axis): the median of the rounds, with a band from the slowest to the \
     fastest. Dots are single accesses at random offsets (right axis). A hard disk is fastest at its start and \
     drops to about half at its end, and its dots form a cloud some milliseconds high. Flash is level; a dip is \
     an area that is worn, full or never written. Each target has its own axes.";
 
-/// One operation of a step on a target: its places, round after round.
+/// One operation of a step on a target: its offsets, round by round.
 #[derive(Clone)]
 struct Series {
     operation: Operation,
@@ -36,12 +36,12 @@ struct Series {
     left_out: u64,
 }
 
-/// What one target has.
+/// The series of one target.
 #[derive(Clone)]
 struct Panel {
     target: usize,
     name: String,
-    /// Bytes from the start of the axis to its end.
+    /// Length of the axis in bytes.
     size: f64,
     series: Vec<Series>,
 }
@@ -61,7 +61,7 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     pages.into_iter().enumerate().map(sketch).collect()
 }
 
-/// A panel for each target; a second one where several steps would have the same lines or dots.
+/// A panel for each target; a second one if several steps would have the same kind of line or dots.
 fn panels_of(p: &AnalysedRun<'_>) -> Vec<Panel> {
     let mut found = Vec::new();
     for (target, name) in p.target_names().into_iter().enumerate() {
@@ -81,14 +81,14 @@ fn panels_of(p: &AnalysedRun<'_>) -> Vec<Panel> {
                 }
             }
         }
-        // Lines before dots, whatever the order of the steps.
+        // Lines precede dots, independent of the order of the steps.
         own.iter_mut().for_each(|panel| panel.series.sort_by_key(|s| (s.is_access, s.operation)));
         found.extend(own);
     }
     found
 }
 
-/// The operations of a step on a target of which places are kept, and how far the data reach.
+/// The operations of a step on a target that have an offset log, and the extent of the data.
 fn series_of(p: &AnalysedRun<'_>, step: &str, target: &str, is_access: bool) -> Vec<(Series, f64)> {
     let mut found: Vec<(Series, f64)> = Vec::new();
     for repeat in p.run.completed(step, target) {
@@ -124,7 +124,7 @@ impl Series {
         if self.is_access { place.ns as f64 } else { place.rate().unwrap_or(0.0) }
     }
 
-    /// The arithmetic mean of rates or of times, as GNOME Disks shows it.
+    /// The arithmetic mean of rates or times, as GNOME Disks computes it.
     fn mean(&self) -> f64 {
         self.values().sum::<f64>() / self.offsets.len().max(1) as f64
     }
@@ -142,7 +142,7 @@ impl Series {
         }
     }
 
-    /// The look of its line or dots.
+    /// The style class of its line or dots.
     fn class(&self) -> &'static str {
         match (self.is_access, self.operation) {
             (false, Operation::Read) => "curve",
@@ -153,7 +153,7 @@ impl Series {
     }
 }
 
-/// What the caption says of these panels: averages, and what is not shown.
+/// The caption of these panels: means, and what is omitted.
 fn told(page: &[Panel], units: Units) -> String {
     let average = |panel: &Panel| {
         let parts: Vec<String> =
@@ -212,7 +212,8 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, units: Units, area: Area) {
     lines.for_each(|s| draw_line(svg, panel, s, &x, &rates, (unit, units)));
 }
 
-/// What lines and dots are, with their means: lines in the first row, dots in the second. Gives the distance from the panel's top at which its plot begins.
+/// The key of lines (first row) and dots (second row) with their means. Returns the distance from the panel's top to its
+/// plot.
 fn legend(svg: &mut Svg, panel: &Panel, units: Units, area: &Area) -> f64 {
     let (mut x, mut y) = (area.x, area.y + 30.0);
     for (i, series) in panel.series.iter().enumerate() {
@@ -237,11 +238,11 @@ fn legend(svg: &mut Svg, panel: &Panel, units: Units, area: &Area) -> f64 {
         svg.text(x + 26.0, y, Anchor::Start, "words", &label);
         x += needed;
     }
-    // Panels side by side begin at one height.
+    // Panels side by side start at the same height.
     (y + 16.0 - area.y).max(63.0)
 }
 
-/// Bytes of the unit in which the end of an axis is written.
+/// Bytes per unit of the axis, chosen for the end of the axis.
 fn power(size: f64, units: Units) -> f64 {
     let base: f64 = match units {
         Units::Decimal => 1000.0,
@@ -250,7 +251,7 @@ fn power(size: f64, units: Units) -> f64 {
     (0..5).map(|k| base.powi(k)).find(|unit| size / unit < base).unwrap_or(1e15)
 }
 
-/// A round figure of an axis without the digits that say nothing; nothing has no unit.
+/// A round value of an axis without trailing zeros; zero has no unit.
 fn round(text: &str) -> String {
     match text.split_once(' ') {
         Some((number, _)) if number.trim_matches(['0', '.']).is_empty() => "0".to_owned(),
@@ -275,7 +276,7 @@ impl Panel {
         times
     }
 
-    /// True if single accesses took so long that on a linear axis all others would lie on its bottom.
+    /// True if single accesses took so long that all others would be at the bottom of a linear axis.
     fn is_far(&self) -> bool {
         let times = self.times();
         let median = times.get(times.len() / 2).copied().unwrap_or(0.0);
@@ -314,7 +315,7 @@ fn draw_dots(
     svg.dots(&offsets, &Mark::of(series.class(), panel.target).points(&points));
 }
 
-/// A place of a line: its middle in bytes, the rates there from the slowest to the fastest, and their median.
+/// A point of a line: the middle of its range in bytes, the slowest and fastest rate there, and the median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     at: f64,
@@ -323,7 +324,7 @@ struct Point {
     high: f64,
 }
 
-/// The rates of a series along the axis; places that are close together become one.
+/// The rates of a series along the axis; offsets that are close together are merged.
 fn points(series: &Series, size: f64) -> Vec<Point> {
     let per_round = series.offsets.len().div_ceil(series.rounds.max(1));
     let bins = per_round.clamp(1, BINS);

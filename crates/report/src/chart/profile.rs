@@ -1,4 +1,4 @@
-//! The profile card: what a target can do at best, in order and at random, reading and writing.
+//! The profile card: the best sequential and random, read and write bandwidth of a target.
 
 use model::{Metric, Mix, Pace, Pattern};
 
@@ -40,7 +40,7 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     ];
     let found: Vec<Discipline> =
         kinds.into_iter().filter_map(|(words, random, percent)| best(&all, words, random, percent)).collect();
-    // A card with two sides or fewer is what the bars show already.
+    // With two disciplines or fewer, the bars show the same.
     if found.len() < 3 {
         return Vec::new();
     }
@@ -48,7 +48,7 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     vec![Sketch::new("Profile", CAPTION, move |svg| paint(svg, &found, &names, &view))]
 }
 
-/// The step of a discipline that moved most, by the best of its targets.
+/// The step of a discipline with the highest bandwidth of any target.
 fn best(all: &[Headline], words: &'static str, random: bool, percent: u8) -> Option<Discipline> {
     let fits = |h: &&Headline| {
         let w = &h.step.workload;
@@ -74,7 +74,7 @@ fn paint(svg: &mut Svg, all: &[Discipline], names: &[String], view: &RunView) {
     let plot = Area { x: left, y: top, width: svg.width - left - 84.0, height };
     let values = all.iter().flat_map(|d| d.bars.iter().map(|b| b.2)).filter(|v| *v > 0.0);
     let Some((low, high)) = range(values) else { return };
-    // The axis begins a good step below the smallest bar, so that it is a bar.
+    // The axis starts well below the smallest bar, so that the bar has a length.
     let x = Scale::log((low / 3.0, high), (plot.x, plot.right()));
     let show = |v: f64| view.display(Metric::Bandwidth, v).replace(".00", "").replace(".0 ", " ");
     let ticks = x.ticks(if svg.is_wide() { 7 } else { 4 });

@@ -1,4 +1,4 @@
-//! Every repeat as a dot with the spread within it, in the order of the run.
+//! Every repeat as a dot with its spread, in the order of the run.
 
 use model::{Metric, Phase};
 
@@ -32,7 +32,7 @@ struct Dot {
     name: String,
     round: u32,
     value: f64,
-    /// The slowest and the fastest tenth of its slices.
+    /// The 10th and 90th percentile of its slices.
     spread: Option<(f64, f64)>,
 }
 
@@ -41,7 +41,7 @@ struct Panel {
     title: String,
     metric: Metric,
     dots: Vec<Dot>,
-    /// Target and ends of its interval.
+    /// Target, and the ends of its confidence interval.
     bands: Vec<(usize, f64, f64)>,
 }
 
@@ -81,7 +81,7 @@ fn panels_of(p: &AnalysedRun<'_>) -> Vec<Panel> {
             m.estimate.interval.map(|(low, high)| (*target, low, high))
         };
         let bands = headline.targets.iter().filter_map(band).collect();
-        // One dot alone is the bar that is shown already, and few others beside it are no order to look at.
+        // A single dot is the same as its bar, and few dots show no order.
         if dots.len() >= 2 * headline.targets.len() {
             found.push(Panel { title: headline.title, metric: headline.metric, dots, bands });
         }
@@ -100,7 +100,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     let room = (high - low).max(high.abs() * 0.01) * 0.08;
     let ends = ((low - room).max(0.0), high + room);
     let places = (plot.bottom(), plot.y);
-    // Targets that are worlds apart are only both seen on a logarithmic axis.
+    // Very different targets are only visible together on a logarithmic axis.
     let y = if low > 0.0 && high > 20.0 * low {
         Scale::log((low * 0.9, high * 1.1), places)
     } else {
@@ -138,7 +138,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     }
 }
 
-/// Repeats of hours: dots without the spread within each, which nobody could tell from its neighbours'.
+/// Many repeats: dots without their spreads, which would overlap.
 fn draw_many(svg: &mut Svg, placed: &[(&Dot, (f64, f64))], said: &dyn Fn(&Dot) -> String) {
     let mut targets: Vec<usize> = placed.iter().map(|(dot, _)| dot.target).collect();
     targets.sort_unstable();

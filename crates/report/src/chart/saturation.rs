@@ -1,4 +1,4 @@
-//! Bandwidth of a long write against how much has been written: caches that fill up, and where it becomes steady.
+//! Bandwidth of a long write against the bytes written: caches that fill up, and the start of the steady state.
 
 use analyse::steady_state;
 use model::{Metric, Operation, Phase};
@@ -20,11 +20,11 @@ pub(super) const KIND: ChartKind = ChartKind {
 };
 
 const HEIGHT: f64 = 240.0;
-/// Fewer moments are too short a write to fill anything.
+/// Smallest number of intervals: a shorter write fills no cache.
 const FEWEST: usize = 30;
-/// Points of a curve; the look for a steady state takes them as its rounds.
+/// Points of a curve; the test for a steady state takes them as its rounds.
 const POINTS: usize = 60;
-/// Neighbours in the window of SNIA's rule.
+/// Points in the window of SNIA's rule.
 const WINDOW: usize = 5;
 const CAPTION: &str = "The first long write of each target, by the bytes written. A step down is a cache that is full; the level \
     after it is the sustained bandwidth. The ring marks the start of the steady state by SNIA's rule (five \
@@ -40,7 +40,7 @@ struct Curve {
     target: usize,
     name: String,
     points: Points,
-    /// The point that ends the first steady window.
+    /// The end of the first steady window.
     steady: Option<usize>,
 }
 
@@ -76,9 +76,9 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     pages.into_iter().enumerate().map(sketch).collect()
 }
 
-/// Points of a write with the one at which it is steady; `None` if it was short.
+/// Points of a write, with the one at which it is steady; `None` if the write is too short.
 fn curve(slices: Vec<Slice>) -> Option<(Points, Option<usize>)> {
-    // What the ramp wrote fills a cache too.
+    // The bytes written during the ramp count too, because they fill a cache.
     let (mut written, mut measured) = (0.0, Vec::new());
     for slice in slices {
         let before = written;
@@ -101,8 +101,8 @@ fn curve(slices: Vec<Slice>) -> Option<(Points, Option<usize>)> {
     Some((points, steady_from(&rates)))
 }
 
-/// The end of the first window of those that are all steady until the end: what a cache gives at first may be steady too,
-/// but does not last.
+/// The end of the first window after which all windows are steady: the bandwidth of a cache may be steady at first,
+/// but it does not last.
 fn steady_from(rates: &[f64]) -> Option<usize> {
     let is_steady = |start: &usize| steady_state(&rates[*start..start + WINDOW]).steady_at_end;
     let starts = (0..=rates.len().checked_sub(WINDOW)?).rev();

@@ -1,6 +1,6 @@
-//! From values to places on a picture, and the values at which an axis has marks.
+//! Scales from values to coordinates, and the ticks of an axis.
 
-/// A scale from values to places.
+/// A scale from values to coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     log: bool,
@@ -11,21 +11,21 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Equal distances for equal differences. A domain without width is made wider, so that all is finite.
+    /// A linear scale. An empty domain is widened, so that all coordinates are finite.
     pub fn linear((low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
         let (low, high) = if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) };
         let high = if high > low { high } else { low + low.abs().max(1.0) * 1e-3 };
         Self { log: false, low, high, from, to }
     }
 
-    /// Equal distances for equal ratios; values at or below 0 stand at the low end.
+    /// A logarithmic scale; values at or below 0 are at the low end.
     pub fn log((low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
         let low = if low.is_finite() && low > 0.0 { low } else { 1.0 };
         let high = if high.is_finite() && high > low { high } else { low * 2.0 };
         Self { log: true, low, high, from, to }
     }
 
-    /// Where a value stands; outside the domain at its end.
+    /// The coordinate of a value, clamped to the domain.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -36,7 +36,7 @@ impl Scale {
         self.from + share * (self.to - self.from)
     }
 
-    /// Values for about `wanted` marks: 1, 2 or 5 times a power of ten, in rising order.
+    /// About `wanted` ticks: 1, 2 or 5 times a power of ten, in ascending order.
     pub fn ticks(&self, wanted: usize) -> Vec<f64> {
         if self.log { self.log_ticks(wanted) } else { self.linear_ticks(wanted) }
     }
@@ -68,13 +68,13 @@ impl Scale {
     }
 }
 
-/// A mark without the rounding error of binary fractions, which would be written out.
+/// A tick without the rounding error of binary fractions, which would be printed.
 fn whole(value: f64) -> f64 {
     let rounded = (value * 1e9).round() / 1e9;
     if rounded.is_finite() { rounded } else { value }
 }
 
-/// The least and the largest of some values that are numbers; `None` if there are none.
+/// The smallest and largest of the finite values; `None` if there are none.
 pub(crate) fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let mut found: Option<(f64, f64)> = None;
     for value in values.into_iter().filter(|v| v.is_finite()) {

@@ -1,10 +1,10 @@
-//! The intervals of a repeat as slices of time, those of the same start added up.
+//! The intervals of a repeat as slices of time; intervals with the same start are summed.
 
 use std::collections::BTreeMap;
 
 use model::{Metric, Operation, OperationStats, Phase, Repeat};
 
-/// What was completed of one operation in a span of a repeat.
+/// The completed operations of one kind in a span of a repeat.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     /// Nanoseconds from the start of the repeat.
@@ -18,7 +18,7 @@ pub(crate) struct Slice {
 impl Slice {
     /// The slice's value of a metric; `None` where it has none.
     pub fn value(&self, metric: Metric) -> Option<f64> {
-        // Operations that take turns have a time of their own.
+        // Operations that alternate have their own time.
         let ns = if self.stats.active_ns > 0 { self.stats.active_ns } else { self.len_ns };
         let per_second = |n: u64| (ns > 0).then(|| n as f64 * 1e9 / ns as f64);
         match metric {
@@ -47,7 +47,7 @@ pub(crate) fn slices(repeat: &Repeat, operation: Operation) -> Vec<Slice> {
     joined(found.into_values().collect())
 }
 
-/// What is left at the end of a repeat, where the last operations come back, is a few operations in next to no time:
+/// The rest at the end of a repeat, where the last operations complete, is a few operations in almost no time:
 /// it belongs to the slice before it.
 fn joined(slices: Vec<Slice>) -> Vec<Slice> {
     let mut kept: Vec<Slice> = Vec::new();

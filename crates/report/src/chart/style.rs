@@ -1,16 +1,16 @@
-//! The look of pictures: colours by day and by night, and the rules that use them.
+//! The style of charts: colours of the light and the dark theme, and the rules that use them.
 //!
-//! Pages and pictures of their own have the colours as custom properties, so that they follow the reader's light. What
-//! renders a picture into pixels knows neither those nor media queries: for it the colours are written into the rules.
+//! Pages and standalone charts have the colours as custom properties, so that they follow the reader's theme. The
+//! PNG renderer supports neither these nor media queries, so the colours are written into the rules for it.
 
 const RULES: &str = include_str!("chart.css");
 
-/// How many colours targets have before they repeat.
+/// Number of target colours before they repeat.
 pub(super) const TARGETS: usize = 8;
 
-/// Name of each colour, by day and by night. Targets are c0 to c7: Okabe's and Ito's blue, vermillion, bluish green,
-/// reddish purple, orange, sky blue, grey in place of their black, yellow. Every one has a contrast of 3 with its page at
-/// least, for which by day the last five but grey are darkened, and by night all but orange are changed.
+/// Name of each colour, light and dark. Targets are c0 to c7: Okabe's and Ito's blue, vermillion, bluish green,
+/// reddish purple, orange, sky blue, grey instead of their black, yellow. Each has a contrast of at least 3 with its
+/// page, for which the last five except grey are darkened in the light theme, and all but orange are changed in the dark one.
 const COLOURS: [(&str, &str, &str); 15] = [
     ("fg", "#1b1f24", "#e6edf3"),
     ("soft", "#57606a", "#9da7b3"),
@@ -29,7 +29,7 @@ const COLOURS: [(&str, &str, &str); 15] = [
     ("c7", "#8a7a00", "#c9b62f"),
 ];
 
-/// The light in which a picture is drawn.
+/// The theme of a chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Light {
     /// Dark on white.
@@ -43,7 +43,7 @@ fn colour((_, day, night): &(&str, &'static str, &'static str), light: Light) ->
     if light == Light::Day { day } else { night }
 }
 
-/// A style that follows the reader's light, and is that of the day on paper.
+/// A style that follows the reader's theme, and is light on paper.
 pub(crate) fn style() -> String {
     let properties = |light: Light| -> String {
         COLOURS.iter().map(|c| format!("--{}:{};", c.0, colour(c, light))).collect()
@@ -56,7 +56,8 @@ pub(crate) fn style() -> String {
     )
 }
 
-/// The same style for one light, every colour written out: a rule that has the colour of its target becomes one for each.
+/// The same style for one theme, with every colour resolved: a rule with the target's colour becomes a rule per
+/// target.
 pub(super) fn fixed_style(light: Light) -> String {
     let mut out = String::new();
     for rule in RULES.split_inclusive('}') {

@@ -1,5 +1,5 @@
-//! The few marks that pictures are made of, as SVG. Colours are classes: the page, or the style that a picture on its
-//! own carries, says what they are in light and dark. Every text is escaped here.
+//! The marks of charts as SVG. Colours are classes: the page, or the style inside a standalone
+//! chart, defines them for both themes. Every text is escaped here.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
@@ -9,13 +9,13 @@ use maud::{Escaper, Render};
 
 use crate::terminal::escape_line;
 
-/// A place, to a tenth of a pixel.
+/// A coordinate, to a tenth of a pixel.
 pub(crate) fn place(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
     if rounded == rounded.trunc() { format!("{rounded:.0}") } else { format!("{rounded:.1}") }
 }
 
-/// On which side of its place a text stands.
+/// Alignment of a text to its coordinate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Anchor {
     Start,
@@ -23,7 +23,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// What a mark belongs to and says when pointed at.
+/// The class, target and tooltip of a mark.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mark {
     class: String,
@@ -33,23 +33,23 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// A mark that only has a look.
+    /// A mark with only a class.
     pub fn new(class: &str) -> Self {
         Self { class: class.to_owned(), ..Self::default() }
     }
 
-    /// A mark of the target with this number: it has its colour and vanishes with it.
+    /// A mark of the target with this number: it has its colour and is hidden with it.
     pub fn of(class: &str, target: usize) -> Self {
         let class = format!("{class} c{} d{}", target % 8, target / 8 % 4);
         Self { class, target: Some(target), ..Self::default() }
     }
 
-    /// The same mark with what it says when pointed at.
+    /// The same mark with a tooltip.
     pub fn tip(self, tip: impl Into<String>) -> Self {
         Self { tip: Some(tip.into()), ..self }
     }
 
-    /// A line that says something at each of its points: place and words.
+    /// A line with a tooltip at each of its points: coordinates and text.
     pub fn points(self, points: &[(f64, f64, String)]) -> Self {
         let points: Vec<_> = points.iter().map(|(x, y, tip)| (rounded(*x), rounded(*y), tip)).collect();
         let json = serde_json::to_string(&points).unwrap_or_default();
@@ -69,11 +69,11 @@ fn rounded(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// A picture being drawn.
+/// A chart being drawn.
 pub(crate) struct Svg {
-    /// Pixels from left to right.
+    /// Width in pixels.
     pub width: f64,
-    /// Pixels from top to bottom; whoever draws says so at the end.
+    /// Height in pixels, set at the end of drawing.
     pub height: f64,
     body: String,
 }
@@ -83,7 +83,7 @@ impl Svg {
         Self { width, height: 0.0, body: String::new() }
     }
 
-    /// Room for many small things side by side: a screen, not a telephone.
+    /// True for a wide chart, which has room for panels side by side.
     pub fn is_wide(&self) -> bool {
         self.width >= 760.0
     }
@@ -123,7 +123,7 @@ impl Svg {
         self.body.push_str("/>\n");
     }
 
-    /// Many dots of one look, as a single mark: each is a line of hardly any length, drawn by its round ends.
+    /// Many dots of one class as a single mark: each is a very short line, drawn by its round ends.
     pub fn dots(&mut self, places: &[(f64, f64)], mark: &Mark) {
         let mut d = String::new();
         for (x, y) in places {
@@ -134,7 +134,7 @@ impl Svg {
         }
     }
 
-    /// A line through places; it breaks where there is none.
+    /// A line through points, interrupted at `None`.
     pub fn path(&mut self, places: &[Option<(f64, f64)>], mark: &Mark) {
         let mut d = String::new();
         let mut down = false;
@@ -151,7 +151,7 @@ impl Svg {
         }
     }
 
-    /// Many rectangles of one look, each a corner and a size.
+    /// Many rectangles of one class, each with its corner and size.
     pub fn cells(&mut self, cells: &[(f64, f64, f64, f64)], mark: &Mark) {
         let mut d = String::new();
         for (x, y, width, height) in cells {

@@ -23,7 +23,7 @@ pub(super) const LOAD: ChartKind =
     ChartKind { name: "load", shows: "achieved load and latency against offered load", draw: load };
 
 const HEIGHT: f64 = 240.0;
-/// Fewer points are no curve.
+/// Smallest number of points of a curve.
 const FEWEST: usize = 3;
 const DEPTH_CAPTION: &str = "Each point is a step with its 95 % interval. Where operations per second stop rising, the storage is \
     saturated: beyond that queue depth, requests only wait, and each doubling doubles the latency. The depth \
@@ -37,7 +37,7 @@ const LOAD_CAPTION: &str = "Each point is a step in which operations started at 
     saturated, and the latency, measured from the scheduled start of an operation, rises steeply. All axes are \
     logarithmic.";
 
-/// What was varied, the value, and its interval.
+/// The varied value, the figure, and its interval.
 type Point = (f64, f64, Option<(f64, f64)>);
 
 /// One curve: target, name, and its points.
@@ -53,12 +53,12 @@ struct Curve {
 struct Panel {
     title: String,
     metric: Metric,
-    /// Also the logarithm upwards.
+    /// The y axis is logarithmic, too.
     log: bool,
     curves: Vec<Curve>,
 }
 
-/// How one kind of sweep is told apart and written.
+/// The properties of one kind of sweep.
 #[derive(Clone, Copy)]
 struct Sweep {
     x: fn(&Workload) -> u64,
@@ -98,7 +98,7 @@ fn block_size(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     sketches(p, sweep, "Block size", BLOCK_CAPTION)
 }
 
-/// Operations per second that are offered; 0 where the load is not given.
+/// Offered operations per second; 0 for a closed loop.
 fn offered(w: &Workload) -> u64 {
     match w.pace {
         Pace::Closed => 0,
@@ -157,7 +157,7 @@ fn sketches(p: &AnalysedRun<'_>, sweep: Sweep, name: &str, caption: &'static str
     found
 }
 
-/// The steps that are equal but for what is swept, each group in rising order.
+/// The groups of steps that differ only in the swept option, each in ascending order.
 fn groups<'a>(p: &AnalysedRun<'a>, sweep: Sweep) -> Vec<Vec<&'a Step>> {
     let mut groups: Vec<Vec<&Step>> = Vec::new();
     for step in p.run.started.plan.steps.iter().filter(|s| !s.workload.is_metadata()) {
@@ -178,7 +178,7 @@ fn groups<'a>(p: &AnalysedRun<'a>, sweep: Sweep) -> Vec<Vec<&'a Step>> {
     groups
 }
 
-/// The parts of the steps' titles that all have in common.
+/// The parts that are common to the titles of all steps.
 fn common_words(steps: &[&Step]) -> String {
     let Some((first, others)) = steps.split_first() else { return String::new() };
     let is_common = |part: &&str| others.iter().all(|s| s.title.split(", ").any(|other| other == *part));
@@ -199,7 +199,7 @@ fn curves(p: &AnalysedRun<'_>, sweep: Sweep, steps: &[&Step], metric: Metric) ->
                 })
                 .collect();
             let values = all.iter().map(|m| m.estimate.value).filter(|v| v.is_finite());
-            // What reads and writes move adds up; of their latencies the slower counts.
+            // Bandwidths of reads and writes are summed; of their latencies, the larger counts.
             let value =
                 if metric.better() == Better::Higher { values.sum() } else { values.fold(0.0, f64::max) };
             let interval = if let [m] = all.as_slice() { m.estimate.interval } else { None };
@@ -217,7 +217,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, sweep: Sweep, view: &RunView, area: 
     let (left, right) = range(all().map(|p| p.0)).unwrap_or((1.0, 2.0));
     let (low, high) = range(all().map(|p| p.1)).unwrap_or((1.0, 2.0));
     let places = (plot.bottom(), plot.y);
-    // Targets that are worlds apart are only both seen on a logarithmic axis.
+    // Very different targets are only visible together on a logarithmic axis.
     let log = panel.log || high > 50.0 * low;
     title(svg, &area, &panel.title, if log { "logarithmic" } else { "" });
     let y = if log {
@@ -227,7 +227,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, sweep: Sweep, view: &RunView, area: 
     };
     let x = Scale::log((left * 0.9, right * 1.1), (plot.x, plot.right()));
     let show = |value: f64| view.display(panel.metric, value).replace(".00", "").replace(".0 ", " ");
-    // Marks stand where was measured; of many only every second or fourth.
+    // Ticks are at the measured values; of many, only every second or fourth.
     let mut ticks: Vec<f64> = all().map(|p| p.0).collect();
     ticks.sort_by(f64::total_cmp);
     ticks.dedup();

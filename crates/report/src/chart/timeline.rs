@@ -1,4 +1,4 @@
-//! The whole run on one axis of time: what was measured, what the machine did meanwhile, and where findings happened.
+//! The whole run on one time axis: what was measured, telemetry, and findings.
 
 use model::{Metric, Operation, OperationStats, Phase, Repeat, Run};
 
@@ -29,7 +29,7 @@ const CAPTION: &str = "The run from start to end. The strip at the top shows whi
     interval. The faint line above the median latency is the 99th percentile. If several rows dip at once, the \
     machine's activity at that time is the likely cause.";
 
-/// What was done in a span of the run, in seconds.
+/// A repeat or layout in the run, in seconds.
 #[derive(Clone)]
 struct Span {
     target: usize,
@@ -46,14 +46,14 @@ struct Flag {
     words: String,
 }
 
-/// A moment of a repeat: seconds of the run and values.
+/// An interval of a repeat: seconds of the run and values.
 #[derive(Clone, Copy)]
 struct Moment {
     at: f64,
     values: [Option<f64>; 4],
 }
 
-/// The moments of one repeat.
+/// The intervals of one repeat.
 #[derive(Clone)]
 struct Row {
     target: usize,
@@ -73,13 +73,13 @@ struct Timeline {
 }
 
 impl Timeline {
-    /// More repeats than moments that can be told apart.
+    /// There are more repeats than distinguishable points in time.
     fn has_many(&self) -> bool {
         self.rows.len() > BINS
     }
 }
 
-/// What the rows show: places of [`Moment::values`], and the metric.
+/// The rows: indices into [`Moment::values`], and the metric.
 const PANELS: [(&str, &[usize], Metric); 3] = [
     ("bandwidth", &[0], Metric::Bandwidth),
     ("operations per second", &[1], Metric::Iops),
@@ -95,7 +95,7 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     vec![Sketch::new("Timeline of the run", CAPTION, move |svg| paint(svg, &timeline, &view))]
 }
 
-/// Seconds of a run.
+/// Duration of a run in seconds.
 pub(super) fn length(run: &Run) -> f64 {
     let ends = run.repeats.iter().filter_map(|r| r.finished.as_ref()).map(|f| f.at_ns);
     let slices = run.repeats.iter().flat_map(|r| {
@@ -144,10 +144,10 @@ fn span(run: &Run, repeat: &Repeat, target: usize) -> Option<Span> {
     Some(Span { target, from, counted_from: counted_from.min(to), to, words })
 }
 
-/// The moments of a repeat, those closer together than `apart` seconds put together.
+/// The intervals of a repeat; those closer together than `apart` seconds are merged.
 fn moments(run: &Run, repeat: &Repeat, apart: f64) -> Vec<Moment> {
     let Some(step) = run.started.plan.step(&repeat.started.step) else { return Vec::new() };
-    // A durable write is a view on a write and its sync.
+    // A durable write is derived from a write and its sync.
     let own = |o: &Operation| !matches!(o, Operation::DurableWrite | Operation::Sync);
     let operations: Vec<Operation> = step.workload.operations().into_iter().filter(own).collect();
     let mut parts: Vec<Slice> = operations.iter().flat_map(|o| slices(repeat, *o)).collect();
@@ -175,7 +175,7 @@ fn moment(start: f64, slices: &[Slice]) -> Option<Moment> {
     let ns = end.saturating_sub(first.start_ns);
     let mut stats = OperationStats::default();
     slices.iter().for_each(|slice| stats.merge(&slice.stats));
-    // Operations that take turns: their rate is over all the time here, because all of them are shown together.
+    // Alternating operations: their rate is over the whole time here, because all of them are shown together.
     stats.active_ns = 0;
     let whole = Slice { start_ns: first.start_ns, len_ns: ns, phase: Phase::Measure, stats };
     let metrics = [Metric::Bandwidth, Metric::Iops, Metric::LatP50, Metric::LatP99];
@@ -183,9 +183,9 @@ fn moment(start: f64, slices: &[Slice]) -> Option<Moment> {
     Some(Moment { at: start + (first.start_ns as f64 + ns as f64 / 2.0) / 1e9, values })
 }
 
-/// Where findings happened: at the seconds or in the rounds that their evidence names.
+/// Times of the findings: the seconds or rounds that their evidence names.
 fn flags(p: &AnalysedRun<'_>) -> Vec<Flag> {
-    /// A finding that is everywhere is nowhere in particular.
+    /// A finding in more places than this is not marked.
     const MOST: usize = 3;
     let mut flags = Vec::new();
     for finding in &p.analysis.findings {
@@ -239,7 +239,7 @@ fn paint(svg: &mut Svg, t: &Timeline, view: &RunView) {
     svg.height = y + 16.0;
 }
 
-/// The kinds of traces in the order in which they come.
+/// The kinds of traces in the order of their first appearance.
 fn kinds(traces: &[Trace]) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     for trace in traces {
@@ -267,7 +267,7 @@ fn paint_phases(svg: &mut Svg, t: &Timeline, x: &Scale, strip: &Area, bottom: f6
         svg.rect((from, strip.y), (width, strip.height), &hatched);
     }
     svg.cells(&layouts, &Mark::new("phase-layout"));
-    // Thinner than a pixel, phases are not shaded.
+    // Phases narrower than a pixel are not shaded.
     if t.has_many() {
         paint_many_spans(svg, t, x, strip);
     } else {
@@ -291,7 +291,7 @@ fn paint_phases(svg: &mut Svg, t: &Timeline, x: &Scale, strip: &Area, bottom: f6
     }
 }
 
-/// What was measured when, where it is too much to be pointed at: one mark for each target.
+/// The measured times of many repeats: one mark for each target.
 fn paint_many_spans(svg: &mut Svg, t: &Timeline, x: &Scale, strip: &Area) {
     for target in 0..t.names.len() {
         let own = t.spans.iter().filter(|span| span.target == target);
@@ -303,7 +303,7 @@ fn paint_many_spans(svg: &mut Svg, t: &Timeline, x: &Scale, strip: &Area) {
     }
 }
 
-/// The axis of time, with figures only under the last row.
+/// The time axis, with figures only below the last row.
 fn time_axis<'a>(x: &Scale, wide: bool, show: &'a dyn Fn(f64) -> String, last: bool) -> Axis<'a> {
     let words = if last { "seconds from the start of the run" } else { "" };
     Axis { scale: *x, ticks: if last { x.ticks(if wide { 10 } else { 4 }) } else { Vec::new() }, words, show }
@@ -353,7 +353,7 @@ fn paint_row(
     }
 }
 
-/// For each target and moment of the run a line from the lowest to the highest value of its repeats.
+/// For each target and bin, a line from the lowest to the highest value.
 fn paint_many(
     svg: &mut Svg,
     t: &Timeline,
@@ -391,7 +391,7 @@ fn paint_traces(svg: &mut Svg, traces: &[&Trace], x: &Scale, area: &Area, last: 
     let Some(first) = traces.first() else { return };
     let (low, high) =
         range(traces.iter().flat_map(|t| t.values.iter().flatten().copied())).unwrap_or((0.0, 1.0));
-    // Shares are of the whole, other figures of their largest; temperatures and clocks have no meaningful zero.
+    // Shares have an axis from 0 to 1, other figures up to their largest; temperatures and clocks need no zero.
     let ends = match first.unit {
         "share" => (0.0, 1.0),
         "°C" | "Hz" => {

@@ -1,4 +1,4 @@
-//! Runs of one plan by the hour of the day at which they began.
+//! Runs of one plan by the hour of the day at which they started.
 
 use analyse::{ByHour, HourFigure, HoursVerdict, TargetByHour};
 use jiff::tz::TimeZone;
@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use crate::document::{Align, Cell, Column, Section, Table, Tone};
 use crate::figures::display_ratio;
 
-/// Local hour of a moment, 0 to 23, and the number of its local day.
+/// Local hour of a time, 0 to 23, and the number of its local day.
 pub fn hour_and_day(unix_ns: i64, time_zone: &TimeZone) -> (u8, i64) {
     let at = jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
     let local = at.to_zoned(time_zone.clone()).datetime();
@@ -19,7 +19,7 @@ const HOURS: [&str; 24] = [
     "14 h", "15 h", "16 h", "17 h", "18 h", "19 h", "20 h", "21 h", "22 h", "23 h",
 ];
 
-/// A table and an answer for each target. Nothing for none.
+/// A table and an answer for each target.
 pub fn by_hour_sections(targets: &[TargetByHour]) -> Vec<Section> {
     let mut sections = Vec::new();
     for target in targets {

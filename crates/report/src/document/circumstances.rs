@@ -1,4 +1,4 @@
-//! What was different when another run was made, for people.
+//! Differences between the circumstances of runs.
 
 use analyse::{ABSENT, Difference, differences};
 use model::units::ExactSize;
@@ -8,7 +8,7 @@ use crate::document::{Align, Cell, Column, Section, Table};
 use crate::figures::{Units, display_bytes, display_hz};
 use crate::layer_words::bits_words;
 
-/// Each run set against the first.
+/// Each run compared with the first.
 pub(crate) fn circumstances_sections(runs: &[&Run], units: Units) -> Vec<Section> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
     let mut sections = Vec::new();

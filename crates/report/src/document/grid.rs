@@ -1,4 +1,4 @@
-//! Laying a table out in lines of a given width.
+//! The layout of a table in lines of a given width.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -19,7 +19,7 @@ pub(crate) fn width(text: &str) -> usize {
     escape_line(text).width()
 }
 
-/// Distributes a table's columns over as many parts as the width demands; each part begins with the
+/// Splits a table's columns into parts that fit the width; each part starts with the
 /// stub, which names the rows.
 pub(crate) fn parts(table: &Table, available: usize) -> Vec<Part> {
     let needed = |column: usize| {
@@ -48,7 +48,7 @@ pub(crate) fn parts(table: &Table, available: usize) -> Vec<Part> {
     parts.into_iter().map(measured).collect()
 }
 
-/// The columns behind the stub in groups that are not parted.
+/// The columns after the stub, in groups that stay together.
 fn blocks(table: &Table) -> Vec<std::ops::Range<usize>> {
     let mut blocks: Vec<std::ops::Range<usize>> = Vec::new();
     for column in table.stub..table.columns.len() {
@@ -60,7 +60,7 @@ fn blocks(table: &Table) -> Vec<std::ops::Range<usize>> {
     blocks
 }
 
-/// The blanks that a text lacks to a width: before it and behind it.
+/// The padding of a text to a width: before and after it.
 pub(crate) fn padding(text: &str, to: usize, align: Align) -> (String, String) {
     let blanks = " ".repeat(to.saturating_sub(width(text)));
     match align {

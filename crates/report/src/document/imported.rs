@@ -1,4 +1,4 @@
-//! What stands at the head of a run that other programs measured: the files, the programs, what they did not say.
+//! The facts of an imported run: its files, its programs, and what they do not state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use model::{Imported, Run};
 /// More files of a target than this are only counted.
 const MOST_FILES: usize = 3;
 
-/// Names with their values, a line each.
+/// Names with their values, one per line.
 pub(crate) fn facts(run: &Run, analysis: &Analysis) -> Vec<(String, String)> {
     let mut facts = vec![("imported from".to_owned(), sources(run))];
     facts.push(("programs".to_owned(), list(all(run).map(program))));

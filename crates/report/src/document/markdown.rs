@@ -40,7 +40,7 @@ fn push_table(out: &mut String, table: &Table) {
     }
 }
 
-/// Text in which nothing is Markdown or HTML any more.
+/// Text in which all Markdown and HTML is escaped.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in escape_line(text).chars() {

@@ -1,4 +1,4 @@
-//! A report before it takes a form: sections with text and tables.
+//! A report as sections with text and tables, independent of the output format.
 
 pub(crate) mod by_hour;
 pub(crate) mod circumstances;
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use model::{Metric, Operation, Severity};
 
-/// Where a figure comes from.
+/// The source of a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
     /// The run's id.
@@ -28,7 +28,7 @@ pub struct Provenance {
     pub metric: Metric,
 }
 
-/// What a cell's colour may say, if there is colour; its text always says it too.
+/// The meaning of a cell's colour, which its text states, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Ordinary.
@@ -49,11 +49,11 @@ pub enum Tone {
 pub struct Cell {
     /// What is shown.
     pub text: String,
-    /// What its colour says.
+    /// The meaning of its colour.
     pub tone: Tone,
     /// The figure behind the text, unrounded.
     pub value: Option<f64>,
-    /// Where that comes from.
+    /// The source of the figure.
     pub provenance: Option<Provenance>,
 }
 
@@ -69,7 +69,7 @@ impl Cell {
     }
 }
 
-/// On which side a column's cells stand.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Text.
@@ -83,32 +83,32 @@ pub enum Align {
 pub struct Column {
     /// Its heading.
     pub heading: Cow<'static, str>,
-    /// Its side.
+    /// Its alignment.
     pub align: Align,
-    /// It belongs to the column before it and is not parted from it.
+    /// It stays with the previous column.
     pub joined: bool,
 }
 
 impl Column {
-    /// A column that may stand anywhere.
+    /// A column that may start a new part.
     pub fn new(heading: impl Into<Cow<'static, str>>, align: Align) -> Self {
         Self { heading: heading.into(), align, joined: false }
     }
 
-    /// A column that stays with the one before it.
+    /// A column that stays with the previous one.
     pub fn joined(heading: impl Into<Cow<'static, str>>, align: Align) -> Self {
         Self { heading: heading.into(), align, joined: true }
     }
 }
 
-/// One table. Where it is too wide, columns behind the first few move below it.
+/// One table. If it is too wide, the last columns move to a part below.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Its title.
     pub title: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// How many columns at the left name the row and are repeated when the table is broken.
+    /// Number of columns that name the row; they are repeated in each part.
     pub stub: usize,
     /// Its rows.
     pub rows: Vec<Vec<Cell>>,
@@ -121,19 +121,19 @@ pub enum Section {
     Heading(String),
     /// A paragraph.
     Text(String),
-    /// Names with their values, a line each.
+    /// Names with their values, one per line.
     Facts(Vec<(String, String)>),
     /// A table.
     Table(Table),
-    /// A remark with its weight and what it is about.
+    /// A remark with its severity and subject.
     Remark {
-        /// How much it matters.
+        /// Its severity.
         severity: Severity,
-        /// Whom it is about, and the rule that speaks.
+        /// Its subject and its rule.
         about: String,
-        /// What it says.
+        /// Its message.
         message: String,
-        /// What to do about it.
+        /// What to do.
         advice: Option<String>,
     },
 }

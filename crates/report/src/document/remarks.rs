@@ -1,16 +1,16 @@
-//! Findings and notes as people read them: those that say the same put together, the weightiest first, and no more
-//! than a person reads.
+//! Findings and notes: equal ones are merged, the most important come first, and only as many
+//! as a person reads.
 
 use analyse::RULES;
 use model::{Finding, Note, Run, Severity};
 
 use crate::document::Section;
 
-/// More remarks than this are not read. Errors are told in any case.
+/// Largest number of remarks. Errors are always shown.
 const MOST: usize = 8;
 
-/// Findings, those of one rule put together as far as they say the same, and what the program noticed. Unless `all` are
-/// wanted, the least of them are only counted.
+/// Findings, merged by rule as far as they are equal, and notes. Unless `all` is
+/// true, the least important are only counted.
 pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section> {
     let mut remarks: Vec<(Severity, Section)> =
         groups(findings).into_iter().map(|g| (g.first.severity, g.section(run))).collect();
@@ -59,8 +59,8 @@ fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Findings of one rule that are shown as one: about one target in several steps, word for word the same about several
-/// targets, or, where they matter little, of several targets.
+/// Findings of one rule that are shown as one: about one target in several steps, with the same text about several
+/// targets, or of severity `info` about several targets.
 struct Group<'a> {
     first: &'a Finding,
     targets: Vec<&'a str>,
@@ -105,13 +105,13 @@ impl Group<'_> {
     }
 }
 
-/// What a step is called here: its id, as the suite has it; that of an imported step is made up, and says
+/// The name of a step: its id in the suite, or for an imported step its title, because its id is generated and says
 /// less than its title.
 fn step_name<'a>(run: &'a Run, id: &'a str) -> &'a str {
     run.started.plan.step(id).filter(|_| run.is_imported()).map_or(id, |step| step.title.as_str())
 }
 
-/// Names in a row, of many only the first few.
+/// An enumeration of names; of many, only the first few.
 fn named(names: &[&str]) -> String {
     const MOST: usize = 8;
     match names.len().checked_sub(MOST) {

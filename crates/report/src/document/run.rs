@@ -1,4 +1,4 @@
-//! What a run comes to, as a document: circumstances, a table per step, the answer, the remarks.
+//! The result of a run as a document: circumstances, a table per step, the answer, the remarks.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ fn target_line(run: &Run, target: &Target, view: &RunView) -> String {
     line
 }
 
-/// Rounds of the pair of step and target that had the fewest, where rounds ended when all was decided.
+/// The fewest rounds of any pair of step and target, if rounds ended once everything was decided.
 fn fewest_rounds(run: &Run) -> Option<u32> {
     if !matches!(run.started.plan.rounds, Rounds::Auto { precision_ppm, .. } if precision_ppm > 0) {
         return None;
@@ -142,7 +142,7 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
     )
 }
 
-/// What one table is made from.
+/// The input of one table.
 struct StepTable<'a> {
     run: &'a Run,
     analysis: &'a Analysis,
@@ -153,7 +153,7 @@ struct StepTable<'a> {
 const FIGURES: [&str; 13] =
     ["score", "bandwidth", "IOPS", "±", "mean", "p50", "p95", "p99", "p99.9", "max", "sync", "CPU", "device"];
 
-/// The headings over [`comparison_cells`], which are about this metric.
+/// The headings of [`comparison_cells`] for this metric.
 fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
     let ratio = if metric == Some(Metric::LatP99) { "p99 ratio" } else { "ratio" };
     [
@@ -203,7 +203,7 @@ pub(crate) fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &Run
     Some(table)
 }
 
-/// One table over all steps: what each target came to, how it compares, and its latencies. `None` if nothing was
+/// One table over all steps: each target's figure, its comparison, and its latencies. `None` if nothing was
 /// measured.
 pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> Option<Table> {
     let mut rows = Vec::new();
@@ -224,7 +224,7 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
                 let figure = maker.headline(&target.name, *operation);
                 let step = Cell::text(if i == 0 { title.as_str() } else { "" });
                 let mut row = vec![step, Cell::text(target.name.as_str()), figure, spread];
-                // One alone is compared with nothing.
+                // A single target has no comparison.
                 let alone = run.started.targets.len() == 1;
                 row.extend(match alone {
                     true => <[Cell; 3]>::default(),
@@ -249,7 +249,7 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// Two figures, the unit once where it is the same.
+/// Two figures, with the unit only once if it is the same.
 fn either(low: &str, high: &str) -> String {
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((value, unit)), Some((_, other))) if unit == other => format!("{value} or {high}"),
@@ -257,8 +257,8 @@ fn either(low: &str, high: &str) -> String {
     }
 }
 
-/// The figures by label, the leaders of each row marked and named; where two targets compete, their comparison takes the
-/// place of the leaders.
+/// The figures by label, the leaders of each row marked and named; where two targets compete, their comparison replaces
+/// the leaders.
 pub(crate) fn pivot_table(analysed: &AnalysedRun<'_>, pivot: &Pivot<'_>) -> Table {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
     let is_pair = !pivot.has_labels() && pivot.columns.len() == 2;
@@ -293,7 +293,7 @@ pub(crate) fn pivot_table(analysed: &AnalysedRun<'_>, pivot: &Pivot<'_>) -> Tabl
     table
 }
 
-/// Takes away columns in which no row has anything, such as the share of syncs where there are none.
+/// Removes columns that are empty in all rows, such as the share of syncs.
 fn drop_empty_columns(table: &mut Table) {
     for column in (table.stub..table.columns.len()).rev() {
         if table.rows.iter().all(|row| row[column].text.is_empty()) {
@@ -312,7 +312,7 @@ impl StepTable<'_> {
         self.analysis.measurement(self.key(target, operation, metric))
     }
 
-    /// The two modes of an operation's headline, if its repeats have two: then the middle stands for nothing.
+    /// The two modes of an operation's headline, if its repeats have two: then the mean describes neither.
     fn modes(&self, target: &str, operation: Operation) -> Option<&Modes> {
         let key = self.key(target, operation, headline(self.step, operation)?);
         self.analysis.diagnostics_of(key)?.modes.as_ref()
@@ -343,7 +343,7 @@ impl StepTable<'_> {
         }
     }
 
-    /// The cells under [`FIGURES`]; those about the repeat as a whole only where `first`.
+    /// The cells of [`FIGURES`]; those about the whole repeat only if `first`.
     fn figures(&self, target: &str, operation: Operation, first: bool) -> [Cell; FIGURES.len()] {
         let units = self.view.units;
         let cell = |metric, show: &dyn Fn(f64) -> String| self.cell(target, operation, metric, show);
@@ -352,7 +352,7 @@ impl StepTable<'_> {
         };
         let mut bandwidth = cell(Metric::Bandwidth, &|v| display_rate(v, units));
         let iops = cell(Metric::Iops, &display_iops);
-        // Other programs may tell of operations by nothing but their latency.
+        // Other programs may report only the latency of an operation.
         let is_foreign = !self.step.foreign.is_empty();
         let foreign = |metric, show: &dyn Fn(f64) -> String| {
             if is_foreign { self.cell(target, operation, metric, show) } else { Cell::default() }
@@ -385,7 +385,7 @@ impl StepTable<'_> {
         ]
     }
 
-    /// The figure in which an operation is judged, of a score without those of each repeat.
+    /// The headline figure of an operation; for a score, without those of the repeats.
     fn headline(&self, target: &str, operation: Operation) -> Cell {
         let [_, bandwidth, iops, _, _, _, _, p99, ..] = self.figures(target, operation, false);
         let score = || self.cell(target, operation, Metric::Score, |v| format!("{v:.0}"));
@@ -397,7 +397,7 @@ impl StepTable<'_> {
         }
     }
 
-    /// The score with that of each repeat.
+    /// The score, followed by those of the repeats.
     fn score(&self, target: &str, operation: Operation) -> Cell {
         let Some(m) = self.measurement(target, operation, Metric::Score) else { return Cell::default() };
         Cell { text: display_score(m), ..self.cell(target, operation, Metric::Score, |_| String::new()) }
@@ -463,7 +463,7 @@ pub(crate) fn summary_sentence(summary: &Summary) -> String {
     )
 }
 
-/// A target's name with what is beneath it, if that is known.
+/// A target's name, with its stack if that is known.
 fn target_words(target: &Target) -> String {
     match target.stack_line() {
         stack if stack.is_empty() => target.name.clone(),

@@ -7,7 +7,7 @@ use crate::document::grid::{gap, padding, parts, width, wrapped};
 use crate::document::{Align, Document, Section, Table, Tone};
 use crate::terminal::TerminalText;
 
-/// How text is written.
+/// Width and colours of text.
 #[derive(Clone, Copy, Debug)]
 pub struct TextStyle {
     /// Columns of the terminal.
@@ -43,7 +43,7 @@ impl Writer {
         self.out.paint(text, style, self.style.color);
     }
 
-    /// A text in a field of a width; only the text is painted.
+    /// A text padded to a width; only the text has the colour.
     fn field(&mut self, text: &str, to: usize, align: Align, style: Style) {
         let (before, behind) = padding(text, to, align);
         self.out.push(&before);
@@ -56,7 +56,7 @@ impl Writer {
         self.end_line();
     }
 
-    /// Ends the line without blanks behind its text.
+    /// Ends the line without trailing blanks.
     fn end_line(&mut self) {
         self.out.end_line();
     }

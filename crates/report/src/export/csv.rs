@@ -24,13 +24,13 @@ pub fn csv(run: &Run, measurements: &[Measurement]) -> String {
     out
 }
 
-/// One line, its end included.
+/// One line with its line end.
 pub(crate) fn row(fields: &[&str]) -> String {
     let fields: Vec<String> = fields.iter().map(|f| quoted(f)).collect();
     fields.join(",") + "\r\n"
 }
 
-/// Quoted where the content demands it. What a spreadsheet would take for a formula gets an apostrophe.
+/// Quoted if necessary. A text that a spreadsheet would take for a formula gets an apostrophe.
 fn quoted(field: &str) -> String {
     let numeric = field.parse::<f64>().is_ok();
     let guarded = if !numeric && field.starts_with(['=', '+', '-', '@']) {

@@ -1,4 +1,4 @@
-//! Measurements as a matrix: labels of targets and steps down and across, figures in the cells.
+//! Measurements as a matrix: labels of targets and steps name rows and columns, figures are in the cells.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,15 +13,15 @@ use crate::figures::{
 };
 use crate::pivot::labels_of;
 
-/// How the matrix is laid out.
+/// The layout of the matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Labels that make the rows.
     pub rows: Vec<String>,
     /// Labels that make the columns.
     pub columns: Vec<String>,
-    /// What stands in a cell: `headline`, or operations between slashes, each with a metric behind a colon if it is not
-    /// bandwidth, such as `write/read`, `read:lat_p99` or `mixed:score`.
+    /// The content of a cell: `headline`, or operations separated by slashes, each followed by a colon and a metric
+    /// unless that is bandwidth, such as `write/read`, `read:lat_p99` or `mixed:score`.
     pub cell: String,
 }
 
@@ -37,12 +37,12 @@ pub enum MatrixError {
         /// The part.
         what: String,
     },
-    /// A label that nothing has.
+    /// An unknown label.
     #[error("no figure has the label `{label}`; the labels are {}", .known.join(", "))]
     Label {
         /// The label.
         label: String,
-        /// Those that there are.
+        /// The known labels.
         known: Vec<String>,
     },
     /// Several figures for one cell.
@@ -72,7 +72,7 @@ enum Part {
     Of(Operation, Metric),
 }
 
-/// A value of a label, with what it is sorted by.
+/// A value of a label, with its sort key.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 struct Value {
     order: f64,
@@ -89,7 +89,7 @@ pub(crate) struct Matrix<'a> {
     parts: Vec<Part>,
 }
 
-/// The matrix as a table. Bandwidths alone are plain numbers in MB/s or MiB/s, which the title says.
+/// The matrix as a table. If all figures are bandwidths, they are plain numbers in the title's unit, MB/s or MiB/s.
 ///
 /// # Errors
 /// [`MatrixError`].
@@ -119,7 +119,7 @@ pub fn matrix_table(
     Ok(Table { title, columns, stub: layout.rows.len(), rows: rows.collect() })
 }
 
-/// The matrix for a spreadsheet: a column for each column and part, in the metrics' own units.
+/// The matrix as CSV: a column for each column and part, in the metrics' own units.
 ///
 /// # Errors
 /// [`MatrixError`].
@@ -206,13 +206,13 @@ impl<'a> Matrix<'a> {
         Ok(Self { rows, columns, cells, parts })
     }
 
-    /// What names the rows.
+    /// The names of the rows.
     pub fn row_names(&self) -> Vec<Vec<String>> {
         let texts = |keys: &Vec<Value>| keys.iter().map(|key| key.text.clone()).collect();
         self.rows.iter().map(texts).collect()
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub fn width(&self) -> usize {
         self.columns.len()
     }
@@ -278,7 +278,7 @@ fn parts(text: &str) -> Result<Vec<Part>, MatrixError> {
         .collect()
 }
 
-/// Everything by which a measurement can be told from others.
+/// All labels of a measurement.
 fn labels(run: &Run, m: &Measurement, step: &Step) -> Labels {
     let plain = |text: String| Value { order: 0.0, text };
     let imported: Option<&Imported> = run.completed(&m.step, &m.target).find_map(|r| r.imported.as_deref());

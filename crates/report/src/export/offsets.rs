@@ -1,4 +1,4 @@
-//! The places of single operations, for spreadsheets.
+//! The offset logs as CSV.
 
 use model::Run;
 
@@ -7,12 +7,12 @@ use crate::export::csv::row;
 /// The columns of [`offsets_csv`].
 pub const OFFSETS_COLUMNS: &str = "run,host,target,step,operation,round,offset,bytes,ns";
 
-/// True if some repeat has places.
+/// True if a repeat has an offset log.
 pub fn has_offsets(run: &Run) -> bool {
     run.repeats.iter().filter_map(|r| r.finished.as_ref()).any(|f| !f.offset_log.is_empty())
 }
 
-/// One row per kept place, with a heading line: where an operation began and what it moved, in bytes, and nanoseconds.
+/// One row per logged operation, with a heading line: its offset and length in bytes, and its time in nanoseconds.
 pub fn offsets_csv(run: &Run) -> String {
     let mut out = format!("{OFFSETS_COLUMNS}\r\n");
     for repeat in &run.repeats {

@@ -1,4 +1,4 @@
-//! Published tables as their authors lay them out: a storage in each row, a metric in each column, the score last.
+//! Tables as publications lay them out: a target in each row, a metric in each column, the score last.
 
 use analyse::Analysis;
 use model::{Measurement, Metric, Run};
@@ -9,12 +9,12 @@ use crate::export::matrix::{Layout, Matrix, MatrixError, mega, shown};
 use crate::figures::{Units, display_iops};
 use crate::scores::scores;
 
-/// What a table of this kind is made from: rows by labels, and which figures.
+/// The layout of such a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreLayout {
     /// Labels that make the rows, such as `target`.
     pub rows: Vec<String>,
-    /// Which figures, as in [`Layout::cell`].
+    /// The figures, as in [`Layout::cell`].
     pub cell: String,
 }
 
@@ -22,13 +22,13 @@ pub struct ScoreLayout {
 struct Line<'a> {
     names: Vec<String>,
     figures: Vec<Option<&'a Measurement>>,
-    /// Scores that are no measurement of their own, but computed from others of the run.
+    /// Scores that are computed from measurements of the run.
     scores: Vec<Option<f64>>,
 }
 
 /// Figures by row, the scores in the last columns.
 struct Published<'a> {
-    /// A measurement of each column, which says what it is.
+    /// A measurement of each column, which names it.
     columns: Vec<&'a Measurement>,
     /// Titles of computed scores.
     scores: Vec<String>,
@@ -52,7 +52,7 @@ impl<'a> Published<'a> {
         let lines = names.into_iter().enumerate().map(|(r, names)| {
             let figures: Vec<Option<&Measurement>> = order.iter().map(|(c, _)| figure(r, *c)).collect();
             let target = figures.iter().flatten().map(|m| m.target.as_str()).next().unwrap_or_default();
-            // Of a row that more than one target is in nobody could say whose score it is.
+            // A computed score belongs to one target, so a row with several targets has none.
             let is_alone = figures.iter().flatten().all(|m| m.target == target);
             let score =
                 |of: &[(String, f64)]| of.iter().find(|(name, _)| is_alone && name == target).map(|s| s.1);
@@ -73,7 +73,7 @@ fn title_of(run: &Run, m: &Measurement) -> String {
     }
 }
 
-/// Titles without the details, behind their commas, that no other title makes necessary.
+/// Titles without the details after their commas that are not needed to distinguish them.
 fn shortened(titles: &[String]) -> Vec<String> {
     let head = |title: &str, parts: usize| title.split(", ").take(parts).collect::<Vec<_>>().join(", ");
     let one = |title: &String| {
@@ -85,7 +85,7 @@ fn shortened(titles: &[String]) -> Vec<String> {
     titles.iter().map(one).collect()
 }
 
-/// A table with a row for each storage and a column for each metric, its unit in the heading; the score stands last.
+/// A table with a row for each target and a column for each metric, its unit in the heading; the score is last.
 ///
 /// # Errors
 /// [`MatrixError`].
@@ -138,7 +138,7 @@ pub fn score_table(
     Ok(Table { title: format!("All figures: {method}"), columns, stub: layout.rows.len(), rows })
 }
 
-/// The same for a spreadsheet, in the metrics' own units.
+/// The same as CSV, in the metrics' own units.
 ///
 /// # Errors
 /// [`MatrixError`].

@@ -1,4 +1,4 @@
-//! Figures for those who keep graphs elsewhere: InfluxDB's line protocol and Prometheus' text format.
+//! Figures for InfluxDB (line protocol) and Prometheus (text format).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The answer of a run in a sentence or two, and the command that repeats it.
+//! The answer of a run in a sentence or two.
 
 use analyse::{Summary, headline};
 use model::{Finding, MeasurementKey, Metric, Mix, Pace, Pattern, Step};
@@ -10,10 +10,10 @@ use crate::words::{listed, short};
 
 /// Names longer than this many columns make a sentence unreadable.
 const LONGEST_NAME: usize = 60;
-/// More targets than this beside the baseline are ranked instead of told one by one.
+/// More targets than this, besides the baseline, are ranked instead of compared one by one.
 const TOLD: usize = 3;
 
-/// What a run says, the answer first.
+/// The answer of a run, in sentences.
 pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = scores(analysed);
     match analysed.labels() {
@@ -45,7 +45,7 @@ fn scores(analysed: &AnalysedRun<'_>) -> Vec<String> {
     sentences
 }
 
-/// Every target against the baseline; of many targets their ranks.
+/// Every target against the baseline; many targets are ranked.
 fn by_targets(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut summaries: Vec<&Summary> = analysed.analysis.summaries.iter().collect();
     summaries.sort_by(|a, b| b.speed.value.total_cmp(&a.speed.value));
@@ -88,13 +88,13 @@ fn limit(analysed: &AnalysedRun<'_>) -> Option<String> {
     })
 }
 
-/// That the fastest target's link is slower than it could be.
+/// The finding that the fastest target's link is below its capability.
 fn slow_link(analysed: &AnalysedRun<'_>) -> Option<String> {
     let finding = about(analysed, "link-below-capability")?;
     Some(format!("{}: {}.", short(fastest(analysed)?, LONGEST_NAME), finding.message))
 }
 
-/// Many targets by rank, the fastest first; those that its interval does not tell from it are named.
+/// Many targets by rank, the fastest first; those whose interval overlaps that of the fastest are named.
 fn ranked(summaries: &[&Summary]) -> Vec<String> {
     let (first, last) = (summaries[0], summaries[summaries.len() - 1]);
     let baseline = short(&first.baseline, LONGEST_NAME);
@@ -169,7 +169,7 @@ fn compared(s: &Summary) -> String {
     }
 }
 
-/// Which of the columns wins where, and by how much over all.
+/// Which of the columns wins where, and by how much overall.
 fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<String> {
     let contested: Vec<(&Row<'_>, Vec<usize>)> = pivot
         .rows
@@ -227,7 +227,7 @@ fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<String> {
     sentences
 }
 
-/// How many times one column is as fast as another, as the geometric mean over the rows that have both.
+/// The speed of one column relative to another: the geometric mean over the rows that have both.
 fn over_all(contested: &[(&Row<'_>, Vec<usize>)], column: usize, other: usize) -> Option<f64> {
     let both = contested.iter().filter_map(|(row, _)| {
         let shares = row.shares();
@@ -265,7 +265,7 @@ fn row_words(pivot: &Pivot<'_>, row: &Row<'_>) -> String {
     if labels.is_empty() { what } else { format!("{what} on {}", labels.join(", ")) }
 }
 
-/// That most of the figures are too few repeats to judge by.
+/// The caveat that most figures have only one repeat.
 fn few_repeats(pivot: &Pivot<'_>) -> Option<String> {
     let figures = pivot.rows.iter().flat_map(|row| row.cells.iter().flatten());
     let all = figures.clone().count();
@@ -275,7 +275,7 @@ fn few_repeats(pivot: &Pivot<'_>) -> Option<String> {
     })
 }
 
-/// The best figures of a target by itself.
+/// The best figures of a single target.
 fn alone(analysed: &AnalysedRun<'_>, target: &str) -> Option<String> {
     let parts: Vec<String> = [
         ("sequential reads", false, 100),

@@ -1,4 +1,4 @@
-//! A report as one HTML file: its style, script, pictures and data are inside, and nothing is fetched.
+//! A report as one HTML file: its style, script, charts and data are inside, and nothing is fetched.
 
 mod answer;
 
@@ -133,7 +133,7 @@ fn whole(title: &str, body: &Markup) -> String {
             }
         }
     };
-    escape_text(&page.into_string()).into_owned()
+    format!("{}\n", escape_text(&page.into_string()))
 }
 
 fn header(title: &str, answers: &[String]) -> Markup {

@@ -97,7 +97,7 @@ pub struct TargetFacts {
     pub laid_out: Option<u64>,
     /// Seconds that laying out and syncing took.
     pub layout_seconds: Option<f64>,
-    /// What its bytes pass through, from the top down.
+    /// Its layers, from the top down.
     pub stack: Vec<LayerFacts>,
 }
 
@@ -119,7 +119,7 @@ pub struct LayerFacts {
 pub struct StepFacts {
     /// Its id.
     pub id: String,
-    /// What people read.
+    /// Its title.
     pub title: String,
     /// The workload, in full; its fields are those of the run log.
     pub workload: serde_json::Value,
@@ -291,7 +291,7 @@ pub struct FindingFacts {
     pub severity: String,
     /// Whom it is about.
     pub subject: SubjectFacts,
-    /// What it says.
+    /// Its message.
     pub message: String,
     /// What to do about it; `null` where nothing can be done.
     pub advice: Option<String>,
@@ -340,7 +340,7 @@ pub struct NoteFacts {
     pub topic: String,
     /// The target concerned.
     pub target: Option<String>,
-    /// What it says.
+    /// Its message.
     pub message: String,
 }
 
