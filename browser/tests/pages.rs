@@ -16,9 +16,9 @@ const SCREEN: u32 = 1280;
 const TELEPHONE: u32 = 360;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Light {
-    Day,
-    Night,
+enum Theme {
+    Light,
+    Dark,
 }
 
 /// The browser, if there is one.
@@ -54,7 +54,7 @@ fn run(browser: &Path, directory: &Path, arguments: &[&str], file: &Path) -> (St
 }
 
 /// Opens a page in a frame of a width, has it looked at, and gives what was found. Nothing may stand in the console.
-fn look(page: &str, width: u32, light: Light) -> Option<Value> {
+fn look(page: &str, width: u32, theme: Theme) -> Option<Value> {
     let browser = browser()?;
     let directory = tempfile::tempdir().unwrap();
     let quoted = page.replace('&', "&amp;").replace('"', "&quot;");
@@ -66,7 +66,7 @@ fn look(page: &str, width: u32, light: Light) -> Option<Value> {
     );
     let file = directory.path().join("harness.html");
     std::fs::write(&file, harness).unwrap();
-    let scheme = if light == Light::Night { "0" } else { "1" };
+    let scheme = if theme == Theme::Dark { "0" } else { "1" };
     let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
     let arguments = ["--window-size=1400,1000", "--virtual-time-budget=600000", "--dump-dom", &scheme];
     let (dom, told) = run(&browser, directory.path(), &arguments, &file);
@@ -81,13 +81,13 @@ fn look(page: &str, width: u32, light: Light) -> Option<Value> {
 }
 
 /// What must be true of every page at every width.
-fn is_whole(found: &Value, width: u32, light: Light) {
+fn is_whole(found: &Value, width: u32, theme: Theme) {
     assert_eq!(found["width"], width);
     assert!(found["scrollWidth"].as_u64() <= found["width"].as_u64(), "scrolls sideways at {width}: {found}");
-    assert_eq!(found["dark"], light == Light::Night);
+    assert_eq!(found["dark"], theme == Theme::Dark);
     assert_eq!(found["images"], 0, "something could be fetched");
     let brightness = found["page"][0].as_f64().unwrap();
-    assert_eq!(brightness < 60.0, light == Light::Night, "the page's own colour follows");
+    assert_eq!(brightness < 60.0, theme == Theme::Dark, "the page's own colour follows");
     let figures = found["figures"].as_array().unwrap();
     assert!(!figures.is_empty());
     for figure in figures {
@@ -109,11 +109,11 @@ fn the_gallery_shows_every_chart_kind_wide_narrow_day_and_night() {
     for kind in CHARTS {
         assert!(page.contains(&format!("data-kind=\"{}\"", kind.name)), "the gallery has no {}", kind.name);
     }
-    for (width, light) in
-        [(SCREEN, Light::Day), (SCREEN, Light::Night), (TELEPHONE, Light::Day), (TELEPHONE, Light::Night)]
+    for (width, theme) in
+        [(SCREEN, Theme::Light), (SCREEN, Theme::Dark), (TELEPHONE, Theme::Light), (TELEPHONE, Theme::Dark)]
     {
-        let Some(found) = look(&page, width, light) else { return };
-        is_whole(&found, width, light);
+        let Some(found) = look(&page, width, theme) else { return };
+        is_whole(&found, width, theme);
         assert_eq!(found["figures"].as_array().unwrap().len(), CHARTS.len() + 1, "and the history");
     }
 }
@@ -133,9 +133,9 @@ fn the_gallery_in_the_documentation_has_every_kind_of_picture() {
 fn a_report_has_its_data_inside_and_its_targets_can_be_hidden() {
     let run = browser::made::quick();
     let page = browser::page(&run);
-    for (width, light) in [(SCREEN, Light::Day), (768, Light::Night), (TELEPHONE, Light::Day)] {
-        let Some(found) = look(&page, width, light) else { return };
-        is_whole(&found, width, light);
+    for (width, theme) in [(SCREEN, Theme::Light), (768, Theme::Dark), (TELEPHONE, Theme::Light)] {
+        let Some(found) = look(&page, width, theme) else { return };
+        is_whole(&found, width, theme);
         assert_eq!(found["toggles"], run.started.targets.len());
         let downloads = found["downloads"].as_array().unwrap();
         assert_eq!(downloads[0]["head"], "lodestone.run.v1");
@@ -149,9 +149,9 @@ fn the_page_of_a_position_graph_carries_its_places() {
     let run = browser::made::positions();
     let page = browser::page(&run);
     let csv = report::offsets_csv(&run);
-    for (width, light) in [(SCREEN, Light::Night), (TELEPHONE, Light::Day)] {
-        let Some(found) = look(&page, width, light) else { return };
-        is_whole(&found, width, light);
+    for (width, theme) in [(SCREEN, Theme::Dark), (TELEPHONE, Theme::Light)] {
+        let Some(found) = look(&page, width, theme) else { return };
+        is_whole(&found, width, theme);
         let places = &found["downloads"][2];
         assert_eq!(places["head"], report::OFFSETS_COLUMNS);
         assert_eq!(
@@ -169,9 +169,9 @@ fn a_page_of_an_imported_run_is_whole_too() {
     let run = browser::made::filesystems();
     let page = browser::page(&run);
     assert!(page.contains("data-kind=\"labels\"") && page.contains("How it was imported"));
-    for (width, light) in [(SCREEN, Light::Night), (TELEPHONE, Light::Day)] {
-        let Some(found) = look(&page, width, light) else { return };
-        is_whole(&found, width, light);
+    for (width, theme) in [(SCREEN, Theme::Dark), (TELEPHONE, Theme::Light)] {
+        let Some(found) = look(&page, width, theme) else { return };
+        is_whole(&found, width, theme);
         assert_eq!(found["toggles"], run.started.targets.len());
     }
 }
@@ -181,9 +181,9 @@ fn targets_beyond_the_palette_differ_and_all_colours_contrast() {
     let run = browser::made::many();
     let page = browser::page(&run);
     assert!(page.contains("c1 d1\" data-t=\"9\""), "the tenth has the second colour and another line");
-    for (width, light) in [(SCREEN, Light::Day), (TELEPHONE, Light::Night)] {
-        let Some(found) = look(&page, width, light) else { return };
-        is_whole(&found, width, light);
+    for (width, theme) in [(SCREEN, Theme::Light), (TELEPHONE, Theme::Dark)] {
+        let Some(found) = look(&page, width, theme) else { return };
+        is_whole(&found, width, theme);
         assert_eq!(found["toggles"], 12);
     }
 }
@@ -196,8 +196,8 @@ fn hostile_names_do_no_harm_in_a_browser() {
         assert!(!page.contains("<script>alert") && !page.contains("<img") && !page.contains("<svg onload"));
         assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}') && !page.contains('\u{0}'));
         for width in [SCREEN, TELEPHONE] {
-            let Some(found) = look(&page, width, Light::Day) else { return };
-            is_whole(&found, width, Light::Day);
+            let Some(found) = look(&page, width, Theme::Light) else { return };
+            is_whole(&found, width, Theme::Light);
             assert_eq!(found["scripts"], 2, "the page's own script and its data");
         }
     }
@@ -208,8 +208,8 @@ fn the_page_of_an_hour_is_no_heavier_than_one_of_minutes() {
     let hour = browser::page(&browser::made::hour());
     let quick = browser::page(&browser::made::quick());
     assert!(hour.len() < quick.len(), "{} against {} bytes", hour.len(), quick.len());
-    let Some(found) = look(&hour, SCREEN, Light::Day) else { return };
-    is_whole(&found, SCREEN, Light::Day);
+    let Some(found) = look(&hour, SCREEN, Theme::Light) else { return };
+    is_whole(&found, SCREEN, Theme::Light);
 }
 
 /// The bytes of the pictures of a kind on a page.
@@ -228,9 +228,9 @@ fn ten_times_the_repeats_make_no_four_times_heavier_pictures() {
         let (many, few) = (weight(&page, kind), weight(&quick, kind));
         assert!(0 < many && many < 4 * few, "{kind}: {many} against {few} bytes");
     }
-    for (width, light) in [(SCREEN, Light::Day), (TELEPHONE, Light::Night)] {
-        let Some(found) = look(&page, width, light) else { return };
-        is_whole(&found, width, light);
+    for (width, theme) in [(SCREEN, Theme::Light), (TELEPHONE, Theme::Dark)] {
+        let Some(found) = look(&page, width, theme) else { return };
+        is_whole(&found, width, theme);
     }
 }
 

@@ -148,7 +148,7 @@ fn the_answer_ranks_filesystems_by_device_and_block_size() {
     assert_eq!(
         answer(&page),
         [
-            "Of 3 filesystems ext4 is the fastest, or within 3 % of it, in 7 of 8 combinations of device, block size and operation.",
+            "Of 3 filesystems, ext4 is the fastest, or within 3 % of it, in 7 of 8 combinations of device, block size and operation.",
             "For reads of 4 MiB on ssd it is xfs: 120 MB/s against 115 MB/s.",
             "Overall it is 1.29 × as fast as xfs and 1.77 × as btrfs (geometric means).",
             "24 of the 24 figures were measured only once, so small differences may be chance.",

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use analyse::{Analysis, analyse, telemetry};
 use model::Run;
-use report::chart::{Chart, Light, MARGIN, charts_at};
+use report::chart::{Chart, MARGIN, charts_at};
 use report::{AnalysedRun, Document, RunView, Section, json};
 
 use super::results::{baseline, find, laid_out, matrix_layout, score_layout};
@@ -15,8 +15,10 @@ use crate::destination::{self, Overwrite, STANDARD_OUTPUT};
 use crate::failure::Failure;
 use crate::output;
 
-/// Default width of a chart, and default pixels of the file per pixel of that width.
+/// Default width of a chart in pixels.
 const WIDTH: u16 = 964;
+/// Default pixels of a PNG file per pixel of the chart.
+#[cfg(feature = "png")]
 const SCALE: f64 = 2.0;
 
 /// Writes a run in another format.
@@ -149,8 +151,8 @@ fn pixels(_: &Chart, _: &ExportArgs) -> Result<Vec<u8>, Failure> {
 /// The chart as PNG. Prints on standard error which characters it could not draw.
 #[cfg(feature = "png")]
 fn pixels(chart: &Chart, args: &ExportArgs) -> Result<Vec<u8>, Failure> {
-    let light = if args.dark { Light::Night } else { Light::Day };
-    let png = chart.png(args.scale.unwrap_or(SCALE), light).map_err(Failure::usage)?;
+    let theme = if args.dark { report::chart::Theme::Dark } else { report::chart::Theme::Light };
+    let png = chart.png(args.scale.unwrap_or(SCALE), theme).map_err(Failure::usage)?;
     if !png.missing.is_empty() {
         let missing: Vec<&str> = png.missing.iter().map(String::as_str).collect();
         output::say(&format!(

@@ -31,7 +31,7 @@ mod timeline;
 pub use history::history;
 #[cfg(feature = "png")]
 pub use png::{Png, PngError};
-pub use style::Light;
+pub use style::Theme;
 pub(crate) use style::style;
 
 use analyse::{headline, headline_operations};

@@ -8,7 +8,7 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{self, fontdb};
 
 use super::Chart;
-use super::style::{Light, fixed_style};
+use super::style::{Theme, fixed_style};
 
 /// More pixels than this are refused: four bytes are needed for each.
 const MOST_PIXELS: f64 = 64e6;
@@ -41,14 +41,14 @@ impl Chart {
     ///
     /// # Errors
     /// [`PngError`].
-    pub fn png(&self, scale: f64, light: Light) -> Result<Png, PngError> {
+    pub fn png(&self, scale: f64, theme: Theme) -> Result<Png, PngError> {
         let failed = |e: &dyn std::fmt::Display| PngError::Failed(e.to_string());
         if !(scale.is_finite() && scale > 0.0) {
             return Err(failed(&format!("{scale} is not a valid scale")));
         }
         let options =
             usvg::Options { font_family: FONT.to_owned(), fontdb: fonts(), ..usvg::Options::default() };
-        let svg = self.with_style(&fixed_style(light));
+        let svg = self.with_style(&fixed_style(theme));
         let tree = usvg::Tree::from_str(&svg, &options).map_err(|e| failed(&e))?;
         let pixels = |length: f32| (f64::from(length) * scale).round().max(1.0);
         let (width, height) = (pixels(tree.size().width()), pixels(tree.size().height()));
@@ -111,8 +111,8 @@ mod tests {
         charts_at(&AnalysedRun::new(run, &analysis, &view), width)
     }
 
-    fn rendered(chart: &Chart, scale: f64, light: Light) -> Pixmap {
-        let png = chart.png(scale, light).unwrap();
+    fn rendered(chart: &Chart, scale: f64, theme: Theme) -> Pixmap {
+        let png = chart.png(scale, theme).unwrap();
         assert!(png.missing.is_empty(), "{:?}", png.missing);
         let pixmap = Pixmap::decode_png(&png.bytes).unwrap();
         assert_eq!((pixmap.width(), pixmap.height()), png.size);
@@ -128,15 +128,15 @@ mod tests {
     #[test]
     fn a_png_has_text_and_colours_in_both_themes() {
         for chart in charts_of(&fixture(), WIDE) {
-            let day = rendered(&chart, 1.0, Light::Day);
-            let night = rendered(&chart, 1.0, Light::Night);
+            let day = rendered(&chart, 1.0, Theme::Light);
+            let night = rendered(&chart, 1.0, Theme::Dark);
             assert_eq!(day.width(), 964);
             let corner = |p: &Pixmap| p.pixel(0, 0).map(|c| (c.red(), c.green(), c.blue())).unwrap();
             assert_eq!((corner(&day), corner(&night)), ((255, 255, 255), (13, 17, 23)));
             // Without its words a picture is another one: they are drawn, in letters and not in boxes.
             let mute = Chart { wide: chart.wide.without_text(), ..chart.clone() };
             let all = day.pixels().len();
-            let words = differing(&day, &rendered(&mute, 1.0, Light::Day));
+            let words = differing(&day, &rendered(&mute, 1.0, Theme::Light));
             assert!(words > all / 200, "{}: {words} of {all} pixels are text", chart.name);
             let coloured = day.pixels().iter().filter(|c| c.red().abs_diff(c.blue()) > 60).count();
             assert!(coloured > all / 2000, "{}: {coloured} of {all} pixels have a colour", chart.name);
@@ -146,10 +146,10 @@ mod tests {
     #[test]
     fn a_png_has_the_size_asked_for_up_to_a_limit() {
         let chart = &charts_of(&fixture(), WIDE)[0];
-        let (once, twice) = (rendered(chart, 1.0, Light::Day), rendered(chart, 2.0, Light::Day));
+        let (once, twice) = (rendered(chart, 1.0, Theme::Light), rendered(chart, 2.0, Theme::Light));
         assert_eq!((twice.width(), twice.height()), (2 * once.width(), 2 * once.height()));
-        assert!(matches!(chart.png(1000.0, Light::Day), Err(PngError::TooLarge(..))));
-        assert!(chart.png(f64::NAN, Light::Day).is_err());
+        assert!(matches!(chart.png(1000.0, Theme::Light), Err(PngError::TooLarge(..))));
+        assert!(chart.png(f64::NAN, Theme::Light).is_err());
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
             .iter_mut()
             .filter(|r| r.started.target == "two")
             .for_each(|r| r.started.target = "磁盘".into());
-        let png = charts_of(&run, WIDE)[0].png(1.0, Light::Day).unwrap();
+        let png = charts_of(&run, WIDE)[0].png(1.0, Theme::Light).unwrap();
         assert_eq!(png.missing.iter().map(String::as_str).collect::<Vec<_>>(), ["盘", "磁"]);
     }
 
@@ -172,7 +172,7 @@ mod tests {
         for width in [296.0, 759.0, 760.0, 2376.0] {
             for chart in charts_of(&run, width) {
                 assert!(chart.wide.contains(&format!("viewBox=\"0 0 {width} ")), "{}", chart.name);
-                let drawn = rendered(&chart, 1.0, Light::Day);
+                let drawn = rendered(&chart, 1.0, Theme::Light);
                 // Nothing but the background stands in the outermost pixels.
                 let edge = |x: u32| (0..drawn.height()).all(|y| drawn.pixel(x, y) == drawn.pixel(0, 0));
                 assert!(edge(0) && edge(drawn.width() - 1), "{} is cut off at {width}", chart.name);

@@ -31,34 +31,35 @@ const COLOURS: [(&str, &str, &str); 15] = [
 
 /// The theme of a chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Light {
+pub enum Theme {
     /// Dark on white.
     #[default]
-    Day,
+    Light,
     /// Light on black.
-    Night,
+    Dark,
 }
 
-fn colour((_, day, night): &(&str, &'static str, &'static str), light: Light) -> &'static str {
-    if light == Light::Day { day } else { night }
+fn colour((_, light, dark): &(&str, &'static str, &'static str), theme: Theme) -> &'static str {
+    if theme == Theme::Light { light } else { dark }
 }
 
 /// A style that follows the reader's theme, and is light on paper.
 pub(crate) fn style() -> String {
-    let properties = |light: Light| -> String {
-        COLOURS.iter().map(|c| format!("--{}:{};", c.0, colour(c, light))).collect()
+    let properties = |theme: Theme| -> String {
+        COLOURS.iter().map(|c| format!("--{}:{};", c.0, colour(c, theme))).collect()
     };
-    let (day, night) = (properties(Light::Day), properties(Light::Night));
+    let (light, dark) = (properties(Theme::Light), properties(Theme::Dark));
     let targets: String = (0..TARGETS).map(|i| format!(".c{i}{{--c:var(--c{i})}}")).collect();
     format!(
-        ".chart{{{day}}}\n@media (prefers-color-scheme:dark){{.chart{{{night}}}}}\n@media print{{.chart{{{day}}}}}\n\
+        ".chart{{{light}}}\n@media (prefers-color-scheme:dark){{.chart{{{dark}}}}}\n@media print{{.chart{{{light}}}}}\n\
          {targets}.chart .neutral{{--c:var(--soft)}}\n{RULES}"
     )
 }
 
 /// The same style for one theme, with every colour resolved: a rule with the target's colour becomes a rule per
 /// target.
-pub(super) fn fixed_style(light: Light) -> String {
+#[cfg(feature = "png")]
+pub(super) fn fixed_style(theme: Theme) -> String {
     let mut out = String::new();
     for rule in RULES.split_inclusive('}') {
         let Some((selectors, body)) = rule.trim().split_once('{') else { continue };
@@ -79,19 +80,20 @@ pub(super) fn fixed_style(light: Light) -> String {
             out.push_str(&format!("{selectors}{{{body}\n"));
         }
     }
-    COLOURS.iter().fold(out, |css, c| css.replace(&format!("var(--{})", c.0), colour(c, light)))
+    COLOURS.iter().fold(out, |css, c| css.replace(&format!("var(--{})", c.0), colour(c, theme)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(feature = "png")]
     #[test]
     fn a_fixed_style_resolves_every_property_and_target_colour() {
-        for light in [Light::Day, Light::Night] {
-            let css = fixed_style(light);
+        for theme in [Theme::Light, Theme::Dark] {
+            let css = fixed_style(theme);
             assert!(!css.contains("var(") && !css.contains('@'), "{css}");
-            let blue = if light == Light::Day { "#0072b2" } else { "#3d9bd9" };
+            let blue = if theme == Theme::Light { "#0072b2" } else { "#3d9bd9" };
             assert!(css.contains(&format!(".chart .bar.c0{{fill:{blue};")), "{css}");
             assert_eq!(css.matches('{').count(), css.matches('}').count());
         }

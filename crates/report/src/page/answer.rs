@@ -193,7 +193,7 @@ fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<String> {
     let (won, all) = (wins(best), contested.len());
     let share = if won == all { format!("all {all}") } else { format!("{won} of {all}") };
     let mut sentences = vec![format!(
-        "Of {} {}s {} is the fastest, or within {} of it, in {share} combinations of {}.",
+        "Of {} {}s, {} is the fastest, or within {} of it, in {share} combinations of {}.",
         pivot.columns.len(),
         pivot.across,
         name(best),
