@@ -184,7 +184,7 @@ impl Svg {
     }
 }
 
-/// An SVG element in which every text is escaped: only [`Svg::finish`] makes one.
+/// An SVG element in which every text is escaped: only `Svg::finish` makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SvgText(String);
 
