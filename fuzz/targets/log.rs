@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use report::{RunView, TextStyle, Units};
+use report::{AnalysedRun, RunView, TextStyle, Units};
 
 fuzz_target!(|bytes: &[u8]| {
     // By default the reader stops at the first damaged line and would not reach the rest.
@@ -29,6 +29,6 @@ fuzz_target!(|bytes: &[u8]| {
     drop(report::markdown(&document));
     drop(report::csv(&run, &analysis.measurements));
     drop(report::offsets_csv(&run));
-    drop(report::chart::charts(&run, &analysis, &view));
+    drop(report::run_page(&AnalysedRun::new(&run, &analysis, &view)));
     drop(report::json::pretty(&report::json::run_export(&run, &analysis)));
 });
