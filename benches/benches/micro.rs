@@ -159,6 +159,7 @@ fn simulated(iodepth: u32, operations: u64) -> Task {
         max_errors: 1,
         seed: 1,
         target: IoTarget::Files(files),
+        start: 0.0,
         compare_stamps: false,
         sim: Some(SimModel { latency: SimLatency::Fixed(100_000), ..SimModel::default() }),
         concurrent: Vec::new(),

@@ -118,6 +118,7 @@ pub fn drive_until(args: &DriveArgs, stop: Stop) -> io::Result<Driven> {
     let per_job = (0..args.jobs).map(|_| Ok(vec![open()?])).collect::<io::Result<Vec<_>>>()?;
     let file_bytes = per_job[0][0].metadata()?.len();
     let task = Task {
+        start: 0.0,
         repeat: 0,
         workload,
         engine: args.engine,

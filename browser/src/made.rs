@@ -338,6 +338,7 @@ fn step(id: &str, title: &str, workload: Workload) -> Step {
         workload,
         engine: EngineChoice::Auto,
         stop: Stop { time_ns: Some(SECOND), ..Stop::default() },
+        shortest_ns: None,
         ramp_ns: RAMP,
         interval_ns: SLICE,
         max_errors: 1,
@@ -480,6 +481,7 @@ impl Maker {
             direct: true,
             size_bytes: 1 << 30,
             seed: 7,
+            time_ns: None,
         };
         let finished = RepeatFinished {
             repeat: number,

@@ -82,7 +82,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l jobs -d 'Con
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l size -d 'Size of the test data per target, all files together [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l files -d 'Number of files that hold the test data [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l file-set -d 'Number of the test data set; different numbers are different files [suite default: 0]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l runtime -d 'Measured time of one repeat, after the ramp [suite default: 5s]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l runtime -d 'Longest measured time of one repeat, after the ramp: with rounds auto the run chooses shorter repeats where they decide sooner; =TIME is the time of every repeat [suite default: 5s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l min-runtime -d 'Shortest measured time: io_size, ops, loops and fresh files start again, with their last sync, until then [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ramp -d 'Time at the start of each repeat that is not measured [suite default: 0s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l io-size -d 'Bytes after which a repeat ends, all jobs together [suite default: none]' -r

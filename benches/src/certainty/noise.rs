@@ -6,7 +6,7 @@ use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// How values scatter. Each is scaled to the same standard deviation, and all but the first two are distributions of
+/// How values scatter. Except for stalls, each is scaled to the same standard deviation, and all but the first two are distributions of
 /// the values' logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
@@ -20,6 +20,8 @@ pub enum Noise {
     HeavyTailed,
     /// Around one of two modes, the upper one in two of five cases, with a tenth of the spread around each.
     TwoMode,
+    /// Log-normal, and one repeat in ten is three times slower besides: the spread is that of the others.
+    Stalls,
     /// Normal, each repeat correlated by this much with the one before it on the machine's time axis, whatever its
     /// target.
     Machine(f64),
@@ -36,6 +38,7 @@ impl Noise {
             Self::LogNormal => "log-normal".into(),
             Self::HeavyTailed => "heavy-tailed (t, 3 degrees)".into(),
             Self::TwoMode => "two modes".into(),
+            Self::Stalls => "stalls (one repeat in ten)".into(),
             Self::Machine(rho) => format!("autocorrelated, of the machine, ρ = {rho}"),
             Self::Own(rho) => format!("autocorrelated, of each target, ρ = {rho}"),
         }
@@ -44,12 +47,16 @@ impl Noise {
     /// Factor on a value of 1 that is `deviation` standard deviations off at this relative spread.
     pub fn factor(self, spread: f64, deviation: f64) -> f64 {
         match self {
+            Self::Stalls if deviation < STALLED / 2.0 => (spread * (deviation - STALLED)).exp() / 3.0,
             // A rate is never below 0; at 20 % spread a normal one would be, once in millions.
             Self::Normal | Self::Uniform => (1.0 + spread * deviation).max(1e-4),
             _ => (spread * deviation).exp(),
         }
     }
 }
+
+/// Added to the deviation of a stalled repeat, to tell it from the others.
+const STALLED: f64 = -1000.0;
 
 /// Deviations one after the other, of standard deviation 1.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +77,10 @@ impl Deviations {
         match self.noise {
             Noise::Normal | Noise::LogNormal => StandardNormal.sample(rng),
             Noise::Uniform => rng.random_range(-1.0..1.0) * 3f64.sqrt(),
+            Noise::Stalls => {
+                let usual: f64 = StandardNormal.sample(rng);
+                if rng.random_bool(0.1) { usual + STALLED } else { usual }
+            }
             Noise::HeavyTailed => {
                 let t = StudentT::new(3.0).expect("three degrees of freedom");
                 t.sample(rng) / 3f64.sqrt()

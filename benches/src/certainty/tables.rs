@@ -11,10 +11,11 @@ use crate::table::markdown;
 /// Rounds that the budget of a simulated run allows.
 const MOST_ROUNDS: u32 = 40;
 const SPREADS: [f64; 3] = [0.01, 0.05, 0.20];
-const NOISES: [Noise; 6] = [
+const NOISES: [Noise; 7] = [
     Noise::LogNormal,
     Noise::HeavyTailed,
     Noise::TwoMode,
+    Noise::Stalls,
     Noise::Machine(0.5),
     Noise::Machine(0.9),
     Noise::Own(0.3),
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     fn error_rates_and_coverage_are_as_documented() {
         const RUNS: u64 = 400;
-        for noise in &NOISES[..5] {
+        for noise in &NOISES[..6] {
             let equal = auto(*noise, 0.05, DRIFT, &[1.0, 1.0], RUNS);
             let wrong = share(equal.iter().flat_map(|t| &t.comparisons), claims);
             assert!(wrong <= 0.08, "{}: {wrong} of equal targets are reported as different", noise.name());

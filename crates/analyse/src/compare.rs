@@ -1,6 +1,7 @@
 //! Comparison of targets: the ratio, its interval, and the verdict.
 //!
-//! Ratios are means of log ratios: paired within a run, where every round measured every target under the same
+//! Ratios are means of log ratios, from ten rounds on without the highest and the lowest fifth, so that a stall in one
+//! round does not decide ([`RobustMean`]): paired within a run, where every round measured every target under the same
 //! circumstances, and unpaired across runs. A difference is claimed only if it survives Holm's correction (Holm, "A Simple
 //! Sequentially Rejective Multiple Test Procedure", Scand. J. Statist. 6, 1979). The verdicts that tables show are one
 //! family, whatever their metric, so that at most one run in twenty has any wrong claim in a table; of the others each
@@ -14,8 +15,9 @@ use model::{
     Better, Comparison, Estimate, Measurement, Metric, Mix, Operation, Pace, Plan, Rounds, Run, Step, Verdict,
 };
 
-use crate::sequential::{AnytimeP, INTERIM_SHARE, serial_inflation};
-use crate::stats::{mean_and_deviation, t_above, t_quantile};
+use crate::percentile::percent_of;
+use crate::sequential::{AnytimeP, INTERIM_SHARE};
+use crate::stats::{Centre, RobustMean, t_above, t_quantile};
 
 /// Accepted chance of a wrong claim.
 const ALPHA: f64 = 0.05;
@@ -44,11 +46,15 @@ impl Pairing {
 
     fn method(self) -> &'static str {
         match self {
-            Self::ByRound => "paired log ratios by round, 95 % t interval; verdict by Holm and TOST",
-            Self::ByRoundInterim => {
-                "paired log ratios by round, 95 % t interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
+            Self::ByRound => {
+                "trimmed mean of paired log ratios by round, 95 % interval; verdict by Holm and TOST"
             }
-            Self::None => "unpaired log ratios (Welch), 95 % t interval; drift between runs is not cancelled",
+            Self::ByRoundInterim => {
+                "trimmed mean of paired log ratios by round, 95 % interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
+            }
+            Self::None => {
+                "trimmed means of unpaired log ratios (Yuen and Welch), 95 % interval; drift between runs is not cancelled"
+            }
         }
     }
 }
@@ -81,7 +87,7 @@ impl Series {
                 operation: m.operation,
                 metric: m.metric,
                 is_headline: headline(step, m.operation) == Some(m.metric),
-                values: m.values.clone(),
+                values: if m.paired.is_empty() { m.values.clone() } else { m.paired.clone() },
             })
         };
         measurements.iter().filter_map(series).collect()
@@ -140,7 +146,9 @@ fn judged(series: &[Series], baseline: &str, pairing: Pairing, margin: f64, mean
                 && s.metric == own.metric
         };
         let Some(base) = series.iter().find(same) else { continue };
-        let Some(mut test) = Test::new(&own.values, &base.values, pairing, margin) else { continue };
+        let Some(mut test) = Test::new(&own.values, &base.values, pairing, margin, centre(own.metric)) else {
+            continue;
+        };
         test.has_ended = !meanwhile;
         let comparison = Comparison {
             step: own.step.clone(),
@@ -197,6 +205,11 @@ fn judge(family: &mut [&mut Judged]) {
     }
 }
 
+/// How log ratios are averaged. The tail of a distribution is what its percentiles are about: of these no round is trimmed.
+fn centre(metric: Metric) -> Centre {
+    if percent_of(metric).is_some() { RobustMean::plain } else { RobustMean::of }
+}
+
 /// Mean of log ratios, its standard error, and the degrees of freedom of that.
 #[derive(Clone, Copy, Debug)]
 struct Test {
@@ -215,7 +228,13 @@ struct Test {
 
 impl Test {
     /// `None` if either side has fewer than two values, or a value is not positive.
-    fn new(own: &[(u32, f64)], base: &[(u32, f64)], pairing: Pairing, margin: f64) -> Option<Self> {
+    fn new(
+        own: &[(u32, f64)],
+        base: &[(u32, f64)],
+        pairing: Pairing,
+        margin: f64,
+        centre: Centre,
+    ) -> Option<Self> {
         let margin = (1.0 + margin).ln();
         let log = |v: f64| (v > 0.0).then(|| v.ln());
         match pairing {
@@ -226,25 +245,21 @@ impl Test {
                         logs.push(log(*value)? - log(*other)?);
                     }
                 }
-                let interim = (pairing == Pairing::ByRoundInterim).then(|| AnytimeP::of(&logs, margin));
-                Some(Self { margin, interim, ..Self::of_logs(&logs)? })
+                let interim =
+                    (pairing == Pairing::ByRoundInterim).then(|| AnytimeP::of(&logs, margin, centre));
+                Some(Self { margin, interim, ..Self::of_logs(&logs, centre)? })
             }
             Pairing::None => {
                 let logs =
                     |values: &[(u32, f64)]| values.iter().map(|(_, v)| log(*v)).collect::<Option<Vec<_>>>();
                 let (own, base) = (logs(own)?, logs(base)?);
-                let (a, b) = (mean_and_deviation(&own)?, mean_and_deviation(&base)?);
-                let variance = |deviation: f64, n: usize| deviation.powi(2) / n as f64;
-                let (va, vb) = (variance(a.1, own.len()), variance(b.1, base.len()));
+                let (a, b) = (centre(&own)?, centre(&base)?);
+                let (va, vb) = (a.error.powi(2), b.error.powi(2));
                 // Welch and Satterthwaite.
-                let shares = va.powi(2) / (own.len() - 1) as f64 + vb.powi(2) / (base.len() - 1) as f64;
-                let freedom = if shares > 0.0 {
-                    (va + vb).powi(2) / shares
-                } else {
-                    (own.len() + base.len() - 2) as f64
-                };
+                let shares = va.powi(2) / (a.kept - 1.0) + vb.powi(2) / (b.kept - 1.0);
+                let freedom = if shares > 0.0 { (va + vb).powi(2) / shares } else { a.kept + b.kept - 2.0 };
                 let rounds = own.len().min(base.len()) as f64;
-                let mean = a.0 - b.0;
+                let mean = a.mean - b.mean;
                 Some(Self { mean, error: (va + vb).sqrt(), freedom, rounds, margin, ..Self::NOTHING })
             }
         }
@@ -260,11 +275,9 @@ impl Test {
         has_ended: true,
     };
 
-    fn of_logs(logs: &[f64]) -> Option<Self> {
-        let (mean, deviation) = mean_and_deviation(logs)?;
-        let n = logs.len() as f64;
-        let error = deviation * (serial_inflation(logs) / n).sqrt();
-        Some(Self { mean, error, freedom: n - 1.0, rounds: n, ..Self::NOTHING })
+    fn of_logs(logs: &[f64], centre: Centre) -> Option<Self> {
+        let RobustMean { mean, error, kept } = centre(logs)?;
+        Some(Self { mean, error, freedom: kept - 1.0, rounds: logs.len() as f64, ..Self::NOTHING })
     }
 
     /// Share of the accepted error that remains for the test at the end.
@@ -433,7 +446,7 @@ fn over_steps(steps: &[StepLogs]) -> Option<Estimate> {
         .iter()
         .filter_map(|s| {
             let exp = |logs: &[(u32, f64)]| logs.iter().map(|(r, v)| (*r, v.exp())).collect::<Vec<_>>();
-            Test::new(&exp(&s.own), &exp(&s.base), Pairing::None, 0.0)
+            Test::new(&exp(&s.own), &exp(&s.base), Pairing::None, 0.0, RobustMean::of)
         })
         .collect();
     let n = tests.len() as f64;
@@ -560,7 +573,7 @@ mod tests {
         let decided = (0..1000)
             .filter(|_| {
                 let logs: Vec<f64> = (0..rounds).map(|_| noise.sample(&mut rng)).collect();
-                Test::of_logs(&logs).unwrap().p_different() <= ALPHA
+                Test::of_logs(&logs, RobustMean::of).unwrap().p_different() <= ALPHA
             })
             .count();
         assert!(decided > 750, "{decided} of 1000 decided after {rounds} rounds");
@@ -575,6 +588,7 @@ mod tests {
             workload: crate::measure::tests::workload(),
             engine: model::EngineChoice::Auto,
             stop: model::Stop::default(),
+            shortest_ns: None,
             ramp_ns: 0,
             interval_ns: 1,
             max_errors: 1,

@@ -9,10 +9,13 @@ mod agreement;
 mod change;
 mod circumstances;
 mod compare;
+mod disturbance;
 mod findings;
 mod hours;
 mod kinds;
+mod length;
 mod measure;
+mod percentile;
 mod repeats;
 mod score;
 mod sequential;
@@ -26,8 +29,13 @@ pub use agreement::{Agreement, CheckedPair, agreements};
 pub use change::{Cliff, common_cliff};
 pub use circumstances::{ABSENT, Difference, differences};
 pub use compare::{Pairing, Series, Summary, compare, headline, headline_operations, summarise};
+pub use disturbance::disturbance;
 pub use findings::{RULES, Rule};
 pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
+pub use length::{
+    LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,
+    shortest_for, variance_within,
+};
 pub use measure::{first_round_that_counts, measurements, repeat_values};
 pub use repeats::{CHANCE, Modes, RepeatDiagnostics, Trend, diagnose, diagnose_all};
 pub use score::{PiFigures, pi_score};

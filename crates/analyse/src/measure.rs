@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Estimate, Imported, Measurement, Metric, Operation, OperationStats, Phase, Repeat, RepeatFinished, Run,
-    Step,
+    Estimate, Histogram, Imported, Measurement, Metric, Operation, OperationStats, Phase, Repeat,
+    RepeatFinished, Run, Step,
 };
 
+use crate::percentile::{METHOD_PERCENTILE, merged_percentile, percent_of};
 use crate::stats::{Estimator, METHOD_LARGEST};
 use crate::steady::STEADY_WINDOW;
 
@@ -138,7 +139,7 @@ fn primary(step: &Step) -> Option<Operation> {
 fn latencies(operation: Operation, stats: &OperationStats, values: &mut Vec<(Operation, Metric, f64)>) {
     let lat = &stats.lat;
     let percentile = |p: f64| lat.percentile_ns(p).map(|ns| ns as f64);
-    let mean = |h: &Option<model::Histogram>| h.as_ref().and_then(model::Histogram::mean_ns);
+    let mean = |h: &Option<Histogram>| h.as_ref().and_then(Histogram::mean_ns);
     let all = [
         (Metric::LatMean, lat.mean_ns()),
         (Metric::LatP50, percentile(50.0)),
@@ -214,12 +215,16 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
             let mut values: BTreeMap<(Operation, Metric), Vec<(u32, f64)>> = BTreeMap::new();
+            let mut latencies: BTreeMap<Operation, Vec<(u32, &Histogram)>> = BTreeMap::new();
             for (repeat, counts) in counts.completed(run, step, &target.name) {
                 if repeat.started.round < first && !step.workload.modifiers.once {
                     continue;
                 }
                 for (operation, metric, value) in values_of(step, repeat, counts) {
                     values.entry((operation, metric)).or_default().push((repeat.started.round, value));
+                }
+                for (operation, stats) in counts.measured.iter().filter(|_| repeat.imported.is_none()) {
+                    latencies.entry(*operation).or_default().push((repeat.started.round, &stats.lat));
                 }
             }
             let mut operations = step.operations();
@@ -228,7 +233,15 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
             for operation in operations {
                 for metric in Metric::ALL {
                     if let Some(values) = values.remove(&(operation, metric)) {
-                        let (estimate, method) = estimated(metric, rule, &values);
+                        let merged = percent_of(metric)
+                            .and_then(|percent| merged_percentile(latencies.get(&operation)?, percent));
+                        let (estimate, method, paired) = match merged {
+                            Some(merged) => (merged.estimate, METHOD_PERCENTILE, merged.by_round),
+                            None => {
+                                let (estimate, method) = estimated(metric, rule, &values);
+                                (estimate, method, Vec::new())
+                            }
+                        };
                         let (target, step) = (target.name.clone(), step.id.clone());
                         measurements.push(Measurement {
                             target,
@@ -236,6 +249,7 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
                             operation,
                             metric,
                             values,
+                            paired,
                             estimate,
                             method,
                         });
@@ -285,6 +299,7 @@ pub(crate) mod tests {
             prepare: Preparation::Written,
             engine: EngineChoice::Auto,
             stop: Stop { time_ns: Some(1_000_000_000), ..Stop::default() },
+            shortest_ns: None,
             ramp_ns: 0,
             interval_ns: 1_000_000_000,
             max_errors: 1,
@@ -348,6 +363,7 @@ pub(crate) mod tests {
                 direct: true,
                 size_bytes: 4 << 30,
                 seed: 0,
+                time_ns: None,
             },
             intervals: vec![Interval {
                 repeat: round,

@@ -10,6 +10,8 @@
 //! chance of error. One plain t test after the last round gets the rest, as in Haybittle (1971) and Peto et al. (1976),
 //! so that a run that the budget ends is judged nearly as sharply as without interim analyses.
 
+use crate::stats::{Centre, RobustMean};
+
 /// Share of the accepted error that the interim analyses may use.
 pub(crate) const INTERIM_SHARE: f64 = 0.25;
 /// Rounds before the first interim analysis: with fewer, a few repeats in one of two modes look like certainty.
@@ -33,67 +35,11 @@ fn ln_bayes_factor(n: f64, mean: f64, squares: f64, mu: f64) -> f64 {
     -0.5 * k.ln() + n / 2.0 * quotient.ln()
 }
 
-/// Running sums over log ratios, enough for the tests after each.
-struct Running {
-    n: f64,
-    /// The sums are over distances from the first value, to keep precision.
-    first: f64,
-    last: f64,
-    sum: f64,
-    squares: f64,
-    products: f64,
-}
-
-impl Running {
-    fn new(first: f64) -> Self {
-        Self { n: 1.0, first, last: 0.0, sum: 0.0, squares: 0.0, products: 0.0 }
-    }
-
-    fn record(&mut self, value: f64) {
-        let x = value - self.first;
-        self.n += 1.0;
-        self.sum += x;
-        self.squares += x * x;
-        self.products += x * self.last;
-        self.last = x;
-    }
-
-    fn mean(&self) -> f64 {
-        self.first + self.sum / self.n
-    }
-
-    /// Sum of squared deviations from the mean.
-    fn deviations(&self) -> f64 {
-        (self.squares - self.sum * self.sum / self.n).max(0.0)
-    }
-
-    fn inflation(&self) -> f64 {
-        let (n, deviations) = (self.n, self.deviations());
-        // The rounding error of equal values is no spread.
-        if n < FIRST_INTERIM as f64 || deviations <= 1e-12 * self.squares {
-            return 1.0;
-        }
-        let mean = self.sum / n;
-        let products = self.products - mean * (2.0 * self.sum - self.last) + (n - 1.0) * mean * mean;
-        let raw = products / deviations;
-        if raw + 1.0 / n <= 1.0 / n.sqrt() {
-            return 1.0;
-        }
-        let rho = (raw + (1.0 + 3.0 * raw.max(0.0)) / n).clamp(0.0, 0.95);
-        (1.0 + rho) / (1.0 - rho)
-    }
-}
-
-/// The factor by which the variance of the mean exceeds that of independent rounds.
-///
-/// Where each round resembles the previous one, n rounds are worth fewer than n. With the lag-1 autocorrelation ρ,
-/// corrected for its bias of −(1 + 3ρ)/n, the variance is (1 + ρ)/(1 − ρ) times as large (Bayley and Hammersley 1946).
-/// The factor is 1 unless ρ is above its own standard error, 1/√n, and for fewer than five values.
-pub(crate) fn serial_inflation(values: &[f64]) -> f64 {
-    let Some((first, others)) = values.split_first() else { return 1.0 };
-    let mut running = Running::new(*first);
-    others.iter().for_each(|v| running.record(*v));
-    running.inflation()
+/// True if there is an interim analysis after so many rounds: after each of the first twenty, and then whenever there are
+/// a tenth more at most. More would cost time and find hardly anything sooner.
+fn is_analysed(rounds: usize) -> bool {
+    const EACH: usize = 20;
+    rounds.is_multiple_of(rounds.div_ceil(EACH).next_power_of_two())
 }
 
 /// p values that hold for any number of interim analyses.
@@ -108,17 +54,13 @@ pub(crate) struct AnytimeP {
 impl AnytimeP {
     /// The smallest after any round from [`FIRST_INTERIM`] on, for log ratios in the order of their rounds.
     /// `margin` is that of "same", as a logarithm.
-    pub fn of(logs: &[f64], margin: f64) -> Self {
+    pub fn of(logs: &[f64], margin: f64, centre: Centre) -> Self {
         let (mut different, mut same) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let Some((first, others)) = logs.split_first() else { return Self { different: 1.0, same: 1.0 } };
-        let mut running = Running::new(*first);
-        for value in others {
-            running.record(*value);
-            if running.n < FIRST_INTERIM as f64 {
-                continue;
-            }
-            let (mean, squares) = (running.mean(), running.deviations() * running.inflation());
-            let against = |mu: f64| ln_bayes_factor(running.n, mean, squares, mu);
+        for rounds in (FIRST_INTERIM..=logs.len()).filter(|rounds| is_analysed(*rounds)) {
+            let Some(RobustMean { mean, error, kept }) = centre(&logs[..rounds]) else { continue };
+            // The sum of squares of a plain mean with this error.
+            let squares = error.powi(2) * kept * (kept - 1.0);
+            let against = |mu: f64| ln_bayes_factor(kept, mean, squares, mu);
             different = different.max(against(0.0));
             if mean.abs() < margin {
                 same = same.max(against(margin).min(against(-margin)));
@@ -152,19 +94,9 @@ mod tests {
         let mut wrong = 0;
         for _ in 0..2000 {
             let logs: Vec<f64> = (0..60).map(|_| StandardNormal.sample(&mut rng)).collect();
-            wrong += u32::from(AnytimeP::of(&logs, 0.03).different <= 0.05);
+            wrong += u32::from(AnytimeP::of(&logs, 0.03, RobustMean::of).different <= 0.05);
         }
         assert!(wrong <= 110, "{wrong} of 2000 at a level of 5 %");
         assert!(wrong >= 20, "{wrong} of 2000: it never speaks");
-    }
-
-    #[test]
-    fn autocorrelated_rounds_count_less() {
-        let independent = [1.0, -1.0, 0.5, -0.7, 0.9, -1.2, 0.3, 0.1];
-        assert_eq!(serial_inflation(&independent), 1.0);
-        let creeping: Vec<f64> = (0..20).map(|i| f64::from(i / 5)).collect();
-        assert!(serial_inflation(&creeping) > 4.0);
-        assert_eq!(serial_inflation(&[2.0; 10]), 1.0);
-        assert_eq!(serial_inflation(&[]), 1.0);
     }
 }

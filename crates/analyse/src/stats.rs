@@ -1,6 +1,5 @@
 //! The basic estimators and their intervals.
 
-use crate::sequential::serial_inflation;
 use model::Estimate;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
@@ -50,6 +49,82 @@ pub(crate) fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
     Some((mean, (squares / (n - 1.0)).sqrt()))
+}
+
+/// Values from which an autocorrelation is estimated.
+const FEWEST_FOR_RESEMBLANCE: usize = 5;
+
+/// The factor by which the variance of the mean exceeds that of independent rounds.
+///
+/// Where each round resembles the previous one, n rounds are worth fewer than n. With the lag-1 autocorrelation ρ,
+/// corrected for its bias of −(1 + 3ρ)/n, the variance is (1 + ρ)/(1 − ρ) times as large (Bayley and Hammersley 1946).
+/// The factor is 1 unless ρ is above its own standard error, 1/√n, and for fewer than five values.
+pub(crate) fn serial_inflation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let deviations: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    let largest = values.iter().map(|v| v.abs()).fold(0.0, f64::max);
+    // The rounding error of equal values is no spread.
+    if values.len() < FEWEST_FOR_RESEMBLANCE || deviations <= 1e-24 * n * largest * largest {
+        return 1.0;
+    }
+    let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    let raw = products / deviations;
+    if raw + 1.0 / n <= 1.0 / n.sqrt() {
+        return 1.0;
+    }
+    let rho = (raw + (1.0 + 3.0 * raw.max(0.0)) / n).clamp(0.0, 0.95);
+    (1.0 + rho) / (1.0 - rho)
+}
+
+/// Values from which the trimmed mean is trimmed; of fewer, each is needed.
+const FEWEST_TO_TRIM: usize = 10;
+/// Share of the values that is trimmed at each end, as Wilcox, "Introduction to Robust Estimation and Hypothesis Testing",
+/// recommends.
+const TRIMMED_SHARE: f64 = 0.2;
+
+/// A mean that single repeats cannot move far, with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RobustMean {
+    /// Mean of the values that are not trimmed.
+    pub mean: f64,
+    /// Its standard error, widened where the values are autocorrelated.
+    pub error: f64,
+    /// Number of values that are not trimmed.
+    pub kept: f64,
+}
+
+/// How values become a mean.
+pub(crate) type Centre = fn(&[f64]) -> Option<RobustMean>;
+
+impl RobustMean {
+    /// Of values in the order in which they were measured; `None` for fewer than two. Without the lowest and the highest
+    /// fifth from ten values on, with the error of Tukey and McLaughlin (Sankhyā A 25, 1963) and Yuen (Biometrika 61, 1974):
+    /// from the winsorized deviation `s_w`, `s_w·√(n−1) / √(h·(h−1))` with h values kept. Of fewer than ten values it is the
+    /// plain mean.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let n = values.len();
+        Self::without(if n >= FEWEST_TO_TRIM { (n as f64 * TRIMMED_SHARE) as usize } else { 0 }, values)
+    }
+
+    /// The plain mean of all values, for figures whose far-off values are the point.
+    pub fn plain(values: &[f64]) -> Option<Self> {
+        Self::without(0, values)
+    }
+
+    /// Without the `cut` lowest and highest values.
+    fn without(cut: usize, values: &[f64]) -> Option<Self> {
+        let n = values.len();
+        let sorted = sorted(values);
+        let (low, high) = (*sorted.get(cut)?, *sorted.get(n - 1 - cut)?);
+        let winsorized: Vec<f64> = values.iter().map(|v| v.clamp(low, high)).collect();
+        let (_, deviation) = mean_and_deviation(&winsorized)?;
+        let kept = (n - 2 * cut) as f64;
+        let mean = sorted[cut..n - cut].iter().sum::<f64>() / kept;
+        let inflation = serial_inflation(&winsorized).sqrt();
+        let error = deviation * ((n - 1) as f64 / (kept * (kept - 1.0))).sqrt() * inflation;
+        Some(Self { mean, error, kept })
+    }
 }
 
 /// The quantile `p` of Student's t distribution with `freedom` degrees of freedom.
@@ -181,6 +256,31 @@ mod tests {
         let (low, high) = Estimator::Trimmed.estimate(&values).unwrap().interval.unwrap();
         assert!(low > 9.0 && high < 17.0, "{low} {high}");
         assert_eq!(Estimator::Median.estimate(&[1.0, 2.0, 3.0, 4.0]).unwrap().value, 2.5);
+    }
+
+    #[test]
+    fn autocorrelated_rounds_count_less() {
+        let independent = [1.0, -1.0, 0.5, -0.7, 0.9, -1.2, 0.3, 0.1];
+        assert_eq!(serial_inflation(&independent), 1.0);
+        let creeping: Vec<f64> = (0..20).map(|i| f64::from(i / 5)).collect();
+        assert!(serial_inflation(&creeping) > 4.0);
+        assert_eq!(serial_inflation(&[2.0; 10]), 1.0);
+        assert_eq!(serial_inflation(&[]), 1.0);
+    }
+
+    #[test]
+    fn a_robust_mean_is_the_plain_one_of_few_values_and_ignores_stalls_among_many() {
+        let few = [10.0, 12.0, 14.0];
+        let robust = RobustMean::of(&few).unwrap();
+        assert_eq!((robust.mean, robust.kept), (12.0, 3.0));
+        assert!((robust.error - 2.0 / 3f64.sqrt()).abs() < 1e-12);
+        assert_eq!(RobustMean::of(&[1.0]), None);
+        let steady: Vec<f64> = (0..20).map(|i| f64::from((i * 7) % 10)).collect();
+        let mut stalled = steady.clone();
+        (stalled[3], stalled[11]) = (-1000.0, -2000.0);
+        let (a, b) = (RobustMean::of(&steady).unwrap(), RobustMean::of(&stalled).unwrap());
+        assert!((a.mean - b.mean).abs() < 1.0 && b.error < 2.0 * a.error, "{a:?} {b:?}");
+        assert_eq!(a.kept, 12.0);
     }
 
     #[test]

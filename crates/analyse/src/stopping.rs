@@ -64,7 +64,14 @@ fn is_settled(comparison: &Comparison, headlines: &[Series], aims: Aims) -> bool
         .min()
         .unwrap_or(0);
     (rounds >= FIRST_INTERIM && comparison.verdict != Verdict::Undecided)
-        || (rounds >= FEWEST_FOR_PRECISION && is_narrow(&comparison.ratio, aims))
+        || (rounds >= FEWEST_FOR_PRECISION
+            && is_narrow(&comparison.ratio, aims)
+            && claims_nothing(&comparison.ratio))
+}
+
+/// True if the interval contains 1. One that does not may do so by luck, and ending there would keep that luck.
+fn claims_nothing(ratio: &Estimate) -> bool {
+    ratio.interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
 }
 
 /// True if every headline figure of the step on the target is precise enough.

@@ -62,7 +62,7 @@ pub(crate) fn telemetry_of(run: &Run, readings: &Readings<'_>) -> Vec<StepTeleme
                 .filter_map(|repeat| {
                     let window_ns = repeat.finished.as_ref()?.window_ns;
                     let begin = repeat.started.at_ns;
-                    Some((begin, begin.saturating_add(step.ramp_ns).saturating_add(window_ns)))
+                    Some((begin, begin.saturating_add(repeat.ramp_ns(step)).saturating_add(window_ns)))
                 })
                 .collect();
             let is_below = |device: &str| target.stack.iter().any(|layer| layer.name == device);

@@ -319,6 +319,7 @@ mod tests {
             max_errors: 1,
             seed: 1,
             target: IoTarget::Directories(Vec::new()),
+            start: 0.0,
             compare_stamps: false,
             sim: None,
             concurrent: Vec::new(),

@@ -102,6 +102,13 @@ impl BlockOrder {
         Self { blocks, next: first, order }
     }
 
+    /// Begins at this share of the blocks, from 0 to below 1, if the order is sequential.
+    pub fn start_at(&mut self, share: f64) {
+        if let Order::Sequential = self.order {
+            self.next = ((self.blocks as f64 * share) as u64).min(self.blocks - 1);
+        }
+    }
+
     /// The next block numbers.
     fn fill(&mut self, out: &mut [u64], rng: &mut Xoshiro256PlusPlus) {
         if let Order::Once(permutation) = &self.order
@@ -229,6 +236,11 @@ impl OffsetGenerator {
         };
         let order = BlockOrder::new(pattern, blocks, block_bytes, rng);
         Self { order, start, block_bytes, ahead: [0; AHEAD], next: AHEAD }
+    }
+
+    /// Begins at this share of the region, from 0 to below 1, if the pattern is sequential.
+    pub fn start_at(&mut self, share: f64) {
+        self.order.start_at(share);
     }
 
     /// Byte offset of the next block in the data set.

@@ -210,6 +210,7 @@ fn own_specs(task: Task, flow: Option<&Arc<Flow>>) -> Result<Vec<Spec>, EngineEr
                     interval_ns: task.interval_ns,
                     max_errors: task.max_errors,
                     seed: task.seed,
+                    start: task.start,
                     compare_stamps: task.compare_stamps,
                     files: Arc::new(own),
                     file_bytes: usable,

@@ -92,6 +92,7 @@ pub fn floor(
             writable: false,
             generations: None,
         }),
+        start: 0.0,
         compare_stamps: false,
         sim: None,
         concurrent: Vec::new(),

@@ -30,6 +30,8 @@ pub struct Task {
     pub max_errors: u64,
     /// Seed of offsets and content.
     pub seed: u64,
+    /// Where sequential work begins within the region of each job, as a share of it from 0 to below 1.
+    pub start: f64,
     /// The target.
     pub target: IoTarget,
     /// Also stamp each operation individually, which costs time, and report the difference.

@@ -153,8 +153,10 @@ impl<'a, E: Engine> Worker<'a, E> {
             random: !matches!(workload.pattern, Pattern::Sequential),
             sim: spec.sim.as_ref(),
         })?;
+        let mut draws = Draws::new(&workload, region, &mut rng);
+        draws.start_at(spec.start);
         Ok(Self {
-            draws: Draws::new(&workload, region, &mut rng),
+            draws,
             slots: Slots::new(depth),
             batch: Vec::with_capacity(depth),
             completed: Vec::with_capacity(depth),

@@ -34,6 +34,7 @@ mod stack;
 mod testing;
 
 pub mod consent;
+pub mod inheritance;
 pub mod leftovers;
 pub mod presence;
 pub mod probes;

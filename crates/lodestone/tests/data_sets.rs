@@ -69,6 +69,32 @@ fn verified_data_of_odd_sized_files_are_intact() {
     }
 }
 
+/// Two directories of one filesystem: their files would differ, not they.
+#[test]
+fn directories_that_store_files_alike_share_their_test_data() {
+    let bench = Bench::new();
+    let (a, b) = (bench.disk().join("a"), bench.disk().join("b"));
+    std::fs::create_dir_all(&a).unwrap();
+    std::fs::create_dir_all(&b).unwrap();
+    let (a, b) = (a.to_str().unwrap(), b.to_str().unwrap());
+    let options = ["--rw", "randrw", "--verify", "true", "--size", "1M", "--ops", "100", "--runtime", "none"];
+    let both = || run(&bench, 0, &[&[a, b, "--rounds", "3"], &options[..]].concat());
+    let shared = both();
+    assert_eq!(shared.layouts.len(), 1);
+    assert!(topics(&shared).contains(&"shared-data"));
+    assert_eq!(shared.repeats.len(), 6);
+    for repeat in &shared.repeats {
+        let check = repeat.finished.as_ref().unwrap().integrity.clone().unwrap();
+        assert!(repeat.is_complete() && check.checked > 0 && check.mismatched == 0);
+    }
+    if tool("chattr", &["+A", b]).is_none() {
+        return;
+    }
+    let apart = both();
+    assert_eq!(apart.layouts.len(), 2, "they differ in an attribute that files inherit");
+    assert!(!topics(&apart).contains(&"shared-data"));
+}
+
 #[test]
 fn fresh_files_are_written_only_once() {
     let bench = Bench::new();

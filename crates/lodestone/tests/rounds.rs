@@ -53,6 +53,50 @@ fn the_run_ends_with_the_round_that_decides_it() {
     assert!(of_disk >= 5, "{of_disk} rounds are too few for a decision");
 }
 
+/// The run of a log.
+fn logged(bench: &Bench) -> Run {
+    let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
+    record::read_log(&log).unwrap().run
+}
+
+/// A precision that no run reaches, so that the budget ends it.
+const ENDLESS: [&str; 6] = ["--rounds", "auto", "--precision", "0.01%", "--budget", "5s"];
+const READS: [&str; 6] = ["--rw", "randread", "--size", "16M", "--ramp", "0s"];
+const MS: u64 = 1_000_000;
+
+#[test]
+fn the_run_chooses_short_repeats_after_a_long_one() {
+    let bench = Bench::new();
+    bench.json(&[&READS[..], &ENDLESS[..], &["--runtime", "2s"]].concat());
+    let run = logged(&bench);
+    let all = run.all_repeats();
+    if !all[0].started.direct {
+        return skipped("needs direct I/O");
+    }
+    let lengths: Vec<u64> = all.iter().map(|r| r.started.time_ns.expect("each has a length")).collect();
+    assert_eq!(lengths[0], 500 * MS, "the first takes a tenth of the budget");
+    assert!(lengths.iter().all(|ns| (100 * MS..=500 * MS).contains(ns)), "{lengths:?}");
+    // Only storage with less than a hundred operations per second needs longer ones.
+    let operations: u64 = all[0].measured().values().map(|stats| stats.count).sum();
+    assert!(operations < 250 || lengths[1] < 500 * MS, "{operations}: {lengths:?}");
+    for repeat in &all {
+        let window_ns = repeat.finished.as_ref().unwrap().window_ns;
+        assert!(window_ns >= repeat.started.time_ns.unwrap() - 10 * MS, "{window_ns}");
+    }
+}
+
+#[test]
+fn an_exact_runtime_is_the_length_of_every_repeat() {
+    let bench = Bench::new();
+    bench.json(&[&READS[..], &ENDLESS[..], &["--runtime", "=300ms"]].concat());
+    let run = logged(&bench);
+    assert!(run.repeats.len() >= 2);
+    for repeat in run.all_repeats() {
+        assert_eq!(repeat.started.time_ns, None);
+        assert!(repeat.finished.as_ref().unwrap().window_ns >= 290 * MS);
+    }
+}
+
 #[test]
 fn the_summary_rule_can_be_chosen_and_is_shown() {
     let bench = Bench::new();

@@ -31,6 +31,8 @@ pub enum Event {
     Reading(Reading),
     /// A repeat has ended, well or not.
     RepeatFinished(Box<RepeatFinished>),
+    /// Repeats no longer count.
+    SetAside(SetAside),
     /// Something worth telling.
     Note(Note),
     /// The last line of a log whose run was not killed.
@@ -119,6 +121,61 @@ pub struct RepeatStarted {
     pub size_bytes: u64,
     /// Seed of offsets and data in this repeat.
     pub seed: u64,
+    /// Nanoseconds after the ramp that it is to take, where the run chooses the length of its repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
+}
+
+/// Completed repeats that no longer count in any figure, for a reason that has nothing to do with what they measured on
+/// which target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetAside {
+    /// When.
+    pub at_ns: u64,
+    /// Their numbers.
+    pub repeats: Vec<u32>,
+    /// Why.
+    pub reason: SetAsideReason,
+}
+
+/// Why repeats do not count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SetAsideReason {
+    /// Repeats of this length give other figures than longer ones.
+    TooShort {
+        /// Id of the step.
+        step: String,
+        /// The length up to which repeats are set aside, in nanoseconds after the ramp.
+        length_ns: u64,
+        /// The length of the repeats that they were compared with, in nanoseconds.
+        long_ns: u64,
+        /// Figure of the short repeats ÷ figure of the long ones.
+        ratio: f64,
+    },
+    /// The machine was disturbed during the round of a step, which was measured again.
+    Disturbed {
+        /// Id of the step.
+        step: String,
+        /// Round, from 0.
+        round: u32,
+        /// By what.
+        cause: Disturbance,
+        /// The share that passed the limit: of processor time or of bytes.
+        share: f64,
+    },
+}
+
+/// What disturbs a repeat from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Disturbance {
+    /// The hypervisor took processor time.
+    StolenTime,
+    /// Other programs read from the device.
+    ForeignReads,
+    /// Other programs wrote to the device.
+    ForeignWrites,
 }
 
 /// Which part of a repeat an interval belongs to.

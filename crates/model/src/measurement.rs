@@ -179,6 +179,9 @@ pub struct Measurement {
     pub metric: Metric,
     /// One value per repeat with its round, in the order of the rounds, in the metric's unit.
     pub values: Vec<(u32, f64)>,
+    /// For a percentile of all rounds together, by round: values with its logarithm as the mean of theirs, and its error as
+    /// the error of that mean. Empty for other metrics, whose `values` are that.
+    pub paired: Vec<(u32, f64)>,
     /// The estimate over them.
     pub estimate: Estimate,
     /// The rule that made the estimate, in words.

@@ -105,7 +105,11 @@ pub struct Step {
     pub engine: EngineChoice,
     /// When a repeat ends.
     pub stop: Stop,
-    /// Nanoseconds at the start of a repeat that do not count.
+    /// Nanoseconds after the ramp to which repeats may be shortened: the run chooses their length between this and
+    /// `stop.time_ns`. `None` if every repeat is as long as `stop` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest_ns: Option<u64>,
+    /// Nanoseconds at the start of a repeat that do not count. A shortened repeat has a shorter one.
     pub ramp_ns: u64,
     /// Nanoseconds covered by one interval record.
     pub interval_ns: u64,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     Event, Imported, Interval, LaidOut, Note, Operation, OperationStats, Phase, Reading, RepeatFinished,
-    RepeatOutcome, RepeatStarted, RunFinished, RunStarted,
+    RepeatOutcome, RepeatStarted, RunFinished, RunStarted, SetAside, SetAsideReason, Step,
 };
 
 /// All that is known of a run. A run that was killed has no `finished` and a last repeat without one.
@@ -14,8 +14,10 @@ pub struct Run {
     pub started: RunStarted,
     /// The laid-out data sets.
     pub layouts: Vec<LaidOut>,
-    /// The repeats, in the order in which they ran.
+    /// The repeats that count, in the order in which they ran.
     pub repeats: Vec<Repeat>,
+    /// Repeats that ended well and do not count, with the reason.
+    pub set_aside: Vec<(Repeat, SetAsideReason)>,
     /// Telemetry.
     pub readings: Vec<Reading>,
     /// What the program noticed.
@@ -44,6 +46,7 @@ impl Run {
             started,
             layouts: Vec::new(),
             repeats: Vec::new(),
+            set_aside: Vec::new(),
             readings: Vec::new(),
             notes: Vec::new(),
             finished: None,
@@ -84,9 +87,26 @@ impl Run {
                     repeat.finished = Some(finished);
                 }
             }
+            Event::SetAside(SetAside { repeats, reason, .. }) => {
+                let aside = self.repeats.extract_if(.., |r| repeats.contains(&r.started.repeat));
+                self.set_aside.extend(aside.map(|repeat| (repeat, reason.clone())));
+            }
             Event::Note(note) => self.notes.push(note),
             Event::RunFinished(finished) => self.finished = Some(finished),
         }
+    }
+
+    /// Number of repeats that have begun, whether they count or not.
+    pub fn begun(&self) -> u32 {
+        (self.repeats.len() + self.set_aside.len()) as u32
+    }
+
+    /// All repeats, also those that do not count, in the order in which they ran.
+    pub fn all_repeats(&self) -> Vec<&Repeat> {
+        let aside = self.set_aside.iter().map(|(repeat, _)| repeat);
+        let mut all: Vec<&Repeat> = self.repeats.iter().chain(aside).collect();
+        all.sort_by_key(|repeat| repeat.started.repeat);
+        all
     }
 
     /// True if other programs measured.
@@ -110,6 +130,12 @@ impl Repeat {
     /// True if the repeat ended as planned: only then do its figures count.
     pub fn is_complete(&self) -> bool {
         self.finished.as_ref().is_some_and(|f| f.outcome == RepeatOutcome::Completed)
+    }
+
+    /// Nanoseconds from its start to the measured window. Repeats of a step may differ in length, and so in this.
+    pub fn ramp_ns(&self, step: &Step) -> u64 {
+        let measured = self.intervals.iter().filter(|i| i.phase == Phase::Measure);
+        measured.map(|i| i.start_ns).min().unwrap_or(step.ramp_ns)
     }
 
     /// What was completed in the measured window, by operation: all intervals but the ramp's, merged.

@@ -100,6 +100,8 @@ pub(crate) struct Draft {
     pub once: bool,
     pub cache: CacheState,
     pub runtime_ns: Option<u64>,
+    /// The runtime is the length of every repeat, not its upper bound.
+    pub runtime_is_exact: bool,
     pub io_size: Option<u64>,
     pub operations: Option<u64>,
     pub ramp_ns: u64,

@@ -181,9 +181,18 @@ pub static OPTIONS: &[OptionSpec] = &[
         key: "runtime",
         value: "TIME",
         default: "5s",
-        help: "Measured time of one repeat, after the ramp",
-        allowed: "a duration such as 1.5s or 2m, or none if io_size, ops or loops ends the repeat",
-        set: |d, v| put(&mut d.runtime_ns, or_word("none", v, parse_duration_ns)),
+        help: "Longest measured time of one repeat, after the ramp: with rounds auto the run chooses shorter repeats where \
+               they decide sooner; =TIME is the time of every repeat",
+        allowed: "a duration such as 1.5s or 2m, one after an equals sign such as =1s, or none if io_size, ops or loops ends \
+                  the repeat",
+        set: |d, v| {
+            let (is_exact, time) = v.strip_prefix('=').map_or((false, v), |time| (true, time));
+            d.runtime_is_exact = is_exact;
+            match is_exact {
+                true => put(&mut d.runtime_ns, parse_duration_ns(time).map(Some)),
+                false => put(&mut d.runtime_ns, or_word("none", time, parse_duration_ns)),
+            }
+        },
     },
     OptionSpec {
         key: "min_runtime",

@@ -269,6 +269,9 @@ fn step(
     let mut found = contradictions(&draft);
     let mut step = finish(draft, id.clone());
     step.concurrent = others;
+    if !step.concurrent.is_empty() {
+        step.shortest_ns = None;
+    }
     step.title = own_title.unwrap_or_else(|| match &spec.label {
         Some(label) => format!("{label}: {}", title(&step)),
         None => title(&step),
@@ -311,6 +314,7 @@ const SHORTEST_SCALED_NS: u64 = 100_000_000;
 fn scale(step: &mut Step, factor: f64) {
     let scaled = |ns: u64| (ns as f64 * factor) as u64;
     step.stop.time_ns = step.stop.time_ns.map(|ns| scaled(ns).max(SHORTEST_SCALED_NS.min(ns)));
+    step.shortest_ns = step.shortest_ns.filter(|shortest| step.stop.time_ns.is_some_and(|ns| ns > *shortest));
     step.ramp_ns = scaled(step.ramp_ns);
     step.concurrent.iter_mut().for_each(|other| scale(other, factor));
 }
@@ -453,8 +457,29 @@ fn modifiers(draft: &Draft, split: Option<BlockSplit>) -> Modifiers {
     }
 }
 
+/// Nanoseconds of the shortest repeat that a run chooses: in less, the scheduler's ticks and the first operations weigh too
+/// much.
+const SHORTEST_NS: u64 = 100_000_000;
+
+/// True if a repeat measures the same however long it is, as far as can be told before: only time ends it, its data are
+/// there before and after it, and it bypasses the page cache, where a longer repeat would find more of its data.
+fn may_be_shortened(step: &Step) -> bool {
+    let (workload, stop) = (&step.workload, &step.stop);
+    let ends_by_time = Stop { time_ns: None, ..*stop } == Stop::default();
+    let plain = Modifiers { split: workload.modifiers.split.clone(), ..Modifiers::default() };
+    stop.time_ns.is_some_and(|ns| ns > SHORTEST_NS)
+        && ends_by_time
+        && step.prepare == Preparation::Written
+        && matches!(workload.mix, Mix::Transfer { .. })
+        && workload.direct
+        && workload.pace == Pace::Closed
+        && !workload.verify
+        && workload.modifiers == plain
+}
+
 /// Builds a step from a draft.
 fn finish(draft: Draft, id: String) -> Step {
+    let is_exact = draft.runtime_is_exact;
     let direct = draft.direct.unwrap_or(draft.engine != EngineChoice::Only(EngineKind::Mmap));
     let split = split(&draft);
     let mix = mix(&draft);
@@ -510,6 +535,7 @@ fn finish(draft: Draft, id: String) -> Step {
             operations: draft.operations,
             passes: draft.loops,
         },
+        shortest_ns: None,
         ramp_ns: draft.ramp_ns,
         interval_ns: draft.interval_ns,
         max_errors: draft.max_errors,
@@ -520,5 +546,6 @@ fn finish(draft: Draft, id: String) -> Step {
         // A ramp would use up the data to be measured.
         step.ramp_ns = 0;
     }
+    step.shortest_ns = (!is_exact && may_be_shortened(&step)).then_some(SHORTEST_NS);
     step
 }

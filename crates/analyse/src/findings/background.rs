@@ -194,7 +194,7 @@ pub(super) fn background_before(rule: &Rule, context: &RuleContext<'_>) -> Vec<F
 /// target with other devices was measured. Pauses before a repeat that lays out data and after one that is verified are
 /// left out, because Lodestone works in them.
 fn pauses(context: &RuleContext<'_>, target: &Target) -> Vec<(u64, u64)> {
-    let repeats = &context.run.repeats;
+    let repeats = context.run.all_repeats();
     let is_busy = |step: &str| {
         context.run.started.plan.step(step).is_none_or(|s| {
             s.uses_data_up()
@@ -203,7 +203,7 @@ fn pauses(context: &RuleContext<'_>, target: &Target) -> Vec<(u64, u64)> {
                 || s.workload.modifies() && !s.workload.direct
         })
     };
-    let pause = |pair: &[model::Repeat]| {
+    let pause = |pair: &[&model::Repeat]| {
         let [before, after] = pair else { return None };
         let (from, to) = (before.finished.as_ref()?.at_ns, after.started.at_ns);
         let is_own_work = is_busy(&before.started.step) || is_busy(&after.started.step);

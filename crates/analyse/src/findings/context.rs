@@ -126,6 +126,11 @@ impl<'a> Pair<'a> {
         context.telemetry.iter().find(|t| t.step == self.step.id && t.target == self.target.name)
     }
 
+    /// True if the run chose the length of the repeats, which it tests against longer ones.
+    pub fn has_chosen_length(&self) -> bool {
+        self.repeats.iter().any(|r| r.repeat.started.time_ns.is_some())
+    }
+
     /// True if the storage determines the rate: no given load, no pauses, no metadata operations.
     pub fn is_closed_transfer(&self) -> bool {
         let workload = &self.step.workload;
@@ -156,7 +161,7 @@ impl<'a> Ended<'a> {
 
     /// When the measured window ended, in nanoseconds of the run.
     pub fn ended_ns(&self, step: &Step) -> u64 {
-        self.began_ns().saturating_add(step.ramp_ns).saturating_add(self.finished.window_ns)
+        self.began_ns().saturating_add(self.repeat.ramp_ns(step)).saturating_add(self.finished.window_ns)
     }
 
     /// Bytes that data operations moved in the whole repeat: read, written.

@@ -5,10 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use model::{Evidence, Finding, Measurement, Operation, Phase, Repeat, Severity, Step};
+use model::{
+    Disturbance, Evidence, Finding, Measurement, Operation, Phase, Repeat, SetAsideReason, Severity, Step,
+    Subject,
+};
 
 use super::context::Pair;
-use super::words::{by, figure, rounds as rounds_in_words, what};
+use super::words::{by, figure, rounds as rounds_in_words, time, what};
 use super::{Rule, RuleContext, evidence, total};
 use crate::repeats::{RepeatDiagnostics, threshold};
 use crate::stats::median;
@@ -111,8 +114,69 @@ pub(super) fn trend(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     reported(context, report, rule)
 }
 
+pub(super) fn length_matters(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut last = BTreeMap::new();
+    for (_, reason) in &context.run.set_aside {
+        if let SetAsideReason::TooShort { step, length_ns, long_ns, ratio } = reason {
+            last.insert(step.as_str(), (*length_ns, *long_ns, *ratio));
+        }
+    }
+    let finding = |(step, (length_ns, long_ns, ratio)): (&str, (u64, u64, f64))| {
+        let share = (ratio - 1.0).abs();
+        let message = format!(
+            "repeats of {} gave figures {} than repeats of {}; they do not count",
+            time(length_ns as f64),
+            if ratio > 1.0 {
+                format!("{:.0} % higher", share * 100.0)
+            } else {
+                format!("{:.0} % lower", share * 100.0)
+            },
+            time(long_ns as f64)
+        );
+        let figures = vec![
+            evidence("figure of short repeats ÷ figure of long ones", ratio, "1"),
+            evidence("short repeats", length_ns as f64, "ns"),
+            evidence("long repeats", long_ns as f64, "ns"),
+        ];
+        let about = Subject { target: None, step: Some(step.to_owned()) };
+        rule.finding(Severity::Warning, about, message, figures).changing(share)
+    };
+    last.into_iter().map(finding).collect()
+}
+
+pub(super) fn disturbed_rounds(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found: BTreeMap<&str, BTreeMap<(&str, u32), f64>> = BTreeMap::new();
+    for (_, reason) in &context.run.set_aside {
+        if let SetAsideReason::Disturbed { step, round, cause, share } = reason {
+            let what = match cause {
+                Disturbance::StolenTime => "the hypervisor took processor time",
+                Disturbance::ForeignReads => "other programs read from the device",
+                Disturbance::ForeignWrites => "other programs wrote to the device",
+            };
+            found.entry(what).or_default().insert((step.as_str(), *round), *share);
+        }
+    }
+    let finding = |(what, rounds): (&str, BTreeMap<(&str, u32), f64>)| {
+        let most = rounds.values().copied().fold(0.0, f64::max);
+        let message = match rounds.len() {
+            1 => format!("{what} during a round of a step, which was measured again"),
+            n => format!("{what} during {n} rounds of steps, which were measured again"),
+        };
+        let figures = vec![
+            evidence("rounds of a step measured again", rounds.len() as f64, "1"),
+            evidence("largest share of time or bytes", most, "1"),
+        ];
+        rule.finding(Severity::Info, Subject::default(), message, figures).changing(0.05)
+    };
+    found.into_iter().map(finding).collect()
+}
+
 pub(super) fn not_steady(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |(pair, m, _): (&Pair<'_>, &Measurement, &RepeatDiagnostics)| {
+        if pair.has_chosen_length() {
+            // SNIA's rule is about rounds of a minute; short repeats range wider, and their trend is diagnosed.
+            return None;
+        }
         let from = m.values.len().checked_sub(STEADY_WINDOW)?;
         let last: Vec<f64> = m.values[from..].iter().map(|(_, v)| *v).collect();
         let state = steady_state(&last);

@@ -261,10 +261,31 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "too-short",
-        speaks_when: "repeats ended within 0.9 s although no such runtime was requested, or had fewer than 1000 operations and so no 99.9th percentile",
+        speaks_when: "repeats ended within 0.9 s although neither the user nor the run chose such a length",
         advice: "use a larger --size or a longer --runtime",
         is_told_apart: false,
         apply: size::too_short,
+    },
+    Rule {
+        name: "thin-tail",
+        speaks_when: "a step had fewer than 100,000 operations in all rounds together, so that fewer than 100 are beyond the 99.9th percentile",
+        advice: "use more rounds or a longer --runtime where the tail matters",
+        is_told_apart: false,
+        apply: size::thin_tail,
+    },
+    Rule {
+        name: "length-matters",
+        speaks_when: "short repeats gave figures at least 3 % higher or lower than long ones of the same run, rarely by chance (0.1 %), and were set aside",
+        advice: "state how long a repeat takes with the figure; a longer --runtime shows whether it changes further",
+        is_told_apart: false,
+        apply: repeats::length_matters,
+    },
+    Rule {
+        name: "disturbed-rounds",
+        speaks_when: "rounds of a step were measured again because the hypervisor took more than 10 % of the processors' time or other programs moved more than 10 % of the bytes",
+        advice: "stop other programs, or measure when the host has less to do",
+        is_told_apart: false,
+        apply: repeats::disturbed_rounds,
     },
     Rule {
         name: "two-modes",

@@ -4,7 +4,7 @@ use model::{CacheState, Finding, Severity, Step, Target};
 
 use super::context::Pair;
 use super::words::{amount, short_list};
-use super::{Rule, RuleContext, evidence, subject};
+use super::{Rule, RuleContext, evidence, subject, total};
 
 pub(super) fn fits_into_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let memory = context.run.started.host.memory_bytes;
@@ -77,31 +77,35 @@ pub(super) fn fits_into_device_cache(rule: &Rule, context: &RuleContext<'_>) -> 
 
 /// A shorter repeat shows little about the sustained rate: caches and clocks need longer to settle.
 const SHORTEST_S: f64 = 0.9;
-/// With fewer operations, the 99.9th percentile is the slowest operation.
-const FEWEST_FOR_P999: u64 = 1000;
+/// With fewer operations in all rounds together, less than a hundred are beyond the 99.9th percentile.
+const FEWEST_FOR_P999: u64 = 100_000;
+/// With fewer, less than a hundred are beyond the 99th.
+const FEWEST_FOR_P99: u64 = 10_000;
 
-/// Median duration of a repeat in seconds, and the count of its least frequent operation.
-fn extent(pair: &Pair<'_>) -> Option<(f64, u64)> {
-    let seconds = pair.median(|r| Some(r.seconds())).filter(|seconds| *seconds > 0.0)?;
+/// The operations of the least frequent kind in all repeats together.
+fn fewest_operations(pair: &Pair<'_>) -> Option<u64> {
     let shown = pair.step.operations().into_iter().filter(|o| *o != model::Operation::Sync);
-    let counts = shown.filter_map(|o| pair.median(|r| Some(r.measured(o)?.count as f64)));
-    Some((seconds, counts.fold(f64::INFINITY, f64::min) as u64))
+    let all = |o| total(pair.repeats.iter().filter_map(|r| r.measured(o)).map(|stats| stats.count));
+    shown.map(all).filter(|count| *count > 0).min()
 }
 
 pub(super) fn too_short(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for target in context.targets() {
         let of_target = context.completed().filter(|p| p.target.name == target.name);
-        let all: Vec<(&Step, f64, u64)> =
-            of_target.filter_map(|p| extent(p).map(|(seconds, count)| (p.step, seconds, count))).collect();
-        let names = |short: &[&(&Step, f64, u64)]| {
-            short_list(&short.iter().map(|(step, ..)| step.id.clone()).collect::<Vec<_>>())
+        // A length that the run chose was tested against longer ones.
+        let seconds = |p: &Pair<'_>| p.median(|r| Some(r.seconds())).filter(|_| !p.has_chosen_length());
+        let all: Vec<(&Step, f64)> = of_target.filter_map(|p| Some((p.step, seconds(p)?))).collect();
+        let names = |short: &[&(&Step, f64)]| {
+            short_list(&short.iter().map(|(step, _)| step.id.clone()).collect::<Vec<_>>())
         };
         // A short runtime that was requested is no surprise.
         let is_asked = |step: &Step| step.stop.time_ns.is_some_and(|ns| (ns as f64) < SHORTEST_S * 1e9);
-        let brief: Vec<_> =
-            all.iter().filter(|(s, seconds, _)| *seconds < SHORTEST_S && !is_asked(s)).collect();
-        if let Some((step, seconds, _)) = brief.iter().min_by(|a, b| a.1.total_cmp(&b.1)) {
+        let brief: Vec<_> = all
+            .iter()
+            .filter(|(s, seconds)| *seconds > 0.0 && *seconds < SHORTEST_S && !is_asked(s))
+            .collect();
+        if let Some((step, seconds)) = brief.iter().min_by(|a, b| a.1.total_cmp(&b.1)) {
             let where_brief = match brief.len() {
                 1 => format!("the repeats of {} were over in {seconds:.2} s", step.id),
                 _ => format!(
@@ -115,25 +119,29 @@ pub(super) fn too_short(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
             found
                 .push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.1));
         }
-        let few: Vec<_> = all.iter().filter(|(.., count)| *count < FEWEST_FOR_P999).collect();
-        if let Some((step, _, count)) = few.iter().min_by_key(|(.., count)| *count) {
-            let where_few = match few.len() {
-                1 => format!("only {count} operations in a repeat of {}", step.id),
-                _ => format!(
-                    "few operations in each repeat of {} (the fewest: {count} in {})",
-                    names(&few),
-                    step.id
-                ),
-            };
-            let message = format!(
-                "{where_few}: below {FEWEST_FOR_P999} the p99.9 is the slowest operation of the repeat"
-            );
-            let figures =
-                vec![evidence("fewest operations in a repeat", *count as f64, "1").in_step(&step.id)];
-            let advice = "use a longer --runtime where the tail matters";
-            found
-                .push(rule.finding(Severity::Info, subject(target, None), message, figures).advising(advice));
-        }
+    }
+    found
+}
+
+pub(super) fn thin_tail(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if context.run.is_imported() {
+        // The percentiles are the other program's.
+        return found;
+    }
+    for target in context.targets() {
+        let of_target = context.completed().filter(|p| p.target.name == target.name);
+        let counts = of_target.filter_map(|p| Some((p.step, fewest_operations(p)?)));
+        let few: Vec<(&Step, u64)> = counts.filter(|(_, count)| *count < FEWEST_FOR_P999).collect();
+        let Some((step, count)) = few.iter().min_by_key(|(_, count)| *count) else { continue };
+        let percentile = if *count < FEWEST_FOR_P99 { "p99 and p99.9" } else { "p99.9" };
+        let message = format!(
+            "fewer than 100 operations are beyond the {percentile} of {}: {count} in all rounds together{}",
+            short_list(&few.iter().map(|(step, _)| step.id.clone()).collect::<Vec<_>>()),
+            if few.len() == 1 { String::new() } else { format!(" in {}", step.id) }
+        );
+        let figures = vec![evidence("fewest operations of a step", *count as f64, "1").in_step(&step.id)];
+        found.push(rule.finding(Severity::Info, subject(target, None), message, figures));
     }
     found
 }

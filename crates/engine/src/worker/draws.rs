@@ -129,6 +129,12 @@ impl Draws {
         Self { first, mixed_with }
     }
 
+    /// Lets sequential work begin at this share of its region, from 0 to below 1.
+    pub fn start_at(&mut self, share: f64) {
+        let mixed = self.mixed_with.iter_mut().map(|mixed| &mut mixed.write);
+        std::iter::once(&mut self.first).chain(mixed).for_each(|direction| direction.offsets.start_at(share));
+    }
+
     /// The direction of the next operation.
     #[inline(always)]
     pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> &mut Direction {
@@ -193,6 +199,23 @@ mod tests {
         let letters: String =
             drawn(&workload, 10).iter().map(|d| if d.0 == Verb::Read { 'R' } else { 'W' }).collect();
         assert_eq!(letters, "RWRWRRWRWR");
+    }
+
+    #[test]
+    fn sequential_work_begins_where_it_is_told_and_wraps_around() {
+        let sequential = Workload {
+            pattern: Pattern::Sequential,
+            block: BlockSizes::uniform(4096),
+            ..Workload::random_reads()
+        };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut draws = Draws::new(&sequential, REGION, &mut rng);
+        draws.start_at(0.75);
+        let offsets: Vec<u64> = (0..65).map(|_| draws.next(&mut rng).next_offset(&mut rng)).collect();
+        assert_eq!(
+            (offsets[0], offsets[63], offsets[64]),
+            ((1 << 20) + (3 << 18), (2 << 20) - 4096, 1 << 20)
+        );
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub(crate) struct WorkerSpec {
     pub interval_ns: u64,
     pub max_errors: u64,
     pub seed: u64,
+    /// Where sequential work begins, as a share of the region.
+    pub start: f64,
     pub compare_stamps: bool,
     pub files: Arc<Vec<File>>,
     /// Bytes of each file that are used: a multiple of the largest block.

@@ -36,6 +36,7 @@ fn spec(workload: Workload, file: File) -> WorkerSpec {
         interval_ns: 100_000_000,
         max_errors: 1,
         seed: 1,
+        start: 0.0,
         compare_stamps: false,
         files: Arc::new(vec![file]),
         file_bytes: 1 << 20,

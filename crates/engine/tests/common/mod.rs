@@ -35,6 +35,7 @@ pub fn task(workload: Workload, engine: EngineKind, stop: Stop, target: IoTarget
         max_errors: 1,
         seed: 1,
         target,
+        start: 0.0,
         compare_stamps: false,
         sim: None,
         concurrent: Vec::new(),

@@ -26,7 +26,8 @@ use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::session::{
-    Order, PendingReports, Recorder, RoundHistory, Session, TargetState, Watching, fallback_directories,
+    Lengths, Order, PendingReports, Recorder, RoundHistory, Session, TargetState, Turns, Watching,
+    fallback_directories,
 };
 use crate::{interrupt, output};
 
@@ -133,7 +134,11 @@ pub(super) fn new_session<'a>(
         telemetry_period: plan::DEFAULT_TELEMETRY.period(),
         watching: Watching::default(),
         history: RoundHistory::default(),
-        order: if plan.in_order { Order::Plan } else { Order::Random },
+        lengths: Lengths::default(),
+        turns: Turns::default(),
+        disturbed_groups: 0,
+        repeated_groups: 0,
+        order: if plan.in_order { Order::Plan } else { Order::Balanced },
         given_up: BTreeSet::new(),
         pending_reports: PendingReports::default(),
     })

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use engine::{Generations, OpenFiles, open_flags};
 use host::testfiles::{TestFileError, TestFiles, allocate, settle};
@@ -21,8 +22,8 @@ pub(super) struct DataSet {
     pub files: Backing,
     pub bytes: u64,
     pub generations: Option<Arc<Generations>>,
-    /// A part of it was trimmed since it was laid out.
-    pub has_holes: bool,
+    /// A part of it was trimmed since it was laid out; copies share this too.
+    pub has_holes: Arc<AtomicBool>,
 }
 
 /// What holds a data set.
@@ -163,7 +164,7 @@ impl Session<'_> {
             files: Backing::Made(Arc::new(made)),
             bytes: *bytes,
             generations: None,
-            has_holes: false,
+            has_holes: Arc::default(),
         })))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use engine::{Generations, IoTarget, Task};
@@ -81,11 +82,9 @@ impl Session<'_> {
 
     /// Refills a set after a trim, for a step that needs it whole.
     pub(super) fn restore(&mut self, index: usize, key: DataKey) -> Result<(), SessionError> {
-        let Some(set) = self.targets[index].sets.iter_mut().find(|s| s.wanted.key == key && s.has_holes)
-        else {
-            return Ok(());
-        };
-        set.has_holes = false;
+        let sets = &self.targets[index].sets;
+        let trimmed = sets.iter().find(|s| s.wanted.key == key && s.has_holes.swap(false, Ordering::Relaxed));
+        let Some(set) = trimmed else { return Ok(()) };
         let bytes = set.bytes;
         let laid = match self.write_layout(index, key, bytes, None)? {
             Ok(_) => self.sync_layout(index, key)?,
@@ -139,7 +138,13 @@ impl Session<'_> {
         };
         let read_only = matches!(files, Backing::Target) && !wanted.modified;
         let key = wanted.key;
-        self.targets[index].sets.push(DataSet { wanted, files, bytes, generations, has_holes: false });
+        self.targets[index].sets.push(DataSet {
+            wanted,
+            files,
+            bytes,
+            generations,
+            has_holes: Arc::default(),
+        });
         if read_only {
             return Ok(());
         }
@@ -222,6 +227,7 @@ impl Session<'_> {
             max_errors: 1,
             seed: self.seed,
             target: IoTarget::Files(files),
+            start: 0.0,
             compare_stamps: false,
             sim: None,
             concurrent: Vec::new(),

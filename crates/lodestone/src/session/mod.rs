@@ -1,17 +1,21 @@
 //! Measuring: lays out test data, then runs round after round of repeats, and records everything as it happens.
 
 mod data_sets;
+mod disturbed;
 mod foreign;
 mod layout;
+mod lengths;
 mod readiness;
 mod recorder;
 mod release;
 mod repeat;
 mod rounds;
+mod sharing;
 mod silence;
 mod sizes;
 mod telemetry;
 mod timeout;
+mod turns;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -32,11 +36,13 @@ use rand_xoshiro::rand_core::SeedableRng;
 use crate::progress::Progress;
 use data_sets::DataSet;
 pub(crate) use foreign::{Driver, PendingReports, Tools};
+pub(crate) use lengths::Lengths;
 use plan::DataKey;
 pub(crate) use recorder::{Recorder, fallback_directories};
 pub(crate) use rounds::RoundHistory;
 use sizes::Wanted;
 use telemetry::Telemetry;
+pub(crate) use turns::Turns;
 
 /// Failed repeats after which a target is given up.
 const MAX_FAILURES: u32 = 3;
@@ -61,6 +67,14 @@ pub(crate) struct Session<'a> {
     pub watching: Watching,
     /// Empty until the session begins.
     pub history: RoundHistory,
+    /// Empty until the session begins.
+    pub lengths: Lengths,
+    /// The order of the targets in the rounds to come.
+    pub turns: Turns,
+    /// Rounds of a step in which the machine was disturbed.
+    pub disturbed_groups: u32,
+    /// Those of them that were measured again.
+    pub repeated_groups: u32,
     /// The order of the repeats in a round.
     pub order: Order,
     /// Steps that are no longer repeated, because their program failed.
@@ -73,8 +87,9 @@ pub(crate) struct Session<'a> {
 pub(crate) enum Order {
     /// As the plan has them.
     Plan,
-    /// Random in each round.
-    Random,
+    /// The steps in random order in each round; within a step one target directly after the other, in an order by which
+    /// each target follows each other one equally often.
+    Balanced,
     /// Groups of steps in random order; within a group, one target after the other in random order, so that compared
     /// repeats are close together in time. The steps of a group, by their index, keep their order.
     SideBySide(Vec<Vec<usize>>),
@@ -226,29 +241,50 @@ impl Session<'_> {
     fn measure(&mut self) -> Result<(), SessionError> {
         self.note_other_runs();
         self.note_obstacles();
+        self.share_data();
         self.expect(0, &self.pairs(0));
         self.lay_out_all()?;
         self.await_readiness(self.expected());
+        self.begin_lengths();
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         for round in 0.. {
             let pairs = self.pairs(round);
             if self.interrupted() || pairs.is_empty() || self.is_enough(round, &pairs) {
                 break;
             }
+            self.begin_round(&pairs);
             self.expect(round, &pairs);
-            for (step, index) in self.ordered(pairs, &mut order) {
-                let is_left =
-                    !self.targets[index].given_up && !self.given_up.contains(&self.plan.steps[step].id);
-                if !self.interrupted() && is_left {
-                    let began = self.recorder.at_ns();
-                    self.one_repeat(round, step, index)?;
-                    self.history.took((step, index), self.recorder.at_ns() - began);
-                }
+            let ordered = self.ordered(pairs.clone(), &mut order);
+            for group in ordered.chunk_by(|a, b| a.0 == b.0) {
+                self.one_group(round, group)?;
             }
+            self.end_round(&pairs);
             self.note_other_runs();
             self.note_layer_states();
         }
+        self.note_disturbed();
         Ok(())
+    }
+
+    /// The repeats of one step in a round, one target after the other; once more if the machine was disturbed meanwhile.
+    fn one_group(&mut self, round: u32, group: &[(usize, usize)]) -> Result<(), SessionError> {
+        loop {
+            let first = self.recorder.run().begun();
+            for (step, index) in group {
+                let is_left =
+                    !self.targets[*index].given_up && !self.given_up.contains(&self.plan.steps[*step].id);
+                if !self.interrupted() && is_left {
+                    let began = self.recorder.at_ns();
+                    self.one_repeat(round, *step, *index)?;
+                    let took_ns = self.recorder.at_ns() - began;
+                    self.history.took((*step, *index), took_ns);
+                    self.learn_length(*step, *index, took_ns);
+                }
+            }
+            if !self.repeats_disturbed(round, group, first) {
+                return Ok(());
+            }
+        }
     }
 
     /// The planned duration of the rounds.
@@ -285,8 +321,8 @@ impl Session<'_> {
         let state = &mut self.targets[index];
         for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
             let key = kept(part);
-            for set in state.sets.iter_mut().filter(|set| Some(set.wanted.key) == key) {
-                set.has_holes = true;
+            for set in state.sets.iter().filter(|set| Some(set.wanted.key) == key) {
+                set.has_holes.store(true, Ordering::Relaxed);
             }
         }
         if ended.hung {
@@ -323,7 +359,7 @@ impl Session<'_> {
     fn give_up_steps(&mut self, step: usize, why: &str) {
         let together = match &self.order {
             Order::SideBySide(groups) => groups.iter().find(|group| group.contains(&step)).cloned(),
-            Order::Plan | Order::Random => None,
+            Order::Plan | Order::Balanced => None,
         };
         let together = together.unwrap_or_else(|| vec![step]);
         let ids: Vec<String> = together.iter().map(|step| self.plan.steps[*step].id.clone()).collect();

@@ -15,6 +15,7 @@ use twox_hash::XxHash3_64;
 
 use super::data_sets::{DataSet, SetRef, make_durable};
 use super::foreign::WorkingDirectories;
+use super::lengths::Timing;
 use super::release::RELEASE_LIMIT;
 use super::timeout::with_timeout;
 use super::{Driver, Session, SessionError, TargetState, depth_for, foreign, storage_errno};
@@ -36,10 +37,12 @@ pub(super) fn run(
     step: usize,
     index: usize,
 ) -> Result<Ended, SessionError> {
-    let step = session.plan.steps[step].clone();
+    let (timing, start) = (session.timing(step), session.start(round, step, index));
+    let mut step = session.plan.steps[step].clone();
+    timing.apply(&mut step);
     // The target is taken out of the session while its data are borrowed.
     let state = session.targets.remove(index);
-    let result = on_target(session, round, &step, &state);
+    let result = on_target(session, round, &step, &state, (timing, start));
     session.targets.insert(index, state);
     result
 }
@@ -49,6 +52,7 @@ fn on_target(
     round: u32,
     step: &Step,
     state: &TargetState,
+    (timing, start): (Timing, f64),
 ) -> Result<Ended, SessionError> {
     let target = &state.target;
     let direct = step.workload.direct && target.direct;
@@ -62,7 +66,7 @@ fn on_target(
         Ok((opened, others.collect::<std::io::Result<Vec<_>>>()?))
     });
     let size_bytes = opened.as_ref().ok().and_then(|(o, _)| o.set.get()).map_or(0, |s| s.bytes);
-    let repeat = session.recorder.run().repeats.len() as u32;
+    let repeat = session.recorder.run().begun();
     let numbers = [session.seed.to_le_bytes(), u64::from(repeat).to_le_bytes()].concat();
     let seed = XxHash3_64::oneshot(&numbers) & SEED_MASK;
     let engine = engine_for(session, step);
@@ -76,6 +80,7 @@ fn on_target(
         direct: direct || workload.is_metadata(),
         size_bytes,
         seed,
+        time_ns: timing.time_ns.filter(|_| timing.is_chosen),
     }));
     let (finished, hung) = match opened {
         Ok((opened, others)) => {
@@ -92,6 +97,7 @@ fn on_target(
             }
             let task = |io_target| Task {
                 stop: stop(step, size_bytes),
+                start,
                 concurrent,
                 ..task(step, &workload, engine, repeat, seed, io_target)
             };
@@ -353,6 +359,7 @@ fn task(
         max_errors: step.max_errors,
         seed,
         target: io_target,
+        start: 0.0,
         compare_stamps: false,
         sim: None,
         concurrent: Vec::new(),

@@ -26,6 +26,13 @@ pub(crate) struct RoundHistory {
 }
 
 impl RoundHistory {
+    /// Forgets what the step measured in these rounds.
+    pub fn forget(&mut self, step: &str, rounds: &BTreeSet<u32>) {
+        for series in self.series.iter_mut().filter(|series| series.step == step) {
+            series.values.retain(|(round, _)| !rounds.contains(round));
+        }
+    }
+
     /// Records a completed repeat.
     pub fn record(&mut self, step: &Step, repeat: &Repeat) {
         let (target, round) = (&repeat.started.target, repeat.started.round);
@@ -55,6 +62,13 @@ impl RoundHistory {
     }
 }
 
+/// The first headline figure of a repeat.
+pub(super) fn headline_value(step: &Step, repeat: &Repeat) -> Option<f64> {
+    let values = repeat_values(step, repeat).into_iter();
+    let mut headlines = values.filter(|(operation, metric, _)| headline(step, *operation) == Some(*metric));
+    headlines.next().map(|(.., value)| value)
+}
+
 impl Session<'_> {
     /// The repeats of a round, as indices of step and target: every step on every target where it can run and, with
     /// rounds `auto`, is not settled yet.
@@ -77,20 +91,28 @@ impl Session<'_> {
 
     /// Puts the repeats of a round into their order.
     pub(super) fn ordered(
-        &self,
+        &mut self,
         mut pairs: Vec<(usize, usize)>,
         order: &mut impl Rng,
     ) -> Vec<(usize, usize)> {
         match &self.order {
             Order::Plan => pairs.sort_unstable(),
-            // In random order, drift (temperature, neighbours, time of day) affects all repeats alike.
-            Order::Random => {
-                pairs.shuffle(order);
+            Order::Balanced => {
+                let mut steps: Vec<usize> = pairs.iter().map(|(step, _)| *step).collect();
+                steps.sort_unstable();
+                steps.dedup();
+                steps.shuffle(order);
                 // Steps that prepare the storage come first and keep their order.
                 let once = |step: usize| self.plan.steps[step].workload.modifiers.once;
-                pairs.sort_by_key(
-                    |(step, target)| if once(*step) { (*step, *target) } else { (usize::MAX, 0) },
-                );
+                steps.sort_by_key(|step| if once(*step) { *step } else { usize::MAX });
+                let mut ordered = Vec::with_capacity(pairs.len());
+                for step in steps {
+                    let targets = self.turns.order(step, self.targets.len(), order);
+                    ordered.extend(
+                        targets.into_iter().map(|target| (step, target)).filter(|p| pairs.contains(p)),
+                    );
+                }
+                pairs = ordered;
             }
             Order::SideBySide(groups) => {
                 let mut groups: Vec<&Vec<usize>> = groups.iter().collect();
@@ -168,7 +190,11 @@ impl Session<'_> {
     /// Nanoseconds that these repeats will take: as long as the last time, or as planned.
     pub(super) fn round_ns(&self, pairs: &[(usize, usize)]) -> u64 {
         let planned = |step: usize| (plan::step_seconds(&self.plan.steps[step]) * 1e9) as u64 + AROUND_NS;
-        pairs.iter().map(|p| self.history.took_ns.get(p).copied().unwrap_or_else(|| planned(p.0))).sum()
+        let next = |pair: &(usize, usize)| match self.planned_ns(pair.0) {
+            Some(ns) => ns + self.around_ns(pair.0).unwrap_or(AROUND_NS),
+            None => self.history.took_ns.get(pair).copied().unwrap_or_else(|| planned(pair.0)),
+        };
+        pairs.iter().map(next).sum()
     }
 
     /// Updates the expected end in the progress display.

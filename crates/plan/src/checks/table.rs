@@ -68,7 +68,7 @@ macro_rules! fio {
                 title: $title,
                 report: "",
                 native: None,
-                settings: &[("size", "{size}"), ("runtime", "{runtime}s"), ("end_fsync", "false"), $($setting),*],
+                settings: &[("size", "{size}"), ("runtime", "={runtime}s"), ("end_fsync", "false"), $($setting),*],
                 defined_cost: true,
                 figures: &[$($pair),*],
             }],
@@ -95,7 +95,7 @@ macro_rules! sysbench {
                 native: None,
                 settings: &[
                     ("engine", "psync"), ("direct", "true"), ("files", "128"), ("size", "{size}"), ("bs", "16KiB"),
-                    ("data", "zero"), ("norandommap", "true"), ("end_fsync", "false"), ("runtime", "{runtime}s"), $($setting),*
+                    ("data", "zero"), ("norandommap", "true"), ("end_fsync", "false"), ("runtime", "={runtime}s"), $($setting),*
                 ],
                 defined_cost: true,
                 figures: &[$($pair),*],
@@ -552,7 +552,7 @@ pub static CHECKS: &[Check] = &[
                 ("direct", "true"),
                 ("norandommap", "true"),
                 ("size", "{size}"),
-                ("runtime", "{runtime}s"),
+                ("runtime", "={runtime}s"),
             ],
             defined_cost: true,
             figures: &[same(READ_MEAN), but(READ_IOPS, IOPING_RATE)],
@@ -578,7 +578,7 @@ pub static CHECKS: &[Check] = &[
                 ("size", "64MiB"),
                 ("fdatasync", "1"),
                 ("end_fsync", "false"),
-                ("runtime", "{runtime}s"),
+                ("runtime", "={runtime}s"),
             ],
             defined_cost: true,
             figures: &[filed(WRITE_MEAN, DURABLE_MEAN, IOPING_PLACE)],

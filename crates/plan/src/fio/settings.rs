@@ -92,6 +92,11 @@ fn duration(ns: u64) -> String {
     unit.map_or_else(|| format!("{ns}ns"), |(name, length)| format!("{}{name}", ns / length))
 }
 
+/// The time of every repeat as a suite writes it: fio keeps to it.
+fn exactly(ns: u64) -> String {
+    format!("={}", duration(ns))
+}
+
 /// The settings of one job of a concurrent group.
 pub(super) fn settings(
     job: &Job,
@@ -133,7 +138,7 @@ fn names(writer: &mut Writer<'_>, of: &str, operation: &str) {
     if writer.on("time_based")
         && let Some(ns) = writer.time("runtime", SECONDS)
     {
-        writer.set("runtime", duration(ns), "runtime");
+        writer.set("runtime", exactly(ns), "runtime");
     } else {
         writer.set("runtime", "none", "ioengine");
         writer.set("ops", (count * loops * writer.job.numjobs).to_string(), "nrfiles");
@@ -392,7 +397,7 @@ fn end(writer: &mut Writer<'_>, target_bytes: Option<u64>) {
     let runtime = writer.time("runtime", SECONDS);
     let loops = writer.number("loops").unwrap_or(1).clamp(1, 1_000_000);
     let time_based = writer.on("time_based");
-    writer.set("runtime", runtime.map_or("none".into(), duration), "runtime");
+    writer.set("runtime", runtime.map_or("none".into(), exactly), "runtime");
     if let Some(ns) = writer.time("ramp_time", SECONDS) {
         writer.set("ramp", duration(ns), "ramp_time");
     }

@@ -125,6 +125,7 @@ fn step(report: &Report, id: String) -> Step {
         workload: report.workload.clone(),
         engine: EngineChoice::Only(report.engine),
         stop: Stop::default(),
+        shortest_ns: None,
         ramp_ns: 0,
         interval_ns: 0,
         max_errors: 1,
@@ -209,6 +210,7 @@ fn events_of(repeat: u32, round: u32, step: &str, target: String, placed: Placed
         direct: report.workload.direct,
         size_bytes: report.size_bytes,
         seed: 0,
+        time_ns: None,
     })];
     if !report.stats.is_empty() {
         events.push(Event::Interval(Interval {

@@ -137,7 +137,7 @@ fn span(run: &Run, repeat: &Repeat, target: usize) -> Option<Span> {
     let step = run.started.plan.step(&repeat.started.step)?;
     let from = repeat.started.at_ns as f64 / 1e9;
     let finished = repeat.finished.as_ref()?;
-    let counted_from = from + step.ramp_ns as f64 / 1e9;
+    let counted_from = from + repeat.ramp_ns(step) as f64 / 1e9;
     let to = (counted_from + finished.window_ns as f64 / 1e9).min(finished.at_ns as f64 / 1e9);
     let (round, title, name) = (repeat.started.round + 1, &step.title, short(&repeat.started.target, 60));
     let words = format!("{name}, round {round}: {title}, measured for {:.1} s", (to - counted_from).max(0.0));

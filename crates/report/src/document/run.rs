@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use analyse::{Analysis, Modes, Series, Summary, first_round_that_counts, headline, headline_operations};
+use model::units::ShortDuration;
 use model::{
     Comparison, Measurement, MeasurementKey, Metric, Operation, RepeatOutcome, Rounds, Run, RunOutcome, Step,
     Target, Verdict,
@@ -108,6 +109,18 @@ fn fewest_rounds(run: &Run) -> Option<u32> {
     rounds.into_values().min()
 }
 
+/// How long the repeats were whose length the run chose.
+fn lengths(run: &Run) -> String {
+    let all = || run.repeats.iter().filter_map(|repeat| repeat.started.time_ns);
+    match (all().min(), all().max()) {
+        (Some(least), Some(most)) if least < most => {
+            format!(", repeats of {} to {}", ShortDuration(least), ShortDuration(most))
+        }
+        (Some(length), _) => format!(", repeats of {}", ShortDuration(length)),
+        _ => String::new(),
+    }
+}
+
 fn method_line(run: &Run, analysis: &Analysis) -> String {
     let rounds = run.repeats.iter().map(|r| r.started.round + 1).max().unwrap_or(0);
     let fewest = fewest_rounds(run).filter(|fewest| *fewest < rounds);
@@ -136,8 +149,9 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
     };
     let verdicts =
         if run.started.targets.len() > 1 { "; undecided, +n: about n more rounds would decide" } else { "" };
+    let lengths = lengths(run);
     format!(
-        "{from}{rounds}{planned} round{plural} in {order}, {ended}; {method}{counted}{verdicts}; seed {}; Lodestone {}",
+        "{from}{rounds}{planned} round{plural} in {order}{lengths}, {ended}; {method}{counted}{verdicts}; seed {}; Lodestone {}",
         run.started.seed, run.started.version
     )
 }

@@ -75,10 +75,11 @@ impl Anonymiser {
     /// An anonymous copy of the run.
     pub fn run(&mut self, run: &Run) -> Run {
         let mut anonymous = run.clone();
-        let Run { started, layouts, repeats, readings, notes, finished: _ } = &mut anonymous;
+        let Run { started, layouts, repeats, set_aside, readings, notes, finished: _ } = &mut anonymous;
         self.started(started);
         layouts.iter_mut().for_each(|laid_out| self.laid_out(laid_out));
-        repeats.iter_mut().for_each(|repeat| self.repeat(repeat));
+        let aside = set_aside.iter_mut().map(|(repeat, _)| repeat);
+        repeats.iter_mut().chain(aside).for_each(|repeat| self.repeat(repeat));
         readings.iter_mut().for_each(|reading| self.reading(reading));
         notes.iter_mut().for_each(|note| self.note(note));
         anonymous
@@ -209,6 +210,7 @@ impl Anonymiser {
             workload: _,
             engine: _,
             stop: _,
+            shortest_ns: _,
             ramp_ns: _,
             interval_ns: _,
             max_errors: _,
@@ -245,6 +247,7 @@ impl Anonymiser {
             direct: _,
             size_bytes: _,
             seed: _,
+            time_ns: _,
         } = started;
         *target = self.target_name(target);
         if let Some(imported) = imported {

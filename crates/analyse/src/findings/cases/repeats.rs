@@ -10,6 +10,24 @@ fn with_pauses() -> Workload {
     Workload { modifiers: Modifiers { think, ..Modifiers::default() }, ..workload() }
 }
 
+fn set_aside(run: &mut Run, reason: SetAsideReason) {
+    let repeats = vec![run.repeats[0].started.repeat];
+    run.record(Event::SetAside(SetAside { at_ns: 2, repeats, reason }));
+}
+
+fn too_short() -> SetAsideReason {
+    SetAsideReason::TooShort {
+        step: "step".into(),
+        length_ns: 100_000_000,
+        long_ns: 1_000_000_000,
+        ratio: 1.5,
+    }
+}
+
+fn disturbed() -> SetAsideReason {
+    SetAsideReason::Disturbed { step: "step".into(), round: 0, cause: Disturbance::StolenTime, share: 0.3 }
+}
+
 pub(super) fn cases() -> Vec<Case> {
     vec![
         ("two-modes", true, workload(), |r| each_round(r, &[16.0, 25.1, 16.1, 25.0, 24.9])),
@@ -30,6 +48,14 @@ pub(super) fn cases() -> Vec<Case> {
         ("not-steady", true, workload(), |r| each_round(r, &[20.0, 19.4, 18.8, 18.2, 17.6])),
         ("not-steady", false, workload(), |r| each_round(r, &[99.0, 20.0, 21.0, 20.0, 21.0, 20.0])),
         ("not-steady", false, workload(), |r| each_round(r, &[20.0, 30.0, 40.0, 50.0])),
+        ("not-steady", false, workload(), |r| {
+            each_round(r, &[20.0, 20.0, 25.0, 20.0, 20.0]);
+            r.repeats.iter_mut().for_each(|r| r.started.time_ns = Some(100_000_000));
+        }),
+        ("length-matters", true, workload(), |r| set_aside(r, too_short())),
+        ("length-matters", false, workload(), |r| set_aside(r, disturbed())),
+        ("disturbed-rounds", true, workload(), |r| set_aside(r, disturbed())),
+        ("disturbed-rounds", false, workload(), |r| set_aside(r, too_short())),
         ("start-up-transient", true, workload(), |r| each_interval(r, &[70, 71, 100, 101, 99, 100])),
         ("start-up-transient", true, writes(), |r| each_interval(r, &[200, 100, 101, 99, 100])),
         ("start-up-transient", false, workload(), |r| each_interval(r, &[101, 100, 99, 100, 100])),

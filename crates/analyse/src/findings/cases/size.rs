@@ -30,7 +30,13 @@ pub(super) fn cases() -> Vec<Case> {
             r.started.plan.steps[0].stop.time_ns = None;
             each_finished(r, |f| f.window_ns = 500_000_000);
         }),
-        ("too-short", true, workload(), |r| each_stats(r, |s| s.count = 999)),
+        ("too-short", false, workload(), |r| {
+            r.started.plan.steps[0].stop.time_ns = None;
+            each_finished(r, |f| f.window_ns = 500_000_000);
+            r.repeats.iter_mut().for_each(|r| r.started.time_ns = Some(500_000_000));
+        }),
+        ("thin-tail", true, workload(), NOTHING),
+        ("thin-tail", false, workload(), |r| each_stats(r, |s| s.count = 40_000)),
         ("too-short", false, workload(), |r| {
             r.started.plan.steps[0].stop.time_ns = Some(500_000_000);
             each_finished(r, |f| f.window_ns = 500_000_000);

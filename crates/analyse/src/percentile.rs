@@ -1,0 +1,194 @@
+//! Percentiles of all rounds together.
+//!
+//! A mean of the percentiles of single repeats depends on how long these are: a stall falls into few short repeats, and
+//! the others have none. So the histograms of all rounds are merged. The uncertainty is that of rounds, not of operations,
+//! which depend on each other: a jackknife over rounds gives the error of the share of operations that lie above the
+//! percentile, a smooth function of the data, and the merged distribution turns it into an interval of the percentile
+//! (Woodruff, "Confidence Intervals for Medians and Other Position Measures", J. Am. Stat. Assoc. 47, 1952; for
+//! clusters: Francisco and Fuller, Ann. Statist. 19, 1991).
+
+use model::{Estimate, Histogram, Metric};
+
+use crate::stats::t_quantile;
+
+/// The method of a percentile.
+pub(crate) const METHOD_PERCENTILE: &str =
+    "percentile of all operations of all rounds, 95 % interval by a jackknife over rounds (Woodruff)";
+/// Half the width of the widest bucket of a histogram, as a share: the percentile itself is no finer.
+const RESOLUTION: f64 = 1.0 / 256.0;
+
+/// Operations above a percentile, below which it has no interval.
+const FEWEST_ABOVE: f64 = 10.0;
+
+/// The percentile that a metric is, in %.
+pub(crate) fn percent_of(metric: Metric) -> Option<f64> {
+    match metric {
+        Metric::LatP50 => Some(50.0),
+        Metric::LatP95 => Some(95.0),
+        Metric::LatP99 => Some(99.0),
+        Metric::LatP999 => Some(99.9),
+        _ => None,
+    }
+}
+
+/// A percentile of all rounds together.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MergedPercentile {
+    /// In nanoseconds, with its 95 % interval where there is enough beyond it for one.
+    pub estimate: Estimate,
+    /// For each round a value whose logarithms have the percentile's as their mean and its error as the error of that
+    /// mean: what paired comparisons need. Empty for one round, or where all rounds have the same share above it.
+    pub by_round: Vec<(u32, f64)>,
+}
+
+/// Degrees of freedom of a variance whose terms are these squared: few, where few rounds have all the stalls (Satterthwaite,
+/// Biometrics Bulletin 2, 1946, with the fourth moment in place of that of a normal distribution).
+fn freedom(terms: &[f64]) -> f64 {
+    let power = |n: i32| terms.iter().map(|term| term.powi(n)).sum::<f64>();
+    let (squares, fourth) = (power(2), power(4));
+    if fourth > 0.0 { (squares * squares / fourth - 1.0).min(terms.len() as f64 - 1.0).max(1.0) } else { 1.0 }
+}
+
+/// The percentile `percent`, above 0 and below 100, of the operations of all rounds. `None` without operations.
+pub(crate) fn merged_percentile(rounds: &[(u32, &Histogram)], percent: f64) -> Option<MergedPercentile> {
+    let mut all = Histogram::default();
+    rounds.iter().for_each(|(_, histogram)| all.merge(histogram));
+    let value = all.percentile_ns(percent)?;
+    let (n, count) = (rounds.len() as f64, all.count() as f64);
+    let above = |histogram: &Histogram| {
+        let higher = histogram.buckets().filter(|(low, ..)| *low > value);
+        higher.map(|(.., count)| count).sum::<u64>() as f64
+    };
+    let share = above(&all) / count;
+    let excess: Vec<f64> = rounds.iter().map(|(_, h)| above(h) - share * h.count() as f64).collect();
+    let error = (n / (n - 1.0) * excess.iter().map(|e| e * e).sum::<f64>()).sqrt() / count;
+    let t = t_quantile(0.975, freedom(&excess));
+    let estimate = |interval| Estimate { value: value as f64, interval };
+    if rounds.len() < 2 || error == 0.0 {
+        return Some(MergedPercentile { estimate: estimate(None), by_round: Vec::new() });
+    }
+    let at = |beyond: f64| {
+        let percent = (percent - 100.0 * beyond).clamp(0.0, 100.0);
+        all.percentile_ns(percent).map(|ns| ns.max(1) as f64)
+    };
+    let ln = (value.max(1) as f64).ln();
+    let low = at(t * error)?.ln().min(ln - RESOLUTION);
+    // Otherwise the largest latency that was seen would have to bound those that were not.
+    let is_bounded = above(&all) >= FEWEST_ABOVE && percent + 100.0 * t * error < 100.0;
+    let high = match is_bounded {
+        true => at(-t * error)?.ln().max(ln + RESOLUTION),
+        // A tail is longer than what leads to it.
+        false => ln + 2.0 * (ln - low),
+    };
+    let estimate = estimate(is_bounded.then(|| (low.exp(), high.exp())));
+    // How far the logarithm moves with the share of operations above.
+    let slope = (high - low) / (2.0 * t * error);
+    let moved = |excess: &f64| (ln + n * slope * excess / count).exp();
+    let by_round = rounds.iter().zip(&excess).map(|((round, _), excess)| (*round, moved(excess))).collect();
+    Some(MergedPercentile { estimate, by_round })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::mean_and_deviation;
+    use model::LatencyRecorder;
+    use rand::RngExt;
+    use rand_distr::{Distribution, LogNormal};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    /// Rounds of `operations` latencies; one round in ten has a stall, which delays a tenth of its operations.
+    fn stalling(rng: &mut Xoshiro256PlusPlus, rounds: u32, operations: u32) -> Vec<(u32, Histogram)> {
+        let usual = LogNormal::new(11.0, 0.3).unwrap();
+        let one = |round| {
+            let mut recorder = LatencyRecorder::new();
+            let stalls = rng.random_bool(0.1);
+            // What a round does to all of its operations.
+            let speed: f64 = 1.0 + 0.05 * rng.random::<f64>();
+            for _ in 0..operations {
+                let slow = if stalls && rng.random_bool(0.1) { 20.0 } else { 1.0 };
+                recorder.record((usual.sample(rng) * slow * speed) as u64);
+            }
+            (round, recorder.finish())
+        };
+        (0..rounds).map(one).collect()
+    }
+
+    fn merged(rounds: &[(u32, Histogram)], percent: f64) -> MergedPercentile {
+        let borrowed: Vec<(u32, &Histogram)> = rounds.iter().map(|(round, h)| (*round, h)).collect();
+        merged_percentile(&borrowed, percent).unwrap()
+    }
+
+    #[test]
+    fn it_does_not_depend_on_how_the_operations_are_cut_into_rounds() {
+        let rounds = stalling(&mut Xoshiro256PlusPlus::seed_from_u64(1), 60, 200);
+        let joined: Vec<(u32, Histogram)> = rounds
+            .chunks(10)
+            .zip(0..)
+            .map(|(chunk, round)| {
+                let mut all = Histogram::default();
+                chunk.iter().for_each(|(_, h)| all.merge(h));
+                (round, all)
+            })
+            .collect();
+        for percent in [50.0, 99.0, 99.9] {
+            assert_eq!(merged(&rounds, percent).estimate.value, merged(&joined, percent).estimate.value);
+        }
+    }
+
+    #[test]
+    fn the_values_by_round_have_the_percentile_as_their_mean_and_its_error() {
+        let rounds = stalling(&mut Xoshiro256PlusPlus::seed_from_u64(2), 40, 500);
+        let found = merged(&rounds, 95.0);
+        let logs: Vec<f64> = found.by_round.iter().map(|(_, v)| v.ln()).collect();
+        let (mean, deviation) = mean_and_deviation(&logs).unwrap();
+        assert!((mean - found.estimate.value.ln()).abs() < 1e-9);
+        let (low, high) = found.estimate.interval.unwrap();
+        let t = (high / low).ln() / 2.0 / (deviation / 40f64.sqrt());
+        assert!((t_quantile(0.975, 39.0)..t_quantile(0.975, 1.0)).contains(&t), "{t}");
+    }
+
+    /// docs/method/certainty.md has more; the truth is the percentile of very many rounds.
+    #[test]
+    fn its_interval_contains_the_truth_nearly_as_often_as_it_promises() {
+        const RUNS: u32 = 300;
+        const PERCENTS: [f64; 3] = [50.0, 90.0, 95.0];
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let truth: Vec<f64> = {
+            let many = stalling(&mut rng, 4000, 200);
+            PERCENTS.map(|percent| merged(&many, percent).estimate.value).to_vec()
+        };
+        let mut held = [0; 3];
+        for _ in 0..RUNS {
+            let rounds = stalling(&mut rng, 40, 200);
+            for (i, percent) in PERCENTS.into_iter().enumerate() {
+                let (low, high) = merged(&rounds, percent).estimate.interval.unwrap();
+                held[i] += u32::from(low <= truth[i] && truth[i] <= high);
+            }
+        }
+        for (held, percent) in held.iter().zip(PERCENTS) {
+            let share = f64::from(*held) / f64::from(RUNS);
+            assert!((0.88..=0.995).contains(&share), "p{percent}: {share}");
+        }
+    }
+
+    #[test]
+    fn what_lies_beyond_all_that_was_seen_has_no_interval() {
+        let rounds = stalling(&mut Xoshiro256PlusPlus::seed_from_u64(5), 4, 40);
+        assert!(merged(&rounds, 50.0).estimate.interval.is_some());
+        let tail = merged(&rounds, 99.0);
+        assert_eq!(tail.estimate.interval, None);
+        // A comparison still has the percentile as its mean, and an error that is not small.
+        let logs: Vec<f64> = tail.by_round.iter().map(|(_, v)| v.ln()).collect();
+        let (mean, deviation) = mean_and_deviation(&logs).unwrap();
+        assert!((mean - tail.estimate.value.ln()).abs() < 1e-9 && deviation > 0.02, "{deviation}");
+    }
+
+    #[test]
+    fn without_operations_there_is_none_and_with_one_round_no_interval() {
+        assert_eq!(merged_percentile(&[], 99.0), None);
+        let rounds = stalling(&mut Xoshiro256PlusPlus::seed_from_u64(4), 1, 100);
+        assert_eq!(merged(&rounds, 99.0).estimate.interval, None);
+    }
+}

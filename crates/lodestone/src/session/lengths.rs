@@ -1,0 +1,443 @@
+//! How long the repeats of each step are, where the run may choose.
+//!
+//! The first round has long repeats, as long as the suite says. They show how fast the storage is, and a few more of them,
+//! interleaved later, whether short repeats measure the same. All other repeats are as short as the storage allows, and
+//! after a few rounds as long as decides soonest ([`analyse::best_length`]). Where short repeats give other figures than
+//! long ones, they are set aside and the length grows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analyse::{
+    LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,
+    shortest_for, variance_within,
+};
+use model::units::ShortDuration;
+use model::{Event, Operation, Phase, Repeat, Rounds, SetAside, SetAsideReason, Severity, Step};
+
+use super::{Driver, Session, TargetState};
+
+/// Share of the time for long repeats of the first round, and for those of all rounds.
+const FIRST_LONG_SHARE: u64 = 10;
+const LONG_SHARE: u64 = 5;
+/// Short rounds before the second long one; each further one comes after three times as many.
+const BEFORE_LONG: u32 = 5;
+/// Long repeats are at least so many times as long as short ones: less does not show an effect of the length.
+const LONGER: u64 = 2;
+/// Share of a short repeat that its ramp takes in addition, at most.
+const RAMP_SHARE: f64 = 0.3;
+/// Intervals of a repeat from which the noise within it is estimated.
+const INTERVALS: u64 = 8;
+/// An effect of the length below this share is not looked for.
+const RELEVANT: f64 = 0.03;
+/// The chance of finding an effect that is not there, each time it is looked for.
+const LEVEL: f64 = 0.001;
+/// By how much repeats become longer where short ones differ.
+const GROWTH: u64 = 4;
+
+/// When the parts of a repeat end, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Timing {
+    /// Measured time; `None` if it does not end the repeat.
+    pub time_ns: Option<u64>,
+    pub ramp_ns: u64,
+    pub interval_ns: u64,
+    /// The run has chosen these.
+    pub is_chosen: bool,
+}
+
+impl Timing {
+    fn planned(step: &Step) -> Self {
+        let Step { stop, ramp_ns, interval_ns, .. } = step;
+        Self { time_ns: stop.time_ns, ramp_ns: *ramp_ns, interval_ns: *interval_ns, is_chosen: false }
+    }
+
+    /// The step as it runs with this timing.
+    pub fn apply(self, step: &mut Step) {
+        let Self { time_ns, ramp_ns, interval_ns, .. } = self;
+        (step.stop.time_ns, step.ramp_ns, step.interval_ns) = (time_ns, ramp_ns, interval_ns);
+    }
+
+    fn total_ns(self) -> u64 {
+        self.time_ns.unwrap_or(0) + self.ramp_ns
+    }
+}
+
+/// The lengths of all steps, by the index of the step; only of those whose length the run chooses.
+#[derive(Default)]
+pub(crate) struct Lengths(BTreeMap<usize, StepLength>);
+
+/// The length of the repeats of one step.
+struct StepLength {
+    /// The shortest that the plan allows.
+    shortest_ns: u64,
+    long_ns: u64,
+    /// `None` until the first round has shown the rates.
+    short_ns: Option<u64>,
+    /// No shorter repeats count.
+    least_ns: u64,
+    choice: Option<LengthChoice>,
+    /// This round has long repeats.
+    is_long: bool,
+    short_rounds: u32,
+    long_rounds: u32,
+    next_long: u32,
+    /// Operations per second of the slowest long repeat.
+    per_second: f64,
+    noise: Vec<RepeatNoise>,
+    figures: Vec<Figure>,
+    /// Time beyond ramp and measurement that the repeats took, and how many did.
+    around: (u64, u64),
+}
+
+/// The figure of one repeat.
+#[derive(Clone, Copy)]
+struct Figure {
+    repeat: u32,
+    round: u32,
+    target: usize,
+    length_ns: u64,
+    ln: f64,
+}
+
+impl StepLength {
+    fn length_ns(&self) -> u64 {
+        if self.is_long { self.long_ns } else { self.short_ns.unwrap_or(self.long_ns) }
+    }
+
+    /// Whether the next round has long repeats, given how many of them there is time for.
+    fn begin_round(&mut self, there_is_time: bool) {
+        let due = self.short_rounds >= self.next_long;
+        let is_first = self.short_ns.is_none();
+        self.is_long = is_first || (due && there_is_time && self.has_lengths());
+        if self.is_long && !is_first {
+            self.next_long = self.short_rounds + BEFORE_LONG * 3u32.pow(self.long_rounds.min(6));
+        }
+    }
+
+    fn has_lengths(&self) -> bool {
+        self.short_ns.is_some_and(|short| self.long_ns >= LONGER * short)
+    }
+
+    fn timing(&self, step: &Step) -> Timing {
+        let time_ns = self.length_ns();
+        let ramp_ns = step.ramp_ns.min((time_ns as f64 * RAMP_SHARE) as u64);
+        let estimates = !self.is_long && self.choice.is_none();
+        let interval_ns =
+            if estimates { time_ns / INTERVALS } else { step.interval_ns.min(time_ns) }.max(1_000_000);
+        Timing { time_ns: Some(time_ns), ramp_ns, interval_ns, is_chosen: true }
+    }
+
+    /// Takes a completed repeat into account; `value` is its headline figure.
+    fn record(&mut self, repeat: &Repeat, target: usize, value: f64) {
+        let (started, length_ns) = (&repeat.started, self.length_ns());
+        let ln = value.max(f64::MIN_POSITIVE).ln();
+        let (number, round) = (started.repeat, started.round);
+        self.figures.push(Figure { repeat: number, round, target, length_ns, ln });
+        if self.is_long {
+            let per_second = operations_per_second(repeat);
+            self.per_second =
+                if self.long_rounds == 0 { per_second.min(self.per_second) } else { self.per_second };
+        } else if self.choice.is_none()
+            && let Some(within) = variance_within(&interval_rates(repeat))
+        {
+            self.noise.push(RepeatNoise { round, target, ln, within });
+        }
+    }
+
+    /// After a round: the repeats that no longer count, with the reason, if short repeats differ from long ones.
+    fn end_round(&mut self, step: &Step) -> Option<(Vec<Figure>, SetAsideReason)> {
+        let sync_every = step.workload.sync.every;
+        let Some(short_ns) = self.short_ns else {
+            let shortest = shortest_for(self.per_second, sync_every, self.shortest_ns);
+            self.short_ns = Some(round_length(shortest, self.long_ns));
+            self.long_rounds = 1;
+            return None;
+        };
+        if self.is_long {
+            self.long_rounds += 1;
+            return None;
+        }
+        self.short_rounds += 1;
+        let around_ns = self.around.0.checked_div(self.around.1).unwrap_or(0) + self.timing(step).ramp_ns;
+        if self.choice.is_none()
+            && self.short_rounds >= ROUNDS_TO_CHOOSE as u32
+            && let Some(choice) = best_length(&self.noise, short_ns, around_ns)
+        {
+            let shortest = shortest_for(self.per_second, sync_every, self.shortest_ns).max(self.least_ns);
+            let length_ns = round_length(choice.length_ns.max(shortest), self.long_ns);
+            self.choice = Some(LengthChoice { length_ns, ..choice });
+            self.short_ns = Some(length_ns);
+            self.noise.clear();
+        }
+        let is_due = self.short_rounds >= ROUNDS_TO_CHOOSE as u32 && self.short_rounds.is_power_of_two();
+        let ratio = if is_due && self.has_lengths() { self.effect()? } else { return None };
+        let length_ns = self.short_ns?;
+        let longer = round_length(length_ns * GROWTH, self.long_ns);
+        let shorter = self.figures.extract_if(.., |f| f.length_ns < longer).collect();
+        self.least_ns = longer;
+        self.short_ns = Some(longer);
+        let (step, long_ns) = (step.id.clone(), self.long_ns);
+        Some((shorter, SetAsideReason::TooShort { step, length_ns, long_ns, ratio }))
+    }
+
+    fn effect(&self) -> Option<f64> {
+        let targets: BTreeSet<usize> = self.figures.iter().map(|f| f.target).collect();
+        let of = |target: usize, long: bool| {
+            let own = self.figures.iter().filter(move |f| f.target == target);
+            own.filter(|f| (f.length_ns >= self.long_ns) == long).map(|f| f.ln).collect()
+        };
+        let both = |target: &usize| ShortAndLong { short: of(*target, false), long: of(*target, true) };
+        length_effect(&targets.iter().map(both).collect::<Vec<_>>(), RELEVANT, LEVEL)
+    }
+}
+
+/// Operations per second of a repeat; a durable write counts as its write.
+fn operations_per_second(repeat: &Repeat) -> f64 {
+    let measured = repeat.measured();
+    let count: u64 =
+        measured.iter().filter(|(o, _)| **o != Operation::DurableWrite).map(|(_, s)| s.count).sum();
+    let window_ns = repeat.finished.as_ref().map_or(0, |f| f.window_ns);
+    if window_ns > 0 { count as f64 / window_ns as f64 * 1e9 } else { 0.0 }
+}
+
+/// The rates of the measured intervals of a repeat, without the last, which may be shorter.
+fn interval_rates(repeat: &Repeat) -> Vec<f64> {
+    let mut counts: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for interval in repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
+        let operations = interval.operations.iter().filter(|(o, _)| **o != Operation::DurableWrite);
+        let (len, count) = counts.entry(interval.start_ns).or_default();
+        *len = interval.len_ns.max(*len);
+        *count += operations.map(|(_, stats)| stats.count).sum::<u64>();
+    }
+    let longest = counts.values().map(|(len, _)| *len).max().unwrap_or(0);
+    let whole = counts.values().filter(|(len, _)| *len * 10 >= longest * 9 && *len > 0);
+    whole.map(|(len, count)| *count as f64 / *len as f64).collect()
+}
+
+impl Session<'_> {
+    /// Finds the steps whose length the run chooses. Other programs take as long as they are told, and through the page
+    /// cache a longer repeat finds more of its data.
+    pub(super) fn begin_lengths(&mut self) {
+        let Rounds::Auto { budget_ns, precision_ppm } = self.plan.rounds else { return };
+        let is_plain = |state: &TargetState| matches!(state.driver, Driver::Own) && state.target.direct;
+        if precision_ppm == 0 || !self.targets.iter().all(is_plain) {
+            return;
+        }
+        let pairs = self.pairs(0).len().max(1) as u64;
+        for (index, step) in self.plan.steps.iter().enumerate() {
+            let (Some(shortest_ns), Some(most_ns)) = (step.shortest_ns, step.stop.time_ns) else { continue };
+            let affordable = budget_ns / FIRST_LONG_SHARE / pairs;
+            let length = StepLength {
+                shortest_ns,
+                long_ns: affordable.clamp(shortest_ns, most_ns),
+                short_ns: None,
+                least_ns: shortest_ns,
+                choice: None,
+                is_long: true,
+                short_rounds: 0,
+                long_rounds: 0,
+                next_long: BEFORE_LONG,
+                per_second: f64::INFINITY,
+                noise: Vec::new(),
+                figures: Vec::new(),
+                around: (0, 0),
+            };
+            self.lengths.0.insert(index, length);
+        }
+    }
+
+    /// Decides which steps have long repeats in the next round.
+    pub(super) fn begin_round(&mut self, pairs: &[(usize, usize)]) {
+        let Rounds::Auto { budget_ns, .. } = self.plan.rounds else { return };
+        let targets = |step: usize| pairs.iter().filter(|(s, _)| *s == step).count() as u64;
+        let long: u64 = self.lengths.0.values().flat_map(|l| &l.figures).map(|f| f.length_ns).sum();
+        let mut left = (budget_ns / LONG_SHARE).saturating_sub(long);
+        for (step, length) in &mut self.lengths.0 {
+            let cost = length.long_ns * targets(*step);
+            length.begin_round(cost <= left);
+            if length.is_long {
+                left = left.saturating_sub(cost);
+            }
+        }
+    }
+
+    /// When the parts of the next repeat of a step end.
+    pub(super) fn timing(&self, step: usize) -> Timing {
+        let planned = &self.plan.steps[step];
+        self.lengths.0.get(&step).map_or_else(|| Timing::planned(planned), |length| length.timing(planned))
+    }
+
+    /// Where sequential work of a step begins, as a share of its data. Short repeats would else only ever reach the first
+    /// part of them: each round begins elsewhere, evenly spread (multiples of the golden ratio), and targets that share
+    /// their data begin at different places, so that none reads what the one before it left in a cache.
+    pub(super) fn start(&self, round: u32, step: usize, index: usize) -> f64 {
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        if !self.lengths.0.contains_key(&step) {
+            return 0.0;
+        }
+        let root = |i: usize| self.targets[i].borrows.unwrap_or(i);
+        let family: Vec<usize> =
+            (0..self.targets.len()).filter(|other| root(*other) == root(index)).collect();
+        let place = family.iter().position(|other| *other == index).unwrap_or(0);
+        (f64::from(round) * GOLDEN + place as f64 / family.len() as f64).fract()
+    }
+
+    /// Nanoseconds that the next repeat of a step takes, apart from what surrounds it.
+    pub(super) fn planned_ns(&self, step: usize) -> Option<u64> {
+        self.lengths.0.contains_key(&step).then(|| self.timing(step).total_ns())
+    }
+
+    /// Nanoseconds that surround a repeat of a step whose length the run chooses, on average.
+    pub(super) fn around_ns(&self, step: usize) -> Option<u64> {
+        let (sum, count) = self.lengths.0.get(&step)?.around;
+        sum.checked_div(count)
+    }
+
+    /// Takes the last repeat into account, which took so long.
+    pub(super) fn learn_length(&mut self, step: usize, target: usize, took_ns: u64) {
+        let planned = &self.plan.steps[step];
+        let Some(length) = self.lengths.0.get_mut(&step) else { return };
+        let own = |repeat: &&Repeat| repeat.is_complete() && repeat.started.step == planned.id;
+        let Some(last) = self.recorder.run().repeats.last().filter(own) else { return };
+        if let Some(value) = super::rounds::headline_value(planned, last) {
+            length.around.0 += took_ns.saturating_sub(length.timing(planned).total_ns());
+            length.around.1 += 1;
+            length.record(last, target, value);
+        }
+    }
+
+    /// Forgets what a round of a step has shown.
+    pub(super) fn forget_lengths(&mut self, step: usize, round: u32) {
+        if let Some(length) = self.lengths.0.get_mut(&step) {
+            length.figures.retain(|figure| figure.round != round);
+            length.noise.retain(|noise| noise.round != round);
+        }
+    }
+
+    /// After a round: chooses lengths, and sets repeats aside that were too short.
+    pub(super) fn end_round(&mut self, pairs: &[(usize, usize)]) {
+        let steps: BTreeSet<usize> = pairs.iter().map(|(step, _)| *step).collect();
+        for step in steps {
+            let planned = &self.plan.steps[step];
+            let Some(length) = self.lengths.0.get_mut(&step) else { continue };
+            let had_none = length.choice.is_none();
+            let too_short = length.end_round(planned);
+            let (choice, short_ns) = (length.choice.filter(|_| had_none), length.short_ns);
+            if let Some(choice) = choice {
+                let message = format!(
+                    "repeats of {} take {} after the ramp from now on: {:.0} % of the noise of shorter ones is within a repeat, \
+                     and {} surround each",
+                    planned.id,
+                    ShortDuration(choice.length_ns),
+                    choice.within * 100.0,
+                    ShortDuration(choice.around_ns)
+                );
+                self.note(Severity::Info, "repeat-length", None, message);
+            }
+            let Some((figures, reason)) = too_short else { continue };
+            let rounds: BTreeSet<u32> = figures.iter().map(|f| f.round).collect();
+            self.history.forget(&planned.id, &rounds);
+            let at_ns = self.recorder.at_ns();
+            let repeats = figures.iter().map(|f| f.repeat).collect();
+            if let (SetAsideReason::TooShort { ratio, long_ns, .. }, Some(longer)) = (&reason, short_ns) {
+                let message = format!(
+                    "short repeats of {} have {:.2} times the figure of those of {}; they are set aside, and the next take {}",
+                    planned.id,
+                    ratio,
+                    ShortDuration(*long_ns),
+                    ShortDuration(longer)
+                );
+                self.note(Severity::Info, "repeat-length", None, message);
+            }
+            self.emit(Event::SetAside(SetAside { at_ns, repeats, reason }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn length(shortest_ns: u64, long_ns: u64) -> StepLength {
+        StepLength {
+            shortest_ns,
+            long_ns,
+            short_ns: None,
+            least_ns: shortest_ns,
+            choice: None,
+            is_long: true,
+            short_rounds: 0,
+            long_rounds: 0,
+            next_long: BEFORE_LONG,
+            per_second: 10_000.0,
+            noise: Vec::new(),
+            figures: Vec::new(),
+            around: (0, 1),
+        }
+    }
+
+    fn step() -> Step {
+        let (suite, _) =
+            plan::Suite::parse("test", "[[step]]\nid = \"x\"\nruntime = \"1s\"\nramp = \"200ms\"\n");
+        let environment = plan::Environment { memory_bytes: 1 << 40, engines: vec![], targets: 1 };
+        plan::resolve(&suite, &plan::RunOverrides::default(), &environment).unwrap().plan.steps.remove(0)
+    }
+
+    const MS: u64 = 1_000_000;
+
+    /// Rounds in which the figures of long and short repeats are these.
+    fn measure(length: &mut StepLength, rounds: u32, short: f64, long: f64) -> Vec<(u32, Option<usize>)> {
+        let (step, mut aside) = (step(), Vec::new());
+        for round in 0..rounds {
+            length.begin_round(true);
+            for target in 0..2 {
+                // A little noise, so that there is a spread.
+                let noise = 1.0 + 0.01 * f64::from((round * 7 + target * 3) % 5);
+                let ln = (noise * if length.is_long { long } else { short }).ln();
+                let (length_ns, target) = (length.length_ns(), target as usize);
+                length.figures.push(Figure {
+                    repeat: 2 * round + target as u32,
+                    round,
+                    target,
+                    length_ns,
+                    ln,
+                });
+                if !length.is_long && length.choice.is_none() {
+                    length.noise.push(RepeatNoise { round, target, ln, within: 1e-6 });
+                }
+            }
+            let set_aside = length.end_round(&step).map(|(figures, _)| figures.len());
+            aside.extend(set_aside.map(|n| (round, Some(n))));
+        }
+        aside
+    }
+
+    #[test]
+    fn repeats_become_short_after_the_first_round_and_stay_so() {
+        let mut length = length(100 * MS, 1000 * MS);
+        assert_eq!(length.timing(&step()).time_ns, Some(1000 * MS));
+        assert_eq!(measure(&mut length, 40, 1.0, 1.0), []);
+        assert_eq!(length.short_ns, Some(100 * MS));
+        assert_eq!((length.long_rounds, length.short_rounds), (3, 37), "long ones in rounds 1, 7 and 22");
+        length.is_long = false;
+        let timing = length.timing(&step());
+        assert_eq!((timing.time_ns, timing.ramp_ns), (Some(100 * MS), 30 * MS));
+    }
+
+    #[test]
+    fn short_repeats_that_measure_something_else_are_set_aside_and_become_longer() {
+        let mut length = length(100 * MS, 1000 * MS);
+        let aside = measure(&mut length, 7, 2.0, 1.0);
+        assert_eq!(aside, [(4, Some(8))], "four rounds of two targets");
+        assert_eq!(length.short_ns, Some(500 * MS));
+        assert!(length.figures.iter().all(|f| f.length_ns >= 500 * MS));
+    }
+
+    #[test]
+    fn slow_storage_never_has_repeats_shorter_than_fifty_operations() {
+        let mut length = length(100 * MS, 5000 * MS);
+        length.per_second = 100.0;
+        measure(&mut length, 10, 1.0, 1.0);
+        assert_eq!(length.short_ns, Some(500 * MS));
+    }
+}
