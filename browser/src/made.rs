@@ -489,6 +489,7 @@ impl Maker {
             outcome: RepeatOutcome::Completed,
             window_ns,
             counted_ns: RAMP + window_ns,
+            settled_ns: None,
             unserved: 0,
             workers: model::CpuTime::default(),
             busiest_worker: 0.3,

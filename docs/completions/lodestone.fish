@@ -57,6 +57,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l via -d 'Run 
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'Number of repeats of each step, or auto: repeat until every comparison is decided or precise enough, within the budget [default: the suite\'s, else auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precision -d 'With rounds auto: half-width of a confidence interval that is precise enough [default: 2%]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l margin -d 'Targets that differ by less than this count as the same [default: 3%]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l decide -d 'Ask for verdicts at this margin: the same as --rounds auto --margin PERCENT; after a few rounds the run tells how long it will take' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, including the layout of the test files [default: the suite\'s, else 90s for each target]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l scale -d 'Multiply the times of all steps by this factor, such as 0.05' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l telemetry -d 'Period of the telemetry readings (processors, devices, temperatures, other processes): a time from 100ms, or off [default: 1s]' -r

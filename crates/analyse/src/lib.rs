@@ -11,6 +11,7 @@ mod circumstances;
 mod compare;
 mod disturbance;
 mod findings;
+mod forecast;
 mod hours;
 mod kinds;
 mod length;
@@ -31,6 +32,7 @@ pub use circumstances::{ABSENT, Difference, differences};
 pub use compare::{Pairing, Series, Summary, compare, headline, headline_operations, summarise};
 pub use disturbance::disturbance;
 pub use findings::{RULES, Rule};
+pub use forecast::{Forecast, forecasts, out_of_reach};
 pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
 pub use length::{
     LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,

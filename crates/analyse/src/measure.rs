@@ -7,8 +7,9 @@ use model::{
     RepeatFinished, Run, Step,
 };
 
+use crate::compare::headline;
 use crate::percentile::{METHOD_PERCENTILE, merged_percentile, percent_of};
-use crate::stats::{Estimator, METHOD_LARGEST};
+use crate::stats::{Estimator, METHOD_LARGEST, mean_with_t_interval, median};
 use crate::steady::STEADY_WINDOW;
 
 /// Every metric that one repeat gives, by operation, in the metric's unit.
@@ -227,6 +228,9 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
                     latencies.entry(*operation).or_default().push((repeat.started.round, &stats.lat));
                 }
             }
+            for (operation, values_of_it) in stalled_shares(step, &values) {
+                values.insert((operation, Metric::StalledShare), values_of_it);
+            }
             let mut operations = step.operations();
             // Operations that only a log of another version counts are shown too.
             operations.extend(Operation::ALL.into_iter().filter(|o| !step.operations().contains(o)));
@@ -261,6 +265,29 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
     measurements
 }
 
+/// Repeats from which stalled ones can be told.
+const FEWEST_FOR_STALLS: usize = 10;
+/// A repeat with less than this share of the median rate is stalled.
+const STALLED: f64 = 0.5;
+
+/// For each operation that is judged by a rate the share of the time of each repeat that was lost in a stall.
+fn stalled_shares(
+    step: &Step,
+    values: &BTreeMap<(Operation, Metric), Vec<(u32, f64)>>,
+) -> Vec<(Operation, Vec<(u32, f64)>)> {
+    let rates = values.iter().filter(|((operation, metric), values)| {
+        headline(step, *operation) == Some(*metric)
+            && matches!(metric, Metric::Bandwidth | Metric::Iops)
+            && values.len() >= FEWEST_FOR_STALLS
+    });
+    let shares = |((operation, _), values): (&(Operation, Metric), &Vec<(u32, f64)>)| {
+        let usual = median(&values.iter().map(|(_, rate)| *rate).collect::<Vec<_>>())?;
+        let lost = |rate: f64| if rate < STALLED * usual { 1.0 - rate / usual } else { 0.0 };
+        Some((*operation, values.iter().map(|(round, rate)| (*round, lost(*rate))).collect()))
+    };
+    rates.filter_map(shares).collect()
+}
+
 /// The first round that counts: in a run whose rounds continue until a step is steady, the first of the last five, which
 /// were steady (the measurement window of the PTS); else 0.
 pub fn first_round_that_counts(run: &Run) -> u32 {
@@ -277,6 +304,10 @@ fn estimated(metric: Metric, rule: Estimator, values: &[(u32, f64)]) -> (Estimat
         return (Estimate { value: largest, interval: None }, METHOD_LARGEST);
     }
     let nothing = Estimate { value: f64::NAN, interval: None };
+    if metric == Metric::StalledShare {
+        // The few stalls are what it is about, whichever rule summarises the others.
+        return (mean_with_t_interval(&plain).unwrap_or(nothing), Estimator::Mean.method());
+    }
     (rule.estimate(&plain).unwrap_or(nothing), rule.method())
 }
 
@@ -380,6 +411,7 @@ pub(crate) mod tests {
                 outcome: RepeatOutcome::Completed,
                 window_ns: 1_000_000_000,
                 counted_ns: 1_000_000_000,
+                settled_ns: None,
                 unserved: 0,
                 workers: CpuTime { user_ns: 10_000_000, system_ns: 90_000_000 },
                 busiest_worker: 0.1,

@@ -41,12 +41,15 @@ pub(crate) struct MergedPercentile {
     pub by_round: Vec<(u32, f64)>,
 }
 
-/// Degrees of freedom of a variance whose terms are these squared: few, where few rounds have all the stalls (Satterthwaite,
-/// Biometrics Bulletin 2, 1946, with the fourth moment in place of that of a normal distribution).
+/// Degrees of freedom of a variance whose terms are these squared: few, where few rounds have all the stalls. With the
+/// kurtosis κ, 2n/(κ − 1): twice the squared mean of the variance's estimate ÷ its variance (Satterthwaite, Biometrics
+/// Bulletin 2, 1946).
 fn freedom(terms: &[f64]) -> f64 {
-    let power = |n: i32| terms.iter().map(|term| term.powi(n)).sum::<f64>();
-    let (squares, fourth) = (power(2), power(4));
-    if fourth > 0.0 { (squares * squares / fourth - 1.0).min(terms.len() as f64 - 1.0).max(1.0) } else { 1.0 }
+    let n = terms.len() as f64;
+    let power = |exponent: i32| terms.iter().map(|term| term.powi(exponent)).sum::<f64>();
+    let kurtosis = n * power(4) / power(2).powi(2);
+    let freedom = if kurtosis > 1.0 { 2.0 * (n - 1.0) / (kurtosis - 1.0) } else { n - 1.0 };
+    freedom.min(n - 1.0).max(1.0)
 }
 
 /// The percentile `percent`, above 0 and below 100, of the operations of all rounds. `None` without operations.

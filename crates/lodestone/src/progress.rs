@@ -24,7 +24,12 @@ pub(crate) struct Progress {
     /// The target whose test data are being written, and since when.
     layout: Option<(String, Instant)>,
     has_waited: bool,
+    /// When the last line about a repeat was printed.
+    last_line: Option<Instant>,
 }
+
+/// Shorter repeats have no line each.
+const LINE_PERIOD: Duration = Duration::from_secs(1);
 
 enum Form {
     Drawn(ProgressBar),
@@ -53,6 +58,7 @@ impl Progress {
             whole_ns: 0,
             layout: None,
             has_waited: false,
+            last_line: None,
         }
     }
 
@@ -132,7 +138,11 @@ impl Progress {
 
     fn finished(&mut self, outcome: &RepeatOutcome) {
         let Some(started) = self.current.take() else { return };
-        if matches!(self.form, Form::Lines) {
+        // Of short repeats not each has its line.
+        let is_short = started.time_ns.is_some_and(|ns| ns < LINE_PERIOD.as_nanos() as u64);
+        let is_due = self.last_line.is_none_or(|last| last.elapsed() >= LINE_PERIOD);
+        if matches!(self.form, Form::Lines) && (is_due || !is_short || *outcome != RepeatOutcome::Completed) {
+            self.last_line = Some(Instant::now());
             let how = match outcome {
                 RepeatOutcome::Completed => figures(&self.whole, self.whole_ns, self.units),
                 RepeatOutcome::Interrupted => "stopped".into(),
@@ -170,6 +180,11 @@ impl Progress {
         };
         let message = if message.is_empty() { left } else { format!("{left}  {message}") };
         bar.set_message(escape_line(&message).into_owned());
+    }
+
+    /// Prints a permanent line about the run.
+    pub fn say(&self, line: &str) {
+        self.line(line);
     }
 
     /// Prints a permanent line.

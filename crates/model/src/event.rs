@@ -236,6 +236,10 @@ pub struct RepeatFinished {
     pub window_ns: u64,
     /// Wall time in nanoseconds over which the counters below were taken; it includes the ramp.
     pub counted_ns: u64,
+    /// Nanoseconds of syncing the files and their filesystem after it: work that the repeat left to be done. `None` where
+    /// that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_ns: Option<u64>,
     /// Operations whose intended start had passed but which were never started (open loop only).
     #[serde(default)]
     pub unserved: u64,

@@ -57,6 +57,10 @@ pub enum Metric {
     /// The points that a suite with a score gives.
     #[serde(rename = "score")]
     Score,
+    /// Share of the time lost in stalled repeats, 0 to 1: those with less than half of the median rate, which lose the
+    /// difference to it.
+    #[serde(rename = "stalled_share")]
+    StalledShare,
 }
 
 /// Which way a metric is better.
@@ -72,7 +76,7 @@ pub enum Better {
 
 impl Metric {
     /// All metrics, in the order in which they are exported.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Bandwidth,
         Self::Iops,
         Self::LatMean,
@@ -89,6 +93,7 @@ impl Metric {
         Self::QueueDepth,
         Self::DeviceRatio,
         Self::Score,
+        Self::StalledShare,
     ];
 
     /// The metric's name in exports.
@@ -110,6 +115,7 @@ impl Metric {
             Self::QueueDepth => "queue_depth",
             Self::DeviceRatio => "device_ratio",
             Self::Score => "score",
+            Self::StalledShare => "stalled_share",
         }
     }
 
@@ -127,7 +133,12 @@ impl Metric {
             | Self::SlatMean
             | Self::ClatMean
             | Self::CpuUserPerIo => "ns",
-            Self::SyncShare | Self::Cpu | Self::QueueDepth | Self::DeviceRatio | Self::Score => "1",
+            Self::SyncShare
+            | Self::Cpu
+            | Self::QueueDepth
+            | Self::DeviceRatio
+            | Self::Score
+            | Self::StalledShare => "1",
         }
     }
 

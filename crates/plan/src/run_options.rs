@@ -80,6 +80,23 @@ pub static RUN_OPTIONS: &[RunOptionSpec] = &[
         set: |overrides, text| share(text).map(|ppm| overrides.margin_ppm = Some(ppm)),
     },
     RunOptionSpec {
+        flag: "decide",
+        value: "PERCENT",
+        help: "Ask for verdicts at this margin: the same as --rounds auto --margin PERCENT; after a few rounds the run tells \
+               how long it will take",
+        default: None,
+        allowed: "a percentage from 0.01% to 100%, such as 5%",
+        set: |overrides, text| {
+            if overrides.rounds.is_some() || overrides.margin_ppm.is_some() {
+                return Err(
+                    "it stands for --rounds auto and --margin, and one of them is given too".to_owned()
+                );
+            }
+            overrides.rounds_auto = true;
+            share(text).map(|ppm| overrides.margin_ppm = Some(ppm))
+        },
+    },
+    RunOptionSpec {
         flag: "budget",
         value: "TIME",
         help: "Time for the whole run, including the layout of the test files",
@@ -190,6 +207,7 @@ mod tests {
             ("rounds", &["1", "auto"][..], &["0", "-1", "some"][..]),
             ("precision", &["0.01%", "2 %", "100"], &["0", "100.1%", "much"]),
             ("margin", &["0.01%", "100%"], &["0.001%", "101%"]),
+            ("decide", &["0.01%", "5 %"], &["0", "101%"]),
             ("budget", &["1s", "2h"], &["0", "long"]),
             ("scale", &["0.0001", "10000"], &["0", "10001", "half"]),
             ("telemetry", &["100ms", "1h", "off"], &["99ms", "2h", "never"]),

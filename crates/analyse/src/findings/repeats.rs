@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Disturbance, Evidence, Finding, Measurement, Operation, Phase, Repeat, SetAsideReason, Severity, Step,
-    Subject,
+    Disturbance, Evidence, Finding, Measurement, Metric, Operation, Phase, Repeat, SetAsideReason, Severity,
+    Step, Subject,
 };
 
-use super::context::Pair;
-use super::words::{by, figure, rounds as rounds_in_words, time, what};
+use super::context::{Ended, Pair};
+use super::words::{by, figure, operations, rounds as rounds_in_words, time, what};
 use super::{Rule, RuleContext, evidence, total};
 use crate::repeats::{RepeatDiagnostics, threshold};
-use crate::stats::median;
+use crate::stats::{RobustMean, median, t_above};
 use crate::steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, steady_state};
 use crate::transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
@@ -142,6 +142,124 @@ pub(super) fn length_matters(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
         rule.finding(Severity::Warning, about, message, figures).changing(share)
     };
     last.into_iter().map(finding).collect()
+}
+
+/// Lost time below this share is not reported.
+const LOST: f64 = 0.01;
+
+pub(super) fn stalled_repeats(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let stalled = |m: &&Measurement| m.metric == Metric::StalledShare && m.estimate.value >= LOST;
+    let finding = |m: &Measurement| {
+        let (low, high) = m.estimate.interval?;
+        let count = m.values.iter().filter(|(_, lost)| *lost > 0.0).count();
+        let others = context.measurements.iter().filter(|other| {
+            other.metric == Metric::StalledShare
+                && (&other.step, other.operation) == (&m.step, m.operation)
+                && other.target != m.target
+        });
+        let more_than: Vec<String> = others
+            .filter(|other| lost_more(m, other))
+            .map(|other| format!("{} ({:.1} %)", other.target, other.estimate.value * 100.0))
+            .collect();
+        let than = if more_than.is_empty() {
+            String::new()
+        } else {
+            format!(", more than on {}", more_than.join(" and "))
+        };
+        let message = format!(
+            "{:.1} % of the time of {} (95 %: {:.1} to {:.1} %) was lost in {count} of {} repeats that had less than half of the \
+             median rate{than}; ratios leave such repeats out",
+            m.estimate.value * 100.0,
+            operations(m.operation),
+            low.max(0.0) * 100.0,
+            high * 100.0,
+            m.values.len()
+        );
+        let rounds = m.values.iter().filter(|(_, lost)| *lost > 0.0).map(|(round, _)| *round);
+        let figures = vec![
+            evidence("share of the time lost in stalled repeats", m.estimate.value, "1").in_rounds(rounds),
+            evidence("stalled repeats", count as f64, "1"),
+        ];
+        let about = Subject { target: Some(m.target.clone()), step: Some(m.step.clone()) };
+        Some(rule.finding(Severity::Warning, about, message, figures).changing(m.estimate.value))
+    };
+    context.measurements.iter().filter(stalled).filter_map(finding).collect()
+}
+
+/// True if one target lost more time than another, rarely by chance (5 %, one-sided, by Welch's test).
+fn lost_more(one: &Measurement, other: &Measurement) -> bool {
+    let mean = |m: &Measurement| RobustMean::plain(&m.values.iter().map(|(_, v)| *v).collect::<Vec<_>>());
+    let (Some(a), Some(b)) = (mean(one), mean(other)) else { return false };
+    let error = a.error.hypot(b.error);
+    error > 0.0 && t_above((a.mean - b.mean) / error, a.kept.min(b.kept) - 1.0) < 0.05
+}
+
+/// Share of a repeat's time from which the sync after it is reported.
+const DEFERRED: f64 = 0.1;
+
+pub(super) fn deferred_work(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let share = |r: &Ended<'_>| Some(r.finished.settled_ns? as f64 / r.finished.window_ns.max(1) as f64);
+        let share = pair.median(share).filter(|share| *share >= DEFERRED)?;
+        let took = pair.median(|r| Some(r.finished.settled_ns? as f64))?;
+        let message = format!(
+            "syncing what a repeat had written took {} after its end, {:.0} % of its time, which no figure includes",
+            time(took),
+            share * 100.0
+        );
+        let figures = vec![
+            evidence("time of the sync after a repeat", took, "ns"),
+            evidence("share of the time of the repeat", share, "1"),
+        ];
+        Some(rule.finding(Severity::Info, pair.subject(), message, figures).changing(share))
+    };
+    context.completed().filter(|pair| pair.step.workload.writes_data()).filter_map(finding).collect()
+}
+
+/// Rounds from which the effect of the place in a round is estimated.
+const FEWEST_FOR_CARRY_OVER: usize = 10;
+/// Smaller effects are not reported.
+const CARRIED: f64 = 0.01;
+/// Chance of an effect by luck from which it is reported.
+const CARRY_OVER_LEVEL: f64 = 0.01;
+
+pub(super) fn carry_over(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let finding = |step: &Step| {
+        // Number and logarithm of each repeat, by round.
+        let mut rounds: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
+        let of_step = |(pair, ..): &(&Pair<'_>, &Measurement, &RepeatDiagnostics)| pair.step.id == step.id;
+        let first = context.headlines().find(of_step).map(|(_, m, _)| m.operation)?;
+        for (pair, m, _) in context.headlines().filter(of_step).filter(|(_, m, _)| m.operation == first) {
+            for (round, value) in m.values.iter().filter(|(_, value)| *value > 0.0) {
+                let number = pair.repeats.iter().find(|r| r.round() == *round)?.repeat.started.repeat;
+                rounds.entry(*round).or_default().push((number, value.ln()));
+            }
+        }
+        let later = |all: &mut Vec<(u32, f64)>| {
+            all.sort_by_key(|(number, _)| *number);
+            let ((_, first), others) = all.split_first()?;
+            let mean = others.iter().map(|(_, ln)| ln).sum::<f64>() / others.len() as f64;
+            (!others.is_empty()).then_some(mean - first)
+        };
+        let effects: Vec<f64> = rounds.values_mut().filter_map(later).collect();
+        let RobustMean { mean, error, kept } =
+            RobustMean::of(&effects).filter(|_| effects.len() >= FEWEST_FOR_CARRY_OVER)?;
+        let p = if error > 0.0 { 2.0 * t_above((mean / error).abs(), kept - 1.0) } else { 0.0 };
+        let ratio = mean.exp();
+        if mean.abs() < (1.0 + CARRIED).ln() || p > CARRY_OVER_LEVEL {
+            return None;
+        }
+        let message = format!(
+            "repeats later in a round have {ratio:.2} times the figure of the first: something of a repeat carries over to the next"
+        );
+        let figures = vec![
+            evidence("figure of later repeats ÷ figure of the first in a round", ratio, "1"),
+            evidence("rounds", effects.len() as f64, "1"),
+        ];
+        let about = Subject { target: None, step: Some(step.id.clone()) };
+        Some(rule.finding(Severity::Info, about, message, figures).changing(0.0))
+    };
+    context.run.started.plan.steps.iter().filter_map(finding).collect()
 }
 
 pub(super) fn disturbed_rounds(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {

@@ -288,6 +288,27 @@ pub static RULES: &[Rule] = &[
         apply: repeats::disturbed_rounds,
     },
     Rule {
+        name: "deferred-work",
+        speaks_when: "a sync after each repeat of writes took at least a tenth of the repeat's time (median), which no figure includes",
+        advice: "count it with --end-fsync true, or use --fdatasync where each write must be safe",
+        is_told_apart: false,
+        apply: repeats::deferred_work,
+    },
+    Rule {
+        name: "carry-over",
+        speaks_when: "in ten or more rounds, repeats that came later in a round were at least 1 % faster or slower than the first, rarely by chance (1 %)",
+        advice: "nothing: targets come first equally often, so it cancels in their ratios; compare figures of this run only with runs of as many targets",
+        is_told_apart: false,
+        apply: repeats::carry_over,
+    },
+    Rule {
+        name: "stalled-repeats",
+        speaks_when: "of ten or more repeats some were slower than half of the median, and at least 1 % of the time was lost to them",
+        advice: "look at what happened in these rounds (show --telemetry); the storage itself may pause, for garbage collection or error recovery",
+        is_told_apart: true,
+        apply: repeats::stalled_repeats,
+    },
+    Rule {
         name: "two-modes",
         speaks_when: "four or more repeats fall into two groups, at least 3 % apart with nothing between, which is rare with one mode (Benjamini and Hochberg at 5 % ÷ 3 over the headline figures of the run)",
         advice: "report both modes; find out what switches: a cache, a clock, a neighbour",

@@ -26,7 +26,7 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
             format!("{rounds} rounds of about {seconds:.0} s, plus the layout of the test files{budget}\n")
         }
         Rounds::Auto { budget_ns, precision_ppm } => format!(
-            "rounds of about {seconds:.0} s, each step until {} is within ± {} %, at most {} including the layout of the test files\n",
+            "rounds of {seconds:.0} s at most, each step until {} is within ± {} %, at most {} including the layout of the test files\n",
             if targets.len() > 1 { "its comparisons are decided or their ratio" } else { "its figure" },
             f64::from(precision_ppm) / 1e4,
             ShortDuration(budget_ns)
@@ -58,6 +58,14 @@ fn dry_step(plan: &Plan, step: &Step, settings: &[Setting]) -> String {
         SourceLocation::Nowhere => None,
     });
     text.push_str(&format!("    {}\n", set.collect::<Vec<_>>().join(", ")));
+    if let (Rounds::Auto { .. }, Some(least), Some(most)) = (plan.rounds, step.shortest_ns, step.stop.time_ns)
+    {
+        text.push_str(&format!(
+            "    repeats of {} to {}: at least 50 operations and ten syncs, the first one long; then what decides soonest\n",
+            ShortDuration(least),
+            ShortDuration(most)
+        ));
+    }
     for other in &step.concurrent {
         text.push_str(&format!("    concurrent: {}  {}\n", other.id, other.title));
     }

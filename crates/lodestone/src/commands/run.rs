@@ -26,7 +26,7 @@ use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::session::{
-    Lengths, Order, PendingReports, Recorder, RoundHistory, Session, TargetState, Turns, Watching,
+    Lengths, Order, PendingReports, Reach, Recorder, RoundHistory, Session, TargetState, Turns, Watching,
     fallback_directories,
 };
 use crate::{interrupt, output};
@@ -136,6 +136,7 @@ pub(super) fn new_session<'a>(
         history: RoundHistory::default(),
         lengths: Lengths::default(),
         turns: Turns::default(),
+        reach: Reach::default(),
         disturbed_groups: 0,
         repeated_groups: 0,
         order: if plan.in_order { Order::Plan } else { Order::Balanced },

@@ -1,5 +1,6 @@
 //! Measuring: lays out test data, then runs round after round of repeats, and records everything as it happens.
 
+mod budget;
 mod data_sets;
 mod disturbed;
 mod foreign;
@@ -34,6 +35,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::progress::Progress;
+pub(crate) use budget::Reach;
 use data_sets::DataSet;
 pub(crate) use foreign::{Driver, PendingReports, Tools};
 pub(crate) use lengths::Lengths;
@@ -71,6 +73,8 @@ pub(crate) struct Session<'a> {
     pub lengths: Lengths,
     /// The order of the targets in the rounds to come.
     pub turns: Turns,
+    /// Steps for whose comparisons the time is not enough.
+    pub reach: Reach,
     /// Rounds of a step in which the machine was disturbed.
     pub disturbed_groups: u32,
     /// Those of them that were measured again.
@@ -248,14 +252,23 @@ impl Session<'_> {
         self.begin_lengths();
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         for round in 0.. {
-            let pairs = self.pairs(round);
+            self.reconsider_reach(round);
+            let pairs = self.within_reach(round, self.pairs(round));
             if self.interrupted() || pairs.is_empty() || self.is_enough(round, &pairs) {
                 break;
             }
             self.begin_round(&pairs);
             self.expect(round, &pairs);
             let ordered = self.ordered(pairs.clone(), &mut order);
+            let mut again = Vec::new();
             for group in ordered.chunk_by(|a, b| a.0 == b.0) {
+                let first = self.one_group(round, group)?;
+                if self.repeats_disturbed(round, group, first) {
+                    again.push(group);
+                }
+            }
+            // By the end of the round the disturbance may be over.
+            for group in again {
                 self.one_group(round, group)?;
             }
             self.end_round(&pairs);
@@ -266,25 +279,21 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The repeats of one step in a round, one target after the other; once more if the machine was disturbed meanwhile.
-    fn one_group(&mut self, round: u32, group: &[(usize, usize)]) -> Result<(), SessionError> {
-        loop {
-            let first = self.recorder.run().begun();
-            for (step, index) in group {
-                let is_left =
-                    !self.targets[*index].given_up && !self.given_up.contains(&self.plan.steps[*step].id);
-                if !self.interrupted() && is_left {
-                    let began = self.recorder.at_ns();
-                    self.one_repeat(round, *step, *index)?;
-                    let took_ns = self.recorder.at_ns() - began;
-                    self.history.took((*step, *index), took_ns);
-                    self.learn_length(*step, *index, took_ns);
-                }
-            }
-            if !self.repeats_disturbed(round, group, first) {
-                return Ok(());
+    /// The repeats of one step in a round, one target after the other. Returns the number of the first of them.
+    fn one_group(&mut self, round: u32, group: &[(usize, usize)]) -> Result<u32, SessionError> {
+        let first = self.recorder.run().begun();
+        for (step, index) in group {
+            let is_left =
+                !self.targets[*index].given_up && !self.given_up.contains(&self.plan.steps[*step].id);
+            if !self.interrupted() && is_left {
+                let began = self.recorder.at_ns();
+                self.one_repeat(round, *step, *index)?;
+                let took_ns = self.recorder.at_ns() - began;
+                self.history.took((*step, *index), took_ns);
+                self.learn_length(*step, *index, took_ns);
             }
         }
+        Ok(first)
     }
 
     /// The planned duration of the rounds.

@@ -215,9 +215,11 @@ fn measured(
     // The counters of processors and process are read at once; cached data have yet to reach the devices.
     let after = snapshot(&session.roots, &target.stack);
     session.sample_telemetry();
-    let mut hung = outcome.hung;
+    let (mut hung, mut settled_ns) = (outcome.hung, None);
     if !hung && !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
+        let began = session.recorder.at_ns();
         hung = !settle(session, &unsettled);
+        settled_ns = Some(session.recorder.at_ns() - began);
     }
     let settled = snapshot(&session.roots, &target.stack);
     let counted_ns = session.recorder.at_ns() - began_ns;
@@ -247,6 +249,7 @@ fn measured(
         outcome: outcome.outcome,
         window_ns: outcome.window_ns,
         counted_ns,
+        settled_ns,
         unserved: outcome.unserved,
         workers: outcome.workers,
         busiest_worker: outcome.busiest_worker,
@@ -308,6 +311,7 @@ fn unopened(session: &Session<'_>, repeat: u32, workload: &Workload, errno: i32)
         }),
         window_ns: 0,
         counted_ns: 0,
+        settled_ns: None,
         unserved: 0,
         workers: CpuTime::default(),
         busiest_worker: 0.0,

@@ -20,7 +20,7 @@ const AROUND_NS: u64 = 100_000_000;
 #[derive(Default)]
 pub(crate) struct RoundHistory {
     /// The headline figures, one value per good repeat.
-    series: Vec<Series>,
+    pub(super) series: Vec<Series>,
     /// Nanoseconds that the last repeat of a step on a target took, including its overhead.
     took_ns: BTreeMap<(usize, usize), u64>,
 }

@@ -240,6 +240,7 @@ fn events_of(repeat: u32, round: u32, step: &str, target: String, placed: Placed
         outcome: RepeatOutcome::Completed,
         window_ns: report.window_ns,
         counted_ns: report.window_ns,
+        settled_ns: None,
         unserved: 0,
         workers: CpuTime::default(),
         busiest_worker: 0.0,

@@ -50,6 +50,7 @@ pub fn ceiling(metric: Metric) -> Ceiling {
         }
         Metric::SyncShare => ceiling(1e5, "100000", "it is above 1 only where syncs are in flight at once"),
         Metric::Cpu => ceiling(1.01, "101 %", "it is a share of all processors"),
+        Metric::StalledShare => ceiling(1.0, "1", "it is a share of the time"),
         Metric::QueueDepth => ceiling(1e7, "10 million", "an NVMe queue has at most 65536 entries"),
         Metric::DeviceRatio => ceiling(1e6, "1 million", "one byte moves at most a few blocks"),
         Metric::Score => ceiling(1e9, "1 billion", "scores are computed from the other figures"),

@@ -265,6 +265,7 @@ impl Anonymiser {
             outcome,
             window_ns: _,
             counted_ns: _,
+            settled_ns: _,
             unserved: _,
             workers: _,
             busiest_worker: _,

@@ -15,6 +15,26 @@ fn set_aside(run: &mut Run, reason: SetAsideReason) {
     run.record(Event::SetAside(SetAside { at_ns: 2, repeats, reason }));
 }
 
+/// Rounds of two equal targets, each of which is first in every other round; the second has `later` times the rate.
+fn in_turns(run: &mut Run, rounds: u32, later: f64) {
+    let other = Target { name: "other".into(), ..run.started.targets[0].clone() };
+    run.started.targets.push(other);
+    let first = run.repeats[0].clone();
+    run.repeats = (0..2 * rounds)
+        .map(|number| {
+            let mut repeat = first.clone();
+            let (round, place) = (number / 2, number % 2);
+            repeat.started.repeat = number;
+            repeat.started.round = round;
+            repeat.started.target = if (round + place) % 2 == 0 { "disk".into() } else { "other".into() };
+            let noise = 1.0 + 0.002 * f64::from(number * 7 % 5);
+            let rate = if place == 1 { later } else { 1.0 } * noise;
+            repeat.finished.as_mut().unwrap().window_ns = (1e9 / rate) as u64;
+            repeat
+        })
+        .collect();
+}
+
 fn too_short() -> SetAsideReason {
     SetAsideReason::TooShort {
         step: "step".into(),
@@ -54,6 +74,21 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         ("length-matters", true, workload(), |r| set_aside(r, too_short())),
         ("length-matters", false, workload(), |r| set_aside(r, disturbed())),
+        ("deferred-work", true, writes(), |r| each_finished(r, |f| f.settled_ns = Some(f.window_ns / 9))),
+        ("deferred-work", false, writes(), |r| each_finished(r, |f| f.settled_ns = Some(f.window_ns / 11))),
+        ("deferred-work", false, workload(), |r| each_finished(r, |f| f.settled_ns = Some(f.window_ns))),
+        ("carry-over", true, workload(), |r| in_turns(r, 12, 1.05)),
+        ("carry-over", false, workload(), |r| in_turns(r, 12, 1.001)),
+        ("carry-over", false, workload(), |r| in_turns(r, 9, 1.05)),
+        ("stalled-repeats", true, workload(), |r| {
+            each_round(r, &[30.0, 29.0, 31.0, 30.0, 10.0, 29.0, 30.0, 31.0, 12.0, 30.0, 29.0]);
+        }),
+        ("stalled-repeats", false, workload(), |r| {
+            each_round(r, &[30.0, 29.0, 31.0, 30.0, 16.0, 29.0, 30.0, 31.0, 17.0, 30.0, 29.0]);
+        }),
+        ("stalled-repeats", false, workload(), |r| {
+            each_round(r, &[30.0, 29.0, 31.0, 30.0, 10.0, 29.0, 30.0])
+        }),
         ("disturbed-rounds", true, workload(), |r| set_aside(r, disturbed())),
         ("disturbed-rounds", false, workload(), |r| set_aside(r, too_short())),
         ("start-up-transient", true, workload(), |r| each_interval(r, &[70, 71, 100, 101, 99, 100])),
