@@ -2,6 +2,7 @@
 //! machine in the same minutes; none is a test.
 
 pub mod all;
+pub mod bias;
 pub mod certainty;
 pub mod contenders;
 pub mod drive;
@@ -19,3 +20,4 @@ pub mod stamps;
 pub mod table;
 pub mod telemetry;
 pub mod truth;
+pub mod turns;

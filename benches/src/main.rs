@@ -6,6 +6,7 @@ use std::io;
 use std::process::ExitCode;
 
 use benches::all::all;
+use benches::bias::{BiasArgs, bias};
 use benches::certainty::command::{CertaintyArgs, certainty};
 use benches::certainty::equal::{EqualArgs, equal};
 use benches::certainty::repeats::{RepeatsArgs, repeats};
@@ -19,6 +20,7 @@ use benches::setting::{Setting, Turns};
 use benches::stamps::stamps;
 use benches::telemetry::{TelemetryArgs, telemetry};
 use benches::truth::truth;
+use benches::turns::turns;
 use clap::{Parser, Subcommand};
 
 /// Compares Lodestone with its peers
@@ -52,6 +54,10 @@ enum Command {
     Certainty(CertaintyArgs),
     /// Verdicts on equal targets on real storage
     Equal(EqualArgs),
+    /// Short repeats against long ones on real storage
+    Bias(BiasArgs),
+    /// What a short repeat costs beyond its measurement, by parts
+    Turns(Setting),
     /// False alarms and power of the repeat diagnostics, by simulation
     Repeats(RepeatsArgs),
     /// Runs a program and prints its cost
@@ -79,6 +85,8 @@ fn main() -> ExitCode {
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
         Command::Certainty(args) => certainty(&args),
         Command::Equal(args) => equal(&args),
+        Command::Bias(args) => bias(&args),
+        Command::Turns(setting) => turns(&setting),
         Command::Repeats(args) => Ok(repeats(&args)),
         Command::Child { program, args } => measured::child(&program, &args),
     };

@@ -12,8 +12,10 @@ const FOREIGN: f64 = 0.10;
 /// And as a number: journals, metadata and the log of the run itself.
 const FOREIGN_BYTES: u64 = 4 << 20;
 
-/// What disturbed a repeat, with the share by which it did, if it passed a limit. Writes of other programs are only told
-/// from the repeat's own, which filesystems multiply, where it writes nothing.
+/// What disturbed a repeat, with the share by which it did, if it passed a limit. The I/O of other programs is only told
+/// from the repeat's own where that bypasses the page cache and writes nothing: what filesystems read and write for each
+/// write (journals, copies, parts of blocks) is the repeat's own. Of reads the repeat's own are what the kernel accounts to
+/// the process, which includes all of a compressed extent.
 pub fn disturbance(repeat: &Repeat) -> Option<(Disturbance, f64)> {
     let finished = repeat.finished.as_ref()?;
     if let Some(cpu) = finished.machine {
@@ -33,14 +35,16 @@ pub fn disturbance(repeat: &Repeat) -> Option<(Disturbance, f64)> {
         let devices = finished.devices.iter().filter(|device| device.level == top);
         devices.fold(0, |sum, device| sum.saturating_add(bytes(device)))
     };
-    let all = read.saturating_add(written);
+    if !repeat.started.direct || written > 0 {
+        return None;
+    }
+    let own = finished.process_io.map_or(read, |io| io.read_bytes.max(read));
     let beyond = |bytes: u64| {
-        let share = bytes as f64 / all.max(1) as f64;
+        let share = bytes as f64 / own.max(1) as f64;
         (bytes > FOREIGN_BYTES && share > FOREIGN).then_some(share)
     };
-    let is_direct = repeat.started.direct;
-    let reads = beyond(at_top(|d| d.read_bytes).saturating_sub(read)).filter(|_| is_direct);
-    let writes = beyond(at_top(|d| d.written_bytes)).filter(|_| is_direct && written == 0);
+    let reads = beyond(at_top(|d| d.read_bytes).saturating_sub(own));
+    let writes = beyond(at_top(|d| d.written_bytes));
     let reads = reads.map(|share| (Disturbance::ForeignReads, share));
     reads.or(writes.map(|share| (Disturbance::ForeignWrites, share)))
 }
@@ -49,7 +53,7 @@ pub fn disturbance(repeat: &Repeat) -> Option<(Disturbance, f64)> {
 mod tests {
     use super::*;
     use crate::measure::tests::{run, workload};
-    use model::{MachineCpu, Mix, RepeatFinished, Workload};
+    use model::{MachineCpu, Mix, ProcessIo, RepeatFinished, Workload};
 
     fn disturbed(change: impl Fn(&mut RepeatFinished)) -> Option<Disturbance> {
         of(workload(), change)
@@ -78,8 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_that_writes_is_not_blamed_for_what_its_filesystem_adds() {
-        let writes = Workload { mix: Mix::Transfer { read_percent: 0 }, ..workload() };
-        assert_eq!(of(writes, |f| f.devices[0].written_bytes *= 10), None);
+    fn a_workload_is_not_blamed_for_what_its_filesystem_adds() {
+        let writes = || Workload { mix: Mix::Transfer { read_percent: 0 }, ..workload() };
+        assert_eq!(of(writes(), |f| f.devices[0].written_bytes *= 10), None);
+        assert_eq!(of(writes(), |f| f.devices[0].read_bytes += 100 << 20), None);
+        let extents = |f: &mut RepeatFinished| {
+            f.devices[0].read_bytes += 100 << 20;
+            f.process_io = Some(ProcessIo { read_bytes: f.devices[0].read_bytes, write_bytes: 0 });
+        };
+        assert_eq!(disturbed(extents), None);
     }
 }

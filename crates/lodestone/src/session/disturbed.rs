@@ -30,6 +30,10 @@ impl Session<'_> {
             return false;
         }
         self.disturbed_groups += 1;
+        let Rounds::Auto { budget_ns, .. } = self.plan.rounds else { return false };
+        if self.exceeds(budget_ns, group) {
+            return false;
+        }
         let groups = run.begun() / group.len().max(1) as u32;
         if self.repeated_groups >= ALWAYS + groups / ONE_IN {
             return false;

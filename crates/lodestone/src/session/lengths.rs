@@ -250,7 +250,10 @@ impl Session<'_> {
     pub(super) fn begin_round(&mut self, pairs: &[(usize, usize)]) {
         let Rounds::Auto { budget_ns, .. } = self.plan.rounds else { return };
         let targets = |step: usize| pairs.iter().filter(|(s, _)| *s == step).count() as u64;
-        let long: u64 = self.lengths.0.values().flat_map(|l| &l.figures).map(|f| f.length_ns).sum();
+        let long_figures = |l: &StepLength| {
+            l.figures.iter().filter(|f| f.length_ns >= l.long_ns).map(|f| f.length_ns).sum::<u64>()
+        };
+        let long: u64 = self.lengths.0.values().map(long_figures).sum();
         let mut left = (budget_ns / LONG_SHARE).saturating_sub(long);
         for (step, length) in &mut self.lengths.0 {
             let cost = length.long_ns * targets(*step);
@@ -297,7 +300,12 @@ impl Session<'_> {
     pub(super) fn learn_length(&mut self, step: usize, target: usize, took_ns: u64) {
         let planned = &self.plan.steps[step];
         let Some(length) = self.lengths.0.get_mut(&step) else { return };
-        let own = |repeat: &&Repeat| repeat.is_complete() && repeat.started.step == planned.id;
+        let name = &self.targets[target].target.name;
+        let own = |repeat: &&Repeat| {
+            let started = &repeat.started;
+            let is_new = length.figures.last().is_none_or(|f| f.repeat != started.repeat);
+            repeat.is_complete() && is_new && started.step == planned.id && started.target == *name
+        };
         let Some(last) = self.recorder.run().repeats.last().filter(own) else { return };
         if let Some(value) = super::rounds::headline_value(planned, last) {
             length.around.0 += took_ns.saturating_sub(length.timing(planned).total_ns());

@@ -253,12 +253,13 @@ impl Session<'_> {
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         for round in 0.. {
             self.reconsider_reach(round);
-            let pairs = self.within_reach(round, self.pairs(round));
+            let all = self.pairs(round);
+            let pairs = self.within_reach(round, all.clone());
             if self.interrupted() || pairs.is_empty() || self.is_enough(round, &pairs) {
                 break;
             }
             self.begin_round(&pairs);
-            self.expect(round, &pairs);
+            self.expect(round, &all);
             let ordered = self.ordered(pairs.clone(), &mut order);
             let mut again = Vec::new();
             for group in ordered.chunk_by(|a, b| a.0 == b.0) {

@@ -226,7 +226,8 @@ fn room(plan: &Plan, targets: usize) -> u64 {
             round.saturating_mul(u64::from(rounds)).saturating_mul(targets as u64)
         }
         Rounds::Auto { budget_ns, .. } => {
-            let shortest = plan.steps.iter().map(|step| step.interval_ns).min().unwrap_or(1);
+            let interval = |step: &model::Step| step.interval_ns.min(step.shortest_ns.unwrap_or(u64::MAX));
+            let shortest = plan.steps.iter().map(interval).min().unwrap_or(1);
             budget_ns / shortest.max(1) + budget_ns / 1_000_000_000
         }
     };

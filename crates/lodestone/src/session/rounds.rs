@@ -156,7 +156,7 @@ impl Session<'_> {
     }
 
     /// True if a round of these repeats would exceed the budget by more than 5 %.
-    fn exceeds(&self, budget_ns: u64, pairs: &[(usize, usize)]) -> bool {
+    pub(super) fn exceeds(&self, budget_ns: u64, pairs: &[(usize, usize)]) -> bool {
         self.recorder.at_ns().saturating_add(self.round_ns(pairs)) > budget_ns.saturating_add(budget_ns / 20)
     }
 

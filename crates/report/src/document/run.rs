@@ -76,6 +76,8 @@ fn target_line(run: &Run, target: &Target, view: &RunView) -> String {
     if bytes > 0 {
         let (size, time) = (display_bytes(bytes, view.units), display_ns(ns));
         line.push_str(&format!("; {size} of test data written and synced in {time}"));
+    } else if run.notes.iter().any(|n| n.topic == "shared-data" && n.target.as_ref() == Some(&target.name)) {
+        line.push_str("; shares its test data with another directory of its filesystem");
     }
     let mut how: Vec<String> = Vec::new();
     let moves_data = |step: &str| run.started.plan.step(step).is_some_and(|s| !s.workload.is_metadata());
