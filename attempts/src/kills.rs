@@ -79,7 +79,7 @@ impl Bench<'_> {
     }
 
     fn arguments(&self, command: &str) -> Vec<String> {
-        const SMALL: &str = "--quiet --size 4M --rounds 1 --rw randrw --bs 4k --runtime none --ops 400 --ramp 0s --interval 10ms";
+        const SMALL: &str = "--quiet --settle 0s --size 4M --rounds 1 --rw randrw --bs 4k --runtime none --ops 400 --ramp 0s --interval 10ms";
         const CHECK: &str = "--quiet --with dd --only dd-write-fsync --rounds 1 --size 16MiB --runtime 1s";
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let (one, two) = (self.path("one"), self.path("two"));

@@ -96,7 +96,7 @@ impl Filesystem {
             .arg(&self.point)
             .arg("--store")
             .arg(&self.store)
-            .args(["--quiet", "--no-report", "--telemetry", "off", "--engine", engine])
+            .args(["--quiet", "--no-report", "--telemetry", "off", "--settle", "0s", "--engine", engine])
             .args(end)
             .args(options)
             .stdout(Stdio::null())

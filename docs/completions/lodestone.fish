@@ -61,6 +61,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l decide -d 'A
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l budget -d 'Time for the whole run, including the layout of the test files [default: the suite\'s, else 90s for each target]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l scale -d 'Multiply the times of all steps by this factor, such as 0.05' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l telemetry -d 'Period of the telemetry readings (processors, devices, temperatures, other processes): a time from 100ms, or off [default: 1s]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l settle -d 'Longest wait before the first round for devices that are busy with other I/O; at most a tenth of the expected time of the run [default: 5s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
 median\t'The median, with a bootstrap interval'
 trimmed\t'The mean without the best and the worst repeat'"

@@ -261,6 +261,10 @@ def uses(lab):
     of_all(lab, USES)
 
 
+def one_layer(lab):
+    of_all(lab, [luks(2)])
+
+
 def of_all(lab, kinds):
     with lab.machine(memory=1536) as machine:
         machine.sh(SETUP)
@@ -317,3 +321,4 @@ def consented(lab, machine, what, target, names, dry=False):
 
 
 TESTS = [layers, uses]
+SMOKE = [one_layer]

@@ -171,6 +171,12 @@ def devices(lab):
             one_failure(lab, machine, failing)
 
 
+def offline(lab):
+    with lab.machine(virtual=True) as machine:
+        machine.sh(TWO_DISKS)
+        one_failure(lab, machine, next(failing for failing in FAILURES if failing.kill == OFFLINE))
+
+
 # Attempts to unplug a disk, because QEMU itself occasionally fails at it.
 MACHINES_TO_TRY = 3
 
@@ -247,3 +253,4 @@ def nothing_is_left(lab, machine, name):
 
 
 TESTS = [devices, unplugged]
+SMOKE = [offline]

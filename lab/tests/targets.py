@@ -171,3 +171,4 @@ def a_stack(lab, path, expected, target):
 
 
 TESTS = [names]
+SMOKE = TESTS

@@ -112,7 +112,7 @@ fn fio_jobs() -> String {
     text.push_str(&format!(
         "\n## fio's example files\n\nOf the {} example files of fio 3.42 that need no special hardware or library, {run} \
          run as they are (with `FIO_BS=4k` where they need it), and {} are refused. A test reads them all where \
-         `LODESTONE_FIO_EXAMPLES` names their directory (`crates/plan/tests/fio.rs`); `scripts/fio-examples EXAMPLES DIR` \
+         `LODESTONE_FIO_EXAMPLES` names their directory (`crates/plan/tests/it/fio.rs`); `scripts/fio-examples EXAMPLES DIR` \
          runs those that run, small and short.\n\n\
          | file | needs | becomes |\n| :-- | :-- | :-- |\n",
         ordinary.clone().count(),

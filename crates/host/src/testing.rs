@@ -1,139 +1,15 @@
-//! Shared by the tests of this crate: tools of the system, and devices and mounts that vanish with a value. What
-//! is unavailable here is reported.
+//! Shared by the tests of this crate: what the tests of all crates share, claims of devices, and machines made of files.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-/// Reports, past the test harness, that something could not be tested here.
-pub fn skipped(why: &str) {
-    let _ = writeln!(io::stderr(), "SKIPPED: {why}");
-}
-
-/// Runs a tool and returns its output; `None`, with a report, if it is missing or fails.
-pub fn tool(program: &str, args: &[&str]) -> Option<String> {
-    match Command::new(program).args(args).output() {
-        Ok(output) if output.status.success() => {
-            Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        }
-        Ok(output) => {
-            skipped(&format!("{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr).trim()));
-            None
-        }
-        Err(error) => {
-            skipped(&format!("{program} cannot be started: {error}"));
-            None
-        }
-    }
-}
-
-/// A loop device over an image file.
-pub struct LoopDevice {
-    pub path: String,
-}
-
-impl LoopDevice {
-    pub fn over(image: &Path) -> Option<Self> {
-        Some(Self { path: tool("losetup", &["--find", "--show", image.to_str()?])? })
-    }
-}
-
-impl Drop for LoopDevice {
-    fn drop(&mut self) {
-        let _ = tool("losetup", &["--detach", &self.path]);
-    }
-}
-
-/// Read-locked while something is mounted, write-locked to make a mount namespace: that copies all current
-/// mounts, and those of another test would survive in it. A test has one [`Mounted`] at a time, and none while it
-/// makes a namespace.
-static MOUNTS: RwLock<()> = RwLock::new(());
-
-/// A mounted filesystem.
-pub struct Mounted {
-    pub point: PathBuf,
-    is_there: bool,
-    _no_copies: RwLockReadGuard<'static, ()>,
-}
-
-impl Mounted {
-    /// Mounts with these arguments on an existing directory or file.
-    pub fn on(point: &Path, args: &[&str]) -> Option<Self> {
-        let no_copies = MOUNTS.read().unwrap_or_else(PoisonError::into_inner);
-        tool("mount", &[args, &[point.to_str()?]].concat())?;
-        Some(Self { point: point.to_owned(), is_there: true, _no_copies: no_copies })
-    }
-
-    /// Detaches it from the tree of mounts, even if something still has a file open there.
-    pub fn unmount_lazily(mut self) -> Option<()> {
-        tool("umount", &["-l", self.point.to_str()?])?;
-        self.is_there = false;
-        Some(())
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        if !self.is_there {
-            return;
-        }
-        // A program that another test is just starting may hold what this test had open there.
-        let unmount = |options: &[&str]| {
-            let ended = Command::new("umount").args(options).arg(&self.point).output();
-            ended.is_ok_and(|output| output.status.success())
-        };
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while Instant::now() < deadline {
-            if unmount(&[]) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        unmount(&["-l"]);
-    }
-}
-
-/// A shell in its own mount namespace, which runs until its standard input ends.
-pub struct Namespace(Child);
-
-impl Namespace {
-    /// Starts the shell and waits until it has run the script.
-    pub fn with(script: &str) -> Option<Self> {
-        let _no_mounts = MOUNTS.write().unwrap_or_else(PoisonError::into_inner);
-        let script = format!("{script} && echo ready && read -r end");
-        let shell = Command::new("unshare")
-            .args(["--mount", "--propagation", "private", "sh", "-c", &script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
-        let mut namespace = Self(shell.ok()?);
-        let mut line = String::new();
-        BufReader::new(namespace.0.stdout.take()?).read_line(&mut line).ok()?;
-        if line.trim() == "ready" {
-            return Some(namespace);
-        }
-        skipped("mounting in another mount namespace");
-        None
-    }
-
-    /// The process ID of its shell.
-    pub fn process(&self) -> u32 {
-        self.0.id()
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        drop(self.0.stdin.take());
-        let _ = self.0.wait();
-    }
-}
+pub use ::testing::*;
 
 /// Opens a device with an exclusive claim.
 ///

@@ -31,8 +31,8 @@ pub use parse::{Setting, StepSpec, Suite};
 pub use problem::{Level, Problem, SourceLocation};
 pub use resolve::{Environment, Resolved, resolve};
 pub use run_options::{
-    DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_SUITE, DEFAULT_SUMMARY,
-    DEFAULT_TARGET, DEFAULT_TELEMETRY, RUN_OPTIONS, RunOptionSpec, run_option,
+    DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_SETTLE, DEFAULT_SUITE,
+    DEFAULT_SUMMARY, DEFAULT_TARGET, DEFAULT_TELEMETRY, RUN_OPTIONS, RunOptionSpec, run_option,
 };
 pub use suites::{BUILTIN_SUITES, BuiltinSuite, CUSTOM_SUITE, builtin};
 pub use values::parts_per_million;

@@ -25,6 +25,8 @@ pub struct RunOverrides {
     pub margin_ppm: Option<u32>,
     /// How often telemetry is read.
     pub telemetry: Option<Telemetry>,
+    /// The longest wait for quiet devices before the first round.
+    pub settle: Option<Duration>,
 }
 
 /// How often telemetry is read.

@@ -16,7 +16,9 @@ use crate::options::{OPTIONS, option};
 use crate::overrides::RunOverrides;
 use crate::parse::{Setting, StepSpec, Suite};
 use crate::problem::{Level, Problem, SourceLocation};
-use crate::run_options::{DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_TELEMETRY};
+use crate::run_options::{
+    DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_SETTLE, DEFAULT_TELEMETRY,
+};
 use crate::title::title;
 
 /// Share of a target's budget that laying out its test files may take.
@@ -54,6 +56,8 @@ pub struct Resolved {
     pub settings: Vec<Vec<Setting>>,
     /// How often telemetry is read; `None` for never.
     pub telemetry_period: Option<Duration>,
+    /// The longest wait for quiet devices before the first round.
+    pub settle: Duration,
 }
 
 /// Resolves a suite and its overrides to a plan.
@@ -132,8 +136,9 @@ pub fn resolve(
         )]);
     }
     let telemetry_period = overrides.telemetry.unwrap_or(DEFAULT_TELEMETRY).period();
+    let settle = overrides.settle.unwrap_or(DEFAULT_SETTLE);
     let plan = plan(suite, overrides, environment, steps);
-    Ok(Resolved { plan, warnings: unique, settings, telemetry_period })
+    Ok(Resolved { plan, warnings: unique, settings, telemetry_period, settle })
 }
 
 fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, steps: Vec<Step>) -> Plan {

@@ -23,6 +23,8 @@ pub const DEFAULT_PRECISION_PPM: u32 = 20_000;
 pub const DEFAULT_BUDGET_NS: u64 = 90_000_000_000;
 /// How often telemetry is read.
 pub const DEFAULT_TELEMETRY: Telemetry = Telemetry::Every(Duration::from_secs(1));
+/// The longest wait for quiet devices before the first round.
+pub const DEFAULT_SETTLE: Duration = Duration::from_secs(5);
 
 /// The shortest telemetry period: in less, the kernel's counters of CPU time hardly change.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(100);
@@ -130,6 +132,19 @@ pub static RUN_OPTIONS: &[RunOptionSpec] = &[
         allowed: "a time from 100ms to 1h, such as 1s, or off",
         set: |overrides, text| telemetry(text).map(|telemetry| overrides.telemetry = Some(telemetry)),
     },
+    RunOptionSpec {
+        flag: "settle",
+        value: "TIME",
+        help: "Longest wait before the first round for devices that are busy with other I/O; at most a tenth of the expected \
+               time of the run",
+        default: Some(|| time(DEFAULT_SETTLE.as_nanos() as u64)),
+        allowed: "a duration such as 30s, or 0s not to wait",
+        set: |overrides, text| {
+            let ns = parse_duration_ns(text).map_err(|e| e.to_string())?;
+            overrides.settle = Some(Duration::from_nanos(ns));
+            Ok(())
+        },
+    },
 ];
 
 impl RunOptionSpec {
@@ -199,6 +214,7 @@ mod tests {
         );
         assert_eq!(set("margin", &default("margin")).unwrap().margin_ppm, Some(DEFAULT_MARGIN_PPM));
         assert_eq!(set("telemetry", &default("telemetry")).unwrap().telemetry, Some(DEFAULT_TELEMETRY));
+        assert_eq!(set("settle", &default("settle")).unwrap().settle, Some(DEFAULT_SETTLE));
     }
 
     #[test]
@@ -211,6 +227,7 @@ mod tests {
             ("budget", &["1s", "2h"], &["0", "long"]),
             ("scale", &["0.0001", "10000"], &["0", "10001", "half"]),
             ("telemetry", &["100ms", "1h", "off"], &["99ms", "2h", "never"]),
+            ("settle", &["0s", "1h"], &["-1s", "long"]),
         ] {
             for text in allowed {
                 assert!(set(flag, text).is_ok(), "--{flag} {text}");

@@ -54,7 +54,7 @@ fn authority(krate: &str, module: &Module, found: &mut Vec<String>) {
         }
     }
     let may_start = matches!(name.as_str(), "crates/host/src/programs.rs" | "crates/host/src/testing.rs")
-        || matches!(krate, "attempts" | "benches" | "browser" | "xtask");
+        || matches!(krate, "attempts" | "benches" | "browser" | "testing" | "xtask");
     let may_print = matches!(krate, "attempts" | "benches" | "browser" | "lodestone" | "xtask");
     let siblings = LAYERS.iter().find(|(layer, _)| *layer == krate).map(|(_, allowed)| *allowed);
     for (path, line) in module.paths_with_lines() {

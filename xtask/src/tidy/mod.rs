@@ -40,7 +40,7 @@ fn relative(root: &Path, path: &Path) -> String {
 /// The directories of all crates: of the layers, and of what is made with them.
 fn crates(root: &Path) -> Vec<PathBuf> {
     let layers = fs::read_dir(root.join("crates")).into_iter().flatten().flatten().map(|entry| entry.path());
-    let others = ["attempts", "benches", "browser", "xtask"].map(|name| root.join(name));
+    let others = ["attempts", "benches", "browser", "testing", "xtask"].map(|name| root.join(name));
     let mut found: Vec<PathBuf> = layers.chain(others).filter(|path| path.join("src").is_dir()).collect();
     found.sort();
     found

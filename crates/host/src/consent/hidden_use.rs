@@ -189,11 +189,7 @@ fn second_loop_device_and_its_mount_must_be_named() {
     let scratch = Scratch::new();
     let (image, point) = (scratch.image("image"), scratch.directory("point"));
     let half = (SIZE / 2).to_string();
-    let part = |args: &[&str]| {
-        let path =
-            tool("losetup", &[&["--find", "--show", "--sizelimit", &half], args, &[text(&image)]].concat())?;
-        Some(LoopDevice { path })
-    };
+    let part = |options: &[&str]| LoopDevice::with(&image, &[&["--sizelimit", &half], options].concat());
     let Some(device) = part(&[]) else { return };
     let Some(same) = part(&[]) else { return };
     let Some(behind) = part(&["--offset", &half]) else { return };

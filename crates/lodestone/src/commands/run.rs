@@ -80,6 +80,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         presence,
         targets: states.collect(),
         telemetry_period: resolved.telemetry_period,
+        settle: resolved.settle,
         ..new_session(
             roots,
             &resolved.plan,
@@ -132,6 +133,7 @@ pub(super) fn new_session<'a>(
         targets: Vec::new(),
         scratch: host::scratch::parents(store.directory()),
         telemetry_period: plan::DEFAULT_TELEMETRY.period(),
+        settle: plan::DEFAULT_SETTLE,
         watching: Watching::default(),
         history: RoundHistory::default(),
         lengths: Lengths::default(),

@@ -65,6 +65,8 @@ pub(crate) struct Session<'a> {
     pub scratch: Vec<PathBuf>,
     /// How often telemetry is read, if it is.
     pub telemetry_period: Option<Duration>,
+    /// The longest wait for quiet devices before the first round.
+    pub settle: Duration,
     /// Empty until the session begins.
     pub watching: Watching,
     /// Empty until the session begins.

@@ -19,10 +19,8 @@ const POLL_TIME: Duration = Duration::from_millis(300);
 const POLL_SHARE: f64 = 0.02;
 /// A shorter poll would show nothing, so there is none.
 const SHORTEST_POLL: Duration = Duration::from_millis(50);
-/// Longest wait for quiet devices.
-const QUIET_TIMEOUT: Duration = Duration::from_secs(5);
 /// Limit of the wait as a share of the expected run time.
-const QUIET_TIMEOUT_SHARE: f64 = 0.1;
+const SETTLE_SHARE: f64 = 0.1;
 
 /// The only one of the names, if there is only one.
 fn only(names: Vec<String>) -> Option<String> {
@@ -32,8 +30,8 @@ fn only(names: Vec<String>) -> Option<String> {
 impl Session<'_> {
     /// Waits briefly for quiet devices and notes what speaks against measuring now.
     pub(super) fn await_readiness(&mut self, expected: Duration) {
-        let timeout = QUIET_TIMEOUT.min(expected.mul_f64(QUIET_TIMEOUT_SHARE));
-        let poll = POLL_TIME.min(expected.mul_f64(POLL_SHARE));
+        let timeout = self.settle.min(expected.mul_f64(SETTLE_SHARE));
+        let poll = POLL_TIME.min(expected.mul_f64(POLL_SHARE)).min(timeout);
         let loud = if poll < SHORTEST_POLL { Vec::new() } else { self.await_quiet(poll, timeout) };
         self.note_disturbances(&loud);
         for concern in slowness(&self.roots) {

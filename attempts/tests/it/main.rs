@@ -1,0 +1,5 @@
+//! A few attempts of each kind.
+
+mod logs;
+mod manifests;
+mod readers;

@@ -1,0 +1,4 @@
+//! Pages in a real browser.
+
+mod answers;
+mod pages;

@@ -1,0 +1,24 @@
+//! The program, as a user runs it.
+
+mod anonymous;
+mod bytes;
+mod classic;
+mod common;
+mod consent;
+mod crosscheck;
+mod data_sets;
+mod destinations;
+mod devices;
+mod ends;
+mod hostile;
+mod import;
+mod inputs;
+mod kill;
+mod kills;
+mod mistakes;
+mod program;
+mod rounds;
+mod stores;
+mod targets;
+mod terminal;
+mod truth;

@@ -1,0 +1,137 @@
+//! When rounds end, and how repeats are summarised in one figure.
+
+use crate::common::{Bench, skipped};
+use analyse::{Aims, Estimator, Series, measurements, settled};
+use model::{Repeat, Rounds, Run};
+use serde_json::Value;
+
+/// Rounds of a target in a run.
+fn rounds(run: &Value, target: &str) -> usize {
+    run["repeats"].as_array().unwrap().iter().filter(|r| r["target"] == target).count()
+}
+
+/// True if every target is decided after `rounds` rounds of a run with `--rounds auto`.
+fn is_settled(run: &Run, series: &[Series], rounds: u32) -> bool {
+    let plan = &run.started.plan;
+    let Rounds::Auto { precision_ppm, .. } = plan.rounds else { panic!("{:?}", plan.rounds) };
+    let aims = Aims { precision: f64::from(precision_ppm) / 1e6, margin: plan.margin() };
+    let mut so_far = series.to_vec();
+    so_far.iter_mut().for_each(|series| series.values.retain(|(round, _)| *round < rounds));
+    settled(&so_far, &run.started.baseline, aims).len() == run.started.targets.len()
+}
+
+/// Durable writes to a disk and to memory: the run ends with the first round that decides the comparison, and the
+/// rest of the budget is not spent. The number of rounds depends on the load of the machine; the log shows which
+/// round decided it.
+#[test]
+fn the_run_ends_with_the_round_that_decides_it() {
+    let bench = Bench::new();
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return skipped("needs /dev/shm") };
+    let disk = format!("disk={}", bench.disk().display());
+    let memory = format!("memory={}", memory.path().display());
+    let options =
+        ["--rw", "randwrite", "--fsync", "1", "--size", "16M", "--runtime", "100ms", "--ramp", "0s"];
+    let mut args = vec!["run", &disk, &memory, "--json", "--quiet", "--rounds", "auto", "--budget", "600s"];
+    args.extend(options);
+    let run: Value = serde_json::from_str(&bench.ok(&args)).unwrap();
+    let comparison = run["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|c| c["metric"] == "bandwidth" && c["operation"] == "durable_write")
+        .unwrap();
+    assert_eq!(comparison["verdict"], "faster", "{comparison}");
+    let (of_disk, of_memory) = (rounds(&run, "disk"), rounds(&run, "memory"));
+    assert_eq!(of_disk, of_memory);
+    let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let log = record::read_log(&log).unwrap().run;
+    let series = Series::of_run(&log, &measurements(&log, Estimator::Mean));
+    let decided = (1..=of_disk as u32).find(|rounds| is_settled(&log, &series, *rounds));
+    assert_eq!(decided, Some(of_disk as u32), "the deciding round must be the last one");
+    assert!(of_disk >= 5, "{of_disk} rounds are too few for a decision");
+}
+
+/// The run of a log.
+fn logged(bench: &Bench) -> Run {
+    let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
+    record::read_log(&log).unwrap().run
+}
+
+/// Measured time of all repeats together.
+fn measured_ns(repeats: &[&Repeat]) -> u64 {
+    repeats.iter().map(|repeat| repeat.finished.as_ref().unwrap().window_ns).sum()
+}
+
+/// A precision that no run reaches, so that the budget ends it.
+const ENDLESS: [&str; 6] = ["--rounds", "auto", "--precision", "0.01%", "--budget", "5s"];
+const READS: [&str; 6] = ["--rw", "randread", "--size", "16M", "--ramp", "0s"];
+const MS: u64 = 1_000_000;
+
+#[test]
+fn the_run_chooses_short_repeats_after_a_long_one() {
+    let bench = Bench::new();
+    bench.json(&[&READS[..], &ENDLESS[..], &["--runtime", "2s"]].concat());
+    let run = logged(&bench);
+    let all = run.all_repeats();
+    if !all[0].started.direct {
+        return skipped("needs direct I/O");
+    }
+    let lengths: Vec<u64> = all.iter().map(|r| r.started.time_ns.expect("each has a length")).collect();
+    assert_eq!(lengths[0], 500 * MS, "the first takes a tenth of the budget");
+    assert!(lengths.iter().all(|ns| (100 * MS..=500 * MS).contains(ns)), "{lengths:?}");
+    // Only storage with less than a hundred operations per second needs longer ones.
+    let operations: u64 = all[0].measured().values().map(|stats| stats.count).sum();
+    let second = all.iter().find(|r| r.started.round == 1).and_then(|r| r.started.time_ns);
+    assert!(operations < 250 || second.is_some_and(|ns| ns < 500 * MS), "{operations}: {lengths:?}");
+    // On a busy machine a repeat may end with a wait for the processor.
+    assert!(measured_ns(&all) * 10 >= lengths.iter().sum::<u64>() * 8);
+}
+
+#[test]
+fn an_exact_runtime_is_the_length_of_every_repeat() {
+    let bench = Bench::new();
+    bench.json(&[&READS[..], &ENDLESS[..], &["--runtime", "=300ms"]].concat());
+    let run = logged(&bench);
+    assert!(run.repeats.len() >= 2);
+    let all = run.all_repeats();
+    assert!(all.iter().all(|repeat| repeat.started.time_ns.is_none()));
+    assert!(measured_ns(&all) * 10 >= all.len() as u64 * 300 * MS * 8);
+}
+
+#[test]
+fn the_summary_rule_can_be_chosen_and_is_shown() {
+    let bench = Bench::new();
+    let options = ["--rw", "randread", "--size", "16M", "--runtime", "none", "--ops", "64", "--ramp", "0s"];
+    let plain = bench.json(&[&options[..], &["--rounds", "7"]].concat());
+    let id = plain["run"]["id"].as_str().unwrap();
+    for (rule, words) in
+        [("mean", "mean over repeats"), ("median", "median"), ("trimmed", "without the best and the worst")]
+    {
+        let run: Value = serde_json::from_str(&bench.ok(&["export", id, "--summary", rule])).unwrap();
+        let all = run["measurements"].as_array().unwrap();
+        let iops = all.iter().find(|m| m["metric"] == "iops").unwrap();
+        assert!(iops["method"].as_str().unwrap().contains(words), "{iops}");
+        let mut values: Vec<f64> =
+            iops["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+        assert_eq!(values.len(), 7);
+        values.sort_by(f64::total_cmp);
+        let expected = match rule {
+            "mean" => values.iter().sum::<f64>() / 7.0,
+            "median" => values[3],
+            _ => values[1..6].iter().sum::<f64>() / 5.0,
+        };
+        let estimate = iops["estimate"].as_f64().unwrap();
+        assert!((estimate / expected - 1.0).abs() < 1e-9, "{rule}: {estimate} for {expected}");
+        assert!(bench.ok(&["show", id, "--summary", rule]).contains(words));
+    }
+}
+
+#[test]
+fn invalid_shares_are_refused() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    for (flag, value) in [("--precision", "0"), ("--precision", "much"), ("--margin", "101%")] {
+        let said = bench.fails(2, &["run", disk.to_str().unwrap(), flag, value]);
+        assert!(said.contains(flag) && said.contains(value) && said.contains("such as 2%"), "{said}");
+    }
+}

@@ -1,0 +1,6 @@
+//! Suites, job files and checks, from text to plan.
+
+mod checks;
+mod common;
+mod fio;
+mod suites;

@@ -1,0 +1,202 @@
+//! Outputs of other programs: every importer reads some, and no other input breaks one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::{Figure, Metric, Operation};
+use proptest::prelude::*;
+use record::import::{IMPORTERS, Parsed, ProblemKind, Text, import};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imports")
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap().flatten() {
+        if entry.path().is_dir() { found.extend(files(&entry.path())) } else { found.push(entry.path()) }
+    }
+    found.sort();
+    found
+}
+
+fn fixture(name: &str) -> Parsed {
+    import(&fs::read(fixtures().join(name)).unwrap())
+}
+
+fn figure(parsed: &Parsed, operation: Operation, metric: Metric) -> &Figure {
+    let all = parsed.reports.iter().flat_map(|r| &r.figures);
+    all.into_iter().find(|f| (f.operation, f.metric) == (operation, metric)).unwrap()
+}
+
+#[test]
+fn every_importer_reads_a_fixture() {
+    for importer in IMPORTERS {
+        let read = files(&fixtures()).iter().any(|path| {
+            let content = fs::read(path).unwrap();
+            let text = Text::new(&content);
+            (importer.recognises)(&text) && !(importer.parse)(&text).reports.is_empty()
+        });
+        assert!(read, "no fixture has a report of {}", importer.tool);
+    }
+}
+
+/// Only falsified fixtures contradict themselves.
+#[test]
+fn printed_figures_agree_with_raw_numbers_unless_falsified() {
+    for path in files(&fixtures()) {
+        let parsed = import(&fs::read(&path).unwrap());
+        let wrong: Vec<&Figure> =
+            parsed.reports.iter().flat_map(|r| &r.figures).filter(|f| f.contradiction().is_some()).collect();
+        let falsified = path.to_str().unwrap().contains("falsified");
+        assert_eq!(!wrong.is_empty(), falsified, "{}: {wrong:#?}", path.display());
+    }
+}
+
+#[test]
+fn fixture_names_state_the_expected_problem() {
+    for path in files(&fixtures()) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let parsed = import(&fs::read(&path).unwrap());
+        let kinds: Vec<ProblemKind> = parsed.problems.iter().map(|p| p.kind).collect();
+        let expected = match name.as_str() {
+            n if n.contains("failed") || n == "full.txt" => Some(ProblemKind::Failed),
+            n if n.contains("cut-off") => Some(ProblemKind::CutOff),
+            n if n.contains("cleanup") || n == "noxfer.txt" || n == "busybox.txt" => {
+                Some(ProblemKind::NoFigures)
+            }
+            "shopping-list.txt" | "empty.txt" | "README.md" => Some(ProblemKind::Unrecognised),
+            "3.489-usec.txt" => continue,
+            _ => None,
+        };
+        match expected {
+            Some(kind) => assert!(kinds.contains(&kind), "{name}: {:?}", parsed.problems),
+            None => assert!(kinds.is_empty() && !parsed.reports.is_empty(), "{name}: {:?}", parsed.problems),
+        }
+    }
+}
+
+/// The stall that the old sysbench hides: 300 s of which its events took 8.
+#[test]
+fn a_run_with_8_s_of_events_in_300_s_spent_97_percent_in_syncs() {
+    let parsed = fixture("sysbench/0.4.12-hidden-stall.txt");
+    let share = figure(&parsed, Operation::Sync, Metric::SyncShare).value;
+    assert_eq!((share * 100.0).round(), 97.0);
+}
+
+#[test]
+fn a_job_in_three_formats_is_one_result_two_jobs_are_two_steps() {
+    let parsed = fixture("fio/3.33-three-formats.txt");
+    assert_eq!(parsed.reports.len(), 1);
+    let parsed = fixture("fio/3.33-two-jobs.txt");
+    let titles: Vec<&str> = parsed.reports.iter().map(|r| r.title.as_str()).collect();
+    assert_eq!(titles.len(), 2);
+    assert_ne!(titles[0], titles[1]);
+}
+
+/// The importer took a direction of terse version 5 to be one field longer than it is: writes got their IOPS as
+/// bandwidth, their run time as IOPS and a mean as the maximum latency.
+#[test]
+fn writes_of_terse_version_5_begin_after_47_fields() {
+    let parsed = fixture("fio/3.33-terse5.txt");
+    let value = |metric| figure(&parsed, Operation::Write, metric).printed.clone().unwrap().text;
+    assert_eq!(value(Metric::Bandwidth), "8307 KiB/s");
+    assert_eq!(value(Metric::Iops), "2076 IOPS");
+    assert!(parsed.problems.is_empty(), "{:?}", parsed.problems);
+}
+
+#[test]
+fn units_of_fio_2_are_powers_of_1024() {
+    let parsed = fixture("fio/2.1-by-hand.txt");
+    let rate = figure(&parsed, Operation::Read, Metric::Bandwidth).value;
+    assert!((rate / (1024.0 * 1_048_576.0 / 16.56) - 1.0).abs() < 1e-4, "{rate}");
+}
+
+#[test]
+fn histograms_of_json_plus_give_the_printed_percentiles() {
+    let parsed = fixture("fio/3.33-randrw.jsonplus.json");
+    let stats = &parsed.reports[0].stats[&Operation::Read];
+    let histogram = stats.clat.as_ref().unwrap();
+    assert_eq!(histogram.count(), stats.count);
+    let p99 = figure(&parsed, Operation::Read, Metric::LatP99);
+    let own = histogram.percentile_ns(99.0).unwrap() as f64;
+    assert!((own / p99.value - 1.0).abs() < 0.01, "{own} {}", p99.value);
+}
+
+#[test]
+fn a_score_is_recomputed_and_a_changed_one_contradicts() {
+    let content = fs::read_to_string(fixtures().join("pibenchmarks/run_1.txt")).unwrap();
+    let parsed = import(content.as_bytes());
+    let score = figure(&parsed, Operation::Mixed, Metric::Score);
+    assert_eq!((score.value, score.contradiction()), (1151.0, None));
+    let parsed = import(content.replace("Score: 1151", "Score: 1251").as_bytes());
+    assert!(figure(&parsed, Operation::Mixed, Metric::Score).contradiction().is_some());
+}
+
+#[test]
+fn a_saved_benchmark_of_gnome_disks_has_both_series() {
+    let parsed = fixture("gnome-disks/device.gnome-disks-benchmark");
+    let rate = figure(&parsed, Operation::Read, Metric::Bandwidth).value;
+    let access = figure(&parsed, Operation::Read, Metric::LatMean).value;
+    assert!((9e7..1.1e8).contains(&rate) && (8e4..2e5).contains(&access), "{rate} {access}");
+    assert_eq!(parsed.reports[0].size_bytes, 8 << 30);
+    let [rates, times] = [0, 1].map(|i| &parsed.reports[i].offset_log[&Operation::Read]);
+    assert!(rates.kept.len() > 2 && times.kept.len() > 2 && rates.left_out == 0, "{rates:?}");
+    assert!(rates.kept.iter().all(|p| p.bytes == 10 << 20 && p.offset < 8 << 30 && p.rate().unwrap() > 5e7));
+    let mean = times.kept.iter().map(|p| p.ns).sum::<u64>() as f64 / times.kept.len() as f64;
+    assert!((mean / access - 1.0).abs() < 1e-4, "{mean} {access}");
+}
+
+#[test]
+fn several_tools_and_notes_in_one_file_are_all_found() {
+    let parsed = fixture("foreign/notes-and-three-tools.txt");
+    let mut tools: Vec<&str> = parsed.reports.iter().map(|r| r.tool).collect();
+    tools.dedup();
+    assert_eq!(tools, ["dd", "hdparm", "ioping"]);
+}
+
+/// The published outputs are not part of the repository. They are tested only if LODESTONE_SHARED names their directory,
+/// and then they must exist. All of them import as their index states.
+#[test]
+fn published_outputs_are_imported_from_the_named_directory() {
+    let Some(root) = std::env::var_os("LODESTONE_SHARED").map(PathBuf::from) else {
+        return testing::skipped("LODESTONE_SHARED does not name the directory of the published outputs");
+    };
+    assert!(root.join("samples").is_dir(), "LODESTONE_SHARED: no samples in {}", root.display());
+    let mut reports = 0;
+    for path in [files(&root.join("samples")), files(&root.join("data"))].concat() {
+        let name = path.display().to_string();
+        if name.ends_with("INDEX.tsv") || name.ends_with("README.md") {
+            continue;
+        }
+        let parsed = import(&fs::read(&path).unwrap());
+        let bad = parsed.problems.iter().find(|p| p.kind == ProblemKind::Unrecognised);
+        let is_progress = name.contains("bonnie/") && name.ends_with(".stderr");
+        let is_message = name.contains("hdparm/") && name.ends_with(".stderr");
+        assert!(bad.is_none() || is_progress || is_message, "{name}: {bad:?}");
+        let wrong = parsed.reports.iter().flat_map(|r| &r.figures).find(|f| f.contradiction().is_some());
+        assert!(wrong.is_none(), "{name}: {wrong:#?}");
+        reports += parsed.reports.len();
+    }
+    assert!(reports > 400, "{reports}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever is removed from an output or inserted into it, an importer returns finite figures or a problem.
+    #[test]
+    fn damaged_outputs_give_numbers_or_a_message(which in 0usize..1000, at in 0.0f64..1.0, len in 0usize..200, put in "[ -~]{0,6}") {
+        let all = files(&fixtures());
+        let mut content = fs::read(&all[which % all.len()]).unwrap();
+        let start = (content.len() as f64 * at) as usize;
+        let end = (start + len).min(content.len());
+        content.splice(start..end, put.bytes());
+        let parsed = import(&content);
+        let anything = parsed.reports.len() + parsed.problems.len();
+        prop_assert!(anything > 0);
+        for figure in parsed.reports.iter().flat_map(|r| &r.figures) {
+            prop_assert!(figure.value.is_finite() && figure.value >= 0.0);
+        }
+    }
+}

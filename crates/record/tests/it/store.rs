@@ -1,0 +1,282 @@
+//! Logs and the store: crashes, damage and concurrent use.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use model::*;
+use proptest::prelude::*;
+use record::{FindError, LogError, RunState, Store, parse_log, read_log};
+
+fn started(id: &str, at: i64) -> RunStarted {
+    let target = Target {
+        name: "disk".into(),
+        path: "/mnt".into(),
+        kind: TargetKind::Directory,
+        size_bytes: 1,
+        free_bytes: 1,
+        block_bytes: 512,
+        direct: true,
+        writable: true,
+        stack: Vec::new(),
+    };
+    let plan = Plan { id: "p".into(), ..Plan::of_steps("quick", Vec::new(), Rounds::Fixed(1)) };
+    RunStarted {
+        id: id.into(),
+        started_unix_ns: at * 1_000_000_000,
+        version: "0.0.0".into(),
+        command: vec!["lodestone".into(), "run".into()],
+        host: Host { name: "here".into(), ..Host::default() },
+        seed: 1,
+        ..RunStarted::of_plan(plan, vec![target])
+    }
+}
+
+fn note(n: u64) -> Event {
+    Event::Note(Note {
+        at_ns: n,
+        severity: Severity::Info,
+        topic: "t".into(),
+        target: None,
+        message: "m".into(),
+    })
+}
+
+fn end() -> Event {
+    Event::RunFinished(RunFinished { at_ns: 9, outcome: RunOutcome::Completed })
+}
+
+fn write_run(store: &Store, id: &str, at: i64, events: &[Event]) -> std::path::PathBuf {
+    let mut writer = store.begin(started(id, at)).unwrap();
+    events.iter().for_each(|e| writer.append(e).unwrap());
+    writer.path().to_owned()
+}
+
+fn store() -> (tempfile::TempDir, Store) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("deep/er")).unwrap();
+    (directory, store)
+}
+
+#[test]
+fn a_log_is_read_back_as_it_was_written() {
+    let (_directory, store) = store();
+    let path = write_run(&store, "abc", 5, &[note(1), note(2), end()]);
+    let log = read_log(&path).unwrap();
+    assert_eq!(log.run.started, started("abc", 5));
+    assert_eq!((log.run.notes.len(), log.cut_off, log.damage.len()), (2, false, 0));
+    assert_eq!(log.run.finished.unwrap().outcome, RunOutcome::Completed);
+}
+
+#[test]
+fn events_appended_together_are_separate_lines() {
+    let (_directory, store) = store();
+    let mut writer = store.begin(started("abc", 5)).unwrap();
+    let reading = Reading {
+        at_ns: 7,
+        probe: "temperature".into(),
+        key: "cpu-thermal".into(),
+        value: 48.31,
+        unit: "°C".into(),
+    };
+    writer.append_all(&[Event::Reading(reading.clone()), note(1), Event::Reading(reading.clone())]).unwrap();
+    writer.append_all(&[]).unwrap();
+    writer.append(&end()).unwrap();
+    let text = fs::read_to_string(writer.path()).unwrap();
+    assert_eq!(text.lines().count(), 5);
+    let log = parse_log(text.as_bytes(), writer.path()).unwrap();
+    assert_eq!(log.run.readings, [reading.clone(), reading]);
+    assert!(log.damage.is_empty() && log.run.finished.is_some());
+}
+
+/// A killed run's log may end anywhere.
+#[test]
+fn a_log_cut_off_at_any_byte_reads_up_to_its_last_whole_line() {
+    let (_directory, store) = store();
+    let whole = fs::read(write_run(&store, "abc", 5, &[note(1), note(2), end()])).unwrap();
+    let first_line = whole.iter().position(|b| *b == b'\n').unwrap();
+    for cut in 0..whole.len() {
+        let parsed = parse_log(&whole[..cut], Path::new("log"));
+        if cut < first_line {
+            assert!(matches!(parsed, Err(LogError::NotALog { .. })), "cut at {cut}");
+            continue;
+        }
+        let log = parsed.unwrap();
+        let lines = whole[..cut].iter().filter(|b| **b == b'\n').count();
+        let events = 1 + log.run.notes.len() + usize::from(log.run.finished.is_some());
+        // A line that lacks only its line feed is complete.
+        assert!(
+            events == lines.max(1) || events == lines + 1,
+            "cut at {cut}: {events} events in {lines} lines"
+        );
+        assert!(log.damage.is_empty());
+    }
+}
+
+#[test]
+fn a_damaged_line_in_format_1_is_left_out_with_a_note() {
+    let (_directory, store) = store();
+    let path = write_run(&store, "abc", 5, &[note(1), note(2), end()]);
+    let text = fs::read_to_string(&path).unwrap().replace("\"format\":2", "\"format\":1");
+    let without_checksum = |line: &str| line[..line.rfind(",\"seq\":").unwrap()].to_owned() + "}";
+    let mut lines: Vec<String> = text.lines().map(without_checksum).collect();
+    lines[1] = "{\"event\":\"note\",\"at_ns\":".to_owned();
+    let log = parse_log(format!("{}\n", lines.join("\n")).as_bytes(), &path).unwrap();
+    let notes: Vec<&str> = log.run.notes.iter().map(|note| note.topic.as_str()).collect();
+    let damaged: Vec<usize> = log.damage.iter().map(|damage| damage.line).collect();
+    assert_eq!((notes, damaged, log.cut_off), (vec!["t", "log-damaged"], vec![2], false));
+    assert!(!log.is_protected && log.run.finished.is_some());
+}
+
+#[test]
+fn other_files_and_newer_logs_are_refused_with_the_reason() {
+    let parse = |text: &str| parse_log(text.as_bytes(), Path::new("x")).unwrap_err().to_string();
+    assert!(parse("").contains("not a run log"));
+    assert!(parse("hello\n").contains("not a run log"));
+    assert!(parse("{\"event\":\"note\"}\n").contains("another event"));
+    let newer = parse("{\"event\":\"run_started\",\"format\":99}\n");
+    assert!(newer.contains("format 99") && newer.contains("newer"), "{newer}");
+}
+
+#[test]
+fn runs_are_found_by_id_prefix_position_and_path() {
+    let (_directory, store) = store();
+    write_run(&store, "abcd", 1, &[end()]);
+    write_run(&store, "abef", 3, &[end()]);
+    let path = write_run(&store, "xyz", 2, &[end()]);
+    let id = |name: &str| store.find(name).map(|log| log.run.started.id);
+    assert_eq!(id("abcd").unwrap(), "abcd");
+    assert_eq!(id("abe").unwrap(), "abef");
+    assert_eq!(id("x").unwrap(), "xyz");
+    assert_eq!(id("last").unwrap(), "abef", "the last to start, not the last to be written");
+    assert_eq!(id("last~1").unwrap(), "xyz");
+    assert_eq!(id(path.to_str().unwrap()).unwrap(), "xyz");
+    assert!(matches!(id("ab"), Err(FindError::Ambiguous { ids, .. }) if ids.len() == 2));
+    for missing in ["nothing", "", "last~9", "last~x", "lastly"] {
+        assert!(matches!(id(missing), Err(FindError::None { .. })), "{missing}");
+    }
+}
+
+#[test]
+fn the_index_follows_the_logs_and_is_rebuilt_if_lost() {
+    let (directory, store) = store();
+    let path = write_run(&store, "one", 1, &[end()]);
+    write_run(&store, "two", 2, &[note(1)]);
+    let states = || -> Vec<(String, RunState)> {
+        store.runs().unwrap().into_iter().map(|r| (r.id, r.state)).collect()
+    };
+    let both = vec![("one".to_owned(), RunState::Completed), ("two".to_owned(), RunState::Killed)];
+    assert_eq!(states(), both);
+    let index = directory.path().join("deep/er/index.db");
+    fs::remove_file(&index).unwrap();
+    assert_eq!(states(), both);
+    let bytes = fs::read(&index).unwrap();
+    fs::write(&index, &bytes[..bytes.len() / 2]).unwrap();
+    assert_eq!(states(), both);
+    assert_eq!(store.reindex().unwrap().runs.len(), 2);
+    fs::remove_file(path).unwrap();
+    assert_eq!(states(), both[1..]);
+}
+
+#[test]
+fn a_run_in_progress_is_running_until_its_log_is_closed() {
+    let (_directory, store) = store();
+    let mut writer = store.begin(started("one", 1)).unwrap();
+    let state = || store.runs().unwrap()[0].state;
+    assert_eq!(state(), RunState::Running);
+    writer.append(&end()).unwrap();
+    drop(writer);
+    assert_eq!(state(), RunState::Completed);
+}
+
+#[test]
+fn space_for_a_log_is_reserved_and_the_rest_is_released() {
+    const ROOM: u64 = 1 << 20;
+    let (_directory, store) = store();
+    let mut writer = store.begin(started("one", 1)).unwrap();
+    let path = writer.path().to_owned();
+    let taken = || fs::metadata(&path).unwrap().blocks() * 512;
+    let length = fs::metadata(&path).unwrap().len();
+    assert!(writer.reserve(u64::MAX).is_err(), "no filesystem has this much space");
+    writer.reserve(ROOM).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), length, "readers see only what was written");
+    if taken() < ROOM {
+        return testing::skipped("the filesystem of the temporary directory cannot reserve space for a log");
+    }
+    writer.append(&end()).unwrap();
+    writer.release();
+    assert!(taken() < ROOM, "{} bytes are still allocated", taken());
+    assert!(read_log(&path).unwrap().run.finished.is_some());
+}
+
+#[test]
+fn concurrent_runs_do_not_disturb_each_other() {
+    let (_directory, store) = store();
+    let writers: Vec<_> = (0..8)
+        .map(|i| {
+            let store = store.clone();
+            std::thread::spawn(move || {
+                let mut writer = store.begin(started(&format!("run{i}"), i)).unwrap();
+                for n in 0..200 {
+                    writer.append(&note(n)).unwrap();
+                    if n % 50 == 0 {
+                        store.runs().unwrap();
+                    }
+                }
+                writer.append(&end()).unwrap();
+            })
+        })
+        .collect();
+    writers.into_iter().for_each(|w| w.join().unwrap());
+    let runs = store.runs().unwrap();
+    assert_eq!(runs.len(), 8);
+    for run in runs {
+        let log = store.find(&run.id).unwrap();
+        assert_eq!((log.run.notes.len(), log.damage.len()), (200, 0));
+        assert_eq!(run.state, RunState::Completed);
+    }
+}
+
+#[test]
+fn foreign_files_in_the_store_are_ignored() {
+    let (_directory, store) = store();
+    write_run(&store, "one", 1, &[end()]);
+    fs::write(store.logs().join("notes.txt"), "hello").unwrap();
+    fs::write(store.logs().join("broken.jsonl"), "hello").unwrap();
+    assert_eq!(store.runs().unwrap().len(), 1);
+}
+
+#[test]
+fn a_store_that_cannot_be_created_is_an_error_with_advice() {
+    let store = Store::open(Path::new("/proc/lodestone")).unwrap();
+    let error = store.begin(started("abc", 5)).unwrap_err().to_string();
+    assert!(error.contains("--store DIR"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        let _ = parse_log(&bytes[..], Path::new("fuzz"));
+    }
+
+    #[test]
+    fn a_log_with_any_byte_changed_is_read_or_refused(at in 0usize..2000, value: u8) {
+        let (_directory, store) = store();
+        let path = write_run(&store, "abc", 5, &[note(1), note(2), end()]);
+        let mut bytes = fs::read(path).unwrap();
+        let at = at % bytes.len();
+        bytes[at] = value;
+        if let Ok(log) = parse_log(&bytes[..], Path::new("fuzz")) {
+            prop_assert!(log.run.notes.len() <= 3);
+        }
+    }
+}
+
+#[test]
+fn floats_are_read_back_to_the_last_bit() {
+    // A parser that may be off by one bit reads the second one wrong.
+    for value in [0.1_f64, 0.9884108734712579, 1.0 / 3.0, f64::MIN_POSITIVE, 9_007_199_254_740_993.0] {
+        let text = serde_json::to_string(&value).unwrap();
+        assert_eq!(serde_json::from_str::<f64>(&text).unwrap().to_bits(), value.to_bits(), "{text}");
+    }
+}

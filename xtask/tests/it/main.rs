@@ -1,0 +1,5 @@
+//! The structure test, as a test.
+
+mod book;
+mod extending;
+mod tidy;
