@@ -1,5 +1,5 @@
-//! `kill -9` at random moments of every command: each log stays readable, each output file is complete, old or new, and
-//! `clean` leaves nothing on the targets.
+//! `kill -9` at random moments of every command: each log stays readable, the index is rebuilt from all of them, each
+//! output file is complete, old or new, and nothing is left on the targets: of a run at once, of all others after `clean`.
 //!
 //! # Invariants
 //! * The moments are drawn from the command's undisturbed duration, which is measured again for each batch.
@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ pub fn kills(program: &Path, root: &Path, count: u64, seed: u64) -> io::Result<O
             let number = outcome.attempts as usize % COMMANDS.len();
             let moment = whole[number].mul_f64(rng.random_range(0.0..1.2));
             let was_killed = bench.kill(COMMANDS[number], moment)?;
-            let troubles = bench.troubles(&known)?;
+            let troubles = bench.troubles(COMMANDS[number], &known)?;
             if troubles.is_empty() {
                 outcome.count(if was_killed { COMMANDS[number] } else { "ended before the kill" });
             } else {
@@ -133,8 +133,16 @@ impl Bench<'_> {
     }
 
     /// Everything that is wrong after a kill. `known` has the names in the store before any kill.
-    fn troubles(&self, known: &BTreeSet<String>) -> io::Result<Vec<String>> {
+    fn troubles(&self, command: &str, known: &BTreeSet<String>) -> io::Result<Vec<String>> {
         let mut troubles = Vec::new();
+        // Files without a name vanish with the program; `clean` has nothing to do with them.
+        let is_nameless = command == "run";
+        for directory in ["one", "two"].iter().filter(|_| is_nameless) {
+            let visible = names(&self.root.join(directory))?;
+            if !visible.is_empty() {
+                troubles.push(format!("{directory} has visible files before `clean`: {visible:?}"));
+            }
+        }
         let mut ask = |arguments: &[&str]| -> io::Result<Output> {
             let mut command = Command::new(self.program);
             command.args(arguments).arg("--store").arg(self.root.join("store")).current_dir(self.root);
@@ -151,15 +159,16 @@ impl Bench<'_> {
             Ok(output)
         };
         ask(&["list"])?;
-        ask(&["reindex"])?;
-        for log in names(&self.root.join("store/runs"))? {
-            let path = self.root.join("store/runs").join(&log);
-            // A log without a whole line holds nothing yet.
-            if fs::read(&path)?.contains(&b'\n') {
-                ask(&["show", &path.display().to_string(), "--color", "never"])?;
-                // A log that is readable need not be read again after later kills.
-                fs::remove_file(&path)?;
-            }
+        // A log without a whole line holds nothing yet.
+        let logs = names(&self.root.join("store/runs"))?;
+        let paths = logs.iter().map(|log| self.root.join("store/runs").join(log));
+        let begun: Vec<PathBuf> =
+            paths.filter(|path| fs::read(path).is_ok_and(|text| text.contains(&b'\n'))).collect();
+        let found = String::from_utf8_lossy(&ask(&["reindex"])?.stdout).into_owned();
+        for path in &begun {
+            ask(&["show", &path.display().to_string(), "--color", "never"])?;
+            // A log that is readable need not be read again after later kills.
+            fs::remove_file(path)?;
         }
         ask(&["clean", &self.path("one"), &self.path("two")])?;
         // The next commands need a run in the store, because the logs were removed.
@@ -168,6 +177,9 @@ impl Bench<'_> {
             // The next call of a killed command removes its leftovers next to the output file.
             self.whole("report")?;
             self.whole("export")?;
+        }
+        if !found.starts_with(&format!("{} run(s)", begun.len())) {
+            troubles.push(format!("{} logs have a whole line, but `reindex` prints {found}", begun.len()));
         }
         let more: Vec<String> = names(&self.root.join("store"))?.difference(known).cloned().collect();
         if !more.is_empty() {

@@ -230,7 +230,7 @@ fn a_full_disk_fails_its_repeats_and_others_continue() {
         "--ops",
         "60",
         "--rounds",
-        "40",
+        "12",
         "--json",
         "--quiet",
     ];
@@ -267,7 +267,7 @@ fn a_full_disk_fails_its_repeats_and_others_continue() {
         .unwrap()
         .iter()
         .filter(|r| r["target"] == "disk" && r["outcome"] == "completed");
-    assert_eq!(good_repeats.count(), 40, "the other target is measured to the end");
+    assert_eq!(good_repeats.count(), 12, "the other target is measured to the end");
     assert!(bench.visible().is_empty());
 }
 
@@ -288,9 +288,9 @@ fn a_failing_filesystem_is_recorded_and_others_continue() {
             "--iodepth",
             "4",
             "--runtime",
-            "200ms",
+            "100ms",
             "--rounds",
-            "30",
+            "10",
             "--json",
             "--quiet",
         ];
@@ -309,7 +309,7 @@ fn a_failing_filesystem_is_recorded_and_others_continue() {
             repeats.filter(|r| r["target"] == target && r["outcome"] == outcome).count()
         };
         assert!(of("small", "failed") >= 1, "{rw}: {:#}", json["repeats"]);
-        assert_eq!(of("disk", "completed"), 30, "{rw}");
+        assert_eq!(of("disk", "completed"), 10, "{rw}");
         let rules: Vec<&str> =
             json["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
         assert!(rules.contains(&"storage-failed"), "{rules:?}");
@@ -334,16 +334,16 @@ fn three_filesystems_are_compared_in_one_command() {
     let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
     // Many operations, compared with which the filesystem's own are few.
     let suite = bench.path("ratios.toml");
-    let text = "[defaults]\nruntime = \"none\"\nops = 2000\nramp = \"0s\"\n\
+    let text = "[defaults]\nruntime = \"none\"\nops = 600\nramp = \"0s\"\n\
         [[step]]\nid = \"rand-read-d32\"\nrw = \"randread\"\niodepth = 32\n\
         [[step]]\nid = \"durable-write\"\nrw = \"randwrite\"\nfdatasync = 1\n";
     std::fs::write(&suite, text).unwrap();
     let run = |options: &[&str]| {
-        let more = ["--size", "128M", "--rounds", "3", "--json", "--quiet"];
+        let more = ["--size", "64M", "--json", "--quiet"];
         bench.run(&[&["run"], &targets[..], options, &more].concat())
     };
-    let ratios = run(&["--suite", suite.to_str().unwrap()]);
-    let quick = run(&["--runtime", "none", "--ops", "64", "--ramp", "0s"]);
+    let ratios = run(&["--suite", suite.to_str().unwrap(), "--rounds", "3"]);
+    let quick = run(&["--runtime", "none", "--ops", "64", "--ramp", "0s", "--rounds", "1"]);
     let leftovers: Vec<usize> =
         targets.iter().map(|t| visible(t.as_ref()).iter().filter(|n| *n != "lost+found").count()).collect();
     tool(script, &["down", root]).unwrap();

@@ -62,7 +62,7 @@ fn a_run_never_empties_the_target_of_a_planted_link() {
         let Some((bench, victim)) = disk_of_another(Bench::in_memory()) else { return };
         let disk = bench.disk();
         // Seconds of work, so that the program is stopped in time for the replacement during the run.
-        let (runtime, ops) = if press { ("3600s", "none") } else { ("none", "3000000") };
+        let (runtime, ops) = if press { ("3600s", "none") } else { ("none", "600000") };
         let args = ["run", disk.to_str().unwrap(), "--rw", "metadata", "--metadata-files", "50", ALLOWED];
         let more = ["--rounds", "1", "--runtime", runtime, "--ops", ops, "--quiet", "--no-report"];
         let mut child = Running::start(&mut bench.command(&[&args[..], &more].concat()));
@@ -157,7 +157,7 @@ fn files_for_other_programs_are_cleaned_after_a_kill() {
 /// Directories nested 30,000 deep were not removed: "too many open files".
 #[test]
 fn deep_leftovers_are_removed_with_few_file_descriptors() {
-    let bench = Bench::new();
+    let bench = Bench::in_memory();
     let disk = bench.disk().display().to_string();
     let args = ["run", &disk, "--rw", "metadata", "--rounds", "1", "--runtime", "1000s", "--quiet"];
     let mut child = Running::start(&mut bench.command(&args));

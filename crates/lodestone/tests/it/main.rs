@@ -13,7 +13,6 @@ mod ends;
 mod hostile;
 mod import;
 mod inputs;
-mod kill;
 mod kills;
 mod mistakes;
 mod program;

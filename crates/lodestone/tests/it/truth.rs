@@ -31,7 +31,7 @@ fn repeats(bench: &Bench, disk: &Path, options: &[&str]) -> Vec<Repeat> {
     let store = memory.path().to_str().unwrap();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lodestone"));
     command.args(["run", disk.to_str().unwrap(), "--store", store, "--quiet", "--size", "64M"]);
-    command.args(["--rounds", "3"]).args(options);
+    command.args(["--rounds", "3", "--settle", "0s"]).args(options);
     let output = command.current_dir(bench.path("")).output().unwrap();
     assert!(output.status.success(), "{options:?}\n{}", stderr(&output));
     let log = std::fs::read_dir(memory.path().join("runs")).unwrap().next().unwrap().unwrap().path();
