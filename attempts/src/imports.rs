@@ -1,17 +1,31 @@
 //! Mutated outputs of other programs: an import gives plausible figures or a message.
 
 use model::{Event, Figure};
-use record::import::{Gathered, LARGEST_SIZE, LONGEST_NS, Parsed, ProblemKind, assemble, ceiling, import};
+use record::import::{
+    Gathered, IMPORTERS, LARGEST_SIZE, LONGEST_NS, Parsed, ProblemKind, Text, assemble, ceiling, import,
+};
 
-use crate::outcome::Outcome;
-use crate::trial::{files, repository, trials};
+use crate::outcome::Verdict;
 
-/// Imports `count` mutated fixtures.
-pub fn imports(count: u64, seed: u64) -> Outcome {
-    trials(&files(&repository("fixtures/imports"), ""), count, seed, one)
+/// The oracle of each importer alone, which must survive what it does not recognise.
+pub(crate) fn read_by_each(bytes: &[u8]) -> Verdict {
+    let text = Text::new(bytes);
+    let mut how = "recognised by none";
+    for importer in IMPORTERS {
+        if (importer.recognises)(&text) {
+            how = "recognised";
+        }
+        let reports = (importer.parse)(&text).reports.len();
+        // A report takes at least some bytes of its own.
+        if reports > bytes.len() + 1 {
+            return Err(format!("{}: {reports} reports of {} bytes", importer.tool, bytes.len()));
+        }
+    }
+    Ok(how)
 }
 
-fn one(bytes: &[u8]) -> Result<&'static str, String> {
+/// The oracle of an import.
+pub(crate) fn read(bytes: &[u8]) -> Verdict {
     let parsed = import(bytes);
     let Parsed { reports, problems } = parsed;
     if reports.is_empty() && problems.is_empty() {
@@ -42,6 +56,7 @@ fn one(bytes: &[u8]) -> Result<&'static str, String> {
 
 /// Checks that a figure's values are between 0 and its metric's ceiling.
 fn possible(figure: &Figure) -> Result<(), String> {
+    let _ = figure.contradiction();
     let printed = figure.printed.as_ref().map(|p| p.value);
     let recomputed = figure.recomputed.as_ref().map(|r| r.value);
     let range = 0.0..=ceiling(figure.metric).most;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use attempts::outcome::Outcome;
+use attempts::readers::{Reader, reader};
 use clap::{Args, Parser, Subcommand};
 
 /// Tries to make Lodestone lose, leave behind or misreport something, and counts the outcomes
@@ -20,20 +21,30 @@ struct Cli {
 enum Kind {
     /// Mutates manifests of private directories and cleans up
     Manifests(Extent),
-    /// Mutates outputs of other programs and imports them
-    Imports(Extent),
-    /// Mutates suites and resolves them
-    Suites(Extent),
-    /// Mutates fio job files and reads them
-    Jobs(Extent),
-    /// Mutates run logs and reads them; other figures without a message are failures
+    /// Mutates the files of a reader's corpus and reads them
+    Read {
+        /// Reader: log, import, importers, suite, job or size
+        #[arg(value_parser = reader)]
+        reader: &'static Reader,
+        #[command(flatten)]
+        extent: Extent,
+    },
+    /// Writes the corpus of a reader into a directory, for the fuzzer
+    Corpus {
+        /// Reader: log, import, importers, suite, job or size
+        #[arg(value_parser = reader)]
+        reader: &'static Reader,
+        /// Existing directory
+        directory: PathBuf,
+    },
+    /// Mutates run logs with checksums and reads them; other figures without a message are failures
     Logs(Extent),
     /// Changes bytes in the index of a store
     Indexes(Extent),
     /// Kills all commands of the program at random moments
     Kills {
         /// Program to kill
-        #[arg(long, value_name = "FILE", default_value = "target/release/lodestone")]
+        #[arg(long, value_name = "FILE", default_value = "target/debug/lodestone")]
         program: PathBuf,
         /// Directory for temporary files, on the storage to measure
         #[arg(long, value_name = "DIR", default_value = ".")]
@@ -44,12 +55,15 @@ enum Kind {
     /// Unmounts a target as soon as the program has ended
     Umounts {
         /// Program to run
-        #[arg(long, value_name = "FILE", default_value = "target/release/lodestone")]
+        #[arg(long, value_name = "FILE", default_value = "target/debug/lodestone")]
         program: PathBuf,
         #[command(flatten)]
         extent: Extent,
     },
 }
+
+/// Most bytes of an input of the fuzzer.
+const FUZZED_BYTES: usize = 1 << 16;
 
 /// Number and seed of the attempts.
 #[derive(Args)]
@@ -65,9 +79,11 @@ struct Extent {
 fn attempt(kind: Kind) -> io::Result<Outcome> {
     Ok(match kind {
         Kind::Manifests(Extent { count, seed }) => attempts::manifests::manifests(count, seed),
-        Kind::Imports(Extent { count, seed }) => attempts::imports::imports(count, seed),
-        Kind::Suites(Extent { count, seed }) => attempts::suites::suites(count, seed),
-        Kind::Jobs(Extent { count, seed }) => attempts::jobs::jobs(count, seed),
+        Kind::Read { reader, extent: Extent { count, seed } } => reader.trials(count, seed),
+        Kind::Corpus { reader, directory } => {
+            reader.write_corpus(&directory, FUZZED_BYTES)?;
+            Outcome::default()
+        }
         Kind::Logs(Extent { count, seed }) => attempts::logs::logs(count, seed),
         Kind::Indexes(Extent { count, seed }) => {
             attempts::indexes::indexes(tempfile::tempdir()?.path(), count, seed)?

@@ -7,7 +7,7 @@ type Way = fn(&mut Vec<u8>, &mut dyn Rng);
 
 /// Applies one random mutation to `bytes` and returns its name. The result may equal the input.
 pub fn mutate(bytes: &mut Vec<u8>, rng: &mut impl Rng) -> &'static str {
-    const WAYS: [(&str, Way); 9] = [
+    const WAYS: [(&str, Way); 10] = [
         ("a flipped bit", |bytes, rng| flip_bit(bytes, rng)),
         ("a changed byte", |bytes, rng| change_byte(bytes, rng)),
         ("a changed digit", |bytes, rng| change_digit(bytes, rng)),
@@ -17,6 +17,7 @@ pub fn mutate(bytes: &mut Vec<u8>, rng: &mut impl Rng) -> &'static str {
         ("a cut end", cut_end),
         ("a removed span", remove_span),
         ("a huge number", huge_number),
+        ("other text", other_text),
     ];
     let (name, change) = WAYS[rng.random_range(0..WAYS.len())];
     if !bytes.is_empty() {
@@ -33,6 +34,15 @@ fn flip_bit(bytes: &mut [u8], rng: &mut dyn Rng) {
 fn change_byte(bytes: &mut [u8], rng: &mut dyn Rng) {
     let at = rng.random_range(0..bytes.len());
     bytes[at] = rng.random();
+}
+
+/// Replaces a short span by random bytes, half of them printable.
+fn other_text(bytes: &mut Vec<u8>, rng: &mut dyn Rng) {
+    let from = rng.random_range(0..bytes.len());
+    let to = rng.random_range(from..=bytes.len().min(from + 200));
+    let byte = |rng: &mut dyn Rng| if rng.random() { rng.random() } else { rng.random_range(b' '..=b'~') };
+    let other: Vec<u8> = (0..rng.random_range(0..200)).map(|_| byte(rng)).collect();
+    bytes.splice(from..to, other);
 }
 
 /// Positions of ASCII digits.

@@ -6,6 +6,9 @@ use std::fmt;
 /// Most failures stored with their description.
 const MAX_DESCRIBED: usize = 10;
 
+/// The outcome of one attempt: a permitted one, such as "refused", or what is wrong.
+pub type Verdict = Result<&'static str, String>;
+
 /// The outcome of a number of attempts.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {

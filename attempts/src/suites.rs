@@ -3,26 +3,17 @@
 use engine::ENGINES;
 use plan::{Environment, Level, Problem, RunOverrides, SourceLocation, Suite, resolve};
 
-use crate::outcome::Outcome;
-use crate::trial::{files, repository, trials};
+use crate::outcome::Verdict;
 
-/// Reads and resolves `count` mutated suites.
-pub fn suites(count: u64, seed: u64) -> Outcome {
-    trials(&files(&repository("suites"), ".toml"), count, seed, one)
-}
-
-fn one(bytes: &[u8]) -> Result<&'static str, String> {
+/// The oracle of suites.
+pub(crate) fn read(bytes: &[u8]) -> Verdict {
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok("not text") };
     let (suite, problems) = Suite::parse("changed", text);
     resolved(&suite, problems, text)
 }
 
 /// Resolves a suite that was read with these problems, for a machine with all engines.
-pub(crate) fn resolved(
-    suite: &Suite,
-    mut problems: Vec<Problem>,
-    text: &str,
-) -> Result<&'static str, String> {
+pub(crate) fn resolved(suite: &Suite, mut problems: Vec<Problem>, text: &str) -> Verdict {
     let engines = ENGINES.iter().map(|engine| engine.capabilities).collect();
     let environment = Environment { memory_bytes: 8 << 30, engines, targets: 1 };
     problems

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::mutation::mutate;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Verdict};
 
 /// Most mutations of one file.
 const MOST_CHANGES: u32 = 3;
@@ -18,8 +18,11 @@ pub fn repository(directory: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(directory)
 }
 
-/// All files below a directory whose names end with `end`, sorted by name, each with its content.
-pub fn files(directory: &Path, end: &str) -> Vec<(String, Vec<u8>)> {
+/// The name and the content of a file.
+pub type File = (String, Vec<u8>);
+
+/// All files below a directory whose names end with `end`, sorted by name.
+pub fn files(directory: &Path, end: &str) -> Vec<File> {
     let mut open = vec![directory.to_owned()];
     let mut found = Vec::new();
     while let Some(directory) = open.pop() {
@@ -38,14 +41,9 @@ pub fn files(directory: &Path, end: &str) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Passes `count` mutated files to `read`, which returns a permitted outcome or what is wrong. A panic counts as a
-/// failure.
-pub fn trials(
-    files: &[(String, Vec<u8>)],
-    count: u64,
-    seed: u64,
-    read: impl Fn(&[u8]) -> Result<&'static str, String>,
-) -> Outcome {
+/// Passes `count` mutated files to `read`, with the index of the file, which returns a permitted outcome or what is wrong.
+/// A panic counts as a failure.
+pub fn trials(files: &[File], count: u64, seed: u64, read: impl Fn(usize, &[u8]) -> Verdict) -> Outcome {
     let mut outcome = Outcome::default();
     if files.is_empty() {
         outcome.fail("there are no files to mutate".to_owned());
@@ -53,11 +51,12 @@ pub fn trials(
     }
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     for attempt in 0..count {
-        let (name, original) = &files[rng.random_range(0..files.len())];
+        let index = rng.random_range(0..files.len());
+        let (name, original) = &files[index];
         let mut bytes = original.clone();
         let changes: Vec<&str> =
             (0..rng.random_range(1..=MOST_CHANGES)).map(|_| mutate(&mut bytes, &mut rng)).collect();
-        let wrong = match catch_unwind(AssertUnwindSafe(|| read(&bytes))) {
+        let wrong = match catch_unwind(AssertUnwindSafe(|| read(index, &bytes))) {
             Ok(Ok(how)) => {
                 outcome.count(how);
                 continue;

@@ -1,30 +1,27 @@
-//! A bounded number of attempts on all readers of external files; `cargo run --release -p lodestone-attempts` makes
-//! more.
+//! A bounded number of attempts on all readers of external files; `lodestone-attempts read` makes more, the fuzzer with
+//! coverage.
 
-use attempts::outcome::Outcome;
+use attempts::readers::READERS;
 
-#[track_caller]
-fn none_failed(outcome: &Outcome, count: u64) {
-    assert_eq!((outcome.attempts, outcome.failed), (count, 0), "{outcome}");
+/// Attempts on each reader.
+const COUNT: u64 = 200;
+
+#[test]
+fn mutated_files_are_read_or_refused() {
+    for reader in READERS {
+        let outcome = reader.trials(COUNT, 1);
+        assert_eq!((outcome.attempts, outcome.failed), (COUNT, 0), "{}: {outcome}", reader.name);
+        assert!(outcome.counts.len() > 1, "{}: every attempt ends alike: {outcome}", reader.name);
+    }
 }
 
 #[test]
-fn mutated_outputs_give_plausible_figures_or_a_message() {
-    let outcome = attempts::imports::imports(500, 1);
-    none_failed(&outcome, 500);
-    assert!(outcome.counts.contains_key("imported") && outcome.counts.contains_key("refused"), "{outcome}");
-}
-
-#[test]
-fn mutated_suites_are_resolved_or_refused() {
-    let outcome = attempts::suites::suites(300, 1);
-    none_failed(&outcome, 300);
-    assert!(outcome.counts.contains_key("resolved") && outcome.counts.contains_key("refused"), "{outcome}");
-}
-
-#[test]
-fn mutated_job_files_are_resolved_or_refused() {
-    let outcome = attempts::jobs::jobs(500, 1);
-    none_failed(&outcome, 500);
-    assert!(outcome.counts.contains_key("resolved") && outcome.counts.contains_key("refused"), "{outcome}");
+fn files_of_the_corpus_are_read_whole() {
+    for reader in READERS {
+        let corpus = reader.corpus();
+        assert!(!corpus.is_empty(), "{} has no corpus", reader.name);
+        for (name, bytes) in corpus {
+            (reader.read)(&bytes).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+        }
+    }
 }

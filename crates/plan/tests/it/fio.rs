@@ -291,14 +291,6 @@ fn fixture_job_files_become_the_expected_plans() {
     }
 }
 
-proptest::proptest! {
-    /// Parsing ends without a panic, whatever is in a file.
-    #[test]
-    fn no_text_panics(text in "(\\[[a-z]{0,6}\\]|[a-z_]{1,10}=[-0-9a-z:/,%.$({})]{0,12}|[ -~]{0,20}|\n){0,24}") {
-        let _ = read(&text, None);
-    }
-}
-
 #[test]
 fn a_line_may_include_another_file() {
     assert_eq!(fio::included(" include other.fio \n"), Some("other.fio"));

@@ -362,12 +362,6 @@ fn an_overwritten_file_or_device_holds_one_data_set() {
 
 proptest! {
     #[test]
-    fn no_text_panics(text in "\\PC*") {
-        let (suite, _) = Suite::parse("fuzz", &text);
-        let _ = resolve(&suite, &RunOverrides::default(), &environment());
-    }
-
-    #[test]
     fn no_value_panics(key in 0..OPTIONS.len(), value in "\\PC*") {
         let text = value.replace(['\\', '"'], "");
         let toml = format!("[[step]]\nid = \"x\"\n{} = \"{text}\"\n", OPTIONS[key].key);

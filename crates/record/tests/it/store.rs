@@ -5,7 +5,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use model::*;
-use proptest::prelude::*;
 use record::{FindError, LogError, RunState, Store, parse_log, read_log};
 
 fn started(id: &str, at: i64) -> RunStarted {
@@ -251,25 +250,6 @@ fn a_store_that_cannot_be_created_is_an_error_with_advice() {
     let store = Store::open(Path::new("/proc/lodestone")).unwrap();
     let error = store.begin(started("abc", 5)).unwrap_err().to_string();
     assert!(error.contains("--store DIR"), "{error}");
-}
-
-proptest! {
-    #[test]
-    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
-        let _ = parse_log(&bytes[..], Path::new("fuzz"));
-    }
-
-    #[test]
-    fn a_log_with_any_byte_changed_is_read_or_refused(at in 0usize..2000, value: u8) {
-        let (_directory, store) = store();
-        let path = write_run(&store, "abc", 5, &[note(1), note(2), end()]);
-        let mut bytes = fs::read(path).unwrap();
-        let at = at % bytes.len();
-        bytes[at] = value;
-        if let Ok(log) = parse_log(&bytes[..], Path::new("fuzz")) {
-            prop_assert!(log.run.notes.len() <= 3);
-        }
-    }
 }
 
 #[test]
