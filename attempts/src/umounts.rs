@@ -2,21 +2,20 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use testing::{LoopDevice, Mounted, attempt, tool};
 
 use crate::outcome::Outcome;
 
 const FILESYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 const ENGINES: [&str; 4] = ["io_uring", "libaio", "psync", "mmap"];
 const IMAGE_BYTES: u64 = 400 << 20;
-/// How long to retry the unmount of a busy filesystem, so that the next attempt can mount it.
-const CLEAN_UP: Duration = Duration::from_secs(30);
 /// The program's exit code after an interrupt by the user.
 const INTERRUPTED: i32 = 130;
 /// The signal that Ctrl-C sends.
@@ -33,29 +32,25 @@ pub fn umounts(program: &Path, count: u64, seed: u64) -> Outcome {
     let scratch = std::env::temp_dir().join(format!("lodestone-umounts-{}", std::process::id()));
     let filesystems: Vec<(&str, Option<Filesystem>)> =
         FILESYSTEMS.iter().map(|kind| (*kind, Filesystem::new(&scratch, kind))).collect();
-    for attempt in 0..count {
+    for number in 0..count {
         let (kind, filesystem) = &filesystems[rng.random_range(0..filesystems.len())];
         let engine = ENGINES[rng.random_range(0..ENGINES.len())];
         let interrupt_ms = rng.random_bool(0.25).then(|| rng.random_range(0..LATEST_INTERRUPT_MS));
-        let Some(filesystem) = filesystem.as_ref().filter(|filesystem| filesystem.mount()) else {
+        let mounted = filesystem.as_ref().and_then(|filesystem| Some((filesystem, filesystem.mount()?)));
+        let Some((filesystem, mounted)) = mounted else {
             outcome.count("not possible here");
             continue;
         };
         let what = || {
             let how = interrupt_ms.map_or(String::new(), |ms| format!(", Ctrl-C after {ms} ms"));
-            format!("attempt {attempt} of seed {seed}, {kind}, {engine}{how}")
+            format!("attempt {number} of seed {seed}, {kind}, {engine}{how}")
         };
         let ended = filesystem.measure(program, engine, interrupt_ms);
-        match command("umount", &[filesystem.point.as_os_str()]) {
-            Ok(_) => match ended {
-                Ok(()) if interrupt_ms.is_some() => outcome.count("unmounted after Ctrl-C"),
-                Ok(()) => outcome.count("unmounted at once"),
-                Err(why) => outcome.fail(format!("{}: {why}", what())),
-            },
-            Err(why) => {
-                outcome.fail(format!("{}: {why}", what()));
-                filesystem.unmount();
-            }
+        // A busy filesystem is unmounted a little later, so that the next attempt can mount it.
+        match mounted.unmount().and(ended) {
+            Ok(()) if interrupt_ms.is_some() => outcome.count("unmounted after Ctrl-C"),
+            Ok(()) => outcome.count("unmounted at once"),
+            Err(why) => outcome.fail(format!("{}: {why}", what())),
         }
     }
     drop(filesystems);
@@ -65,7 +60,7 @@ pub fn umounts(program: &Path, count: u64, seed: u64) -> Outcome {
 
 /// A filesystem on a loop device that is detached on drop.
 struct Filesystem {
-    device: String,
+    device: LoopDevice,
     point: PathBuf,
     store: PathBuf,
 }
@@ -73,18 +68,15 @@ struct Filesystem {
 impl Filesystem {
     fn new(scratch: &Path, kind: &str) -> Option<Self> {
         let directory = scratch.join(kind);
-        let (image, point) = (directory.join("image"), directory.join("mounted"));
-        std::fs::create_dir_all(&point).ok()?;
-        std::fs::File::create(&image).ok()?.set_len(IMAGE_BYTES).ok()?;
-        let device = command("losetup", &["--find".as_ref(), "--show".as_ref(), image.as_os_str()]).ok()?;
-        let made = Self { device: device.trim().to_owned(), point, store: directory.join("store") };
+        std::fs::create_dir_all(&directory).ok()?;
+        let device = LoopDevice::new(&directory.join("image"), IMAGE_BYTES)?;
         let force = if kind == "ext4" { "-F" } else { "-f" };
-        command(&format!("mkfs.{kind}"), &["-q".as_ref(), force.as_ref(), made.device.as_ref()]).ok()?;
-        Some(made)
+        tool(&format!("mkfs.{kind}"), &["-q", force, &device.path])?;
+        Some(Self { device, point: directory.join("mounted"), store: directory.join("store") })
     }
 
-    fn mount(&self) -> bool {
-        command("mount", &[self.device.as_ref(), self.point.as_os_str()]).is_ok()
+    fn mount(&self) -> Option<Mounted> {
+        Mounted::on(&self.point, &[&self.device.path])
     }
 
     /// Runs the program; an unexpected end is an error.
@@ -105,8 +97,7 @@ impl Filesystem {
             .map_err(|error| error.to_string())?;
         if let Some(ms) = interrupt_ms {
             thread::sleep(Duration::from_millis(ms));
-            let pid = child.id().to_string();
-            command("kill", &["-INT".as_ref(), pid.as_ref()])?;
+            attempt("kill", &["-INT", &child.id().to_string()])?;
         }
         let status = child.wait().map_err(|error| error.to_string())?;
         match (status.code(), status.signal(), interrupt_ms) {
@@ -116,25 +107,4 @@ impl Filesystem {
             _ => Err(format!("the program ended with {status}")),
         }
     }
-
-    fn unmount(&self) {
-        let until = Instant::now() + CLEAN_UP;
-        while command("umount", &[self.point.as_os_str()]).is_err() && Instant::now() < until {
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Drop for Filesystem {
-    fn drop(&mut self) {
-        let _ = command("losetup", &["--detach".as_ref(), self.device.as_ref()]);
-    }
-}
-
-/// Runs a system tool and returns its output or its error message.
-fn command(program: &str, args: &[&std::ffi::OsStr]) -> Result<String, String> {
-    let Output { status, stdout, stderr } =
-        Command::new(program).args(args).output().map_err(|error| format!("{program}: {error}"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if status.success() { Ok(text(&stdout)) } else { Err(format!("{program}: {}", text(&stderr))) }
 }
