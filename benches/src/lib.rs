@@ -15,6 +15,7 @@ pub mod peers;
 pub mod scaling;
 pub mod setting;
 mod slow_file;
+pub mod stalls;
 pub mod stamp_figures;
 pub mod stamps;
 pub mod table;

@@ -17,6 +17,7 @@ use benches::instructions::{InstructionsArgs, instructions};
 use benches::measured;
 use benches::peers::peers;
 use benches::setting::{Setting, Turns};
+use benches::stalls::{StallsArgs, stalls};
 use benches::stamps::stamps;
 use benches::telemetry::{TelemetryArgs, telemetry};
 use benches::truth::truth;
@@ -54,6 +55,8 @@ enum Command {
     Certainty(CertaintyArgs),
     /// Verdicts on equal targets on real storage
     Equal(EqualArgs),
+    /// Verdicts on files that stall rarely
+    Stalls(StallsArgs),
     /// Short repeats against long ones on real storage
     Bias(BiasArgs),
     /// What a short repeat costs beyond its measurement, by parts
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
         Command::Certainty(args) => certainty(&args),
         Command::Equal(args) => equal(&args),
+        Command::Stalls(args) => stalls(&args),
         Command::Bias(args) => bias(&args),
         Command::Turns(setting) => turns(&setting),
         Command::Repeats(args) => Ok(repeats(&args)),

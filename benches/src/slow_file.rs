@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo,
@@ -16,6 +16,10 @@ use fuser::{
 };
 
 use nix::mount::{MntFlags, umount2};
+
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::measured;
 
@@ -29,6 +33,8 @@ pub enum Delay {
     Fixed(Duration),
     /// Nine of ten take the first, one of ten the second.
     TwoModes(Duration, Duration),
+    /// All take the first; one of so many, at random, takes the second.
+    Rare(Duration, f64, Duration),
     /// All take the first; the first read that begins at least the second after the start takes the third.
     Stall(Duration, Duration, Duration),
 }
@@ -43,11 +49,14 @@ struct State {
     stalled: bool,
     /// Nanoseconds that each read took.
     took_ns: Vec<u64>,
+    rng: Xoshiro256PlusPlus,
 }
 
 impl State {
     fn new(delay: Delay) -> Self {
-        Self { delay, reads: 0, began: None, stalled: false, took_ns: Vec::new() }
+        let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Self { delay, reads: 0, began: None, stalled: false, took_ns: Vec::new(), rng }
     }
 
     fn next(&mut self) -> Duration {
@@ -57,6 +66,8 @@ impl State {
             Delay::Fixed(delay) => delay,
             Delay::TwoModes(_, slow) if self.reads.is_multiple_of(10) => slow,
             Delay::TwoModes(fast, _) => fast,
+            Delay::Rare(_, every, stall) if self.rng.random_bool(1.0 / every) => stall,
+            Delay::Rare(usual, ..) => usual,
             Delay::Stall(_, after, stall) if !self.stalled && began.elapsed() >= after => {
                 self.stalled = true;
                 stall
@@ -175,12 +186,21 @@ impl SlowFile {
     /// # Errors
     /// The program's.
     pub fn run(&self, delay: Delay, (program, line): &(String, String)) -> io::Result<(String, Vec<u64>)> {
-        *self.state()? = State::new(delay);
+        self.begin(delay)?;
         let line: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let cost = measured::run(program, &line)?;
         let mut took = std::mem::take(&mut self.state()?.took_ns);
         took.sort_unstable();
         Ok((cost.stdout, took))
+    }
+
+    /// Forgets all reads; from now on they take as long as `delay` says.
+    ///
+    /// # Errors
+    /// The server has panicked.
+    pub fn begin(&self, delay: Delay) -> io::Result<()> {
+        *self.state()? = State::new(delay);
+        Ok(())
     }
 
     /// The time from the start of a program to its first read of the file.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::page;
-use super::tables::tables;
+use super::tables::{TABLES, tables};
 
 /// How much is simulated.
 #[derive(Clone, Debug, clap::Args)]
@@ -16,6 +16,9 @@ pub struct CertaintyArgs {
     /// Simulated measurements per figure of the tables of `repeats`, which --md includes
     #[arg(long, default_value_t = 4000)]
     draws: usize,
+    /// Print only the table of this name
+    #[arg(long, value_name = "NAME", value_parser = TABLES, conflicts_with = "md")]
+    table: Option<String>,
     /// Write the tables of this command and of `repeats` between their marks in a page of the book, instead of printing
     /// them; half an hour of processor time with the defaults
     #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = page::PAGE)]
@@ -27,27 +30,28 @@ pub struct CertaintyArgs {
 /// # Errors
 /// The page cannot be read or written, or lacks the mark of a table.
 pub fn certainty(args: &CertaintyArgs) -> io::Result<String> {
-    let Some(path) = &args.md else { return Ok(printed(args.runs)) };
+    let Some(path) = &args.md else { return Ok(printed(args.runs, args.table.as_deref())) };
     let before = fs::read_to_string(path)?;
     let after = page::filled(&before, args.runs, args.draws).map_err(io::Error::other)?;
     fs::write(path, after)?;
     Ok(format!("{}: {} runs, {} draws", path.display(), args.runs, args.draws))
 }
 
-fn printed(n: u64) -> String {
+fn printed(n: u64, only: Option<&str>) -> String {
     let heading = |table: &str| match table {
         "equal-targets" => "Equal targets: false \"faster\" or \"slower\"",
         "true-difference" => "A true difference of 5 %",
         "coverage" => "Does the 95 % interval contain the truth?",
         "averages" => "Compared with the average of a fixed number of runs",
         "drift" => "Drift",
+        "stalls" => "Rare stalls",
         _ => "Interim analysis after every round",
     };
     let mut text = format!(
         "{n} simulated runs per figure; shares in %, with a standard error of at most {:.1}.\n",
         error(n)
     );
-    for (name, table) in tables(n) {
+    for (name, table) in tables(n, only) {
         text.push_str(&format!("\n### {}\n\n{table}", heading(name)));
     }
     text

@@ -5,5 +5,6 @@ pub mod equal;
 pub mod noise;
 pub mod page;
 pub mod repeats;
+pub mod stalling;
 pub mod tables;
 pub mod trials;

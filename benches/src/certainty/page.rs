@@ -96,7 +96,7 @@ fn stamped(page: &str, runs: u64, draws: usize, small: &str) -> Result<String, S
 }
 
 fn all(runs: u64, draws: usize) -> Vec<(&'static str, String)> {
-    let mut all = tables::tables(runs);
+    let mut all = tables::tables(runs, None);
     all.extend(repeats::tables(draws, &[0.05]));
     all
 }

@@ -3,12 +3,15 @@
 use std::thread;
 
 use analyse::{Aims, Pairing, Series, compare, settled};
-use model::{Comparison, Metric, Operation, Verdict};
+use model::{Comparison, Exposure, Metric, Operation, Verdict};
 
 use super::noise::{Storage, World};
 
 /// The default margin and precision of a run.
 pub const AIMS: Aims = Aims { precision: 0.02, margin: 0.03 };
+
+/// Seconds of a simulated repeat: so many that "same" is decided by the spread and not by what cannot have been seen.
+const REPEAT_SECONDS: f64 = 10.0;
 
 /// The result of one simulated run.
 #[derive(Clone, Debug)]
@@ -30,7 +33,7 @@ pub enum Ending {
     Auto(u32),
 }
 
-fn empty(target: usize) -> Series {
+pub(super) fn empty(target: usize) -> Series {
     Series {
         target: target.to_string(),
         step: "step".into(),
@@ -38,6 +41,7 @@ fn empty(target: usize) -> Series {
         metric: Metric::Bandwidth,
         is_headline: true,
         values: Vec::new(),
+        exposures: Vec::new(),
     }
 }
 
@@ -55,6 +59,9 @@ pub fn trial(world: World, speeds: &[f64], ending: Ending, seed: u64) -> Trial {
         for target in &wanted {
             let value = storage.measure(*target);
             series[*target].values.push((round, value));
+            let work = value * REPEAT_SECONDS;
+            let exposure = Exposure { round, seconds: REPEAT_SECONDS, work, lost: 0.0, stalls: 0 };
+            series[*target].exposures.push(exposure);
         }
         if matches!(ending, Ending::Auto(_)) {
             let done = settled(&series, "0", AIMS);

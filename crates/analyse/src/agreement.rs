@@ -115,6 +115,8 @@ mod tests {
             verdict,
             method: "",
             more_rounds: None,
+            stalls: None,
+            unseen: None,
         }
     }
 

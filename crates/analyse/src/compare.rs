@@ -1,63 +1,23 @@
 //! Comparison of targets: the ratio, its interval, and the verdict.
 //!
-//! Ratios are means of log ratios, from ten rounds on without the highest and the lowest fifth, so that a stall in one
-//! round does not decide ([`RobustMean`]): paired within a run, where every round measured every target under the same
-//! circumstances, and unpaired across runs. A difference is claimed only if it survives Holm's correction (Holm, "A Simple
+//! Ratios of rates are those of the long run, stalls included ([`RatioTest`]); those of other figures are means of log
+//! ratios, from ten rounds on without the highest and the lowest fifth ([`RobustMean`]). Both are paired within a run, where
+//! every round measured every target under the same circumstances, and unpaired across runs. A difference is claimed only if it survives Holm's correction (Holm, "A Simple
 //! Sequentially Rejective Multiple Test Procedure", Scand. J. Statist. 6, 1979). The verdicts that tables show are one
 //! family, whatever their metric, so that at most one run in twenty has any wrong claim in a table; of the others each
 //! metric is a family. "Same" is claimed if the ratio is within the margin by two one-sided tests (Schuirmann,
 //! J. Pharmacokinet. Biopharm. 15, 1987). A run that ends when all is decided has an interim analysis after every round:
 //! see [`crate::sequential`].
 
-use std::collections::BTreeMap;
-
 use model::{
-    Better, Comparison, Estimate, Measurement, Metric, Mix, Operation, Pace, Plan, Rounds, Run, Step, Verdict,
+    Better, Comparison, Estimate, Exposure, Measurement, Metric, Mix, Operation, Pace, Plan, Run,
+    StallEffect, Step, Unseen, Verdict,
 };
 
 use crate::percentile::percent_of;
-use crate::sequential::{AnytimeP, INTERIM_SHARE};
-use crate::stats::{Centre, RobustMean, t_above, t_quantile};
-
-/// Accepted chance of a wrong claim.
-const ALPHA: f64 = 0.05;
-/// More rounds than this are not worth forecasting.
-const MOST_ROUNDS: f64 = 999.0;
-
-/// How the values of two targets are paired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pairing {
-    /// Values of the same round were measured under the same circumstances.
-    ByRound,
-    /// By round, with an interim analysis after every round on whether another is needed.
-    ByRoundInterim,
-    /// The values come from different runs; drift between them is not cancelled.
-    None,
-}
-
-impl Pairing {
-    /// How the values within one run are paired.
-    pub fn within(plan: &Plan) -> Self {
-        match plan.rounds {
-            Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => Self::ByRoundInterim,
-            _ => Self::ByRound,
-        }
-    }
-
-    fn method(self) -> &'static str {
-        match self {
-            Self::ByRound => {
-                "trimmed mean of paired log ratios by round, 95 % interval; verdict by Holm and TOST"
-            }
-            Self::ByRoundInterim => {
-                "trimmed mean of paired log ratios by round, 95 % interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
-            }
-            Self::None => {
-                "trimmed means of unpaired log ratios (Yuen and Welch), 95 % interval; drift between runs is not cancelled"
-            }
-        }
-    }
-}
+use crate::ratio::{ALPHA, Pairing, RatioTest, Side};
+use crate::stalls::{FLOOR_SECONDS, Loss};
+use crate::stats::{Centre, RobustMean};
 
 /// The values of one metric of one operation of one step on one target.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,9 +34,20 @@ pub struct Series {
     pub is_headline: bool,
     /// Round and value.
     pub values: Vec<(u32, f64)>,
+    /// For a rate what each repeat was exposed to, in the order of the rounds; else empty.
+    pub exposures: Vec<Exposure>,
 }
 
 impl Series {
+    fn side(&self) -> Side<'_> {
+        Side { values: &self.values, exposures: &self.exposures }
+    }
+
+    /// Seconds of the longest stall.
+    pub(crate) fn longest_stall(&self) -> f64 {
+        Loss::of(&self.values, &self.exposures).longest()
+    }
+
     /// The comparable series among a run's measurements.
     pub fn of_run(run: &Run, measurements: &[Measurement]) -> Vec<Self> {
         let series = |m: &Measurement| {
@@ -88,6 +59,7 @@ impl Series {
                 metric: m.metric,
                 is_headline: headline(step, m.operation) == Some(m.metric),
                 values: if m.paired.is_empty() { m.values.clone() } else { m.paired.clone() },
+                exposures: m.exposures.clone(),
             })
         };
         measurements.iter().filter_map(series).collect()
@@ -137,6 +109,7 @@ pub(crate) fn compare_meanwhile(series: &[Series], baseline: &str, margin: f64) 
 }
 
 fn judged(series: &[Series], baseline: &str, pairing: Pairing, margin: f64, meanwhile: bool) -> Vec<Judged> {
+    let longest = series.iter().map(Series::longest_stall).fold(0.0, f64::max);
     let mut found: Vec<Judged> = Vec::new();
     for own in series.iter().filter(|s| s.target != baseline) {
         let same = |s: &&Series| {
@@ -146,10 +119,13 @@ fn judged(series: &[Series], baseline: &str, pairing: Pairing, margin: f64, mean
                 && s.metric == own.metric
         };
         let Some(base) = series.iter().find(same) else { continue };
-        let Some(mut test) = Test::new(&own.values, &base.values, pairing, margin, centre(own.metric)) else {
+        let centre = centre(own.metric);
+        let Some(mut test) = RatioTest::new(own.side(), base.side(), pairing, margin, centre) else {
             continue;
         };
-        test.has_ended = !meanwhile;
+        if meanwhile {
+            test = test.meanwhile();
+        }
         let comparison = Comparison {
             step: own.step.clone(),
             operation: own.operation,
@@ -158,8 +134,10 @@ fn judged(series: &[Series], baseline: &str, pairing: Pairing, margin: f64, mean
             baseline: baseline.to_owned(),
             ratio: test.ratio(),
             verdict: Verdict::Undecided,
-            method: pairing.method(),
+            method: pairing.method(test.is_rate()),
             more_rounds: None,
+            stalls: None,
+            unseen: None,
         };
         found.push(Judged { comparison, test, is_headline: own.is_headline });
     }
@@ -168,39 +146,91 @@ fn judged(series: &[Series], baseline: &str, pairing: Pairing, margin: f64, mean
         let others = found.iter_mut().filter(|j| !j.is_headline && j.comparison.metric == metric);
         judge(&mut others.collect::<Vec<_>>());
     }
+    found.iter_mut().for_each(|j| j.expose(longest));
+    judge_between_stalls(&mut found);
     found
 }
 
 /// A comparison with the test behind it.
 struct Judged {
     comparison: Comparison,
-    test: Test,
+    test: RatioTest,
     is_headline: bool,
+}
+
+impl Judged {
+    fn verdict(&self, is_different: bool) -> Verdict {
+        let better = match self.comparison.metric.better() {
+            Better::Lower => self.test.mean() < 0.0,
+            _ => self.test.mean() > 0.0,
+        };
+        if self.test.looks_same() {
+            Verdict::Same
+        } else if is_different && better {
+            Verdict::Faster
+        } else if is_different {
+            Verdict::Slower
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    /// Takes "same" back where stalls of `longest` seconds would not have been seen.
+    fn expose(&mut self, longest: f64) {
+        let Self { comparison, test, .. } = self;
+        let Some(needed) = test.needed_seconds(longest).filter(|_| comparison.verdict == Verdict::Same)
+        else {
+            return;
+        };
+        let seconds = test.seconds();
+        if seconds < needed {
+            comparison.verdict = Verdict::Undecided;
+            let stall_seconds = longest.max(FLOOR_SECONDS);
+            comparison.unseen = Some(Unseen { seconds, stall_seconds, more_seconds: needed - seconds });
+            comparison.more_rounds = test.rounds_for(needed);
+        }
+    }
+}
+
+/// Gives the ratios between stalls their verdicts. They are a family of their own.
+fn judge_between_stalls(found: &mut [Judged]) {
+    let with_stalls = || found.iter().filter(|j| j.is_headline && j.test.has_stalls());
+    let mut between: Vec<Judged> = with_stalls()
+        .map(|j| Judged {
+            comparison: j.comparison.clone(),
+            test: j.test.between_stalls(),
+            is_headline: true,
+        })
+        .collect();
+    judge(&mut between.iter_mut().collect::<Vec<_>>());
+    let of = |j: &Judged, between: Judged| {
+        let [lost, baseline_lost] = j.test.loss().each_ref().map(Loss::estimate);
+        StallEffect {
+            between: between.test.ratio(),
+            verdict: between.comparison.verdict,
+            lost,
+            baseline_lost,
+        }
+    };
+    let stalled = found.iter_mut().filter(|j| j.is_headline && j.test.has_stalls());
+    for (j, between) in stalled.zip(between) {
+        j.comparison.stalls = Some(of(j, between));
+    }
 }
 
 /// Gives the comparisons of one family their verdicts, by Holm's procedure.
 fn judge(family: &mut [&mut Judged]) {
-    family.sort_by(|a, b| a.test.p_different().total_cmp(&b.test.p_different()));
+    let ps: Vec<f64> = family.iter().map(|judged| judged.test.p_different()).collect();
+    let mut order: Vec<usize> = (0..ps.len()).collect();
+    order.sort_by(|a, b| ps[*a].total_cmp(&ps[*b]));
     let m = family.len();
     let mut rejecting = true;
-    for (i, Judged { comparison, test, .. }) in family.iter_mut().map(|judged| &mut **judged).enumerate() {
-        let alpha = ALPHA / (m - i) as f64;
-        rejecting = rejecting && test.p_different() <= alpha;
-        let better = match comparison.metric.better() {
-            Better::Lower => test.mean < 0.0,
-            _ => test.mean > 0.0,
-        };
-        comparison.verdict = if test.is_same() {
-            Verdict::Same
-        } else if rejecting && better {
-            Verdict::Faster
-        } else if rejecting {
-            Verdict::Slower
-        } else {
-            Verdict::Undecided
-        };
-        if comparison.verdict == Verdict::Undecided {
-            comparison.more_rounds = test.more_rounds(ALPHA / m as f64);
+    for (i, index) in order.into_iter().enumerate() {
+        let judged = &mut *family[index];
+        rejecting = rejecting && ps[index] <= ALPHA / (m - i) as f64;
+        judged.comparison.verdict = judged.verdict(rejecting);
+        if judged.comparison.verdict == Verdict::Undecided {
+            judged.comparison.more_rounds = judged.test.more_rounds(ALPHA / m as f64);
         }
     }
 }
@@ -208,144 +238,6 @@ fn judge(family: &mut [&mut Judged]) {
 /// How log ratios are averaged. The tail of a distribution is what its percentiles are about: of these no round is trimmed.
 fn centre(metric: Metric) -> Centre {
     if percent_of(metric).is_some() { RobustMean::plain } else { RobustMean::of }
-}
-
-/// Mean of log ratios, its standard error, and the degrees of freedom of that.
-#[derive(Clone, Copy, Debug)]
-struct Test {
-    mean: f64,
-    error: f64,
-    freedom: f64,
-    /// Rounds so far.
-    rounds: f64,
-    /// Margin of "same", as a logarithm.
-    margin: f64,
-    /// The p values that allow for interim analyses, if there were any.
-    interim: Option<AnytimeP>,
-    /// No more rounds will be made.
-    has_ended: bool,
-}
-
-impl Test {
-    /// `None` if either side has fewer than two values, or a value is not positive.
-    fn new(
-        own: &[(u32, f64)],
-        base: &[(u32, f64)],
-        pairing: Pairing,
-        margin: f64,
-        centre: Centre,
-    ) -> Option<Self> {
-        let margin = (1.0 + margin).ln();
-        let log = |v: f64| (v > 0.0).then(|| v.ln());
-        match pairing {
-            Pairing::ByRound | Pairing::ByRoundInterim => {
-                let mut logs = Vec::new();
-                for (round, value) in own {
-                    if let Some((_, other)) = base.iter().find(|(r, _)| r == round) {
-                        logs.push(log(*value)? - log(*other)?);
-                    }
-                }
-                let interim =
-                    (pairing == Pairing::ByRoundInterim).then(|| AnytimeP::of(&logs, margin, centre));
-                Some(Self { margin, interim, ..Self::of_logs(&logs, centre)? })
-            }
-            Pairing::None => {
-                let logs =
-                    |values: &[(u32, f64)]| values.iter().map(|(_, v)| log(*v)).collect::<Option<Vec<_>>>();
-                let (own, base) = (logs(own)?, logs(base)?);
-                let (a, b) = (centre(&own)?, centre(&base)?);
-                let (va, vb) = (a.error.powi(2), b.error.powi(2));
-                // Welch and Satterthwaite.
-                let shares = va.powi(2) / (a.kept - 1.0) + vb.powi(2) / (b.kept - 1.0);
-                let freedom = if shares > 0.0 { (va + vb).powi(2) / shares } else { a.kept + b.kept - 2.0 };
-                let rounds = own.len().min(base.len()) as f64;
-                let mean = a.mean - b.mean;
-                Some(Self { mean, error: (va + vb).sqrt(), freedom, rounds, margin, ..Self::NOTHING })
-            }
-        }
-    }
-
-    const NOTHING: Self = Self {
-        mean: 0.0,
-        error: 0.0,
-        freedom: 0.0,
-        rounds: 0.0,
-        margin: 0.0,
-        interim: None,
-        has_ended: true,
-    };
-
-    fn of_logs(logs: &[f64], centre: Centre) -> Option<Self> {
-        let RobustMean { mean, error, kept } = centre(logs)?;
-        Some(Self { mean, error, freedom: kept - 1.0, rounds: logs.len() as f64, ..Self::NOTHING })
-    }
-
-    /// Share of the accepted error that remains for the test at the end.
-    fn share_at_end(&self) -> f64 {
-        if self.interim.is_some() { 1.0 - INTERIM_SHARE } else { 1.0 }
-    }
-
-    /// A p value that allows for the interim analyses: a weighted Bonferroni combination of the anytime-valid p and the p of
-    /// the test at the end.
-    fn combined(&self, anytime: impl Fn(&AnytimeP) -> f64, at_end: f64) -> f64 {
-        let anytime = self.interim.as_ref().map_or(1.0, |interim| anytime(interim) / INTERIM_SHARE);
-        let at_end = if self.has_ended { at_end / self.share_at_end() } else { 1.0 };
-        anytime.min(at_end).min(1.0)
-    }
-
-    /// The ratio with its 95 % interval: all ratios that the test at the end does not reject.
-    fn ratio(&self) -> Estimate {
-        let half = t_quantile(1.0 - ALPHA * self.share_at_end() / 2.0, self.freedom) * self.error;
-        let interval = Some(((self.mean - half).exp(), (self.mean + half).exp()));
-        Estimate { value: self.mean.exp(), interval }
-    }
-
-    /// Probability of a difference as large as this, either way, if there were none.
-    fn p_different(&self) -> f64 {
-        let at_end = match self.error {
-            0.0 if self.mean == 0.0 => 1.0,
-            0.0 => 0.0,
-            error => 2.0 * t_above((self.mean / error).abs(), self.freedom),
-        };
-        self.combined(|interim| interim.different, at_end)
-    }
-
-    /// True if both one-sided tests show that the ratio is within the margin.
-    fn is_same(&self) -> bool {
-        let room = self.margin - self.mean.abs();
-        let at_end = match self.error {
-            0.0 if room > 0.0 => 0.0,
-            0.0 => 1.0,
-            error => t_above(room / error, self.freedom),
-        };
-        room > 0.0 && self.combined(|interim| interim.same, at_end) <= ALPHA
-    }
-
-    /// Further rounds for a verdict in nine of ten cases, if the ratio is as estimated and the spread stays the same.
-    fn more_rounds(&self, alpha: f64) -> Option<u32> {
-        const Z_POWER: f64 = 1.2816;
-        let (margin, share) = (self.margin, self.share_at_end());
-        let (distance, p) = if self.mean.abs() > margin {
-            (self.mean.abs(), 1.0 - alpha * share / 2.0)
-        } else {
-            (margin - self.mean.abs(), 1.0 - ALPHA * share)
-        };
-        let per_round = self.error * self.rounds.sqrt();
-        let enough = |rounds: f64| {
-            let needed = (t_quantile(p, rounds - 1.0) + Z_POWER) * per_round / rounds.sqrt();
-            distance >= needed
-        };
-        // The required distance shrinks with every round, so bisection finds the first number that is enough.
-        let (mut low, mut high) = (self.rounds, MOST_ROUNDS);
-        if !enough(high) {
-            return None;
-        }
-        while high - low > 1.0 {
-            let middle = ((low + high) / 2.0).floor();
-            if enough(middle) { high = middle } else { low = middle }
-        }
-        Some((high - self.rounds) as u32)
-    }
 }
 
 /// One figure for a target over all steps.
@@ -362,103 +254,50 @@ pub struct Summary {
 }
 
 /// For every target except the baseline the geometric mean of its headline ratios, each step counting once. Latencies
-/// count inversely, so above 1 is always faster.
-pub fn summarise(plan: &Plan, series: &[Series], baseline: &str, pairing: Pairing) -> Vec<Summary> {
-    let mut targets: Vec<&str> = Vec::new();
-    for s in series.iter().filter(|s| s.target != baseline) {
-        if !targets.contains(&s.target.as_str()) {
-            targets.push(&s.target);
+/// count inversely, so above 1 is always faster. The steps' errors are independent: the distances to the limits add up by
+/// their squares (Zou and Donner, Statist. Med. 27, 2008); those of one step's operations are not, and are averaged.
+pub fn summarise(plan: &Plan, comparisons: &[Comparison]) -> Vec<Summary> {
+    let mut targets: Vec<(&str, &str)> = Vec::new();
+    for c in comparisons {
+        if !targets.contains(&(c.target.as_str(), c.baseline.as_str())) {
+            targets.push((&c.target, &c.baseline));
         }
     }
-    let summary = |target: &str| {
-        let logs: Vec<StepLogs> =
-            plan.steps.iter().filter_map(|step| step_logs(series, &step.id, target, baseline)).collect();
-        let test = match pairing {
-            Pairing::ByRound | Pairing::ByRoundInterim => over_rounds(&logs)?,
-            Pairing::None => over_steps(&logs)?,
+    let summary = |(target, baseline): (&str, &str)| {
+        let of = |step| step_speed(step, comparisons.iter().filter(|c| c.target == target));
+        let steps: Vec<[f64; 3]> = plan.steps.iter().filter_map(of).collect();
+        let n = steps.len() as f64;
+        let mean = steps.iter().map(|[mean, ..]| mean).sum::<f64>() / n;
+        let half = |distance: fn(&[f64; 3]) -> f64| {
+            steps.iter().map(|step| distance(step).powi(2)).sum::<f64>().sqrt() / n
         };
+        let interval = (mean - half(|[mean, low, _]| mean - low), mean + half(|[mean, _, high]| high - mean));
+        let speed = Estimate { value: mean.exp(), interval: Some((interval.0.exp(), interval.1.exp())) };
         let (target, baseline) = (target.to_owned(), baseline.to_owned());
-        Some(Summary { target, baseline, speed: test, steps: logs.len() })
+        (!steps.is_empty()).then_some(Summary { target, baseline, speed, steps: steps.len() })
     };
     targets.into_iter().filter_map(summary).collect()
 }
 
-/// Logarithms of a step's headline speeds, the mean over its operations, by round: the target's and the baseline's.
-struct StepLogs {
-    own: Vec<(u32, f64)>,
-    base: Vec<(u32, f64)>,
-}
-
-impl StepLogs {
-    /// Round and log ratio, of the rounds that both have.
-    fn paired(&self) -> Vec<(u32, f64)> {
-        let base = |round: u32| self.base.iter().find(|(r, _)| *r == round).map(|(_, v)| *v);
-        self.own.iter().filter_map(|(round, v)| Some((*round, v - base(*round)?))).collect()
-    }
-}
-
-fn step_logs(series: &[Series], step: &str, target: &str, baseline: &str) -> Option<StepLogs> {
-    let of = |target: &str| -> Option<Vec<(u32, f64)>> {
-        let all: Vec<&Series> = series
-            .iter()
-            .filter(|s| s.is_headline && s.metric != Metric::Score && s.step == step && s.target == target)
-            .collect();
-        let first = all.first()?;
-        let mut logs = Vec::new();
-        for (round, _) in &first.values {
-            let mut sum = 0.0;
-            for s in &all {
-                let value = s.values.iter().find(|(r, _)| r == round)?.1;
-                let sign = if s.metric.better() == Better::Lower { -1.0 } else { 1.0 };
-                sum += sign * if value > 0.0 { value.ln() } else { return None };
-            }
-            logs.push((*round, sum / all.len() as f64));
+/// Logarithm of how many times as fast one target is in one step, with its limits: the mean over the step's operations.
+fn step_speed<'a>(step: &Step, comparisons: impl Iterator<Item = &'a Comparison>) -> Option<[f64; 3]> {
+    let mut all: Vec<[f64; 3]> = Vec::new();
+    for c in comparisons.filter(|c| c.step == step.id && c.metric != Metric::Score) {
+        if headline(step, c.operation) != Some(c.metric) {
+            continue;
         }
-        Some(logs)
-    };
-    Some(StepLogs { own: of(target)?, base: of(baseline)? })
-}
-
-/// Paired: the mean over the steps, each with the rounds that it has. Its error is that of sums over rounds, so it includes
-/// what a round does to several steps alike (a cluster-robust variance with rounds as clusters; where all steps have the
-/// same rounds, it is that of the rounds' means).
-fn over_rounds(steps: &[StepLogs]) -> Option<Estimate> {
-    let steps: Vec<Vec<(u32, f64)>> = steps.iter().map(StepLogs::paired).filter(|s| !s.is_empty()).collect();
-    let fewest = steps.iter().map(Vec::len).min()?;
-    let mean_of = |step: &[(u32, f64)]| step.iter().map(|(_, v)| v).sum::<f64>() / step.len() as f64;
-    let mean = steps.iter().map(|s| mean_of(s)).sum::<f64>() / steps.len() as f64;
-    let mut rounds: BTreeMap<u32, f64> = BTreeMap::new();
-    for step in &steps {
-        let (own, weight) = (mean_of(step), 1.0 / (steps.len() * step.len()) as f64);
-        step.iter().for_each(|(round, v)| *rounds.entry(*round).or_default() += (v - own) * weight);
+        let (low, high) = c.ratio.interval?;
+        let logs = [c.ratio.value, low, high].map(f64::ln);
+        all.push(if c.metric.better() == Better::Lower { [-logs[0], -logs[2], -logs[1]] } else { logs });
     }
-    if fewest < 2 {
-        return Some(Estimate { value: mean.exp(), interval: None });
-    }
-    let n = rounds.len() as f64;
-    let error = (rounds.values().map(|sum| sum.powi(2)).sum::<f64>() * n / (n - 1.0)).sqrt();
-    Some(Test { mean, error, freedom: (fewest - 1) as f64, ..Test::NOTHING }.ratio())
-}
-
-/// Unpaired: the steps' errors add up.
-fn over_steps(steps: &[StepLogs]) -> Option<Estimate> {
-    let tests: Vec<Test> = steps
-        .iter()
-        .filter_map(|s| {
-            let exp = |logs: &[(u32, f64)]| logs.iter().map(|(r, v)| (*r, v.exp())).collect::<Vec<_>>();
-            Test::new(&exp(&s.own), &exp(&s.base), Pairing::None, 0.0, RobustMean::of)
-        })
-        .collect();
-    let n = tests.len() as f64;
-    let freedom = tests.iter().map(|t| t.freedom).fold(f64::INFINITY, f64::min);
-    let mean = tests.iter().map(|t| t.mean).sum::<f64>() / n;
-    let error = tests.iter().map(|t| t.error.powi(2)).sum::<f64>().sqrt() / n;
-    (!tests.is_empty()).then(|| Test { mean, error, freedom, ..Test::NOTHING }.ratio())
+    let n = all.len() as f64;
+    (n > 0.0).then(|| [0, 1, 2].map(|i| all.iter().map(|logs| logs[i]).sum::<f64>() / n))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Rounds;
     use rand_distr::{Distribution, Normal};
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
@@ -471,6 +310,7 @@ mod tests {
             metric,
             is_headline: true,
             values: values.iter().enumerate().map(|(i, v)| (i as u32, *v)).collect(),
+            exposures: Vec::new(),
         }
     }
 
@@ -557,23 +397,25 @@ mod tests {
 
     #[test]
     fn the_forecast_of_rounds_is_about_right() {
-        // A true ratio of 1.10 at 5 % spread of the log ratio: forecast from 4 rounds, then check that
+        // A true ratio of 1.10 at 5 % spread of the log ratio: forecast from four rounds with just that, then check that
         // this number of rounds decides it in most cases.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
         let noise = Normal::new(1.10f64.ln(), 0.05).unwrap();
-        let needed = Test {
-            mean: 1.10f64.ln(),
-            error: 0.05 / 2.0,
-            freedom: 3.0,
-            rounds: 4.0,
-            margin: 0.03,
-            ..Test::NOTHING
+        let test = |logs: &[f64]| {
+            let of = |value: &dyn Fn(f64) -> f64| -> Vec<(u32, f64)> {
+                logs.iter().enumerate().map(|(i, ln)| (i as u32, value(*ln))).collect()
+            };
+            let (own, base) = (of(&f64::exp), of(&|_| 1.0));
+            let side = |values| Side { values, exposures: &[] };
+            RatioTest::new(side(&own), side(&base), Pairing::ByRound, 0.03, RobustMean::of).unwrap()
         };
-        let rounds = 4 + needed.more_rounds(ALPHA).unwrap() as usize;
+        let deviation = 0.05 * 0.75f64.sqrt();
+        let four = [1.0, -1.0, 1.0, -1.0].map(|sign| 1.10f64.ln() + sign * deviation);
+        let rounds = 4 + test(&four).more_rounds(ALPHA).unwrap() as usize;
         let decided = (0..1000)
             .filter(|_| {
                 let logs: Vec<f64> = (0..rounds).map(|_| noise.sample(&mut rng)).collect();
-                Test::of_logs(&logs, RobustMean::of).unwrap().p_different() <= ALPHA
+                test(&logs).p_different() <= ALPHA
             })
             .count();
         assert!(decided > 750, "{decided} of 1000 decided after {rounds} rounds");
@@ -595,6 +437,8 @@ mod tests {
             foreign: Vec::new(),
             concurrent: Vec::new(),
         });
+        let mut steps = steps;
+        steps[1].workload.pace = Pace::Fixed { per_second: 10.0 };
         let plan = Plan::of_steps("", steps.to_vec(), Rounds::Fixed(3));
         // Twice as fast in one step, and an eighth of the latency (under a given load) in the other.
         let all = [
@@ -603,10 +447,10 @@ mod tests {
             series("a", "s2", Metric::LatP99, &[8.0, 9.0, 10.0]),
             series("b", "s2", Metric::LatP99, &[1.0, 1.125, 1.25]),
         ];
-        let summary = summarise(&plan, &all, "a", Pairing::ByRound).remove(0);
+        let summary = summarise(&plan, &compare(&all, "a", Pairing::ByRound, 0.03)).remove(0);
         assert_eq!((summary.target.as_str(), summary.steps), ("b", 2));
         assert!((summary.speed.value - 4.0).abs() < 1e-9, "{:?}", summary.speed);
-        let unpaired = summarise(&plan, &all, "a", Pairing::None).remove(0);
+        let unpaired = summarise(&plan, &compare(&all, "a", Pairing::None, 0.03)).remove(0);
         assert!((unpaired.speed.value - 4.0).abs() < 1e-9);
         assert!(unpaired.speed.interval.unwrap().0 < 3.9);
     }

@@ -64,6 +64,7 @@ mod tests {
             metric: Metric::Bandwidth,
             is_headline: true,
             values: values.iter().enumerate().map(|(i, v)| (i as u32, *v)).collect(),
+            exposures: Vec::new(),
         }
     }
 

@@ -17,9 +17,11 @@ mod kinds;
 mod length;
 mod measure;
 mod percentile;
+mod ratio;
 mod repeats;
 mod score;
 mod sequential;
+mod stalls;
 mod stats;
 mod steady;
 mod stopping;
@@ -29,7 +31,7 @@ mod transient;
 pub use agreement::{Agreement, CheckedPair, agreements};
 pub use change::{Cliff, common_cliff};
 pub use circumstances::{ABSENT, Difference, differences};
-pub use compare::{Pairing, Series, Summary, compare, headline, headline_operations, summarise};
+pub use compare::{Series, Summary, compare, headline, headline_operations, summarise};
 pub use disturbance::disturbance;
 pub use findings::{RULES, Rule};
 pub use forecast::{Forecast, forecasts, out_of_reach};
@@ -39,8 +41,10 @@ pub use length::{
     shortest_for, variance_within,
 };
 pub use measure::{first_round_that_counts, measurements, repeat_values};
+pub use ratio::Pairing;
 pub use repeats::{CHANCE, Modes, RepeatDiagnostics, Trend, diagnose, diagnose_all};
 pub use score::{PiFigures, pi_score};
+pub use stalls::{Loss, exposure};
 pub use stats::{Estimator, mean_with_t_interval};
 pub use steady::{SteadyState, steady_state};
 pub use stopping::{Aims, settled};
@@ -87,9 +91,10 @@ pub fn analyse(run: &Run, baseline: &str, rule: Estimator, units: Units) -> Anal
     let plan = &run.started.plan;
     let pairing = Pairing::within(plan);
     let context = RuleContext::new(run, &measurements, &counts, units);
+    let comparisons = compare(&series, baseline, pairing, plan.margin());
     Analysis {
-        comparisons: compare(&series, baseline, pairing, plan.margin()),
-        summaries: summarise(plan, &series, baseline, pairing),
+        summaries: summarise(plan, &comparisons),
+        comparisons,
         findings: findings(&context),
         diagnostics: context.diagnostics,
         measurements,

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Estimate, Histogram, Imported, Measurement, Metric, Operation, OperationStats, Phase, Repeat,
+    Estimate, Exposure, Histogram, Imported, Measurement, Metric, Operation, OperationStats, Phase, Repeat,
     RepeatFinished, Run, Step,
 };
 
 use crate::compare::headline;
 use crate::percentile::{METHOD_PERCENTILE, merged_percentile, percent_of};
-use crate::stats::{Estimator, METHOD_LARGEST, mean_with_t_interval, median};
+use crate::stalls::{LongRun, METHOD_LONG_RUN, METHOD_LOST, exposure_of};
+use crate::stats::{Estimator, METHOD_LARGEST};
 use crate::steady::STEADY_WINDOW;
 
 /// Every metric that one repeat gives, by operation, in the metric's unit.
@@ -217,19 +218,30 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
         for target in &run.started.targets {
             let mut values: BTreeMap<(Operation, Metric), Vec<(u32, f64)>> = BTreeMap::new();
             let mut latencies: BTreeMap<Operation, Vec<(u32, &Histogram)>> = BTreeMap::new();
+            let mut exposures: BTreeMap<(Operation, Metric), Vec<Exposure>> = BTreeMap::new();
             for (repeat, counts) in counts.completed(run, step, &target.name) {
                 if repeat.started.round < first && !step.workload.modifiers.once {
                     continue;
                 }
                 for (operation, metric, value) in values_of(step, repeat, counts) {
                     values.entry((operation, metric)).or_default().push((repeat.started.round, value));
+                    let exposure = exposure_of(counts.whole(), step, repeat, operation, metric);
+                    exposures.entry((operation, metric)).or_default().extend(exposure);
                 }
                 for (operation, stats) in counts.measured.iter().filter(|_| repeat.imported.is_none()) {
                     latencies.entry(*operation).or_default().push((repeat.started.round, &stats.lat));
                 }
             }
-            for (operation, values_of_it) in stalled_shares(step, &values) {
-                values.insert((operation, Metric::StalledShare), values_of_it);
+            exposures.retain(|_, exposures| !exposures.is_empty());
+            let mut long_runs: BTreeMap<(Operation, Metric), LongRun> = BTreeMap::new();
+            for (key, exposures) in &exposures {
+                let Some(rates) = values.get(key) else { continue };
+                let long_run = LongRun::of(rates, exposures);
+                if headline(step, key.0) == Some(key.1) && exposures.len() >= FEWEST_FOR_STALLS {
+                    values.insert((key.0, Metric::StalledShare), lost_shares(&long_run, exposures));
+                    long_runs.insert((key.0, Metric::StalledShare), long_run.clone());
+                }
+                long_runs.insert(*key, long_run);
             }
             let mut operations = step.operations();
             // Operations that only a log of another version counts are shown too.
@@ -242,7 +254,10 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
                         let (estimate, method, paired) = match merged {
                             Some(merged) => (merged.estimate, METHOD_PERCENTILE, merged.by_round),
                             None => {
-                                let (estimate, method) = estimated(metric, rule, &values);
+                                let long_run = long_runs.get(&(operation, metric));
+                                let (estimate, method) = long_run
+                                    .and_then(|run| of_long_run(run, metric, rule))
+                                    .unwrap_or_else(|| estimated(metric, rule, &values));
                                 (estimate, method, Vec::new())
                             }
                         };
@@ -254,6 +269,7 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
                             metric,
                             values,
                             paired,
+                            exposures: exposures.remove(&(operation, metric)).unwrap_or_default(),
                             estimate,
                             method,
                         });
@@ -265,27 +281,27 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
     measurements
 }
 
-/// Repeats from which stalled ones can be told.
+/// Repeats from which the time lost in stalls is a figure.
 const FEWEST_FOR_STALLS: usize = 10;
-/// A repeat with less than this share of the median rate is stalled.
-const STALLED: f64 = 0.5;
 
-/// For each operation that is judged by a rate the share of the time of each repeat that was lost in a stall.
-fn stalled_shares(
-    step: &Step,
-    values: &BTreeMap<(Operation, Metric), Vec<(u32, f64)>>,
-) -> Vec<(Operation, Vec<(u32, f64)>)> {
-    let rates = values.iter().filter(|((operation, metric), values)| {
-        headline(step, *operation) == Some(*metric)
-            && matches!(metric, Metric::Bandwidth | Metric::Iops)
-            && values.len() >= FEWEST_FOR_STALLS
-    });
-    let shares = |((operation, _), values): (&(Operation, Metric), &Vec<(u32, f64)>)| {
-        let usual = median(&values.iter().map(|(_, rate)| *rate).collect::<Vec<_>>())?;
-        let lost = |rate: f64| if rate < STALLED * usual { 1.0 - rate / usual } else { 0.0 };
-        Some((*operation, values.iter().map(|(round, rate)| (*round, lost(*rate))).collect()))
-    };
-    rates.filter_map(shares).collect()
+/// The share of the time of each repeat that was lost in a stall.
+fn lost_shares(long_run: &LongRun, exposures: &[Exposure]) -> Vec<(u32, f64)> {
+    let stalls = &long_run.loss.stalls;
+    let lost =
+        |round: u32| stalls.binary_search_by_key(&round, |s| s.round).map_or(0.0, |at| stalls[at].lost);
+    exposures.iter().map(|e| (e.round, lost(e.round) / e.seconds)).collect()
+}
+
+/// The figures that are of a long run and not of single repeats: the rates, where no other rule was asked for, and the share of
+/// the time lost.
+fn of_long_run(run: &LongRun, metric: Metric, rule: Estimator) -> Option<(Estimate, &'static str)> {
+    if metric == Metric::StalledShare {
+        Some((run.loss.estimate(), METHOD_LOST))
+    } else if rule == Estimator::Mean {
+        Some((run.estimate()?, METHOD_LONG_RUN))
+    } else {
+        None
+    }
 }
 
 /// The first round that counts: in a run whose rounds continue until a step is steady, the first of the last five, which
@@ -304,10 +320,6 @@ fn estimated(metric: Metric, rule: Estimator, values: &[(u32, f64)]) -> (Estimat
         return (Estimate { value: largest, interval: None }, METHOD_LARGEST);
     }
     let nothing = Estimate { value: f64::NAN, interval: None };
-    if metric == Metric::StalledShare {
-        // The few stalls are what it is about, whichever rule summarises the others.
-        return (mean_with_t_interval(&plain).unwrap_or(nothing), Estimator::Mean.method());
-    }
     (rule.estimate(&plain).unwrap_or(nothing), rule.method())
 }
 

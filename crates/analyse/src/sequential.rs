@@ -10,7 +10,7 @@
 //! chance of error. One plain t test after the last round gets the rest, as in Haybittle (1971) and Peto et al. (1976),
 //! so that a run that the budget ends is judged nearly as sharply as without interim analyses.
 
-use crate::stats::{Centre, RobustMean};
+use crate::stats::RobustMean;
 
 /// Share of the accepted error that the interim analyses may use.
 pub(crate) const INTERIM_SHARE: f64 = 0.25;
@@ -37,37 +37,42 @@ fn ln_bayes_factor(n: f64, mean: f64, squares: f64, mu: f64) -> f64 {
 
 /// True if there is an interim analysis after so many rounds: after each of the first twenty, and then whenever there are
 /// a tenth more at most. More would cost time and find hardly anything sooner.
-fn is_analysed(rounds: usize) -> bool {
+pub(crate) fn is_analysed(rounds: usize) -> bool {
     const EACH: usize = 20;
-    rounds.is_multiple_of(rounds.div_ceil(EACH).next_power_of_two())
+    rounds >= FIRST_INTERIM && rounds.is_multiple_of(rounds.div_ceil(EACH).next_power_of_two())
 }
 
-/// p values that hold for any number of interim analyses.
+/// The logarithm of the Bayes factor against a value, so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct AnytimeP {
-    /// Of no difference.
-    pub different: f64,
-    /// Of a difference beyond the margin, either way.
-    pub same: f64,
-}
+pub(crate) struct Evidence(f64);
 
-impl AnytimeP {
-    /// The smallest after any round from [`FIRST_INTERIM`] on, for log ratios in the order of their rounds.
-    /// `margin` is that of "same", as a logarithm.
-    pub fn of(logs: &[f64], margin: f64, centre: Centre) -> Self {
-        let (mut different, mut same) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        for rounds in (FIRST_INTERIM..=logs.len()).filter(|rounds| is_analysed(*rounds)) {
-            let Some(RobustMean { mean, error, kept }) = centre(&logs[..rounds]) else { continue };
-            // The sum of squares of a plain mean with this error.
-            let squares = error.powi(2) * kept * (kept - 1.0);
-            let against = |mu: f64| ln_bayes_factor(kept, mean, squares, mu);
-            different = different.max(against(0.0));
-            if mean.abs() < margin {
-                same = same.max(against(margin).min(against(-margin)));
-            }
-        }
-        // Only one side of each margin counts for "same".
-        Self { different: (-different).exp().min(1.0), same: (0.5 * (-same).exp()).min(1.0) }
+impl Evidence {
+    /// Against a mean of `mu`, for a mean with this error.
+    pub fn of_mean(RobustMean { mean, error, kept }: RobustMean, mu: f64) -> Self {
+        // The sum of squares of a plain mean with this error.
+        let squares = error.powi(2) * kept * (kept - 1.0);
+        Self(if (kept as usize) < FIRST_INTERIM {
+            f64::NEG_INFINITY
+        } else {
+            ln_bayes_factor(kept, mean, squares, mu)
+        })
+    }
+
+    /// Of an estimate that is `deviations` standard normal deviations away after this number of rounds: the limit of the
+    /// Bayes factor for a known variance.
+    pub fn of_deviations(deviations: f64, rounds: f64) -> Self {
+        let k = 1.0 + rounds * PRIOR_VARIANCE;
+        let enough = rounds as usize >= FIRST_INTERIM;
+        Self(if enough {
+            -0.5 * k.ln() + deviations.powi(2) / 2.0 * (1.0 - 1.0 / k)
+        } else {
+            f64::NEG_INFINITY
+        })
+    }
+
+    /// The p value that holds for any number of interim analyses.
+    pub fn p(self) -> f64 {
+        (-self.0).exp().min(1.0)
     }
 }
 
@@ -94,7 +99,8 @@ mod tests {
         let mut wrong = 0;
         for _ in 0..2000 {
             let logs: Vec<f64> = (0..60).map(|_| StandardNormal.sample(&mut rng)).collect();
-            wrong += u32::from(AnytimeP::of(&logs, 0.03, RobustMean::of).different <= 0.05);
+            let p = |n: usize| Evidence::of_mean(RobustMean::of(&logs[..n]).unwrap(), 0.0).p();
+            wrong += u32::from((FIRST_INTERIM..=60).any(|n| p(n) <= 0.05));
         }
         assert!(wrong <= 110, "{wrong} of 2000 at a level of 5 %");
         assert!(wrong >= 20, "{wrong} of 2000: it never speaks");

@@ -1,7 +1,7 @@
 //! The basic estimators and their intervals.
 
 use model::Estimate;
-use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
 
 /// The method of a maximum.
 pub(crate) const METHOD_LARGEST: &str = "largest over repeats, no interval";
@@ -135,6 +135,23 @@ pub(crate) fn t_quantile(p: f64, freedom: f64) -> f64 {
 /// The probability that Student's t with `freedom` degrees of freedom is above `x`.
 pub(crate) fn t_above(x: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |t| t.sf(x))
+}
+
+/// The quantile `p` of the standard normal distribution.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    Normal::standard().inverse_cdf(p)
+}
+
+/// The probability that a standard normal value is above `x`.
+pub(crate) fn normal_above(x: f64) -> f64 {
+    Normal::standard().sf(x)
+}
+
+/// Student's t with `freedom` degrees of freedom that is as rare as `z` standard normal deviations, by the inverse of Wallace's
+/// approximation (Ann. Math. Statist. 30, 1959): z = (8ν + 1)/(8ν + 3) · √(ν · ln(1 + t²/ν)).
+pub(crate) fn t_at(z: f64, freedom: f64) -> f64 {
+    let scaled = z * (8.0 * freedom + 3.0) / (8.0 * freedom + 1.0);
+    (freedom * (scaled * scaled / freedom).exp_m1()).sqrt()
 }
 
 /// The mean of `values`, in the order in which they were measured, with Student's 95 % interval, `mean ± t(0.975, n−1) ·

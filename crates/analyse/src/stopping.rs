@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use model::{Comparison, Estimate, Verdict};
 
 use crate::compare::{Series, compare_meanwhile};
-use crate::sequential::FIRST_INTERIM;
+use crate::ratio::ALPHA;
+use crate::sequential::is_analysed;
+use crate::stalls::needed_seconds;
 use crate::stats::Estimator;
 
 /// Rounds before a narrow interval may end a step: fewer rounds estimate the spread too badly, and stopping where it
@@ -26,6 +28,9 @@ pub struct Aims {
 /// whose figures are precise enough. `series` has all headline series so far, after whole rounds.
 pub fn settled(series: &[Series], baseline: &str, aims: Aims) -> BTreeSet<(String, String)> {
     let headlines: Vec<Series> = series.iter().filter(|s| s.is_headline).cloned().collect();
+    if !headlines.iter().any(|s| is_analysed(s.values.len())) {
+        return BTreeSet::new();
+    }
     let comparisons = compare_meanwhile(&headlines, baseline, aims.margin);
     let pairs: BTreeSet<(&str, &str)> =
         headlines.iter().map(|s| (s.step.as_str(), s.target.as_str())).collect();
@@ -63,10 +68,25 @@ fn is_settled(comparison: &Comparison, headlines: &[Series], aims: Aims) -> bool
         .map(|s| s.values.len())
         .min()
         .unwrap_or(0);
-    (rounds >= FIRST_INTERIM && comparison.verdict != Verdict::Undecided)
-        || (rounds >= FEWEST_FOR_PRECISION
-            && is_narrow(&comparison.ratio, aims)
-            && claims_nothing(&comparison.ratio))
+    is_analysed(rounds)
+        && (comparison.verdict != Verdict::Undecided
+            || (rounds >= FEWEST_FOR_PRECISION
+                && has_exposure(comparison, headlines, aims)
+                && is_narrow(&comparison.ratio, aims)
+                && claims_nothing(&comparison.ratio)))
+}
+
+/// True if both targets were measured long enough: stalls that were not seen cannot matter.
+fn has_exposure(comparison: &Comparison, headlines: &[Series], aims: Aims) -> bool {
+    let longest = headlines.iter().map(Series::longest_stall).fold(0.0, f64::max);
+    let own = headlines.iter().filter(|s| {
+        s.step == comparison.step
+            && s.operation == comparison.operation
+            && [&comparison.target, &comparison.baseline].contains(&&s.target)
+            && !s.exposures.is_empty()
+    });
+    own.map(|s| s.exposures.iter().map(|e| e.seconds).sum::<f64>())
+        .all(|seconds| seconds >= needed_seconds(longest, aims.margin, ALPHA))
 }
 
 /// True if the interval contains 1. One that does not may do so by luck, and ending there would keep that luck.
@@ -102,6 +122,7 @@ mod tests {
             metric: Metric::Bandwidth,
             is_headline: true,
             values: values.iter().enumerate().map(|(i, v)| (i as u32, *v)).collect(),
+            exposures: Vec::new(),
         }
     }
 
@@ -141,6 +162,24 @@ mod tests {
         let all =
             [series("a", "s", &[100.0, 101.0, 99.0, 100.0]), series("b", "s", &[900.0, 905.0, 899.0, 901.0])];
         assert!(settled(&all, "a", AIMS).is_empty());
+    }
+
+    #[test]
+    fn equal_rates_are_settled_only_when_rare_stalls_would_have_been_seen() {
+        let of = |target: &str, seconds: f64| {
+            let mut series = series(target, "s", &around(100.0, 0.005, 20));
+            let exposure = |(round, rate): &(u32, f64)| model::Exposure {
+                round: *round,
+                seconds,
+                work: rate * seconds,
+                lost: 0.0,
+                stalls: 0,
+            };
+            series.exposures = series.values.iter().map(exposure).collect();
+            series
+        };
+        assert!(settled(&[of("a", 0.1), of("b", 0.1)], "a", AIMS).is_empty(), "2 s of each");
+        assert_eq!(settled(&[of("a", 3.0), of("b", 3.0)], "a", AIMS).len(), 2, "60 s of each");
     }
 
     #[test]

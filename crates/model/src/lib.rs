@@ -44,8 +44,8 @@ pub use host::Host;
 pub use imported::{Figure, Imported, Printed, Recomputed, Remark, Source};
 pub use inventory::{Candidate, Inventory};
 pub use measurement::{
-    Better, Comparison, Estimate, Evidence, EvidenceScope, Finding, Measurement, MeasurementKey, Metric,
-    Subject, Verdict,
+    Better, Comparison, Estimate, Evidence, EvidenceScope, Exposure, Finding, Measurement, MeasurementKey,
+    Metric, StallEffect, Subject, Unseen, Verdict,
 };
 pub use offset_log::{LoggedOffset, OffsetLog};
 pub use operation::{Operation, OperationStats};

@@ -193,10 +193,27 @@ pub struct Measurement {
     /// For a percentile of all rounds together, by round: values with its logarithm as the mean of theirs, and its error as
     /// the error of that mean. Empty for other metrics, whose `values` are that.
     pub paired: Vec<(u32, f64)>,
+    /// For a rate what each repeat was exposed to, in the order of the rounds; else empty.
+    pub exposures: Vec<Exposure>,
     /// The estimate over them.
     pub estimate: Estimate,
     /// The rule that made the estimate, in words.
     pub method: &'static str,
+}
+
+/// The whole of one repeat, the ramp and the wait for the last operation included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exposure {
+    /// Round.
+    pub round: u32,
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// What was done in it, in the unit of the rate times seconds.
+    pub work: f64,
+    /// Seconds of it that were lost in operations that stalled.
+    pub lost: f64,
+    /// Number of these stalls: operations that stall together are one.
+    pub stalls: u32,
 }
 
 /// Which measurement: a metric of an operation of a step on a target.
@@ -276,6 +293,34 @@ pub struct Comparison {
     /// Rounds that would have to be added for a decision, for an undecided comparison where the
     /// spread seen so far lets it be told.
     pub more_rounds: Option<u32>,
+    /// For a rate what stalls do to it, if one was seen on either target.
+    pub stalls: Option<StallEffect>,
+    /// For a rate that looks the same, what keeps it undecided: rare stalls would not have been seen.
+    pub unseen: Option<Unseen>,
+}
+
+/// A ratio of long-run rates, taken apart into the rates between stalls and the time lost in stalls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StallEffect {
+    /// Target ÷ baseline between stalls, with its interval.
+    pub between: Estimate,
+    /// What that comes to.
+    pub verdict: Verdict,
+    /// Share of the time lost in stalls on the target, 0 to 1, with its interval.
+    pub lost: Estimate,
+    /// The same on the baseline.
+    pub baseline_lost: Estimate,
+}
+
+/// How far "same" can be claimed where no stall was seen, or fewer than would be worth it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unseen {
+    /// Seconds measured on the target of which less was.
+    pub seconds: f64,
+    /// Seconds of the stalls that are allowed for.
+    pub stall_seconds: f64,
+    /// Seconds on each target after which such stalls would have been seen if they mattered.
+    pub more_seconds: f64,
 }
 
 /// Whom or what a finding is about.

@@ -7,7 +7,8 @@ use model::{Comparison, Finding, Layer, LayerKind, Severity, Subject, Target, Ve
 use super::context::Ended;
 use super::words::list;
 use super::{Rule, RuleContext, evidence, total};
-use crate::compare::{Pairing, Series, compare, headline};
+use crate::compare::{Series, compare, headline};
+use crate::ratio::Pairing;
 use crate::stats::{mean_and_deviation, t_quantile};
 
 /// The stack as words from the top down, without the layers that cost nothing. A loop device and the filesystem of its

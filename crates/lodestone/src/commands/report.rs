@@ -74,7 +74,7 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String 
     let series = common_series(runs, &same_steps(runs).0);
     let plan = &runs[0].started.plan;
     let comparisons = compare(&series, against, Pairing::None, plan.margin());
-    let summaries = summarise(plan, &series, against, Pairing::None);
+    let summaries = summarise(plan, &comparisons);
     let all: Vec<&Run> = runs.iter().collect();
     let view = page_view(cli, args, against);
     let document = report::comparison_document(&all, &series, &comparisons, &summaries, &view);

@@ -229,7 +229,7 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
         })?,
     };
     let comparisons = compare_series(&series, &baseline, Pairing::None, margin);
-    let summaries = summarise(&runs[0].started.plan, &series, &baseline, Pairing::None);
+    let summaries = summarise(&runs[0].started.plan, &comparisons);
     let all: Vec<&Run> = runs.iter().collect();
     let text = if args.json {
         json::pretty(&json::comparison_export(&all, &comparisons, &summaries, &hours)).into()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::{Aims, Series, headline, repeat_values, settled, steady_state};
+use analyse::{Aims, Series, exposure, headline, repeat_values, settled, steady_state};
 use model::{Operation, Repeat, Rounds, Step};
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -30,6 +30,7 @@ impl RoundHistory {
     pub fn forget(&mut self, step: &str, rounds: &BTreeSet<u32>) {
         for series in self.series.iter_mut().filter(|series| series.step == step) {
             series.values.retain(|(round, _)| !rounds.contains(round));
+            series.exposures.retain(|exposure| !rounds.contains(&exposure.round));
         }
     }
 
@@ -43,8 +44,12 @@ impl RoundHistory {
             let same = |s: &&mut Series| {
                 s.step == step.id && s.target == *target && s.operation == operation && s.metric == metric
             };
+            let exposure = exposure(step, repeat, operation, metric);
             match self.series.iter_mut().find(same) {
-                Some(series) => series.values.push((round, value)),
+                Some(series) => {
+                    series.values.push((round, value));
+                    series.exposures.extend(exposure);
+                }
                 None => self.series.push(Series {
                     target: target.clone(),
                     step: step.id.clone(),
@@ -52,6 +57,7 @@ impl RoundHistory {
                     metric,
                     is_headline: true,
                     values: vec![(round, value)],
+                    exposures: Vec::from_iter(exposure),
                 }),
             }
         }

@@ -8,7 +8,7 @@ use super::scale::{Scale, range};
 use super::slices::{Slice, slices};
 use super::svg::{Anchor, Mark, Svg};
 use super::{ChartKind, Sketch};
-use crate::figures::display_percent;
+use crate::figures::{display_ns, display_percent};
 use crate::view::AnalysedRun;
 use crate::view::RunView;
 use crate::words::short;
@@ -119,7 +119,8 @@ fn timeline(p: &AnalysedRun<'_>) -> Timeline {
     }
     let layouts = run.layouts.iter().filter_map(|l| {
         let (from, to) = (l.at_ns.saturating_sub(l.elapsed_ns) as f64 / 1e9, l.at_ns as f64 / 1e9);
-        let words = format!("test data written on {}", short(&l.target, 60));
+        let took = display_ns(l.elapsed_ns as f64);
+        let words = format!("test data written on {} in {took}", short(&l.target, 60));
         Some(Span { target: number(&l.target)?, from, counted_from: from, to, words })
     });
     Timeline {

@@ -7,6 +7,7 @@ pub(crate) mod imported;
 pub(crate) mod markdown;
 pub(crate) mod remarks;
 pub(crate) mod run;
+pub(crate) mod stalls;
 pub(crate) mod text;
 
 use std::borrow::Cow;

@@ -12,6 +12,7 @@ use model::{
 use crate::document::circumstances::circumstances_sections;
 use crate::document::imported;
 use crate::document::remarks::remarks;
+use crate::document::stalls::stall_sentences;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 use crate::figures::{
     display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios,
@@ -29,11 +30,12 @@ pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document 
     for step in &run.started.plan.steps {
         sections.extend(step_table(run, analysis, step, view).map(Section::Table));
     }
-    let answers = analysis.summaries.iter().map(|s| Section::Text(summary_sentence(s)));
-    let answers: Vec<Section> = answers.collect();
+    let steps: Vec<&Step> = run.started.plan.steps.iter().collect();
+    let mut answers: Vec<String> = analysis.summaries.iter().map(summary_sentence).collect();
+    answers.extend(stall_sentences(&steps, &analysis.comparisons));
     if !answers.is_empty() {
         sections.push(Section::Heading("Overall".into()));
-        sections.extend(answers);
+        sections.extend(answers.into_iter().map(Section::Text));
     }
     let remarks = remarks(run, &analysis.findings, view.all_findings);
     if !remarks.is_empty() {
@@ -453,6 +455,7 @@ impl StepTable<'_> {
 fn comparison_cells(c: &Comparison) -> [Cell; 3] {
     let interval = c.ratio.interval.map_or_else(String::new, display_ratios);
     let word = match (c.verdict, c.more_rounds) {
+        (Verdict::Undecided, _) if c.unseen.is_some() => "same so far".to_owned(),
         (Verdict::Undecided, Some(n)) => format!("undecided, +{n}"),
         (verdict, _) => verdict.name().to_owned(),
     };
@@ -516,14 +519,15 @@ pub fn comparison_document(
             steps.push(step);
         }
     }
-    for step in steps {
+    for step in &steps {
         for operation in headline_operations(step) {
             sections.extend(compared_table(step, operation, series, comparisons, view).map(Section::Table));
         }
     }
     if !summaries.is_empty() {
         sections.push(Section::Heading("Overall".into()));
-        sections.extend(summaries.iter().map(|s| Section::Text(summary_sentence(s))));
+        let answers = summaries.iter().map(summary_sentence).chain(stall_sentences(&steps, comparisons));
+        sections.extend(answers.map(Section::Text));
     }
     sections.extend(circumstances_sections(runs, view.units));
     sections.push(Section::Heading("Caveats".into()));

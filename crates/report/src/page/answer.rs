@@ -3,6 +3,7 @@
 use analyse::{Summary, headline};
 use model::{Finding, MeasurementKey, Metric, Mix, Pace, Pattern, Step};
 
+use crate::document::stalls::stall_sentences;
 use crate::figures::{display_iops, display_ns, display_rate, display_ratio};
 use crate::pivot::{Pivot, Row};
 use crate::view::AnalysedRun;
@@ -58,6 +59,9 @@ fn by_targets(analysed: &AnalysedRun<'_>) -> Vec<String> {
         first.truncate(first.trim_end_matches('.').len());
         first.push_str(&limit);
     }
+    let steps: Vec<&Step> = analysed.run.started.plan.steps.iter().collect();
+    let told = stall_sentences(&steps, &analysed.analysis.comparisons);
+    sentences.extend(told.into_iter().filter(|_| summaries.len() <= TOLD).take(TOLD));
     sentences
 }
 

@@ -4,8 +4,8 @@ use analyse::{
     Analysis, Difference, HourFigure, HoursVerdict, RepeatDiagnostics, Summary, TargetByHour, differences,
 };
 use model::{
-    Comparison, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement, OffsetLog,
-    Operation, RepeatOutcome, Run, Target, path_text,
+    Comparison, Estimate, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement,
+    OffsetLog, Operation, RepeatOutcome, Run, StallEffect, Target, path_text,
 };
 use serde::Serialize;
 
@@ -203,7 +203,31 @@ fn comparison_facts(c: &Comparison) -> ComparisonFacts {
         high: c.ratio.interval.map(|i| i.1),
         verdict: c.verdict.name().to_owned(),
         more_rounds: c.more_rounds,
+        stalls: c.stalls.as_ref().map(stall_facts),
+        unseen: c.unseen.map(|u| UnseenFacts {
+            seconds: u.seconds,
+            stall_seconds: u.stall_seconds,
+            more_seconds: u.more_seconds,
+        }),
         method: c.method.to_owned(),
+    }
+}
+
+fn stall_facts(stalls: &StallEffect) -> StallFacts {
+    let StallEffect { between, verdict, lost, baseline_lost } = stalls;
+    let low = |estimate: &Estimate| estimate.interval.map(|(low, _)| low);
+    let high = |estimate: &Estimate| estimate.interval.map(|(_, high)| high);
+    StallFacts {
+        between: between.value,
+        between_low: low(between),
+        between_high: high(between),
+        between_verdict: verdict.name().to_owned(),
+        lost: lost.value,
+        lost_low: low(lost),
+        lost_high: high(lost),
+        baseline_lost: baseline_lost.value,
+        baseline_lost_low: low(baseline_lost),
+        baseline_lost_high: high(baseline_lost),
     }
 }
 

@@ -261,8 +261,50 @@ pub struct ComparisonFacts {
     pub verdict: String,
     /// Rounds that would have to be added for a decision, where that can be told.
     pub more_rounds: Option<u32>,
+    /// For rates, what stalls do to it, if one was seen on either target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<StallFacts>,
+    /// For rates that are the same so far: what keeps them undecided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<UnseenFacts>,
     /// The rule that made it.
     pub method: String,
+}
+
+/// A ratio of long-run rates, taken apart.
+#[derive(Serialize, JsonSchema)]
+pub struct StallFacts {
+    /// Target ÷ baseline between stalls.
+    pub between: f64,
+    /// Lower end of its 95 % interval.
+    pub between_low: Option<f64>,
+    /// Upper end of its 95 % interval.
+    pub between_high: Option<f64>,
+    /// What it comes to: `faster`, `slower`, `same` or `undecided`.
+    pub between_verdict: String,
+    /// Share of the time that the target lost in stalls, 0 to 1.
+    pub lost: f64,
+    /// Lower end of its 95 % interval.
+    pub lost_low: Option<f64>,
+    /// Upper end of its 95 % interval; none without a stall.
+    pub lost_high: Option<f64>,
+    /// Share of the time that the baseline lost in stalls, 0 to 1.
+    pub baseline_lost: f64,
+    /// Lower end of its 95 % interval.
+    pub baseline_lost_low: Option<f64>,
+    /// Upper end of its 95 % interval; none without a stall.
+    pub baseline_lost_high: Option<f64>,
+}
+
+/// Rare stalls that would not have been seen.
+#[derive(Serialize, JsonSchema)]
+pub struct UnseenFacts {
+    /// Seconds measured on the target of which less was.
+    pub seconds: f64,
+    /// Seconds of the stalls that are allowed for.
+    pub stall_seconds: f64,
+    /// Seconds on each target after which such stalls would have been seen if they mattered.
+    pub more_seconds: f64,
 }
 
 /// One figure for a target over all steps.

@@ -1,0 +1,91 @@
+//! Verdicts about storage that stalls rarely, by the real program on files of known delay.
+
+use std::io;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::setting::Setting;
+use crate::slow_file::{Delay, SlowFile};
+use crate::table::markdown;
+
+/// What is measured and how often.
+#[derive(Clone, Debug, clap::Args)]
+pub struct StallsArgs {
+    /// What is measured and where; --rounds is the number of runs of each row
+    #[command(flatten)]
+    setting: Setting,
+    /// Budget of each run
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    budget: String,
+}
+
+/// The share by which rates may differ and be the same.
+const MARGIN: f64 = 0.03;
+
+/// Compares a file with one that stalls, and with itself, and counts verdicts that are wrong about the long-run rates: a
+/// difference where there is none, the wrong side, or "same" beyond the margin.
+///
+/// # Errors
+/// FUSE is not available, a run fails, or prints unexpected output.
+pub fn stalls(args: &StallsArgs) -> io::Result<String> {
+    let ms = Duration::from_millis;
+    let cases = [(ms(1), 2000.0, ms(500)), (ms(1), 500.0, ms(60)), (ms(2), 1000.0, ms(2000))];
+    let mut rows = Vec::new();
+    for (usual, every, stall) in cases {
+        let (steady, rare) = (Delay::Fixed(usual), Delay::Rare(usual, every, stall));
+        let long_run = usual.as_secs_f64() / (usual.as_secs_f64() + (stall - usual).as_secs_f64() / every);
+        for (delays, truth) in [([steady, rare], long_run), ([rare, rare], 1.0)] {
+            let mut words: Vec<String> = Vec::new();
+            let mut wrong = 0;
+            for _ in 0..args.setting.turns.rounds {
+                let verdict = one(args, delays)?;
+                wrong += u32::from(match verdict.as_str() {
+                    "faster" => truth <= 1.0,
+                    "slower" => truth >= 1.0,
+                    "same" => (truth.ln()).abs() > (1.0 + MARGIN).ln(),
+                    _ => false,
+                });
+                words.push(verdict);
+            }
+            let count = |word: &str| words.iter().filter(|w| *w == word).count();
+            let found = ["faster", "slower", "same", "same so far", "undecided"].map(count);
+            let stalls = format!("{} ms, one in {every} takes {} ms", usual.as_millis(), stall.as_millis());
+            let first = if truth < 1.0 { format!("{} ms", usual.as_millis()) } else { stalls.clone() };
+            let mut row = vec![first, stalls, format!("{truth:.2}"), wrong.to_string()];
+            row.extend(found.map(|n| n.to_string()));
+            rows.push(row);
+        }
+    }
+    let head = ["A", "B", "B ÷ A", "wrong", "faster", "slower", "same", "same so far", "undecided"];
+    Ok(markdown(&head, &rows))
+}
+
+/// The verdict of one run on two files with these delays.
+fn one(args: &StallsArgs, delays: [Delay; 2]) -> io::Result<String> {
+    let place = &args.setting.turns.place;
+    let files = [SlowFile::mount(place)?, SlowFile::mount(place)?];
+    for (file, delay) in files.iter().zip(delays) {
+        file.begin(delay)?;
+    }
+    let output = Command::new(args.setting.programs.lodestone())
+        .arg("run")
+        .args([&files[0].file, &files[1].file])
+        .arg("--store")
+        .arg(files[0].scratch.path().join("store"))
+        .args(["--rw", "randread", "--bs", "4k", "--iodepth", "1", "--budget", &args.budget])
+        .args(["--json", "--quiet", "--no-report"])
+        .output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    let run: Value = serde_json::from_slice(&output.stdout)?;
+    let all = run["comparisons"].as_array().cloned().unwrap_or_default();
+    let found = all.iter().find(|c| c["metric"] == "bandwidth");
+    let found = found.ok_or_else(|| io::Error::other("the run has no comparison of bandwidths"))?;
+    Ok(match (&found["verdict"], &found["unseen"]) {
+        (Value::String(verdict), Value::Null) => verdict.clone(),
+        _ => "same so far".to_owned(),
+    })
+}

@@ -1,0 +1,393 @@
+//! The test of one ratio: of the long-run rates of two targets, or of another metric's values.
+
+use model::{Estimate, Exposure, Plan, Rounds};
+
+use crate::sequential::{Evidence, INTERIM_SHARE};
+use crate::stalls::{LongRun, Loss, MOST_WEIGHT, needed_seconds, pseudo_logs};
+use crate::stats::{Centre, RobustMean, normal_above, normal_quantile, t_above, t_at, t_quantile};
+
+/// Accepted chance of a wrong claim.
+pub(crate) const ALPHA: f64 = 0.05;
+/// More rounds than this are not worth forecasting.
+const MOST_ROUNDS: f64 = 999.0;
+/// No claim needs more standard deviations than this.
+const MOST_DEVIATIONS: f64 = 38.0;
+
+/// How the values of two targets are paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// Values of the same round were measured under the same circumstances.
+    ByRound,
+    /// By round, with an interim analysis after every round on whether another is needed.
+    ByRoundInterim,
+    /// The values come from different runs; drift between them is not cancelled.
+    None,
+}
+
+impl Pairing {
+    /// How the values within one run are paired.
+    pub fn within(plan: &Plan) -> Self {
+        match plan.rounds {
+            Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => Self::ByRoundInterim,
+            _ => Self::ByRound,
+        }
+    }
+
+    /// The method in words, for long-run rates or for other figures.
+    pub(crate) fn method(self, is_rate: bool) -> &'static str {
+        match (self, is_rate) {
+            (Self::ByRound, true) => {
+                "ratio of long-run rates, paired by round, and of the time lost in stalls, 95 % interval; verdict by Holm and TOST"
+            }
+            (Self::ByRoundInterim, true) => {
+                "ratio of long-run rates, paired by round, and of the time lost in stalls, 95 % interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a test at the end"
+            }
+            (Self::ByRound, false) => {
+                "trimmed mean of paired log ratios by round, 95 % interval; verdict by Holm and TOST"
+            }
+            (Self::ByRoundInterim, false) => {
+                "trimmed mean of paired log ratios by round, 95 % interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
+            }
+            (Self::None, true) => {
+                "ratio of long-run rates, unpaired (Welch), and of the time lost in stalls, 95 % interval; drift between runs is not cancelled"
+            }
+            (Self::None, false) => {
+                "trimmed means of unpaired log ratios (Yuen and Welch), 95 % interval; drift between runs is not cancelled"
+            }
+        }
+    }
+}
+
+/// What one target contributes to a ratio.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side<'a> {
+    /// Round and value.
+    pub values: &'a [(u32, f64)],
+    /// For long-run rates what each repeat was exposed to; empty for other metrics.
+    pub exposures: &'a [Exposure],
+}
+
+/// The logarithm of a ratio, as far as it is known.
+#[derive(Clone, Debug)]
+pub(crate) struct RatioTest {
+    /// Between stalls: mean, standard error, and degrees of freedom.
+    body: RobustMean,
+    freedom: f64,
+    /// The time lost in stalls on the target and on the baseline.
+    loss: [Loss; 2],
+    /// Rounds so far.
+    rounds: f64,
+    /// Margin of "same", as a logarithm.
+    margin: f64,
+    /// There were interim analyses.
+    interim: bool,
+    /// No more rounds will be made.
+    has_ended: bool,
+}
+
+impl RatioTest {
+    /// `None` if either side has fewer than two values, or a value is not positive. `margin` is that of "same", as a share.
+    pub fn new(own: Side<'_>, base: Side<'_>, pairing: Pairing, margin: f64, centre: Centre) -> Option<Self> {
+        if own.values.iter().chain(base.values).any(|(_, value)| *value <= 0.0) {
+            return None;
+        }
+        let mut test = if own.exposures.is_empty() || base.exposures.is_empty() {
+            let (body, freedom) = match pairing {
+                Pairing::None => unpaired(&logs(own.values), &logs(base.values), centre)?,
+                _ => with_freedom(centre(&paired_logs(own.values, base.values))?),
+            };
+            let rounds = own.values.len().min(base.values.len()) as f64;
+            let (loss, has_ended) = ([Loss::default(), Loss::default()], true);
+            Self { body, freedom, loss, rounds, margin: 0.0, interim: false, has_ended }
+        } else {
+            Self::of_rates(own, base, pairing)?
+        };
+        test.margin = (1.0 + margin).ln();
+        test.interim = pairing == Pairing::ByRoundInterim;
+        Some(test)
+    }
+
+    fn of_rates(own: Side<'_>, base: Side<'_>, pairing: Pairing) -> Option<Self> {
+        let own = LongRun::of(own.values, own.exposures);
+        let base = LongRun::of(base.values, base.exposures);
+        let (body, freedom) = match pairing {
+            Pairing::None => {
+                unpaired(&pseudo_logs(&plain(&own)), &pseudo_logs(&plain(&base)), RobustMean::plain)?
+            }
+            _ => {
+                let (mut a, mut b) = (Vec::new(), Vec::new());
+                for (round, rate, weight) in &own.body {
+                    if let Ok(at) = base.body.binary_search_by_key(round, |(r, ..)| *r) {
+                        a.push((*rate, weight.min(MOST_WEIGHT)));
+                        b.push((base.body[at].1, base.body[at].2.min(MOST_WEIGHT)));
+                    }
+                }
+                let values: Vec<f64> =
+                    pseudo_logs(&a).iter().zip(pseudo_logs(&b)).map(|(a, b)| a - b).collect();
+                with_freedom(RobustMean::plain(&values)?)
+            }
+        };
+        let rounds = (own.body.len() + own.loss.stalls.len()) as f64;
+        let loss = [own.loss, base.loss];
+        Some(Self { body, freedom, loss, rounds, margin: 0.0, interim: false, has_ended: true })
+    }
+
+    /// The same while rounds continue: only tests that hold for any number of interim analyses decide.
+    pub fn meanwhile(self) -> Self {
+        Self { has_ended: false, ..self }
+    }
+
+    /// The test of the ratio between stalls.
+    pub fn between_stalls(&self) -> Self {
+        Self { loss: [Loss::default(), Loss::default()], ..self.clone() }
+    }
+
+    /// True if it is a ratio of long-run rates.
+    pub fn is_rate(&self) -> bool {
+        self.loss.iter().all(|loss| loss.seconds > 0.0)
+    }
+
+    /// True if a stall was seen on either target.
+    pub fn has_stalls(&self) -> bool {
+        self.loss.iter().any(|loss| !loss.stalls.is_empty())
+    }
+
+    /// The time lost on the target and on the baseline.
+    pub fn loss(&self) -> &[Loss; 2] {
+        &self.loss
+    }
+
+    /// The logarithm of the ratio.
+    pub fn mean(&self) -> f64 {
+        let kept = |loss: &Loss| (1.0 - loss.share()).max(f64::EPSILON).ln();
+        self.body.mean + kept(&self.loss[0]) - kept(&self.loss[1])
+    }
+
+    /// The limits of the logarithm of the ratio at `z` standard normal deviations. The distances of the three parts to their
+    /// limits add up by their squares (Zou and Donner, Statist. Med. 27, 2008).
+    fn limits(&self, z: f64) -> (f64, f64) {
+        let half = t_at(z, self.freedom) * self.body.error;
+        if !self.has_stalls() {
+            return (self.body.mean - half, self.body.mean + half);
+        }
+        let longest = self.loss[0].longest().max(self.loss[1].longest());
+        let kept = |share: f64| (1.0 - share).max(f64::EPSILON).ln();
+        // The logarithm of what is left, with the distances down and up.
+        let [own, base] = self.loss.each_ref().map(|loss| {
+            let (low, high) = loss.limits(z, longest);
+            let at = kept(loss.share());
+            (at - kept(high), kept(low) - at)
+        });
+        let mean = self.mean();
+        let down = (half * half + own.0 * own.0 + base.1 * base.1).sqrt();
+        let up = (half * half + own.1 * own.1 + base.0 * base.0).sqrt();
+        (mean - down, mean + up)
+    }
+
+    /// How many standard normal deviations the ratio is from `mu`.
+    fn deviations(&self, mu: f64) -> f64 {
+        let mean = self.mean();
+        let excludes = |z: f64| if mean > mu { self.limits(z).0 > mu } else { self.limits(z).1 < mu };
+        let (mut low, mut high) = (0.0, MOST_DEVIATIONS);
+        if mean == mu || excludes(high) {
+            return if mean == mu { 0.0 } else { high };
+        }
+        for _ in 0..30 {
+            let middle = f64::midpoint(low, high);
+            if excludes(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    /// The chance of a ratio as far from `mu` as this, on this side, if that were the truth.
+    fn chance(&self, mu: f64) -> f64 {
+        if self.has_stalls() {
+            return normal_above(self.deviations(mu));
+        }
+        match self.body.error {
+            0.0 if self.body.mean == mu => 0.5,
+            0.0 => 0.0,
+            error => t_above((self.body.mean - mu).abs() / error, self.freedom),
+        }
+    }
+
+    /// The evidence so far against a ratio of `mu`.
+    fn evidence(&self, mu: f64) -> Evidence {
+        if self.has_stalls() {
+            Evidence::of_deviations(self.deviations(mu), self.rounds)
+        } else {
+            Evidence::of_mean(self.body, mu)
+        }
+    }
+
+    /// Share of the accepted error that remains for the test at the end.
+    fn share_at_end(&self) -> f64 {
+        if self.interim { 1.0 - INTERIM_SHARE } else { 1.0 }
+    }
+
+    /// A p value that allows for the interim analyses: a weighted Bonferroni combination of the anytime-valid p and the p of
+    /// the test at the end.
+    fn combined(&self, anytime: f64, at_end: f64) -> f64 {
+        let anytime = if self.interim { anytime / INTERIM_SHARE } else { 1.0 };
+        let at_end = if self.has_ended { at_end / self.share_at_end() } else { 1.0 };
+        anytime.min(at_end).min(1.0)
+    }
+
+    /// The ratio with its 95 % interval: all ratios that the test at the end does not reject.
+    pub fn ratio(&self) -> Estimate {
+        let p = 1.0 - ALPHA * self.share_at_end() / 2.0;
+        let (low, high) = if self.has_stalls() {
+            self.limits(normal_quantile(p))
+        } else {
+            let half = t_quantile(p, self.freedom) * self.body.error;
+            (self.body.mean - half, self.body.mean + half)
+        };
+        Estimate { value: self.mean().exp(), interval: Some((low.exp(), high.exp())) }
+    }
+
+    /// Probability of a difference as large as this, either way, if there were none.
+    pub fn p_different(&self) -> f64 {
+        self.combined(self.evidence(0.0).p(), 2.0 * self.chance(0.0))
+    }
+
+    /// True if both one-sided tests show that what was seen is within the margin.
+    pub fn looks_same(&self) -> bool {
+        let within = self.mean().abs() < self.margin;
+        let both = |p: &dyn Fn(f64) -> f64| p(self.margin).max(p(-self.margin));
+        // Only one side of each margin counts for "same".
+        within && self.combined(0.5 * both(&|mu| self.evidence(mu).p()), both(&|mu| self.chance(mu))) <= ALPHA
+    }
+
+    /// Seconds of each target before stalls of `longest` seconds that were not seen cannot matter; `None` for what is no rate.
+    pub fn needed_seconds(&self, longest: f64) -> Option<f64> {
+        self.is_rate().then(|| needed_seconds(longest, self.margin.exp_m1(), ALPHA))
+    }
+
+    /// Seconds that were measured on the target of which less was.
+    pub fn seconds(&self) -> f64 {
+        self.loss[0].seconds.min(self.loss[1].seconds)
+    }
+
+    /// Further rounds until each target was measured for this long.
+    pub fn rounds_for(&self, seconds: f64) -> Option<u32> {
+        let more = (seconds / self.seconds() - 1.0) * self.rounds;
+        (more.is_finite() && more <= MOST_ROUNDS).then(|| more.ceil() as u32)
+    }
+
+    /// Further rounds for a verdict in nine of ten cases, if the ratio is as estimated and the spread stays the same.
+    pub fn more_rounds(&self, alpha: f64) -> Option<u32> {
+        const Z_POWER: f64 = 1.2816;
+        let (margin, share, mean) = (self.margin, self.share_at_end(), self.mean());
+        let (distance, p) = if mean.abs() > margin {
+            (mean.abs(), 1.0 - alpha * share / 2.0)
+        } else {
+            (margin - mean.abs(), 1.0 - ALPHA * share)
+        };
+        let error = match self.limits(1.0) {
+            _ if !self.has_stalls() => self.body.error,
+            (low, _) if mean > 0.0 => mean - low,
+            (_, high) => high - mean,
+        };
+        let per_round = error * self.rounds.sqrt();
+        let enough = |rounds: f64| {
+            let needed = (t_quantile(p, rounds - 1.0) + Z_POWER) * per_round / rounds.sqrt();
+            distance >= needed
+        };
+        // The required distance shrinks with every round, so bisection finds the first number that is enough.
+        let (mut low, mut high) = (self.rounds, MOST_ROUNDS);
+        if !enough(high) {
+            return None;
+        }
+        while high - low > 1.0 {
+            let middle = ((low + high) / 2.0).floor();
+            if enough(middle) { high = middle } else { low = middle }
+        }
+        Some((high - self.rounds) as u32)
+    }
+}
+
+fn with_freedom(mean: RobustMean) -> (RobustMean, f64) {
+    (mean, mean.kept - 1.0)
+}
+
+fn logs(values: &[(u32, f64)]) -> Vec<f64> {
+    values.iter().map(|(_, value)| value.ln()).collect()
+}
+
+/// Log ratios of the rounds that both have.
+fn paired_logs(own: &[(u32, f64)], base: &[(u32, f64)]) -> Vec<f64> {
+    let other = |round: u32| base.iter().find(|(r, _)| *r == round).map(|(_, value)| *value);
+    own.iter().filter_map(|(round, value)| Some(value.ln() - other(*round)?.ln())).collect()
+}
+
+/// The difference of two means of independent values, with Welch's and Satterthwaite's degrees of freedom.
+fn unpaired(own: &[f64], base: &[f64], centre: Centre) -> Option<(RobustMean, f64)> {
+    let (a, b) = (centre(own)?, centre(base)?);
+    let (va, vb) = (a.error.powi(2), b.error.powi(2));
+    let shares = va.powi(2) / (a.kept - 1.0) + vb.powi(2) / (b.kept - 1.0);
+    let freedom = if shares > 0.0 { (va + vb).powi(2) / shares } else { a.kept + b.kept - 2.0 };
+    let kept = a.kept.min(b.kept);
+    Some((RobustMean { mean: a.mean - b.mean, error: (va + vb).sqrt(), kept }, freedom))
+}
+
+fn plain(run: &LongRun) -> Vec<(f64, f64)> {
+    run.body.iter().map(|(_, rate, weight)| (*rate, weight.min(MOST_WEIGHT))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of 0.1 s with about 100 operations, of which every `each`-th (0 for none) has a stall of half a second.
+    fn rates(rounds: u32, each: u32, shift: u32) -> (Vec<(u32, f64)>, Vec<Exposure>) {
+        let of = |round: u32| {
+            let work = 100.0 + f64::from((round + shift) * 7 % 5) - 2.0;
+            let stalls = u32::from(each > 0 && round % each == each / 2);
+            let seconds = 0.1 + 0.5 * f64::from(stalls);
+            let lost = 0.5 * f64::from(stalls);
+            ((round, work / seconds), Exposure { round, seconds, work, lost, stalls })
+        };
+        (0..rounds).map(of).unzip()
+    }
+
+    fn test(own: &(Vec<(u32, f64)>, Vec<Exposure>), base: &(Vec<(u32, f64)>, Vec<Exposure>)) -> RatioTest {
+        let side = |rates| -> Side<'_> {
+            let (values, exposures): &(Vec<(u32, f64)>, Vec<Exposure>) = rates;
+            Side { values, exposures }
+        };
+        RatioTest::new(side(own), side(base), Pairing::ByRound, 0.03, RobustMean::of).unwrap()
+    }
+
+    #[test]
+    fn a_target_that_stalls_is_slower_in_the_long_run_and_the_same_between_stalls() {
+        let (steady, stalling) = (rates(200, 0, 0), rates(200, 20, 2));
+        let found = test(&stalling, &steady);
+        // 20 s of work and 5 s of stalls against 20 s.
+        assert!((found.mean() - 0.8f64.ln()).abs() < 0.005, "{found:?}");
+        assert!(found.p_different() < 0.01 && !found.looks_same());
+        let (low, high) = found.ratio().interval.unwrap();
+        assert!(low < 0.75 && high < 0.95 && high > 0.82, "{low} {high}");
+        assert!(found.between_stalls().looks_same());
+        assert!(test(&steady, &steady).looks_same());
+    }
+
+    #[test]
+    fn few_stalls_leave_it_open_and_none_say_nothing_about_the_seconds_needed() {
+        let (steady, once) = (rates(20, 0, 0), rates(20, 20, 2));
+        let found = test(&once, &steady);
+        assert!(!found.looks_same() && found.p_different() > 0.05, "{}", found.p_different());
+        let equal = test(&steady, &rates(20, 0, 2));
+        assert!(equal.looks_same() && equal.seconds() < equal.needed_seconds(0.0).unwrap());
+        assert_eq!(equal.rounds_for(4.0), Some(20));
+    }
+
+    #[test]
+    fn the_chance_of_a_ratio_is_that_of_its_limits() {
+        let found = test(&rates(200, 20, 2), &rates(200, 40, 0));
+        for z in [1.0, 1.96, 3.0] {
+            let (low, high) = found.limits(z);
+            assert!((found.deviations(low) - z).abs() < 1e-3 && (found.deviations(high) - z).abs() < 1e-3);
+        }
+        assert_eq!(found.deviations(found.mean()), 0.0);
+    }
+}
