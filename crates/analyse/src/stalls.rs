@@ -39,6 +39,9 @@ const MOST_SLOW: f64 = 0.25;
 /// Weight of a round in a ratio, in median lengths, at most: noise that lasts as long as a round does not
 /// become smaller in a longer one.
 pub(crate) const MOST_WEIGHT: f64 = 3.0;
+/// Between its stalls a round is at most this many times as fast as the usual one: where others go on while one operation
+/// stalls, not all of its share is lost.
+const MOST_TIMES_USUAL: f64 = 2.0;
 /// Length in seconds of the stalls that "same" allows for where none was seen: SD cards and cheap solid-state disks pause for
 /// a tenth of a second to a second when they collect garbage.
 pub(crate) const FLOOR_SECONDS: f64 = 0.5;
@@ -188,8 +191,11 @@ impl LongRun {
     /// From the rate of each round and what its repeat was exposed to, both in the order of the rounds; rounds that lack
     /// either are left out. In a round with a stall the rate between stalls is that of the rest of its time, ramp included.
     pub fn of(values: &[(u32, f64)], exposures: &[Exposure]) -> Self {
+        let undisturbed = exposures.iter().filter(|e| e.lost <= 0.0).map(|e| e.work / e.seconds);
+        let fastest = MOST_TIMES_USUAL * median(&undisturbed.collect::<Vec<_>>()).unwrap_or(f64::INFINITY);
         let of = |(round, rate): &(u32, f64)| {
-            let e = exposures[exposures.binary_search_by_key(round, |e| e.round).ok()?];
+            let mut e = exposures[exposures.binary_search_by_key(round, |e| e.round).ok()?];
+            e.lost = e.lost.min((e.seconds - e.work / fastest).max(0.0));
             let seconds = e.seconds - e.lost;
             Some((e, if e.lost > 0.0 { e.work / seconds } else { *rate }, seconds))
         };
@@ -296,6 +302,19 @@ mod tests {
             low < 0.8 * estimate.value && high > 1.1 * estimate.value,
             "two stalls tell little: {estimate:?}"
         );
+    }
+
+    #[test]
+    fn what_went_on_beside_a_stall_is_not_lost() {
+        let (mut values, mut exposures) = steady(20);
+        // One of two operations in flight took the whole round, and the other did as much as both.
+        exposures[4] = exposure(4, 0.1, 100.0, 0.0999, 1);
+        values[4].1 = 1000.0;
+        let run = LongRun::of(&values, &exposures);
+        assert_eq!(run.loss.count(), 1);
+        assert!((run.loss.stalls[0].lost - 0.05).abs() < 0.001, "{:?}", run.loss);
+        let (work, seconds) = exposures.iter().fold((0.0, 0.0), |(w, s), e| (w + e.work, s + e.seconds));
+        assert!((run.estimate().unwrap().value / (work / seconds) - 1.0).abs() < 1e-9);
     }
 
     #[test]
