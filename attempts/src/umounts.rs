@@ -9,7 +9,7 @@ use std::time::Duration;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use testing::{LoopDevice, Mounted, attempt, tool};
+use testing::{LoopDevice, Mounted, signal, tool};
 
 use crate::outcome::Outcome;
 
@@ -97,7 +97,7 @@ impl Filesystem {
             .map_err(|error| error.to_string())?;
         if let Some(ms) = interrupt_ms {
             thread::sleep(Duration::from_millis(ms));
-            attempt("kill", &["-INT", &child.id().to_string()])?;
+            signal(child.id(), "INT")?;
         }
         let status = child.wait().map_err(|error| error.to_string())?;
         match (status.code(), status.signal(), interrupt_ms) {

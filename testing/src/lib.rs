@@ -39,6 +39,14 @@ pub fn attempt(program: &str, args: &[&str]) -> Result<String, String> {
     }
 }
 
+/// Sends a process a signal, such as `INT`, by the shell's own `kill`: not every machine has a program of that name.
+///
+/// # Errors
+/// A sentence with the command, and why it failed.
+pub fn signal(pid: u32, name: &str) -> Result<(), String> {
+    attempt("sh", &["-c", &format!("kill -s {name} {pid}")]).map(drop)
+}
+
 /// True if this process may mount and set up devices; else it is reported.
 pub fn is_root() -> bool {
     let root = tool("id", &["-u"]).is_some_and(|id| id == "0");

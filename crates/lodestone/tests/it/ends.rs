@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::{Bench, LoopDevice, Mounted, Running, is_root, skipped, stderr, stdout, tool};
+use crate::common::{Bench, LoopDevice, Mounted, Running, is_root, signal, skipped, stderr, stdout, tool};
 use lodestone::failure::EXIT_CODES;
 
 const SHORT: [&str; 10] =
@@ -77,12 +77,12 @@ fn corrupted_data_give_exit_code_3() {
     let mut running = Running::start(&mut bench.command(&reads(disk.to_str().unwrap(), &options)));
     running.until("a repeat", || has_begun(&bench));
     let pid = running.id();
-    tool("kill", &["-STOP", &pid.to_string()]).unwrap();
+    signal(pid, "STOP").unwrap();
     let file = nameless_file(pid, &disk).expect("an unlinked test file");
     file.write_all_at(&vec![0xa5; 4 << 20], 0).unwrap();
     file.sync_all().unwrap();
     drop(file);
-    tool("kill", &["-CONT", &pid.to_string()]).unwrap();
+    signal(pid, "CONT").unwrap();
     let output = running.output();
     assert!(stdout(&output).contains("data-corrupted"), "{}", stdout(&output));
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));

@@ -146,8 +146,9 @@ fn files_for_other_programs_are_cleaned_after_a_kill() {
     child.until("the call of fio", || pid.exists());
     drop(child);
     let tool_pid = std::fs::read_to_string(pid).unwrap();
-    tool("kill", &[tool_pid.trim()]).unwrap();
-    until_dead(tool_pid.trim().parse().unwrap());
+    let tool_pid: u32 = tool_pid.trim().parse().unwrap();
+    signal(tool_pid, "TERM").unwrap();
+    until_dead(tool_pid);
     assert_eq!(visible(&runtime).len(), 1);
     let cleaned = bench.command(&["clean"]).env("XDG_RUNTIME_DIR", &runtime).output().unwrap();
     assert!(stdout(&cleaned).contains("removed"), "{}{}", stdout(&cleaned), stderr(&cleaned));

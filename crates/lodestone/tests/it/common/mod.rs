@@ -173,7 +173,7 @@ impl Running {
     #[track_caller]
     pub fn press(&mut self) {
         if self.child.try_wait().unwrap().is_none() {
-            tool("kill", &["-s", "INT", &self.child.id().to_string()]).unwrap();
+            signal(self.child.id(), "INT").unwrap();
         }
     }
 
@@ -183,7 +183,7 @@ impl Running {
         // The id of a process that was waited for may belong to another one.
         let has_ended = self.child.try_wait().unwrap().is_some();
         assert!(!has_ended, "it ended before {name}\n{}", self.written("stderr"));
-        tool("kill", &["-s", name, &self.child.id().to_string()]).unwrap();
+        signal(self.child.id(), name).unwrap();
     }
 
     /// Waits for an event, which must come before the program ends.
