@@ -126,7 +126,8 @@ impl Loss {
 
     /// The share of the time that was lost, 0 to 1.
     pub fn share(&self) -> f64 {
-        self.stalls.iter().map(|stalls| stalls.lost).sum::<f64>() / self.seconds.max(f64::MIN_POSITIVE)
+        // The sum of nothing would be −0.
+        self.stalls.iter().fold(0.0, |sum, stalls| sum + stalls.lost) / self.seconds.max(f64::MIN_POSITIVE)
     }
 
     /// How many stalls there were.
@@ -341,6 +342,7 @@ mod tests {
         let (low, high) = none.limits(normal_quantile(0.975), 2.0);
         assert!(low == 0.0 && (high * 100.0 - 2.0 * 3.69).abs() < 0.1, "{low} {high}");
         assert_eq!(none.limits(1.96, 0.0), (0.0, 0.0));
+        assert!(none.share().is_sign_positive());
     }
 
     #[test]
