@@ -282,7 +282,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l accept-da
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l label -d 'Label of all results, such as host=node1' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l path-labels -d 'Labels of the directory levels below PATH, from the top down, such as device/machine; `-` for no label [default: device, level2, level3, …]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l path-labels -d 'Labels of the directory levels below PATH, from the top down, such as device/machine; `-` for no label, `repeat` for repeats of one target [default: device, level2, level3, …, but parts such as run1 or 2024-05-01 are repeats]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l summary -d 'With --layout: how repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
 median\t'The median, with a bootstrap interval'
 trimmed\t'The mean without the best and the worst repeat'"

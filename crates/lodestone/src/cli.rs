@@ -592,8 +592,8 @@ pub struct ImportArgs {
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
 
-    /// Labels of the directory levels below PATH, from the top down, such as device/machine; `-` for no label
-    /// [default: device, level2, level3, …]
+    /// Labels of the directory levels below PATH, from the top down, such as device/machine; `-` for no label, `repeat` for
+    /// repeats of one target [default: device, level2, level3, …, but parts such as run1 or 2024-05-01 are repeats]
     #[arg(long, value_name = "KEY/KEY…")]
     pub path_labels: Option<String>,
 

@@ -12,6 +12,7 @@ mod devices;
 mod ends;
 mod hostile;
 mod import;
+mod import_labels;
 mod inputs;
 mod kills;
 mod mistakes;

@@ -1,5 +1,6 @@
 //! Assembles the reports of many files into one run: which are repeats of each other, which are other targets or steps.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -8,10 +9,8 @@ use model::{
     RepeatStarted, Step, Stop, Target, TargetKind,
 };
 
-use super::Report;
-
-/// The label with the name of the file: it distinguishes targets only where no other label does.
-pub const NAME_LABEL: &str = "name";
+use super::dd;
+use super::report::{NAME_LABEL, REPEAT_LABEL, Report};
 
 /// The reports of one file.
 #[derive(Clone, Debug)]
@@ -47,18 +46,35 @@ struct Placed {
 
 /// Assembles reports. Those with equal labels and equal workloads are repeats of each other, in the order given.
 pub fn assemble(gathered: Vec<Gathered>) -> Assembled {
-    let mut steps = Steps::default();
     let mut placed = Vec::new();
     for file in gathered {
-        for report in file.reports {
+        for mut report in file.reports {
             let mut labels = report.labels.clone();
             labels.extend(file.labels.clone());
-            let step = steps.index_of(&report);
-            placed.push(Placed { file: file.file.clone(), labels, step, report });
+            if dd::is_undirected(&report) {
+                dd::direct(&mut report, &mut labels);
+            }
+            placed.push(Placed { file: file.file.clone(), labels, step: 0, report });
         }
     }
+    let names = placed.iter().filter(|p| dd::is_undirected(&p.report)).map(|p| p.labels.get(NAME_LABEL));
+    let sets_apart = names.collect::<BTreeSet<_>>().len() > 1;
+    let mut steps = Steps::default();
+    for p in &mut placed {
+        if sets_apart && dd::is_undirected(&p.report) {
+            dd::set_apart(&mut p.report, &p.labels);
+        }
+        p.step = steps.index_of(&p.report);
+    }
+    merge_spellings(&mut placed);
     if !needs_names(&placed) {
-        placed.iter_mut().for_each(|p| drop(p.labels.remove(NAME_LABEL)));
+        // Next to labelled results, or where all have one, a name is better than none.
+        let is_bare = |p: &Placed| p.labels.keys().all(|key| key == NAME_LABEL || key == REPEAT_LABEL);
+        let names: BTreeSet<_> = placed.iter().map(|p| p.labels.get(NAME_LABEL)).collect();
+        let keeps_bare = names.len() == 1 || !placed.iter().all(is_bare);
+        for p in placed.iter_mut().filter(|p| !(keeps_bare && is_bare(p))) {
+            p.labels.remove(NAME_LABEL);
+        }
     }
     let keys = differing(&placed);
     let (mut targets, mut known): (Vec<Target>, BTreeSet<String>) = Default::default();
@@ -147,11 +163,30 @@ fn slug(title: &str) -> String {
     id.trim_end_matches(['-', '.']).replace("-kib", "k").replace("-mib", "m")
 }
 
+/// Gives values of one label that differ only by case the spelling of most results, and of those the first.
+fn merge_spellings(placed: &mut [Placed]) {
+    /// The count of a spelling, and its first position.
+    type Rank = (usize, Reverse<usize>);
+    let mut spellings: BTreeMap<(String, String), BTreeMap<String, Rank>> = BTreeMap::new();
+    for (at, labels) in placed.iter().map(|p| &p.labels).enumerate() {
+        for (key, value) in labels {
+            let same = spellings.entry((key.clone(), value.to_lowercase())).or_default();
+            same.entry(value.clone()).or_insert((0, Reverse(at))).0 += 1;
+        }
+    }
+    for (key, value) in placed.iter_mut().flat_map(|p| &mut p.labels) {
+        let same = &spellings[&(key.clone(), value.to_lowercase())];
+        if let Some((best, _)) = same.iter().max_by_key(|(_, rank)| **rank) {
+            value.clone_from(best);
+        }
+    }
+}
+
 /// True if, without file names, results of different files would pass for repeats.
 fn needs_names(placed: &[Placed]) -> bool {
     let mut names: BTreeMap<(usize, BTreeMap<&str, &str>), Option<&String>> = BTreeMap::new();
     placed.iter().any(|p| {
-        let others = p.labels.iter().filter(|(key, _)| *key != NAME_LABEL);
+        let others = p.labels.iter().filter(|(key, _)| *key != NAME_LABEL && *key != REPEAT_LABEL);
         let key = (p.step, others.map(|(k, v)| (k.as_str(), v.as_str())).collect());
         let name = p.labels.get(NAME_LABEL);
         *names.entry(key).or_insert(name) != name
@@ -160,7 +195,8 @@ fn needs_names(placed: &[Placed]) -> bool {
 
 /// The labels whose values differ.
 fn differing(placed: &[Placed]) -> Vec<String> {
-    let keys: BTreeSet<&String> = placed.iter().flat_map(|p| p.labels.keys()).collect();
+    let keys = placed.iter().flat_map(|p| p.labels.keys()).filter(|key| *key != REPEAT_LABEL);
+    let keys: BTreeSet<&String> = keys.collect();
     let differs = |key: &&&String| {
         let values: BTreeSet<Option<&String>> = placed.iter().map(|p| p.labels.get(**key)).collect();
         values.len() > 1
@@ -174,7 +210,7 @@ fn target_name(placed: &Placed, keys: &[String]) -> String {
         keys.filter_map(|key| placed.labels.get(key)).map(String::as_str).collect::<Vec<_>>().join(" ")
     };
     let differing = of(&mut keys.iter());
-    let all = of(&mut placed.labels.keys());
+    let all = of(&mut placed.labels.keys().filter(|key| *key != REPEAT_LABEL));
     match (keys.is_empty(), all.is_empty()) {
         (false, _) if !differing.is_empty() => differing,
         (false, _) => "unnamed".to_owned(),

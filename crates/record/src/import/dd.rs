@@ -1,12 +1,17 @@
 //! dd of coreutils in any language, of busybox, toybox and BSD. The printed rate has two or three digits; bytes divided
 //! by seconds have six.
 
-use model::{Metric, OpenSync, Operation, Pattern};
+use std::collections::BTreeMap;
 
-use super::report::{Parsed, ProblemKind, Report, ZEROS, transfers};
+use model::{Metric, Mix, OpenSync, Operation, Pattern};
+
+use super::report::{NAME_LABEL, Parsed, ProblemKind, Report, ZEROS, transfers};
 use super::text::{Line, Num, Text, binary, block, block_words, count, decimal, number};
 
 const TOOL: &str = "dd";
+/// The label with what dd did, `read` or `write`, where its output does not say it.
+const DIRECTION_LABEL: &str = "direction";
+const SEPARATORS: [char; 3] = ['-', '_', ' '];
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
     text.lines.iter().any(|line| statistics(line).is_some() || is_error(&line.text))
@@ -239,6 +244,50 @@ fn take(
         report.figure((Operation::Write, Metric::LatMean), None, mean.map(|n| (n, "seconds / records")));
     }
     parsed.reports.push(report);
+}
+
+/// True if a report does not say whether it is of a read or of a write.
+pub(super) fn is_undirected(report: &Report) -> bool {
+    report.tool == TOOL && report.unsaid.iter().any(|name| name == "direction")
+}
+
+/// The one direction that a text names.
+fn direction_in(text: &str) -> Option<Operation> {
+    let small = text.to_ascii_lowercase();
+    let mut found = small.split(|c: char| !c.is_alphanumeric()).filter_map(|word| match word {
+        "read" | "reads" | "reading" => Some(Operation::Read),
+        "write" | "writes" | "writing" => Some(Operation::Write),
+        _ => None,
+    });
+    let first = found.next()?;
+    found.all(|other| other == first).then_some(first)
+}
+
+/// Takes the direction of a report without one from the label `direction`, else from a word in another label, which then
+/// is no part of the target's name: `ssd-read` and `ssd-write` are one target.
+pub(super) fn direct(report: &mut Report, labels: &mut BTreeMap<String, String>) {
+    let given = labels.remove(DIRECTION_LABEL).and_then(|value| direction_in(&value));
+    let Some(operation) = given.or_else(|| labels.values().find_map(|value| direction_in(value))) else {
+        return;
+    };
+    let (word, read_percent) = if operation == Operation::Read { ("read", 100) } else { ("write", 0) };
+    report.title = report.title.replacen("dd: copy", &format!("dd: {word}"), 1);
+    report.workload.mix = Mix::Transfer { read_percent };
+    report.figures.iter_mut().for_each(|figure| figure.operation = operation);
+    report.headlines.iter_mut().for_each(|headline| headline.0 = operation);
+    report.unsaid.retain(|name| name != "direction");
+    report.fact("direction", format!("{word}, from the path or a label"));
+    for value in labels.values_mut().filter(|value| direction_in(value).is_some()) {
+        let rest: Vec<&str> = value.split(SEPARATORS).filter(|part| direction_in(part).is_none()).collect();
+        *value = rest.join("-");
+    }
+    labels.retain(|_, value| !value.is_empty());
+}
+
+/// Sets the result of a file apart from those of files with other names: one may be of a read, the other of a write.
+pub(super) fn set_apart(report: &mut Report, labels: &BTreeMap<String, String>) {
+    let of = labels.get(NAME_LABEL).map_or_else(String::new, |name| format!(" of {name}"));
+    report.title.push_str(&format!(", direction{of} unknown"));
 }
 
 fn described(line: u32, size: Option<u32>, command: &Command) -> Report {

@@ -20,9 +20,9 @@ mod report;
 mod sysbench;
 mod text;
 
-pub use assemble::{Assembled, Gathered, NAME_LABEL, assemble};
+pub use assemble::{Assembled, Gathered, assemble};
 pub use ceilings::{Ceiling, GROSS, LARGEST_SIZE, LONGEST_NS, ceiling};
-pub use report::{Parsed, Problem, ProblemKind, Report};
+pub use report::{NAME_LABEL, Parsed, Problem, ProblemKind, REPEAT_LABEL, Report};
 pub use text::Text;
 
 /// The importer of one tool's output.

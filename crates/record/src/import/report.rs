@@ -9,6 +9,12 @@ use model::{
 
 use super::text::Num;
 
+/// The label with the name of the file: it distinguishes targets only where no other label does.
+pub const NAME_LABEL: &str = "name";
+
+/// The label with the repeat, the date and the time of day: it never distinguishes targets.
+pub const REPEAT_LABEL: &str = "repeat";
+
 /// One result of a tool: one repeat of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {

@@ -1,16 +1,17 @@
 //! Labels: those that the user gives all files, and those from the parts of a path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use record::import::NAME_LABEL;
+use record::import::{NAME_LABEL, REPEAT_LABEL};
 
+use super::repeats;
 use crate::failure::Failure;
 
 /// Filesystem names that identify a part of a file's name as a filesystem; longer ones first.
-const FILESYSTEMS: [&str; 17] = [
-    "bcachefs", "reiserfs", "exfat", "btrfs", "ext2", "ext3", "ext4", "f2fs", "hfsplus", "jfs", "nilfs2",
-    "ntfs", "tmpfs", "vfat", "xfs", "zfs", "luks",
+const FILESYSTEMS: [&str; 20] = [
+    "bcachefs", "reiserfs", "exfat", "btrfs", "ext2", "ext3", "ext4", "f2fs", "fat12", "fat16", "fat32",
+    "hfsplus", "jfs", "nilfs2", "ntfs", "tmpfs", "vfat", "xfs", "zfs", "luks",
 ];
 
 /// Labels of the form `KEY=VALUE`.
@@ -49,37 +50,75 @@ pub(super) fn levels(text: Option<&str>) -> Result<Vec<Option<String>>, Failure>
     text.split('/').map(level).collect()
 }
 
-/// The labels of a file: from its directories, from its name, and given ones.
-pub(super) fn of(
-    relative: &Path,
-    levels: &[Option<String>],
-    given: &BTreeMap<String, String>,
-) -> BTreeMap<String, String> {
-    let mut labels = BTreeMap::new();
+/// A part of a path, and what it was taken for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Part {
+    /// What it was taken for, in words.
+    pub meaning: String,
+    /// Its label, if it has one.
+    pub key: Option<String>,
+    /// The label's value.
+    pub text: String,
+}
+
+impl Part {
+    fn label(key: &str, text: &str) -> Self {
+        Self { meaning: key.to_owned(), key: Some(key.to_owned()), text: text.to_owned() }
+    }
+
+    fn repeat(kind: &str, text: &str) -> Self {
+        Self { meaning: format!("{REPEAT_LABEL} ({kind})"), ..Self::label(REPEAT_LABEL, text) }
+    }
+
+    fn without(meaning: &str, text: &str) -> Self {
+        Self { meaning: meaning.to_owned(), key: None, text: text.to_owned() }
+    }
+}
+
+/// The parts of a file's path: its directories, then its name.
+pub(super) fn parts(relative: &Path, levels: &[Option<String>]) -> Vec<Part> {
+    let mut parts = Vec::new();
     let mut level = 0;
     let directories = relative.parent().into_iter().flat_map(Path::components);
-    for part in directories.filter_map(|part| part.as_os_str().to_str()) {
+    for text in directories.filter_map(|part| part.as_os_str().to_str()) {
         // The output itself contains the block size, so such a directory is not a level.
-        if is_block_size(part) {
+        if is_block_size(text) {
+            parts.push(Part::without("block size, as the output says", text));
             continue;
         }
-        let name = match levels.get(level) {
-            Some(name) => name.clone(),
-            None if level == 0 => Some("device".to_owned()),
-            None => Some(format!("level{}", level + 1)),
-        };
-        labels.extend(name.map(|name| (name, part.to_owned())));
+        // What the user says comes before what it looks like.
+        parts.push(match (levels.get(level), repeats::kind(text)) {
+            (Some(Some(name)), _) => Part::label(name, text),
+            (Some(None), _) => Part::without("no label (-)", text),
+            (None, Some(kind)) => {
+                parts.push(Part::repeat(kind, text));
+                continue;
+            }
+            (None, None) if level == 0 => Part::label("device", text),
+            (None, None) => Part::label(&format!("level{}", level + 1), text),
+        });
         level += 1;
     }
-    let stem = relative.file_name().and_then(|name| name.to_str()).unwrap_or("");
-    let (key, value) = of_name(stem);
-    labels.extend(value.map(|value| (key.to_owned(), value)));
+    parts.extend(of_name(relative.file_name().and_then(|name| name.to_str()).unwrap_or("")));
+    parts
+}
+
+/// The labels of a file: those of the parts of its path, and given ones. Several parts of one label are one value.
+pub(super) fn of(parts: &[Part], given: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut labels: BTreeMap<String, String> = BTreeMap::new();
+    for part in parts {
+        let Some(key) = &part.key else { continue };
+        match labels.get_mut(key) {
+            Some(value) if key == REPEAT_LABEL => *value = format!("{value} {}", part.text),
+            _ => drop(labels.insert(key.clone(), part.text.clone())),
+        }
+    }
     labels.extend(given.clone());
     labels
 }
 
-/// The filesystem in a file's name, else the name without its extension and repeat number.
-fn of_name(name: &str) -> (&'static str, Option<String>) {
+/// The parts of a file's name: its repeats, and the filesystem in it, else the rest without its extension.
+fn of_name(name: &str) -> Vec<Part> {
     // An extension is short and starts with a letter; the `03` of a version such as `v1.03` is not an extension.
     let mut stem = name;
     while let Some((before, end)) = stem.rsplit_once('.').filter(|(before, _)| !before.is_empty())
@@ -88,31 +127,39 @@ fn of_name(name: &str) -> (&'static str, Option<String>) {
     {
         stem = before;
     }
+    let (bare, found) = repeats::split(stem);
+    let mut parts: Vec<Part> =
+        found.iter().map(|text| Part::repeat(repeats::kind(text).unwrap_or("number"), text)).collect();
     let is_filesystem = |part: &&str| {
         let small = part.to_ascii_lowercase();
         FILESYSTEMS.iter().any(|fs| small.starts_with(fs))
     };
-    if let Some(filesystem) = stem.split(['-', '_', ' ']).find(is_filesystem) {
-        return ("filesystem", Some(filesystem.to_owned()));
+    match bare.split(['-', '_', ' ']).find(is_filesystem) {
+        Some(filesystem) => parts.push(Part::label("filesystem", filesystem)),
+        None if !bare.is_empty() => parts.push(Part::label(NAME_LABEL, &bare)),
+        None => {}
     }
-    let bare = without_repeat(stem);
-    (NAME_LABEL, (!bare.is_empty()).then(|| bare.to_owned()))
+    parts
 }
 
-/// A name without its repeat number: a number that is set apart (`disk_2`), or follows a word for repeats (`run2`). In
-/// `raid5` the number is a part of the name.
-fn without_repeat(stem: &str) -> &str {
-    const WORDS: [&str; 10] =
-        ["run", "test", "round", "rep", "repeat", "result", "bench", "output", "out", "try"];
-    let bare = stem.trim_end_matches(|c: char| c.is_ascii_digit());
-    let apart = bare.trim_end_matches(['-', '_', ' ']);
-    let last = bare.rsplit(['-', '_', ' ']).next().unwrap_or(bare).to_ascii_lowercase();
-    if bare.len() == stem.len() {
-        stem
-    } else if apart.len() < bare.len() || bare.is_empty() || WORDS.contains(&last.as_str()) {
-        apart
+/// What the parts of the paths were taken for, a line for each meaning.
+pub(super) fn meanings(parts: &BTreeSet<Part>) -> String {
+    const MOST: usize = 12;
+    let mut by_meaning: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for part in parts {
+        by_meaning.entry(&part.meaning).or_default().push(&part.text);
+    }
+    let width = by_meaning.keys().map(|meaning| meaning.chars().count()).max().unwrap_or(0);
+    let line = |(meaning, texts): (&&str, &Vec<&str>)| {
+        let more =
+            if texts.len() > MOST { format!(", and {} more", texts.len() - MOST) } else { String::new() };
+        format!("  {meaning:width$}  {}{more}\n", texts[..texts.len().min(MOST)].join(", "))
+    };
+    let lines: String = by_meaning.iter().map(line).collect();
+    if lines.is_empty() {
+        lines
     } else {
-        stem
+        format!("parts of the paths, taken for (--path-labels changes it):\n{lines}")
     }
 }
 
@@ -129,7 +176,7 @@ mod tests {
     use super::*;
 
     fn labels(path: &str, levels_text: Option<&str>) -> String {
-        let found = of(Path::new(path), &levels(levels_text).unwrap(), &BTreeMap::new());
+        let found = of(&parts(Path::new(path), &levels(levels_text).unwrap()), &BTreeMap::new());
         found.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ")
     }
 
@@ -139,10 +186,24 @@ mod tests {
         assert_eq!(labels(path, Some("device/machine")), "device=5_TB filesystem=ext4Only machine=Laptop");
         assert_eq!(labels(path, Some("-/machine")), "filesystem=ext4Only machine=Laptop");
         assert_eq!(labels(path, None), "device=5_TB filesystem=ext4Only level2=Laptop");
-        assert_eq!(labels("SDCard/output_benchmark_3.txt", None), "device=SDCard name=output_benchmark");
-        assert_eq!(labels("3.txt", None), "");
+        assert_eq!(
+            labels("SDCard/output_benchmark_3.txt", None),
+            "device=SDCard name=output_benchmark repeat=3"
+        );
+        assert_eq!(labels("3.txt", None), "repeat=3");
         assert_eq!(labels("raid5.txt", None), "name=raid5");
-        assert_eq!(labels("ssd-run5.txt", None), "name=ssd-run");
+        assert_eq!(labels("ssd-run5.txt", None), "name=ssd repeat=run5");
+    }
+
+    /// Three directories r1, r2, r3 were three devices.
+    #[test]
+    fn repeats_are_no_level_unless_they_are_named() {
+        assert_eq!(labels("r1/SSD/2024-05-01/09h/fat32.txt", None), {
+            "device=SSD filesystem=fat32 repeat=r1 2024-05-01 09h"
+        });
+        assert_eq!(labels("SSD/night/x.txt", Some("device/repeat")), "device=SSD name=x repeat=night");
+        assert_eq!(labels("r1/x.txt", Some("device")), "device=r1 name=x");
+        assert_eq!(labels("r1/SSD/x.txt", Some("repeat/device")), "device=SSD name=x repeat=r1");
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 mod files;
 mod labels;
+mod repeats;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use analyse::analyse;
@@ -46,9 +47,12 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
         )));
     }
     let mut batch = ImportBatch::new(if args.again { Vec::new() } else { store.imported() });
+    let mut taken_for = BTreeSet::new();
     for input in &inputs {
-        let labels = labels::of(&input.relative, &levels, &given);
-        batch.take(input, labels)?;
+        let parts = labels::parts(&input.relative, &levels);
+        if batch.take(input, labels::of(&parts, &given))? {
+            taken_for.extend(parts);
+        }
     }
     let mut text = TerminalText::from(batch.summary());
     let assembled = assemble(std::mem::take(&mut batch.gathered));
@@ -58,6 +62,9 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::SUCCESS);
         }
         return Err(Failure::failed(format!("nothing could be imported from {} file(s)", inputs.len())));
+    }
+    if args.dry_run {
+        text.push(labels::meanings(&taken_for));
     }
     text.push(shape(&assembled));
     if !args.dry_run {
@@ -103,18 +110,18 @@ impl ImportBatch {
         batch
     }
 
-    /// Reads one file and adds its results.
+    /// Reads one file and adds its results; false if it has none.
     ///
     /// # Errors
     /// There are too many results for one run.
-    fn take(&mut self, input: &Input, labels: BTreeMap<String, String>) -> Result<(), Failure> {
+    fn take(&mut self, input: &Input, labels: BTreeMap<String, String>) -> Result<bool, Failure> {
         let file = model::path_text(&input.path);
         let content = match input.read() {
             Ok(content) => content,
             Err(message) => {
                 self.left_out += 1;
                 self.lines.push(format!("{file}: left out: {message}"));
-                return Ok(());
+                return Ok(false);
             }
         };
         let digest = format!("{:032x}", XxHash3_128::oneshot(&content.bytes));
@@ -123,7 +130,7 @@ impl ImportBatch {
         if let Some(reason) = self.known(&source, content.id) {
             self.repeated += 1;
             self.lines.push(format!("{file}: left out: {reason}"));
-            return Ok(());
+            return Ok(false);
         }
         let parsed = read(&content.bytes);
         let limit = self.lines.len() + MOST_PROBLEMS;
@@ -136,7 +143,7 @@ impl ImportBatch {
             self.lines.push(format!("{file}: {more} more problem(s)"));
         }
         if parsed.reports.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         self.results += parsed.reports.len();
         if self.results > MOST_RESULTS {
@@ -158,7 +165,7 @@ impl ImportBatch {
         self.lines.push(format!("{file}: {}{equal}", tools.join("; ")));
         self.sources.push(source);
         self.gathered.push(Gathered { file, labels, reports: parsed.reports });
-        Ok(())
+        Ok(true)
     }
 
     /// Returns where a file was read before: in this import if device and inode match, in an earlier import if path and
