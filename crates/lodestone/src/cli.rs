@@ -594,7 +594,7 @@ pub struct ImportArgs {
 
     /// Labels of the directory levels below PATH, from the top down, such as device/machine; `-` for no label, `repeat` for
     /// repeats of one target [default: device, level2, level3, …, but parts such as run1 or 2024-05-01 are repeats]
-    #[arg(long, value_name = "KEY/KEY…")]
+    #[arg(long, value_name = "KEY/KEY…", allow_hyphen_values = true)]
     pub path_labels: Option<String>,
 
     /// Import files again that an earlier import contains: those with the same path and content

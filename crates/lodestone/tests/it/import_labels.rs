@@ -30,7 +30,7 @@ fn write(bench: &Bench, files: &[(&str, String)]) -> String {
 /// Three directories r1, r2 and r3 were three targets.
 #[test]
 fn directories_of_repeats_dates_and_hours_are_one_target() {
-    for names in [["r1", "r2", "r3"], ["2024-05-01", "20240502", "2024-05-03"], ["09h", "1400", "20-00"]] {
+    for names in [["r1", "r2", "r3"], ["2024-05-01", "20240502", "2024-05-03"], ["09h", "0930", "20-00"]] {
         let bench = Bench::new();
         let files =
             [(100, 0), (101, 1), (102, 2)].map(|(mb, i)| (format!("{}/SSD.txt", names[i]), hdparm(mb)));
@@ -53,7 +53,7 @@ fn a_level_named_repeat_is_one_and_a_named_level_is_a_label() {
     let said = bench.ok(&["import", "--dry-run", &results, "--path-labels", "device/repeat"]);
     assert!(said.contains("2 target(s) (hdd, r1), 1 step(s), up to 2 repeat(s)"), "{said}");
     assert!(said.contains("\n  repeat  loud, quiet, x\n"), "{said}");
-    let said = bench.ok(&["import", "--dry-run", &results, "--path-labels=-/machine"]);
+    let said = bench.ok(&["import", "--dry-run", &results, "--path-labels", "-/machine"]);
     assert!(said.contains("3 target(s)") && said.contains("no label (-)"), "{said}");
 }
 

@@ -124,11 +124,11 @@ fn is_time(text: &str) -> bool {
             let is_end = seconds.is_empty() || seconds.strip_prefix(['-', ':', '_']).is_some_and(is_second);
             is_clock(hour, minute) && is_end
         }),
-        // 1024 and 2048 are sizes.
+        // 1000 and 2048 are models, sizes or years.
         None => {
             digits(text, 4).is_some_and(|d| d.len() == text.len())
                 && is_clock(hour, rest)
-                && !matches!(text, "1024" | "2048")
+                && hour.starts_with('0')
         }
     }
 }
@@ -168,6 +168,8 @@ mod tests {
             "2460",
             "1024",
             "2048",
+            "1000",
+            "2024",
             "1",
             "970",
             "morning",
@@ -193,6 +195,7 @@ mod tests {
             ("ssd-#2", "ssd"),
             ("output_benchmark_3", "output_benchmark"),
             ("disk_2", "disk"),
+            ("ssd-1000", "ssd-1000"),
             ("samsung-970", "samsung-970"),
             ("raid5", "raid5"),
             ("3", ""),
