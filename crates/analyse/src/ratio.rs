@@ -37,10 +37,10 @@ impl Pairing {
     pub(crate) fn method(self, is_rate: bool) -> &'static str {
         match (self, is_rate) {
             (Self::ByRound, true) => {
-                "ratio of long-run rates, paired by round, and of the time lost in stalls, 95 % interval; verdict by Holm and TOST"
+                "ratio of long-run rates (time lost in stalls included), paired by round, 95 % interval; verdict by Holm and TOST"
             }
             (Self::ByRoundInterim, true) => {
-                "ratio of long-run rates, paired by round, and of the time lost in stalls, 95 % interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a test at the end"
+                "ratio of long-run rates (time lost in stalls included), paired by round, 95 % interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a test at the end"
             }
             (Self::ByRound, false) => {
                 "trimmed mean of paired log ratios by round, 95 % interval; verdict by Holm and TOST"
@@ -49,7 +49,7 @@ impl Pairing {
                 "trimmed mean of paired log ratios by round, 95 % interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
             }
             (Self::None, true) => {
-                "ratio of long-run rates, unpaired (Welch), and of the time lost in stalls, 95 % interval; drift between runs is not cancelled"
+                "ratio of long-run rates (time lost in stalls included), unpaired (Welch), 95 % interval; drift between runs is not cancelled"
             }
             (Self::None, false) => {
                 "trimmed means of unpaired log ratios (Yuen and Welch), 95 % interval; drift between runs is not cancelled"

@@ -301,7 +301,7 @@ mod tests {
         let (low, high) = estimate.interval.unwrap();
         assert!(
             low < 0.8 * estimate.value && high > 1.1 * estimate.value,
-            "two stalls tell little: {estimate:?}"
+            "two stalls must leave a wide interval: {estimate:?}"
         );
     }
 

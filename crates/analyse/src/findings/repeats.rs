@@ -193,7 +193,8 @@ pub(super) fn stalled_repeats(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fin
         let how_often = match loss.count() {
             1 => format!("stopped once in {}, for {}", time(loss.seconds * 1e9), time(each_ns)),
             n => format!(
-                "stopped {n} times in {}, for {} on average, about every {} or {:.0} operations",
+                "stopped {} in {}, for {} on average, about every {} or {:.0} operations",
+                if n == 2 { "twice".to_owned() } else { format!("{n} times") },
                 time(loss.seconds * 1e9),
                 time(each_ns),
                 time(work_ns),

@@ -40,7 +40,7 @@ fn effect(c: &Comparison, stalls: &StallEffect) -> String {
             format!("{} and {} are the same so far", c.target, c.baseline)
         }
         Verdict::Undecided => {
-            format!("whether {} is as fast as {} in the long run is undecided", c.target, c.baseline)
+            format!("{} against {} is undecided in the long run", c.target, c.baseline)
         }
     };
     let between = match stalls.verdict {
@@ -83,12 +83,12 @@ fn same_so_far(comparisons: &[&Comparison]) -> Option<String> {
     let more = open.iter().map(|unseen| unseen.more_seconds).fold(0.0, f64::max);
     let time = |seconds: f64| ShortDuration((seconds.ceil() * 1e9) as u64);
     let (what, each) = match open.len() {
-        1 => ("one comparison is".to_owned(), "it"),
-        n => (format!("{n} comparisons are"), "each"),
+        1 => ("Same so far: one comparison is".to_owned(), "it"),
+        n => (format!("Same so far: each of {n} comparisons is"), "each"),
     };
     Some(format!(
-        "Same so far: {what} within the margin in what was measured, {} or more of each target; rare stalls of {} would not \
-         have been seen and could matter. {} more of each target would decide {each} (--budget).",
+        "{what} within the margin over the {} or more measured of each target, but stalls of {} that are rare \
+         could have gone unseen and could matter. {} more of each target would decide {each} (--budget).",
         time(shortest),
         ShortDuration((stall * 1e9) as u64),
         time(more)
@@ -143,13 +143,13 @@ mod tests {
         assert_eq!(
             told,
             [
-                "Same so far: one comparison is within the margin in what was measured, 14 s or more of each target; rare stalls \
-              of 500 ms would not have been seen and could matter. 39 s more of each target would decide it (--budget)."
+                "Same so far: one comparison is within the margin over the 14 s or more measured of each target, but stalls of \
+              500 ms that are rare could have gone unseen and could matter. 39 s more of each target would decide it (--budget)."
             ]
         );
         let two = stall_sentences(&[], &[one.clone(), one]);
         assert!(
-            two[0].starts_with("Same so far: 2 comparisons are") && two[0].contains("decide each"),
+            two[0].starts_with("Same so far: each of 2 comparisons is") && two[0].contains("decide each"),
             "{two:?}"
         );
         let none = Comparison { stalls: None, ..comparison() };

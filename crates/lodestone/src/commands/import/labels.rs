@@ -159,7 +159,7 @@ pub(super) fn meanings(parts: &BTreeSet<Part>) -> String {
     if lines.is_empty() {
         lines
     } else {
-        format!("parts of the paths, taken for (--path-labels changes it):\n{lines}")
+        format!("parts of the paths and what they were taken for (--path-labels changes this):\n{lines}")
     }
 }
 

@@ -296,7 +296,7 @@ pub struct StallFacts {
     pub baseline_lost_high: Option<f64>,
 }
 
-/// Rare stalls that would not have been seen.
+/// Rare stalls that could have gone unseen.
 #[derive(Serialize, JsonSchema)]
 pub struct UnseenFacts {
     /// Seconds measured on the target of which less was.
