@@ -64,8 +64,7 @@ pub(crate) fn read(bytes: &[u8]) -> Verdict {
     run.started.targets.iter().for_each(|target| drop(target.stack_line()));
     let analysis = analysed(&run);
     let baseline = run.started.baseline.clone();
-    let view =
-        RunView { units: Units::Decimal, baseline, time_zone: jiff::tz::TimeZone::UTC, all_findings: true };
+    let view = RunView { units: Units::Decimal, baseline, time_zone: jiff::tz::TimeZone::UTC, details: true };
     let document = report::run_document(&run, &analysis, &view);
     drop(report::text(&document, TextStyle { width: 80, color: true }));
     drop(report::markdown(&document));

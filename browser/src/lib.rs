@@ -15,7 +15,7 @@ pub fn view(run: &Run) -> RunView {
         units: Units::Decimal,
         baseline: run.started.baseline.clone(),
         time_zone: TimeZone::UTC,
-        all_findings: true,
+        details: true,
     }
 }
 

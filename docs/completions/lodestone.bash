@@ -201,7 +201,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__compare)
-            opts="-h --margin --baseline --by-hour --json --store --accept-damage --color --units --verbose --help"
+            opts="-h --margin --baseline --details --by-hour --json --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -681,7 +681,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__import)
-            opts="-h --label --path-labels --again --dry-run --summary --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
+            opts="-h --label --path-labels --again --dry-run --details --summary --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -813,7 +813,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__report)
-            opts="-o -h --output --force --anonymous --summary --baseline --store --accept-damage --color --units --verbose --help"
+            opts="-o -h --output --force --anonymous --summary --margin --baseline --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -829,6 +829,10 @@ _lodestone() {
                     ;;
                 --summary)
                     COMPREPLY=($(compgen -W "mean median trimmed" -- "${cur}"))
+                    return 0
+                    ;;
+                --margin)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --baseline)
@@ -855,7 +859,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --via --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --overwrite --allow-unsafe-directory --seed --dry-run --json --all-findings --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --accept-damage --color --units --verbose --help"
+            opts="-s -q -h --suite --fio --via --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --overwrite --allow-unsafe-directory --seed --dry-run --json --details --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1233,7 +1237,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__show)
-            opts="-h --telemetry --all-findings --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
+            opts="-h --telemetry --details --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

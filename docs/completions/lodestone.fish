@@ -136,7 +136,7 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Write only the result, as JSON, to standard output'
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l all-findings -d 'Show all findings, not only the most important ones'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l no-report -d 'Do not write the HTML report'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
@@ -213,7 +213,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l telemetry -d 'Show the telemetry of each step instead of the result'
-complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l all-findings -d 'Show all findings, not only the most important ones'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -225,6 +225,7 @@ always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l details -d 'Show the tables of every step, too, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l by-hour -d 'Show only whether speed depends on the hour of the day, for three or more runs of one plan'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
@@ -234,6 +235,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s o -l outp
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
 median\t'The median, with a bootstrap interval'
 trimmed\t'The mean without the best and the worst repeat'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l margin -d 'With several runs: targets that differ by less than this count as the same [default: as in the first run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l baseline -d 'Baseline of the comparison: a target\'s name; with several runs, RUN:TARGET [default: as in the first run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -283,7 +285,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l verbose -
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l label -d 'Label of all results, such as host=node1' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l path-labels -d 'Labels of the directory levels below PATH, from the top down, such as device/machine; `-` for no label, `repeat` for repeats of one target [default: device, level2, level3, …, but parts such as run1 or 2024-05-01 are repeats]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l summary -d 'With --layout: how repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
 median\t'The median, with a bootstrap interval'
 trimmed\t'The mean without the best and the worst repeat'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l layout -d 'Layout of the figures' -r -f -a "steps\t'A table for each step, with findings'
@@ -300,6 +302,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l units -d 
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 'Import files again that an earlier import contains: those with the same path and content'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l dry-run -d 'Show what would be imported, and store nothing'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -3,7 +3,7 @@
 from machine import Disk, Failed
 from tests.dying import EXT4, TWO_DISKS, medium_errors
 
-RUN = "lodestone run --quiet --json --all-findings "
+RUN = "lodestone run --quiet --json --details "
 DRIVER = "/sys/bus/pseudo/drivers/scsi_debug"
 
 

@@ -254,8 +254,8 @@ pub struct Summary {
 }
 
 /// For every target except the baseline the geometric mean of its headline ratios, each step counting once. Latencies
-/// count inversely, so above 1 is always faster. The steps' errors are independent: the distances to the limits add up by
-/// their squares (Zou and Donner, Statist. Med. 27, 2008); those of one step's operations are not, and are averaged.
+/// count inversely, so above 1 is always faster. The limits are the geometric means of the steps' limits: rounds share the
+/// machine's moods between steps, and these limits hold however the steps' errors depend on each other.
 pub fn summarise(plan: &Plan, comparisons: &[Comparison]) -> Vec<Summary> {
     let mut targets: Vec<(&str, &str)> = Vec::new();
     for c in comparisons {
@@ -266,15 +266,9 @@ pub fn summarise(plan: &Plan, comparisons: &[Comparison]) -> Vec<Summary> {
     let summary = |(target, baseline): (&str, &str)| {
         let of = |step| step_speed(step, comparisons.iter().filter(|c| c.target == target));
         let steps: Vec<[f64; 3]> = plan.steps.iter().filter_map(of).collect();
-        let n = steps.len() as f64;
-        let mean = steps.iter().map(|[mean, ..]| mean).sum::<f64>() / n;
-        let half = |distance: fn(&[f64; 3]) -> f64| {
-            steps.iter().map(|step| distance(step).powi(2)).sum::<f64>().sqrt() / n
-        };
-        let interval = (mean - half(|[mean, low, _]| mean - low), mean + half(|[mean, _, high]| high - mean));
-        let speed = Estimate { value: mean.exp(), interval: Some((interval.0.exp(), interval.1.exp())) };
-        let (target, baseline) = (target.to_owned(), baseline.to_owned());
-        (!steps.is_empty()).then_some(Summary { target, baseline, speed, steps: steps.len() })
+        let [value, low, high] = mean_of_each(&steps)?.map(f64::exp);
+        let speed = Estimate { value, interval: Some((low, high)) };
+        Some(Summary { target: target.to_owned(), baseline: baseline.to_owned(), speed, steps: steps.len() })
     };
     targets.into_iter().filter_map(summary).collect()
 }
@@ -290,6 +284,11 @@ fn step_speed<'a>(step: &Step, comparisons: impl Iterator<Item = &'a Comparison>
         let logs = [c.ratio.value, low, high].map(f64::ln);
         all.push(if c.metric.better() == Better::Lower { [-logs[0], -logs[2], -logs[1]] } else { logs });
     }
+    mean_of_each(&all)
+}
+
+/// The mean of the values, of the lower limits and of the upper limits; none of nothing.
+fn mean_of_each(all: &[[f64; 3]]) -> Option<[f64; 3]> {
     let n = all.len() as f64;
     (n > 0.0).then(|| [0, 1, 2].map(|i| all.iter().map(|logs| logs[i]).sum::<f64>() / n))
 }

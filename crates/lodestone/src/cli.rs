@@ -156,9 +156,9 @@ pub struct RunArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Show all findings, not only the most important ones
-    #[arg(long)]
-    pub all_findings: bool,
+    /// Show the tables of every step, the circumstances and all findings, not only the answer
+    #[arg(long, alias = "all-findings")]
+    pub details: bool,
 
     /// Do not write the HTML report
     #[arg(long)]
@@ -404,9 +404,9 @@ pub struct ShowArgs {
     #[arg(long, conflicts_with_all = ["baseline", "summary", "layout"])]
     pub telemetry: bool,
 
-    /// Show all findings, not only the most important ones
-    #[arg(long)]
-    pub all_findings: bool,
+    /// Show the tables of every step, the circumstances and all findings, not only the answer
+    #[arg(long, alias = "all-findings")]
+    pub details: bool,
 
     /// How repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
@@ -469,6 +469,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "RUN:TARGET")]
     pub baseline: Option<String>,
 
+    /// Show the tables of every step, too, not only the answer
+    #[arg(long)]
+    pub details: bool,
+
     /// Show only whether speed depends on the hour of the day, for three or more runs of one plan
     #[arg(long)]
     pub by_hour: bool,
@@ -501,6 +505,10 @@ pub struct ReportArgs {
     /// How repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,
+
+    /// With several runs: targets that differ by less than this count as the same [default: as in the first run]
+    #[arg(long, value_name = "PERCENT")]
+    pub margin: Option<String>,
 
     /// Baseline of the comparison: a target's name; with several runs, RUN:TARGET [default: as in the first run]
     #[arg(long, value_name = "NAME")]
@@ -605,7 +613,11 @@ pub struct ImportArgs {
     #[arg(long, conflicts_with = "layout")]
     pub dry_run: bool,
 
-    /// With --layout: how repeats are summarised in one figure
+    /// Show the tables of every step, the circumstances and all findings, not only the answer
+    #[arg(long, conflicts_with_all = ["dry_run", "layout"])]
+    pub details: bool,
+
+    /// How repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,
 

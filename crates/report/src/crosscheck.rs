@@ -133,7 +133,7 @@ pub fn crosscheck_document(
         });
     }
     let at = when(run.started.started_unix_ns, &view.time_zone);
-    Document { title: format!("Crosscheck {} · {at}", run.started.id), sections }
+    Document::new(format!("Crosscheck {} · {at}", run.started.id), sections)
 }
 
 fn facts(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {

@@ -63,6 +63,11 @@ pub(crate) fn display_percent(share: f64) -> String {
     if percent != 0.0 && percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
+/// A margin, such as `3 %`.
+pub(crate) fn display_margin(share: f64) -> String {
+    display_percent(share).replace(".0 ", " ")
+}
+
 /// A ratio, such as `1.04` or `7.9`.
 pub(crate) fn display_ratio(ratio: f64) -> String {
     match ratio {

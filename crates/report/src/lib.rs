@@ -6,6 +6,7 @@
 //! * Names of targets and steps are harmless: their control characters never reach a terminal (`terminal.rs`),
 //!   and what has a meaning in Markdown, CSV or HTML is escaped.
 
+mod answer;
 pub mod chart;
 mod crosscheck;
 mod document;
@@ -46,4 +47,4 @@ pub use telemetry::{
     telemetry_schema,
 };
 pub use terminal::{TerminalText, escape_bytes, escape_line, escape_text};
-pub use view::{AnalysedRun, RunView, when};
+pub use view::{AnalysedRun, ComparedRuns, RunView, when};

@@ -8,7 +8,8 @@ use model::{
     Better, LayerKind, Measurement, MeasurementKey, Metric, Mix, Operation, Pattern, Run, Step, Target,
 };
 
-use crate::figures::{display_block, display_percent};
+use crate::figures::{display_block, display_margin};
+use crate::words::figure_name;
 
 /// Labels preferred for the columns; of others, the first in alphabetical order.
 const ACROSS: [&str; 2] = ["filesystem", "device"];
@@ -59,8 +60,8 @@ pub(crate) fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> 
     found.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?))).collect()
 }
 
-/// The figures of a run by the labels of its targets. `None` if the labels add nothing to the targets' names, and
-/// for single targets.
+/// The figures of a run by the labels of its targets, or by target where labels do not tell all of them apart. `None` for
+/// single targets.
 pub(crate) fn pivot<'a>(run: &'a Run, analysis: &'a Analysis) -> Option<Pivot<'a>> {
     let measurements = &analysis.measurements;
     let targets: Vec<&Target> =
@@ -77,10 +78,8 @@ pub(crate) fn pivot<'a>(run: &'a Run, analysis: &'a Analysis) -> Option<Pivot<'a
     if keys.len() > 1 && is_told_apart {
         across.clone_from(&keys[0]);
         down = keys[1..].to_vec();
-    } else if run.is_imported() {
-        places = targets.iter().map(|t| vec![t.name.clone()]).collect();
     } else {
-        return None;
+        places = targets.iter().map(|t| vec![t.name.clone()]).collect();
     }
     let columns = distinct(&places.iter().map(|p| p[0].clone()).collect::<Vec<_>>());
     let mut others = distinct(&places.iter().map(|p| p[1..].to_vec()).collect::<Vec<_>>());
@@ -162,10 +161,7 @@ fn plainly_named(steps: &[Judged<'_>]) -> bool {
 
 fn names_of(step: &Step, operation: Operation, is_plain: bool) -> Vec<String> {
     if !is_plain {
-        let several = headline_operations(step).len() > 1;
-        let operation =
-            if several { format!(": {}", operation.name().replace('_', " ")) } else { String::new() };
-        return vec![format!("{}{operation}", step.title)];
+        return vec![figure_name(step, operation)];
     }
     let random = if step.workload.pattern == Pattern::Sequential { "" } else { "random " };
     vec![
@@ -225,7 +221,7 @@ impl Pivot<'_> {
 
     /// The margin, such as `3 %`.
     pub fn margin_words(&self) -> String {
-        display_percent(self.margin).replace(".0 ", " ")
+        display_margin(self.margin)
     }
 
     /// The meaning of the table's marks.

@@ -121,7 +121,7 @@ pub fn telemetry_document(
     }));
     let title =
         format!("Telemetry of run {} · {}", started.id, when(started.started_unix_ns, &view.time_zone));
-    Document { title, sections }
+    Document::new(title, sections)
 }
 
 /// Processes that never move this many bytes per second are omitted, because every machine has some.

@@ -209,6 +209,7 @@ mod tests {
         };
         let document = Document {
             title: bad.clone(),
+            answer: vec![bad.clone()],
             sections: vec![
                 Section::Heading(bad.clone()),
                 Section::Text(bad.clone()),

@@ -1,8 +1,8 @@
 //! What every output is made from: a run with its analysis, and the reader's choices.
 
-use analyse::Analysis;
+use analyse::{Analysis, Series, Summary};
 use jiff::tz::TimeZone;
-use model::{Metric, Run, Units};
+use model::{Comparison, Metric, Run, Units};
 
 use crate::figures::display_metric;
 use crate::pivot::{Pivot, pivot};
@@ -16,8 +16,8 @@ pub struct RunView {
     pub baseline: String,
     /// The reader's time zone.
     pub time_zone: TimeZone,
-    /// Show all findings, not only the most important ones.
-    pub all_findings: bool,
+    /// Show the tables of every step, the circumstances and all findings, not only the answer.
+    pub details: bool,
 }
 
 impl RunView {
@@ -50,6 +50,19 @@ impl<'a> AnalysedRun<'a> {
     pub(crate) fn labels(&self) -> Option<&Pivot<'a>> {
         self.pivot.as_ref().filter(|pivot| pivot.has_labels())
     }
+}
+
+/// The figures of several runs, compared. Targets are named `run:target`.
+#[derive(Clone, Debug, Default)]
+pub struct ComparedRuns {
+    /// The figures.
+    pub series: Vec<Series>,
+    /// Each target against the baseline.
+    pub comparisons: Vec<Comparison>,
+    /// Each target over all steps.
+    pub summaries: Vec<Summary>,
+    /// Ratios this close to 1 are the same, as a share.
+    pub margin: f64,
 }
 
 /// A time in the reader's time zone, to the minute, such as `2026-05-04 09:30`.

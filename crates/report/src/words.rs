@@ -1,6 +1,7 @@
 //! Parts of sentences: names cut to a width, enumerations, the command line of a run.
 
-use model::Run;
+use analyse::headline_operations;
+use model::{Operation, Run, Step};
 use unicode_width::UnicodeWidthChar;
 
 use crate::terminal::escape_line;
@@ -30,6 +31,31 @@ pub(crate) fn listed(words: &[String]) -> String {
         [] => String::new(),
         [only] => only.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The name of a step's figure in a table: its title, and the operation where the step has several.
+pub(crate) fn figure_name(step: &Step, operation: Operation) -> String {
+    match headline_operations(step).len() {
+        0 | 1 => step.title.clone(),
+        _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
+    }
+}
+
+/// The same within a sentence, such as `random write (4 KiB, depth 32)`.
+pub(crate) fn figure_words(step: &Step, operation: Operation) -> String {
+    let (subject, details) = match step.title.split_once(", ") {
+        Some((subject, details)) => (subject, format!(" ({details})")),
+        None => (step.title.as_str(), String::new()),
+    };
+    // A name such as `PiBenchmarks` keeps its capital.
+    let word = subject.split(' ').next().unwrap_or_default();
+    let is_plain = word.chars().skip(1).all(char::is_lowercase) && word.chars().nth(1).is_some();
+    let mut subject = subject.to_owned();
+    subject.get_mut(..1).filter(|_| is_plain).into_iter().for_each(str::make_ascii_lowercase);
+    match headline_operations(step).len() {
+        0 | 1 => format!("{subject}{details}"),
+        _ => format!("{} of {subject}{details}", operation.name().replace('_', " ")),
     }
 }
 

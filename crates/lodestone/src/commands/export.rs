@@ -63,7 +63,7 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
 
 /// The view with all findings. Times in an anonymous export are UTC, because local time would reveal the location.
 fn exported_view(cli: &Cli, baseline: &str, is_anonymous: bool) -> RunView {
-    let view = RunView { all_findings: true, ..view(cli, baseline) };
+    let view = RunView { details: true, ..view(cli, baseline) };
     if is_anonymous { RunView { time_zone: jiff::tz::TimeZone::UTC, ..view } } else { view }
 }
 
@@ -101,7 +101,7 @@ fn text(
             (Format::Csv, _) => report::matrix_csv(run, measurements, &matrix_layout(&args.layout)),
             (Format::Md, _) => {
                 let title = format!("Run {}", run.started.id);
-                Ok(report::markdown(&Document { title, sections: vec![Section::Table(table)] }))
+                Ok(report::markdown(&Document::new(title, vec![Section::Table(table)])))
             }
             _ => {
                 let words =

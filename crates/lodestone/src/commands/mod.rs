@@ -75,6 +75,6 @@ fn view(cli: &Cli, baseline: &str) -> RunView {
         units: units(cli),
         baseline: baseline.to_owned(),
         time_zone: jiff::tz::TimeZone::system(),
-        all_findings: false,
+        details: false,
     }
 }

@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use analyse::{Analysis, Pairing, Series, analyse, compare, summarise};
+use analyse::{Analysis, analyse};
 use model::Run;
 use record::Store;
 use report::{AnalysedRun, RunView, run_page, runs_page};
 
-use super::results::{baseline, comparison_baseline, find_all, in_common, named_series, same_steps};
+use super::results::{
+    baseline, common_series, compared, comparison_baseline, find_all, in_common, same_steps,
+};
 use super::{anonymous, estimator, store, units, view};
 use crate::cli::{Cli, ReportArgs};
 use crate::destination::{self, Overwrite, STANDARD_OUTPUT};
@@ -26,12 +28,17 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
     if args.anonymous {
         (runs, against) = anonymous::runs(&store, &runs, &against)?;
     }
+    if runs.len() == 1 && args.margin.is_some() {
+        return Err(Failure::usage(
+            "--margin is for several runs; one run keeps the margin that it was made with",
+        ));
+    }
     let page = if let [run] = runs.as_slice() {
         let analysis = analyse(run, &against, estimator(args.summary), units(cli));
         let view = page_view(cli, args, &against);
         run_page(&AnalysedRun::new(run, &analysis, &view))
     } else {
-        several(cli, args, &runs, &against)
+        several(cli, args, &runs, &against)?
     };
     let path = match &args.output {
         Some(path) if path == Path::new(STANDARD_OUTPUT) => {
@@ -62,22 +69,16 @@ fn chosen_baseline(runs: &[Run], wanted: Option<&str>) -> Result<String, Failure
 
 /// The view for a page. Times in an anonymous page are UTC, because local time would reveal the location.
 fn page_view(cli: &Cli, args: &ReportArgs, baseline: &str) -> RunView {
-    let view = RunView { all_findings: true, ..view(cli, baseline) };
+    let view = RunView { details: true, ..view(cli, baseline) };
     if args.anonymous { RunView { time_zone: jiff::tz::TimeZone::UTC, ..view } } else { view }
 }
 
-fn common_series(runs: &[Run], common: &[&str]) -> Vec<Series> {
-    runs.iter().flat_map(named_series).filter(|s| common.contains(&s.step.as_str())).collect()
-}
-
-fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String {
+fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> Result<String, Failure> {
     let series = common_series(runs, &same_steps(runs).0);
-    let plan = &runs[0].started.plan;
-    let comparisons = compare(&series, against, Pairing::None, plan.margin());
-    let summaries = summarise(plan, &comparisons);
+    let compared = compared(runs, series, against, args.margin.as_deref())?;
     let all: Vec<&Run> = runs.iter().collect();
     let view = page_view(cli, args, against);
-    let document = report::comparison_document(&all, &series, &comparisons, &summaries, &view);
+    let document = report::comparison_document(&all, &compared, &view);
     let views: Vec<(&Run, Analysis, RunView)> = runs
         .iter()
         .map(|run| {
@@ -88,7 +89,7 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> String 
         .collect();
     let analysed: Vec<AnalysedRun<'_>> =
         views.iter().map(|(run, analysis, view)| AnalysedRun::new(run, analysis, view)).collect();
-    runs_page(&analysed, &document)
+    Ok(runs_page(&analysed, &document))
 }
 
 /// Writes a page without a given file name to the store, named after its runs, and returns the path.

@@ -10,7 +10,7 @@ use analyse::{
 use jiff::tz::TimeZone;
 use model::{Note, Run, Severity, Step};
 use record::{DAMAGE_TOPIC, Listing, Log, RunSummary, Store};
-use report::{Document, Layout, RunView, ScoreLayout, Table, TerminalText, json};
+use report::{ComparedRuns, Document, Layout, RunView, ScoreLayout, Table, TerminalText, json};
 
 use super::{estimator, store, units, view};
 use crate::cli::{Cli, CompareArgs, LayoutArgs, LayoutWord, ListArgs, ShowArgs};
@@ -101,7 +101,7 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
         output::print(report::table_text(&table, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    output::print(shown(cli, &run, &analysis, &baseline, args.all_findings))?;
+    output::print(shown(cli, &run, &analysis, &baseline, args.details))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -140,15 +140,15 @@ pub(super) fn score_layout(args: &LayoutArgs) -> Result<ScoreLayout, Failure> {
     Ok(ScoreLayout { rows, cell: args.cell.clone() })
 }
 
-/// A run as text for the terminal, with all findings or only the most important ones.
+/// A run as text for the terminal: the answer, or with `details` everything.
 pub(crate) fn shown(
     cli: &Cli,
     run: &Run,
     analysis: &Analysis,
     baseline: &str,
-    all_findings: bool,
+    details: bool,
 ) -> TerminalText {
-    let view = RunView { all_findings, ..view(cli, baseline) };
+    let view = RunView { details, ..view(cli, baseline) };
     let document = report::run_document(run, analysis, &view);
     report::text(&document, output::style(cli.color))
 }
@@ -214,28 +214,20 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let hours = by_hour(&runs, &view(cli, "").time_zone, args.by_hour)?;
     if args.by_hour && !args.json {
         let title = format!("{} runs by hour of the day", runs.len());
-        let document = Document { title, sections: report::by_hour_sections(&hours) };
+        let document = Document::new(title, report::by_hour_sections(&hours));
         output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let series: Vec<Series> = runs.iter().flat_map(named_series).collect();
-    let common = in_common(&runs);
-    let series: Vec<Series> = series.into_iter().filter(|s| common.contains(&s.step.as_str())).collect();
+    let series = common_series(&runs, &in_common(&runs));
     let baseline = comparison_baseline(&runs, &series, args.baseline.as_deref())?;
-    let margin = match &args.margin {
-        None => runs[0].started.plan.margin(),
-        Some(text) => plan::parts_per_million(text).map(|ppm| f64::from(ppm) / 1e6).ok_or_else(|| {
-            Failure::usage(format!("--margin {text} is not a valid share: use 0.01% to 100%, such as 2%"))
-        })?,
-    };
-    let comparisons = compare_series(&series, &baseline, Pairing::None, margin);
-    let summaries = summarise(&runs[0].started.plan, &comparisons);
+    let compared = compared(&runs, series, &baseline, args.margin.as_deref())?;
     let all: Vec<&Run> = runs.iter().collect();
     let text = if args.json {
-        json::pretty(&json::comparison_export(&all, &comparisons, &summaries, &hours)).into()
+        let export = json::comparison_export(&all, &compared.comparisons, &compared.summaries, &hours);
+        json::pretty(&export).into()
     } else {
-        let mut document =
-            report::comparison_document(&all, &series, &comparisons, &summaries, &view(cli, &baseline));
+        let view = RunView { details: args.details, ..view(cli, &baseline) };
+        let mut document = report::comparison_document(&all, &compared, &view);
         document.sections.extend(report::by_hour_sections(&hours));
         report::text(&document, output::style(cli.color))
     };
@@ -263,7 +255,34 @@ fn by_hour(runs: &[Run], time_zone: &TimeZone, wanted: bool) -> Result<Vec<Targe
     Ok(found)
 }
 
-pub(super) fn named_series(run: &Run) -> Vec<Series> {
+/// The figures of all runs in these steps.
+pub(super) fn common_series(runs: &[Run], common: &[&str]) -> Vec<Series> {
+    runs.iter().flat_map(named_series).filter(|s| common.contains(&s.step.as_str())).collect()
+}
+
+/// The runs' figures against the baseline's. Without a margin, that of the first run counts.
+///
+/// # Errors
+/// The margin is no share.
+pub(super) fn compared(
+    runs: &[Run],
+    series: Vec<Series>,
+    baseline: &str,
+    margin: Option<&str>,
+) -> Result<ComparedRuns, Failure> {
+    let plan = &runs[0].started.plan;
+    let margin = match margin {
+        None => plan.margin(),
+        Some(text) => plan::parts_per_million(text).map(|ppm| f64::from(ppm) / 1e6).ok_or_else(|| {
+            Failure::usage(format!("--margin {text} is not a valid share: use 0.01% to 100%, such as 2%"))
+        })?,
+    };
+    let comparisons = compare_series(&series, baseline, Pairing::None, margin);
+    let summaries = summarise(plan, &comparisons);
+    Ok(ComparedRuns { series, comparisons, summaries, margin })
+}
+
+fn named_series(run: &Run) -> Vec<Series> {
     let name = |target: &str| format!("{}:{target}", run.started.id);
     let series = Series::of_run(run, &measurements(run, Estimator::Mean));
     series.into_iter().map(|s| Series { target: name(&s.target), ..s }).collect()

@@ -169,16 +169,16 @@ fn finish(
     if args.json {
         output::print(report::json::pretty(&report::json::run_export(run, &analysis)))?;
     } else {
-        output::print(shown(cli, run, &analysis, baseline, args.all_findings))?;
+        output::print(shown(cli, run, &analysis, baseline, args.details))?;
         if recorder.log_location().trouble().is_none() {
             output::print(format!(
-                "\nsaved as run {}; `lodestone show {}` shows it again\n",
-                run.started.id, run.started.id
+                "\nsaved as run {0}; all its tables: lodestone show {0} --details\n",
+                run.started.id
             ))?;
         }
     }
     if !args.no_report {
-        let view = RunView { all_findings: true, ..view(cli, baseline) };
+        let view = RunView { details: true, ..view(cli, baseline) };
         // The run is complete without its page, which `report` can write at any time.
         let message = match after_run(store, &AnalysedRun::new(run, &analysis, &view)) {
             Ok(path) => format!("HTML report: {}", path.display()),

@@ -62,7 +62,7 @@ fn a_dd_crosscheck_is_stored_like_any_other_run() {
         }
         assert!(["agrees", "differs", "undecided"].contains(&figure["verdict"].as_str().unwrap()));
     }
-    let shown = bench.ok(&["show", "last"]);
+    let shown = bench.ok(&["show", "last", "--details"]);
     assert!(shown.contains("tools") && shown.contains("baseline") && shown.contains("dd"), "{shown}");
     let again = bench.ok(&["crosscheck", "--show", "last"]);
     assert!(again.contains("dd-write-fsync") && again.contains("conv=notrunc,fsync"), "{again}");
@@ -151,7 +151,7 @@ fn a_failing_tool_is_left_out_and_others_continue() {
     assert!(of("ioping-write").is_none_or(|figure| figure["tool_value"].is_null()));
     let shown = bench.ok(&["crosscheck", "--show", "last"]);
     assert!(shown.contains("exit code 7: no way"), "{shown}");
-    let shown = bench.ok(&["show", "last", "--all-findings"]);
+    let shown = bench.ok(&["show", "last", "--details"]);
     assert!(shown.contains("goes on without ioping-write"), "{shown}");
 }
 
@@ -237,7 +237,7 @@ fn fio_runs_a_plan_with_its_rounds_and_data() {
         assert!(came.is_none_or(|came| came * 10 >= read * 9), "{came:?} of {read}");
     }
     assert_eq!(bench.visible(), Vec::<String>::new());
-    let shown = bench.ok(&["show", "last"]);
+    let shown = bench.ok(&["show", "last", "--details"]);
     let words: Vec<&str> = shown.split_whitespace().collect();
     assert!(words.join(" ").contains("; by fio 3"), "{shown}");
 }

@@ -73,7 +73,7 @@ fn nameless_file(pid: u32, directory: &Path) -> Option<File> {
 fn corrupted_data_give_exit_code_3() {
     let bench = Bench::new();
     let disk = bench.disk().canonicalize().unwrap();
-    let options = ["--verify", "true", "--rounds", "60", "--all-findings"];
+    let options = ["--verify", "true", "--rounds", "60", "--details"];
     let mut running = Running::start(&mut bench.command(&reads(disk.to_str().unwrap(), &options)));
     running.until("a repeat", || has_begun(&bench));
     let pid = running.id();

@@ -36,7 +36,7 @@ fn an_imported_tree_is_listed_shown_compared_and_exported() {
         "{printed}"
     );
     assert!(bench.ok(&["list"]).contains("imported"));
-    let shown = bench.ok(&["show", "--summary", "trimmed"]);
+    let shown = bench.ok(&["show", "--summary", "trimmed", "--details"]);
     assert!(shown.contains("score") && shown.contains("1155 (1151, 1155, 1155)"), "{shown}");
     let matrix = bench.ok(&["show", "--layout", "matrix", "--rows", "step", "--columns", "device"]);
     assert!(matrix.contains("SDCard") && matrix.contains("dd: write, 4 KiB, synced at the end"), "{matrix}");
@@ -194,7 +194,7 @@ fn unreadable_outputs_are_reported_with_their_line() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    let shown = bench.ok(&["show", "--all-findings"]);
+    let shown = bench.ok(&["show", "--details"]);
     assert!(shown.contains("97 % of the time was spent in 2176 syncs of 134 ms each"), "{shown}");
 }
 

@@ -31,7 +31,8 @@ fn a_run_measures_reports_and_leaves_no_files() {
     let bench = Bench::new();
     let disk = bench.disk();
     let args =
-        [&["run", disk.to_str().unwrap()], &short(&["--rw", "randread", "--iodepth", "4"])[..]].concat();
+        [&["run", disk.to_str().unwrap()], &short(&["--rw", "randread", "--iodepth", "4", "--details"])[..]]
+            .concat();
     let text = bench.ok(&args);
     for expected in ["Random read, 4 KiB, depth 4", "bandwidth", "p99.9", "disk", "saved as run"] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");

@@ -123,7 +123,7 @@ fn the_summary_rule_can_be_chosen_and_is_shown() {
         };
         let estimate = iops["estimate"].as_f64().unwrap();
         assert!((estimate / expected - 1.0).abs() < 1e-9, "{rule}: {estimate} for {expected}");
-        assert!(bench.ok(&["show", id, "--summary", rule]).contains(words));
+        assert!(bench.ok(&["show", id, "--summary", rule, "--details"]).contains(words));
     }
 }
 

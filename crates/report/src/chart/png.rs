@@ -106,7 +106,7 @@ mod tests {
 
     fn charts_of(run: &Run, width: f64) -> Vec<Chart> {
         let (units, baseline) = (Units::Decimal, "one".to_owned());
-        let view = RunView { units, baseline, time_zone: TimeZone::UTC, all_findings: true };
+        let view = RunView { units, baseline, time_zone: TimeZone::UTC, details: true };
         let analysis = analyse(run, "one", Estimator::Mean, units);
         charts_at(&AnalysedRun::new(run, &analysis, &view), width)
     }

@@ -144,7 +144,7 @@ mod tests {
 
     fn shown(verdict: HoursVerdict) -> String {
         let sections = by_hour_sections(&[target(verdict)]);
-        let document = crate::Document { title: "t".into(), sections };
+        let document = crate::Document::new("t", sections);
         crate::markdown(&document)
     }
 

@@ -7,6 +7,8 @@ use crate::terminal::escape_line;
 
 /// Blanks between columns.
 const GAP: usize = 2;
+/// Names of rows are wrapped at this width or a wider one.
+const NARROWEST_NAME: usize = 24;
 
 /// One printed part of a table: which columns it has and how wide they are.
 pub(crate) struct Part {
@@ -20,11 +22,22 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// Splits a table's columns into parts that fit the width; each part starts with the
-/// stub, which names the rows.
+/// stub, which names the rows. A long name is wrapped where that saves a part.
 pub(crate) fn parts(table: &Table, available: usize) -> Vec<Part> {
+    let whole = parts_with(table, available, usize::MAX);
+    if whole.len() < 2 || table.stub != 1 {
+        return whole;
+    }
+    let wrapped = parts_with(table, available, (2 * available / 5).max(NARROWEST_NAME));
+    if wrapped.len() < whole.len() { wrapped } else { whole }
+}
+
+/// The same with the first column at most this wide.
+fn parts_with(table: &Table, available: usize, widest_name: usize) -> Vec<Part> {
     let needed = |column: usize| {
         let cells = table.rows.iter().filter_map(|row| row.get(column)).map(|cell| width(&cell.text));
-        cells.chain([width(&table.columns[column].heading)]).max().unwrap_or(0)
+        let most = if column == 0 { widest_name } else { usize::MAX };
+        cells.chain([width(&table.columns[column].heading)]).max().unwrap_or(0).min(most)
     };
     let stub: Vec<usize> = (0..table.stub).collect();
     let stub_width: usize = stub.iter().map(|c| needed(*c) + GAP).sum();
@@ -127,6 +140,19 @@ mod tests {
             let (kept, given): (Vec<_>, Vec<_>) = (joined.split_whitespace().collect(), text.split_whitespace().collect());
             prop_assert_eq!(kept, given);
         }
+    }
+
+    #[test]
+    fn a_long_name_is_wrapped_where_that_saves_a_part() {
+        let mut long = table(4, "12345678");
+        long.rows[0][0] = Cell::text("random write of 4 KiB records, depth 1, fdatasync each");
+        let widths = |available| {
+            let parts = parts(&long, available);
+            (parts.len(), parts[0].widths[0])
+        };
+        assert_eq!(widths(100), (1, 54));
+        assert_eq!(widths(80), (1, 32));
+        assert_eq!(widths(40), (3, 54), "narrower names would save no part");
     }
 
     #[test]

@@ -6,6 +6,9 @@ use crate::terminal::escape_line;
 /// The document as Markdown (CommonMark with GitHub's tables).
 pub fn markdown(document: &Document) -> String {
     let mut out = format!("# {}\n", escaped(&document.title));
+    for sentence in &document.answer {
+        out.push_str(&format!("\n{}\n", escaped(sentence)));
+    }
     for section in &document.sections {
         match section {
             Section::Heading(heading) => out.push_str(&format!("\n## {}\n", escaped(heading))),

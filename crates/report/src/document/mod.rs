@@ -144,6 +144,15 @@ pub enum Section {
 pub struct Document {
     /// Its title.
     pub title: String,
+    /// What it comes to, in sentences. A terminal shows them before the title.
+    pub answer: Vec<String>,
     /// Its parts.
     pub sections: Vec<Section>,
+}
+
+impl Document {
+    /// A document without an answer.
+    pub fn new(title: impl Into<String>, sections: Vec<Section>) -> Self {
+        Self { title: title.into(), answer: Vec::new(), sections }
+    }
 }

@@ -7,7 +7,7 @@ use model::{Finding, Note, Run, Severity};
 use crate::document::Section;
 
 /// Largest number of remarks. Errors are always shown.
-const MOST: usize = 8;
+const MOST: usize = 5;
 
 /// Findings, merged by rule as far as they are equal, and notes. Unless `all` is
 /// true, the least important are only counted.
@@ -32,7 +32,7 @@ pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section
     let mut sections: Vec<Section> = remarks.into_iter().take(shown).map(|(_, section)| section).collect();
     if more > 0 {
         let id = &run.started.id;
-        let sentence = format!("… and {more} less important ones: lodestone show {id} --all-findings");
+        let sentence = format!("… and {more} less important ones: lodestone show {id} --details");
         sections.push(Section::Text(sentence));
     }
     sections
@@ -113,7 +113,7 @@ fn step_name<'a>(run: &'a Run, id: &'a str) -> &'a str {
 
 /// An enumeration of names; of many, only the first few.
 fn named(names: &[&str]) -> String {
-    const MOST: usize = 8;
+    const MOST: usize = 5;
     match names.len().checked_sub(MOST) {
         None | Some(0) => names.join(", "),
         Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Modes, Series, Summary, first_round_that_counts, headline, headline_operations};
+use analyse::{Analysis, Modes, Series, first_round_that_counts, headline, headline_operations};
 use model::units::ShortDuration;
 use model::{
-    Comparison, Measurement, MeasurementKey, Metric, Operation, RepeatOutcome, Rounds, Run, RunOutcome, Step,
-    Target, Verdict,
+    Comparison, Measurement, MeasurementKey, Metric, Operation, Pattern, RepeatOutcome, Rounds, Run,
+    RunOutcome, Step, Target, Verdict,
 };
 
+use crate::answer::answers;
+use crate::answer::table::{FigureRow, answer_sections};
 use crate::document::circumstances::circumstances_sections;
 use crate::document::imported;
 use crate::document::remarks::remarks;
-use crate::document::stalls::stall_sentences;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 use crate::figures::{
     display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios,
@@ -20,36 +21,62 @@ use crate::figures::{
 };
 use crate::pivot::{Pivot, Row};
 use crate::targets::bearings;
-use crate::view::{AnalysedRun, RunView, when};
+use crate::view::{AnalysedRun, ComparedRuns, RunView, when};
+use crate::words::figure_name;
 
-/// The document of one run.
+/// The document of one run: the answer with its table, and what was found; with `view.details` also the circumstances and
+/// the tables of every step.
 pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document {
-    let facts =
-        if run.is_imported() { imported::facts(run, analysis) } else { circumstances(run, analysis, view) };
-    let mut sections = vec![Section::Facts(facts)];
-    for step in &run.started.plan.steps {
-        sections.extend(step_table(run, analysis, step, view).map(Section::Table));
+    let analysed = AnalysedRun::new(run, analysis, view);
+    let mut sections = figure_sections(&analysed);
+    if view.details {
+        let facts = if run.is_imported() {
+            imported::facts(run, analysis)
+        } else {
+            circumstances(run, analysis, view)
+        };
+        sections.push(Section::Heading("Circumstances".into()));
+        sections.push(Section::Facts(facts));
+        let steps = run.started.plan.steps.iter();
+        sections.extend(steps.filter_map(|step| step_table(run, analysis, step, view)).map(Section::Table));
     }
-    let steps: Vec<&Step> = run.started.plan.steps.iter().collect();
-    let mut answers: Vec<String> = analysis.summaries.iter().map(summary_sentence).collect();
-    answers.extend(stall_sentences(&steps, &analysis.comparisons));
-    if !answers.is_empty() {
-        sections.push(Section::Heading("Overall".into()));
-        sections.extend(answers.into_iter().map(Section::Text));
-    }
-    let remarks = remarks(run, &analysis.findings, view.all_findings);
+    let remarks = remarks(run, &analysis.findings, view.details);
     if !remarks.is_empty() {
         sections.push(Section::Heading("Findings".into()));
         sections.extend(remarks);
     }
     let started = &run.started;
-    let title = format!(
-        "Run {} · suite {} · {}",
-        started.id,
-        started.plan.suite,
-        when(started.started_unix_ns, &view.time_zone)
-    );
-    Document { title, sections }
+    let at = when(started.started_unix_ns, &view.time_zone);
+    let mut title = format!("Run {} · suite {} · {at}", started.id, started.plan.suite);
+    if !run.is_imported() {
+        let (rounds, ended) = course(run);
+        title.push_str(&format!(" · {rounds}, {ended}"));
+    }
+    Document { title, answer: answers(&analysed), sections }
+}
+
+/// The table that belongs to the answer, with its legend: figures by label, by target, or of the only target.
+pub(crate) fn figure_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
+    let AnalysedRun { run, analysis, view, .. } = *analysed;
+    if let Some(pivot) = analysed.labels() {
+        return vec![Section::Table(pivot_table(analysed, pivot)), Section::Text(pivot.words())];
+    }
+    if run.started.targets.len() == 1 {
+        return overview_table(run, analysis, view).map(Section::Table).into_iter().collect();
+    }
+    let targets: Vec<&str> = run.started.targets.iter().map(|t| t.name.as_str()).collect();
+    let mut rows = Vec::new();
+    for step in &run.started.plan.steps {
+        let maker = StepTable { run, analysis, step, view };
+        for operation in headline_operations(step) {
+            let cell = |target: &&str| (maker.headline(target, operation), maker.compared(target, operation));
+            let cells: Vec<_> = targets.iter().map(cell).collect();
+            if cells.iter().any(|(cell, _)| !cell.text.is_empty()) {
+                rows.push(FigureRow { name: figure_name(step, operation), cells });
+            }
+        }
+    }
+    answer_sections(&targets, &view.baseline, &rows, &analysis.summaries, run.started.plan.margin())
 }
 
 pub(crate) fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
@@ -125,7 +152,8 @@ fn lengths(run: &Run) -> String {
     }
 }
 
-fn method_line(run: &Run, analysis: &Analysis) -> String {
+/// How many rounds there were, how long they took and how they ended, such as `3 of 4 rounds, 12 s, stopped by the user`.
+fn course(run: &Run) -> (String, String) {
     let rounds = run.repeats.iter().map(|r| r.started.round + 1).max().unwrap_or(0);
     let fewest = fewest_rounds(run).filter(|fewest| *fewest < rounds);
     let from = fewest.map_or_else(String::new, |fewest| format!("{fewest} to "));
@@ -145,17 +173,23 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
         }
         None => "no end: the run was killed or is still running".to_owned(),
     };
+    (format!("{from}{rounds}{planned} round{plural}"), ended)
+}
+
+fn method_line(run: &Run, analysis: &Analysis) -> String {
+    let (rounds, ended) = course(run);
+    let last = run.repeats.iter().map(|r| r.started.round + 1).max().unwrap_or(0);
     let order = if run.started.plan.in_order { "the order of the suite" } else { "random order" };
     let method = analysis.measurements.first().map_or("no figures", |m| m.method);
     let counted = match first_round_that_counts(run) {
         0 => String::new(),
-        first => format!("; the figures are of rounds {} to {rounds}", first + 1),
+        first => format!("; the figures are of rounds {} to {last}", first + 1),
     };
     let verdicts =
         if run.started.targets.len() > 1 { "; undecided, +n: about n more rounds would decide" } else { "" };
     let lengths = lengths(run);
     format!(
-        "{from}{rounds}{planned} round{plural} in {order}{lengths}, {ended}; {method}{counted}{verdicts}; seed {}; Lodestone {}",
+        "{rounds} in {order}{lengths}, {ended}; {method}{counted}{verdicts}; seed {}; Lodestone {}",
         run.started.seed, run.started.version
     )
 }
@@ -224,15 +258,13 @@ pub(crate) fn step_table(run: &Run, analysis: &Analysis, step: &Step, view: &Run
 /// One table over all steps: each target's figure, its comparison, and its latencies. `None` if nothing was
 /// measured.
 pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> Option<Table> {
+    let is_alone = run.started.targets.len() == 1;
     let mut rows = Vec::new();
     for step in &run.started.plan.steps {
         let maker = StepTable { run, analysis, step, view };
         let operations = headline_operations(step);
         for operation in &operations {
-            let title = match operations.len() {
-                1 => step.title.clone(),
-                _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
-            };
+            let title = figure_name(step, *operation);
             let begun = |t: &&Target| {
                 run.repeats.iter().any(|r| r.started.step == step.id && r.started.target == t.name)
             };
@@ -241,10 +273,10 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
                     maker.figures(&target.name, *operation, false);
                 let figure = maker.headline(&target.name, *operation);
                 let step = Cell::text(if i == 0 { title.as_str() } else { "" });
-                let mut row = vec![step, Cell::text(target.name.as_str()), figure, spread];
-                // A single target has no comparison.
-                let alone = run.started.targets.len() == 1;
-                row.extend(match alone {
+                // A single target needs no name and has no comparison.
+                let name = if is_alone { "" } else { target.name.as_str() };
+                let mut row = vec![step, Cell::text(name), figure, spread];
+                row.extend(match is_alone {
                     true => <[Cell; 3]>::default(),
                     false => maker.comparison(&target.name, *operation),
                 });
@@ -261,9 +293,10 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
     ];
     columns.extend(comparison_columns(None));
     columns.extend(["p50", "p99", "max"].map(|name| Column::new(name, Align::Right)));
-    let title = "Every step".to_owned();
-    let mut table = Table { title, columns, stub: 2, rows };
+    let title = if is_alone { "Figures" } else { "Every step" }.to_owned();
+    let mut table = Table { title, columns, stub: 1, rows };
     drop_empty_columns(&mut table);
+    table.stub = if is_alone { 1 } else { 2 };
     (!table.rows.is_empty()).then_some(table)
 }
 
@@ -275,19 +308,12 @@ fn either(low: &str, high: &str) -> String {
     }
 }
 
-/// The figures by label, the leaders of each row marked and named; where two targets compete, their comparison replaces
-/// the leaders.
-pub(crate) fn pivot_table(analysed: &AnalysedRun<'_>, pivot: &Pivot<'_>) -> Table {
+/// The figures by label, the leaders of each row marked and named.
+fn pivot_table(analysed: &AnalysedRun<'_>, pivot: &Pivot<'_>) -> Table {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
-    let is_pair = !pivot.has_labels() && pivot.columns.len() == 2;
     let mut columns: Vec<Column> = pivot.down.iter().map(|d| Column::new(d.clone(), Align::Left)).collect();
     columns.extend(pivot.columns.iter().map(|c| Column::joined(c.clone(), Align::Right)));
-    if is_pair {
-        columns.extend(comparison_columns(None));
-    } else {
-        columns.push(Column::joined("best", Align::Left));
-    }
-    let other = run.started.targets.iter().map(|t| t.name.as_str()).find(|name| *name != view.baseline);
+    columns.push(Column::joined("best", Align::Left));
     let row = |row: &Row<'_>| {
         let maker = StepTable { run, analysis, step: row.step, view };
         let leaders = row.leaders(pivot.margin);
@@ -297,12 +323,8 @@ pub(crate) fn pivot_table(analysed: &AnalysedRun<'_>, pivot: &Pivot<'_>) -> Tabl
             let figure = |target: &Target| maker.headline(&target.name, row.operation).tone(tone);
             cells.push(cell.map_or_else(Cell::default, |(target, _)| figure(target)));
         }
-        if is_pair {
-            cells.extend(maker.comparison(other.unwrap_or_default(), row.operation));
-        } else {
-            let names: Vec<&str> = leaders.iter().map(|i| pivot.columns[*i].as_str()).collect();
-            cells.push(Cell::text(names.join(", ")));
-        }
+        let names: Vec<&str> = leaders.iter().map(|i| pivot.columns[*i].as_str()).collect();
+        cells.push(Cell::text(names.join(", ")));
         cells
     };
     let rows = pivot.rows.iter().map(row).collect();
@@ -321,7 +343,7 @@ fn drop_empty_columns(table: &mut Table) {
     }
 }
 
-impl StepTable<'_> {
+impl<'a> StepTable<'a> {
     fn key<'k>(&'k self, target: &'k str, operation: Operation, metric: Metric) -> MeasurementKey<'k> {
         MeasurementKey { target, step: &self.step.id, operation, metric }
     }
@@ -406,13 +428,24 @@ impl StepTable<'_> {
     /// The headline figure of an operation; for a score, without those of the repeats.
     fn headline(&self, target: &str, operation: Operation) -> Cell {
         let [_, bandwidth, iops, _, _, _, _, p99, ..] = self.figures(target, operation, false);
+        let per_second = || Cell { text: format!("{} IOPS", iops.text), ..iops.clone() };
         let score = || self.cell(target, operation, Metric::Score, |v| format!("{v:.0}"));
         match headline(self.step, operation) {
             Some(Metric::Iops) if !iops.text.is_empty() => Cell { text: format!("{}/s", iops.text), ..iops },
+            Some(Metric::Bandwidth) if self.is_counted() && !iops.text.is_empty() => per_second(),
             Some(Metric::LatP99) if !p99.text.is_empty() => p99,
             Some(Metric::Score) => score(),
             _ => bandwidth,
         }
+    }
+
+    /// Small random transfers are counted, others are measured in bytes; the ratios are the same.
+    fn is_counted(&self) -> bool {
+        let w = &self.step.workload;
+        matches!(w.pattern, Pattern::Random { .. })
+            && self.step.foreign.is_empty()
+            && w.modifiers.split.is_none()
+            && w.largest_block() <= 64 << 10
     }
 
     /// The score, followed by those of the repeats.
@@ -442,13 +475,18 @@ impl StepTable<'_> {
         if target == self.view.baseline {
             return [Cell::default(), Cell::default(), Cell::text("baseline").tone(Tone::Dim)];
         }
-        let found = self.analysis.comparisons.iter().find(|c| {
+        let found = self.compared(target, operation);
+        found.map_or_else(|| [const { String::new() }; 3].map(Cell::text), comparison_cells)
+    }
+
+    /// The comparison of a target's headline figure with the baseline's.
+    fn compared(&self, target: &str, operation: Operation) -> Option<&'a Comparison> {
+        self.analysis.comparisons.iter().find(|c| {
             c.target == target
                 && c.step == self.step.id
                 && c.operation == operation
                 && Some(c.metric) == headline(self.step, operation)
-        });
-        found.map_or_else(|| [const { String::new() }; 3].map(Cell::text), comparison_cells)
+        })
     }
 }
 
@@ -469,19 +507,6 @@ fn comparison_cells(c: &Comparison) -> [Cell; 3] {
     [ratio, Cell::text(interval).tone(Tone::Dim), Cell::text(word).tone(tone)]
 }
 
-pub(crate) fn summary_sentence(summary: &Summary) -> String {
-    let interval = summary.speed.interval.map_or_else(String::new, |(low, high)| {
-        format!(" (95 %: {}–{})", display_ratio(low), display_ratio(high))
-    });
-    let steps = if summary.steps == 1 { "1 step".to_owned() } else { format!("{} steps", summary.steps) };
-    format!(
-        "{} is {} times{interval} as fast as {} (geometric mean over {steps}).",
-        summary.target,
-        display_ratio(summary.speed.value),
-        summary.baseline
-    )
-}
-
 /// A target's name, with its stack if that is known.
 fn target_words(target: &Target) -> String {
     match target.stack_line() {
@@ -490,44 +515,65 @@ fn target_words(target: &Target) -> String {
     }
 }
 
-/// The document of several runs compared. `series` are named `run:target`, as are the comparisons.
-pub fn comparison_document(
-    runs: &[&Run],
-    series: &[Series],
-    comparisons: &[Comparison],
-    summaries: &[Summary],
-    view: &RunView,
-) -> Document {
-    let mut sections = vec![Section::Facts(
-        runs.iter()
-            .map(|run| {
-                let s = &run.started;
-                let what = format!(
-                    "{} on {}, suite {}, {}",
-                    when(s.started_unix_ns, &view.time_zone),
-                    if s.host.name.is_empty() { "an unnamed machine" } else { &s.host.name },
-                    s.plan.suite,
-                    s.targets.iter().map(target_words).collect::<Vec<_>>().join(", ")
-                );
-                (s.id.clone(), what)
-            })
-            .collect(),
-    )];
+/// The document of several runs compared: the answer with its table, what differs between the runs, and with
+/// `view.details` the tables of every step.
+pub fn comparison_document(runs: &[&Run], compared: &ComparedRuns, view: &RunView) -> Document {
+    let ComparedRuns { series, comparisons, summaries, margin } = compared;
     let mut steps: Vec<&Step> = Vec::new();
     for step in runs.iter().flat_map(|run| &run.started.plan.steps) {
         if !steps.iter().any(|s| s.id == step.id) {
             steps.push(step);
         }
     }
-    for step in &steps {
-        for operation in headline_operations(step) {
-            sections.extend(compared_table(step, operation, series, comparisons, view).map(Section::Table));
+    let mut targets: Vec<&str> = Vec::new();
+    for one in series {
+        if !targets.contains(&one.target.as_str()) {
+            targets.push(&one.target);
         }
     }
-    if !summaries.is_empty() {
-        sections.push(Section::Heading("Overall".into()));
-        let answers = summaries.iter().map(summary_sentence).chain(stall_sentences(&steps, comparisons));
-        sections.extend(answers.map(Section::Text));
+    let mut rows = Vec::new();
+    for (step, operation) in
+        steps.iter().flat_map(|s| headline_operations(s).into_iter().map(move |o| (*s, o)))
+    {
+        let of = |target: &str| {
+            let is_it = |s: &&Series| {
+                s.target == target && s.step == step.id && s.operation == operation && s.is_headline
+            };
+            let figure = series.iter().find(is_it).map_or_else(Cell::default, |s| series_figure(s, view));
+            let comparison = comparisons.iter().find(|c| {
+                c.target == target
+                    && c.step == step.id
+                    && c.operation == operation
+                    && Some(c.metric) == headline(step, operation)
+            });
+            (figure, comparison)
+        };
+        let cells: Vec<_> = targets.iter().map(|target| of(target)).collect();
+        if cells.iter().filter(|(cell, _)| !cell.text.is_empty()).count() > 1 {
+            rows.push(FigureRow { name: figure_name(step, operation), cells });
+        }
+    }
+    let mut sections = answer_sections(&targets, &view.baseline, &rows, summaries, *margin);
+    let about = |run: &&Run| {
+        let s = &run.started;
+        let what = format!(
+            "{} on {}, suite {}, {}",
+            when(s.started_unix_ns, &view.time_zone),
+            if s.host.name.is_empty() { "an unnamed machine" } else { &s.host.name },
+            s.plan.suite,
+            s.targets.iter().map(target_words).collect::<Vec<_>>().join(", ")
+        );
+        (s.id.clone(), what)
+    };
+    sections.push(Section::Heading("Runs".into()));
+    sections.push(Section::Facts(runs.iter().map(about).collect()));
+    if view.details {
+        for step in &steps {
+            for operation in headline_operations(step) {
+                sections
+                    .extend(compared_table(step, operation, series, comparisons, view).map(Section::Table));
+            }
+        }
     }
     sections.extend(circumstances_sections(runs, view.units));
     sections.push(Section::Heading("Caveats".into()));
@@ -537,7 +583,18 @@ pub fn comparison_document(
     circumstances."
             .into(),
     ));
-    Document { title: format!("{} runs compared", runs.len()), sections }
+    Document {
+        title: format!("{} runs compared", runs.len()),
+        answer: crate::answer::compared(&steps, comparisons, *margin, |_| None),
+        sections,
+    }
+}
+
+/// The mean of a series.
+fn series_figure(series: &Series, view: &RunView) -> Cell {
+    let values: Vec<f64> = series.values.iter().map(|(_, v)| *v).collect();
+    let Some(mean) = analyse::mean_with_t_interval(&values).map(|e| e.value) else { return Cell::default() };
+    Cell { value: Some(mean), ..Cell::text(view.display(series.metric, mean)) }
 }
 
 fn compared_table(
@@ -554,20 +611,11 @@ fn compared_table(
         .map(|s| {
             let values: Vec<f64> = s.values.iter().map(|(_, v)| *v).collect();
             let estimate = analyse::mean_with_t_interval(&values);
-            let show = |v: f64| match metric {
-                Metric::Bandwidth => display_rate(v, view.units),
-                Metric::Iops => display_iops(v),
-                Metric::Score => format!("{v:.0}"),
-                _ => display_ns(v),
-            };
             let spread =
                 estimate.and_then(|e| e.relative_half_width()).map_or_else(String::new, display_percent);
             let mut row = vec![
                 Cell::text(s.target.clone()),
-                Cell {
-                    value: estimate.map(|e| e.value),
-                    ..Cell::text(estimate.map_or_else(String::new, |e| show(e.value)))
-                },
+                series_figure(s, view),
                 Cell::text(spread).tone(Tone::Dim),
                 Cell::text(values.len().to_string()),
             ];
@@ -586,16 +634,12 @@ fn compared_table(
         .collect();
     let value = match metric {
         Metric::Bandwidth => "bandwidth",
-        Metric::Iops => "per second",
+        Metric::Iops => "rate",
         Metric::Score => "score",
         _ => "p99",
     };
-    let title = match headline_operations(step).len() {
-        1 => step.title.clone(),
-        _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
-    };
     (rows.len() > 1).then(|| Table {
-        title,
+        title: figure_name(step, operation),
         columns: [
             Column::new("run:target", Align::Left),
             Column::new(value, Align::Right),

@@ -19,6 +19,12 @@ pub struct TextStyle {
 /// The document as text.
 pub fn text(document: &Document, style: TextStyle) -> TerminalText {
     let mut writer = Writer { out: TerminalText::default(), style };
+    for sentence in &document.answer {
+        writer.section(&Section::Text(sentence.clone()));
+    }
+    if !document.answer.is_empty() {
+        writer.out.push("\n");
+    }
     writer.line(&document.title, Style::new().bold());
     for section in &document.sections {
         writer.section(section);
@@ -108,13 +114,22 @@ impl Writer {
             }
             self.end_line();
             for row in &table.rows {
+                let names = row.first().map_or_else(Vec::new, |name| match columns.first() {
+                    Some((0, to)) if table.stub == 1 && width(&name.text) > **to => wrapped(&name.text, **to),
+                    _ => vec![name.text.clone()],
+                });
                 self.out.push(indent);
                 for (column, width) in &columns {
                     let Some(cell) = row.get(**column) else { continue };
-                    self.field(&cell.text, **width, table.columns[**column].align, tone(cell.tone));
+                    let text = names.first().filter(|_| **column == 0).unwrap_or(&cell.text);
+                    self.field(text, **width, table.columns[**column].align, tone(cell.tone));
                     self.out.push(gap());
                 }
                 self.end_line();
+                for rest in names.iter().skip(1) {
+                    self.out.push(indent);
+                    self.line(rest, row.first().map_or_else(Style::new, |name| tone(name.tone)));
+                }
             }
         }
     }

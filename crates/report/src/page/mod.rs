@@ -1,13 +1,12 @@
 //! A report as one HTML file: its style, script, charts and data are inside, and nothing is fetched.
 
-mod answer;
-
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::{Candidate, Inventory, Severity, Target};
 
+use crate::answer::answers;
 use crate::chart::{Chart, charts, history, style};
 use crate::document::remarks::remarks;
-use crate::document::run::{circumstances, overview_table, pivot_table, step_table};
+use crate::document::run::{circumstances, figure_sections, overview_table, step_table};
 use crate::document::text::TextStyle;
 use crate::document::{Align, Cell, Document, Section, Table, Tone, imported};
 use crate::export::json::run_export;
@@ -16,12 +15,11 @@ use crate::targets::targets_text;
 use crate::terminal::{escape_json, escape_text};
 use crate::view::{AnalysedRun, when};
 use crate::words::{command, short};
-use answer::answers;
 
 const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// What the overview's figures are.
-const FIGURE_WORDS: &str = "The figure is the bandwidth; of metadata operations, operations per second; of a fixed load, the p99 latency.";
+const FIGURE_WORDS: &str = "The figure is the bandwidth; of small random transfers and of metadata, operations per second; of a fixed load, the p99 latency.";
 /// What its ratios are, where there are several targets.
 const RATIO_WORDS: &str = "Ratios are to the baseline, with their 95 % interval.";
 /// Row names longer than this are wrapped.
@@ -46,27 +44,13 @@ pub fn run_page(analysed: &AnalysedRun<'_>) -> String {
 
 /// The page of several runs: their comparison, then each run.
 pub fn runs_page(runs: &[AnalysedRun<'_>], comparison: &Document) -> String {
-    // The text under `Overall` is the answer, which is in the header.
-    let mut answer = Vec::new();
-    let mut rest = Vec::new();
-    let mut is_answer = false;
-    for section in &comparison.sections {
-        match section {
-            Section::Heading(heading) => is_answer = heading == "Overall",
-            Section::Text(text) if is_answer => answer.push(text.clone()),
-            _ => {}
-        }
-        if !is_answer {
-            rest.push(section.clone());
-        }
-    }
     let over_time = history(runs);
     let body = html! {
-        (header(&comparison.title, &answer))
+        (header(&comparison.title, &comparison.answer))
         main {
             section {
                 h2 { "Comparison" }
-                (sections(&rest, 3))
+                (sections(&comparison.sections, 3))
                 @if !over_time.is_empty() {
                     h3 { "Charts" }
                     (all_charts(&over_time, 4))
@@ -156,7 +140,7 @@ fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
     html! {
         section {
             (heading(level, if several { "Comparison" } else { "Figures" }))
-            (figures(analysed))
+            (figures(analysed, level + 1))
             (findings(&remarks(run, &analysis.findings, true), level))
             @if !pictures.is_empty() {
                 (heading(level, "Charts"))
@@ -172,22 +156,21 @@ fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
     }
 }
 
-/// The tables: the figures by label or of every step, and behind a fold all figures.
-fn figures(analysed: &AnalysedRun<'_>) -> Markup {
+/// The table of the answer, and behind a fold all figures.
+fn figures(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
-    let overview = overview_table(run, analysis, view);
     let steps = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
+    let is_alone = run.started.targets.len() == 1;
+    let overview = overview_table(run, analysis, view).filter(|_| !is_alone);
     html! {
-        @if let Some(pivot) = &analysed.pivot {
-            (table(&pivot_table(analysed, pivot)))
-            p.small { (pivot.words()) " " (FIGURE_WORDS) }
-        } @else if let Some(overview) = &overview {
-            (table(overview))
-            p.small { (FIGURE_WORDS) @if run.started.targets.len() > 1 { " " (RATIO_WORDS) } }
-        }
+        (sections(&figure_sections(analysed), level))
+        p.small { (FIGURE_WORDS) }
         details {
             summary { "All figures of every step" }
-            @if let (Some(overview), Some(_)) = (&overview, &analysed.pivot) { (table(overview)) }
+            @if let Some(overview) = &overview {
+                (table(overview))
+                p.small { (RATIO_WORDS) }
+            }
             @for step in steps { (table(&step)) }
         }
     }

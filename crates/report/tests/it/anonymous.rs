@@ -165,7 +165,7 @@ fn leaves(value: &Value, pointer: &str, place: &str, found: &mut Vec<(String, St
 
 fn view(run: &Run) -> RunView {
     let baseline = run.started.baseline.clone();
-    RunView { units: Units::Decimal, baseline, time_zone: TimeZone::UTC, all_findings: true }
+    RunView { units: Units::Decimal, baseline, time_zone: TimeZone::UTC, details: true }
 }
 
 /// All output formats of a run, by name.

@@ -66,7 +66,7 @@ fn pairs(works: &[CheckedWork]) -> Vec<CheckedPair<'_>> {
 }
 
 fn view() -> RunView {
-    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, all_findings: false }
+    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, details: false }
 }
 
 #[test]

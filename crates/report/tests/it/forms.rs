@@ -3,7 +3,7 @@
 use analyse::analyse;
 use jiff::tz::TimeZone;
 use model::Run;
-use report::{Document, RunView, Section, TextStyle, Units, csv, markdown, run_document, text};
+use report::{ComparedRuns, Document, RunView, Section, TextStyle, Units, csv, markdown, run_document, text};
 
 fn fixture() -> Run {
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
@@ -11,7 +11,7 @@ fn fixture() -> Run {
 }
 
 fn view() -> RunView {
-    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, all_findings: false }
+    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, details: true }
 }
 
 fn document(run: &Run) -> Document {
@@ -291,9 +291,9 @@ fn findings_are_limited_but_errors_are_not() {
         effect: 0.0,
         evidence: Vec::new(),
     };
-    let shown = |severity, all_findings| {
+    let shown = |severity, details| {
         analysis.findings = (0..20).map(|i| finding(i, severity)).collect();
-        let view = RunView { all_findings, ..view() };
+        let view = RunView { details, ..view() };
         text(&run_document(&run, &analysis, &view), TextStyle { width: 100, color: false })
     };
     let mut shown = shown;
@@ -301,8 +301,8 @@ fn findings_are_limited_but_errors_are_not() {
         (0..20).filter(|i| text.lines().any(|l| l.trim() == format!("finding number {i}"))).count()
     };
     let few = shown(model::Severity::Warning, false);
-    assert_eq!(count(&few), 8);
-    assert!(few.contains("less important ones: lodestone show") && few.contains("→ do number 7"), "{few}");
+    assert_eq!(count(&few), 5);
+    assert!(few.contains("less important ones: lodestone show") && few.contains("→ do number 4"), "{few}");
     let all = shown(model::Severity::Warning, true);
     assert_eq!((count(&all), all.contains("less important")), (20, false));
     assert_eq!(count(&shown(model::Severity::Error, false)), 20);
@@ -333,7 +333,7 @@ fn findings_about_many_steps_are_merged() {
 fn differing_circumstances_follow_the_tables() {
     let (first, mut other) = (fixture(), fixture());
     let shown = |other: &Run| {
-        let document = report::comparison_document(&[&first, other], &[], &[], &[], &view());
+        let document = report::comparison_document(&[&first, other], &ComparedRuns::default(), &view());
         (text(&document, TextStyle { width: 100, color: false }), markdown(&document))
     };
     assert!(shown(&other).0.contains("do not differ."));

@@ -107,7 +107,7 @@ fn pi() -> Run {
 fn seen(run: &Run) -> (Analysis, RunView) {
     let baseline = run.started.baseline.clone();
     let analysis = analyse(run, &baseline, Estimator::Mean, Units::Decimal);
-    (analysis, RunView { units: Units::Decimal, baseline, time_zone: TimeZone::UTC, all_findings: true })
+    (analysis, RunView { units: Units::Decimal, baseline, time_zone: TimeZone::UTC, details: true })
 }
 
 fn page(run: &Run) -> String {
@@ -224,7 +224,7 @@ fn a_score_table_has_a_row_per_target_and_the_score_last() {
     let layout = scores_of(&["device"], "headline");
     let table = score_table(&run, &analysis, &layout, Units::Decimal).unwrap();
     let shown = table_text(&table, TextStyle { width: 400, color: false });
-    let document = Document { title: "Pi".into(), sections: vec![Section::Table(table)] };
+    let document = Document::new("Pi", vec![Section::Table(table)]);
     let rows = cells(&markdown(&document));
     let heads: Vec<&str> = rows[0].iter().map(String::as_str).collect();
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Documents, pages and exports of whole runs.
 
 mod anonymous;
+mod answers;
 mod crosscheck;
 mod forms;
 mod imported;

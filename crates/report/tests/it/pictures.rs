@@ -4,7 +4,7 @@ use analyse::{Analysis, Estimator, analyse};
 use jiff::tz::TimeZone;
 use model::{LoggedOffset, OffsetLog, Operation, Pattern, Run};
 use report::chart::{CHARTS, Chart, charts};
-use report::{AnalysedRun, RunView, Units, run_page, runs_page};
+use report::{AnalysedRun, ComparedRuns, RunView, Units, run_page, runs_page};
 
 fn fixture() -> Run {
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
@@ -12,7 +12,7 @@ fn fixture() -> Run {
 }
 
 fn view() -> RunView {
-    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, all_findings: true }
+    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, details: true }
 }
 
 fn pictures(run: &Run) -> Vec<Chart> {
@@ -144,9 +144,11 @@ fn a_page_answers_first_and_ends_with_how_to_repeat_it() {
     assert!(answer < page.find("<h2>").unwrap());
     assert!(page.contains("lodestone run /mnt/one /mnt/two --suite fixture.toml --rounds 4 --seed 7</pre>"));
     assert!(page.contains("ext4") && page.contains("AMD EPYC") && page.contains("seed 7"));
-    let overview = &page[page.find("<h2>Comparison").unwrap()..page.find("<details").unwrap()];
+    let comparison = &page[page.find("<h2>Comparison").unwrap()..page.find("<h2>Findings").unwrap()];
+    let (first, folded) = comparison.split_once("<details").unwrap();
+    assert!(first.contains("by how much they differ from those of one"), "{first}");
     for heading in ["figure", "±", "p50", "p99", "max", "verdict"] {
-        assert!(overview.contains(&format!(">{heading}</th>")), "{heading} is missing");
+        assert!(folded.contains(&format!(">{heading}</th>")), "{heading} is missing");
     }
     // Every figure of the tables says where it comes from.
     assert!(page.matches("data-from=\"").count() > 50);
@@ -163,7 +165,7 @@ fn several_runs_are_compared_first_and_then_shown() {
     let view = view();
     let analysed: Vec<AnalysedRun<'_>> =
         runs.iter().zip(&analyses).map(|(run, analysis)| AnalysedRun::new(run, analysis, &view)).collect();
-    let document = report::comparison_document(&runs, &[], &[], &[], &view);
+    let document = report::comparison_document(&runs, &ComparedRuns::default(), &view);
     let page = runs_page(&analysed, &document);
     let headings = headings(&page);
     assert_eq!(headings[0], "Comparison");

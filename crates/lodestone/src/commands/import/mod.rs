@@ -15,10 +15,10 @@ use record::input::FileId;
 use report::TerminalText;
 use twox_hash::XxHash3_128;
 
-use super::results::laid_out;
+use super::results::{laid_out, shown};
 use super::run::started_now;
 use super::{estimator, store, units};
-use crate::cli::{Cli, ImportArgs, LayoutWord};
+use crate::cli::{Cli, ImportArgs};
 use crate::failure::{Failure, LEFT_OUT};
 use crate::output;
 use files::Input;
@@ -69,15 +69,17 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
     text.push(shape(&assembled));
     if !args.dry_run {
         let id = store_run(&store, &given, batch.sources.clone(), assembled)?;
-        text.push(format!("saved as run {id}; `lodestone show {id}` shows it\n"));
-        if args.layout.layout != LayoutWord::Steps {
-            let run = store.find(&id).map_err(Failure::failed)?.run;
-            let analysis = analyse(&run, &run.started.baseline, estimator(args.summary), units(cli));
-            if let Some(table) = laid_out(cli, &run, &analysis, &args.layout)? {
-                text.push("\n");
-                text.push(report::table_text(&table, output::style(cli.color)));
-            }
-        }
+        text.push(format!("saved as run {id}; all its tables: lodestone show {id} --details\n"));
+        let run = store.find(&id).map_err(Failure::failed)?.run;
+        let baseline = &run.started.baseline;
+        let analysis = analyse(&run, baseline, estimator(args.summary), units(cli));
+        let mut answer = match laid_out(cli, &run, &analysis, &args.layout)? {
+            Some(table) => report::table_text(&table, output::style(cli.color)),
+            None => shown(cli, &run, &analysis, baseline, args.details),
+        };
+        answer.push("\n");
+        answer.push(text);
+        text = answer;
     }
     output::print(text)?;
     Ok(ExitCode::from(if batch.left_out > 0 { LEFT_OUT } else { 0 }))

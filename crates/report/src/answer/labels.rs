@@ -1,0 +1,120 @@
+//! The answer of a run whose targets are told apart by labels, or that has many of them: which one wins where.
+
+use model::Better;
+
+use crate::answer::{LONGEST_NAME, TOLD};
+use crate::figures::display_ratio;
+use crate::pivot::{Pivot, Row};
+use crate::view::AnalysedRun;
+use crate::words::{listed, short};
+
+/// Which of the columns wins where, and by how much overall.
+pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<String> {
+    let contested: Vec<(&Row<'_>, Vec<usize>)> = pivot
+        .rows
+        .iter()
+        .map(|row| (row, row.leaders(pivot.margin)))
+        .filter(|(_, l)| !l.is_empty())
+        .collect();
+    let wins = |column: usize| contested.iter().filter(|(_, leaders)| leaders.contains(&column)).count();
+    let columns = 0..pivot.columns.len();
+    let against = |column: usize, other: usize| over_all(&contested, column, other);
+    let strength = |column: usize| columns.clone().filter_map(|other| against(column, other)).sum::<f64>();
+    let Some(best) =
+        columns.clone().max_by(|a, b| wins(*a).cmp(&wins(*b)).then(strength(*a).total_cmp(&strength(*b))))
+    else {
+        return Vec::new();
+    };
+    if contested.is_empty() {
+        return Vec::new();
+    }
+    let name = |column: usize| short(&pivot.columns[column], LONGEST_NAME / 2);
+    let (won, all) = (wins(best), contested.len());
+    let share = if won == all { format!("all {all}") } else { format!("{won} of {all}") };
+    let what = match pivot.has_labels() {
+        true => format!("combinations of {}", listed(&pivot.down)),
+        false => "figures".to_owned(),
+    };
+    let mut sentences = vec![format!(
+        "Of {} {}s, {} is the fastest, or within {} of it, in {share} {what}.",
+        pivot.columns.len(),
+        pivot.across,
+        name(best),
+        pivot.margin_words(),
+    )];
+    let lost: Vec<&(&Row<'_>, Vec<usize>)> = contested.iter().filter(|(_, l)| !l.contains(&best)).collect();
+    if lost.len() <= TOLD {
+        sentences.extend(lost.iter().map(|(row, leaders)| exception(pivot, analysed, row, leaders, best)));
+    } else {
+        let others = columns
+            .clone()
+            .filter(|c| *c != best)
+            .map(|c| (c, lost.iter().filter(|(_, l)| l.contains(&c)).count()));
+        let others: Vec<String> =
+            others.filter(|(_, n)| *n > 0).map(|(c, n)| format!("{} in {n}", name(c))).collect();
+        sentences.push(format!("In the others, the fastest is {}.", listed(&others)));
+    }
+    let mut behind: Vec<(usize, f64)> =
+        columns.filter(|c| *c != best).filter_map(|c| Some((c, against(best, c)?))).collect();
+    behind.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let ratio = |(i, (column, ratio)): (usize, &(usize, f64))| {
+        let than = if i == 0 { "as fast as" } else { "as" };
+        format!("{} × {than} {}", display_ratio(*ratio), name(*column))
+    };
+    let words: Vec<String> = behind.iter().take(2 * TOLD).enumerate().map(ratio).collect();
+    // A latency weighs otherwise than a rate.
+    let are_rates = contested.iter().all(|(row, _)| row.metric.better() == Better::Higher);
+    if !words.is_empty() && are_rates {
+        sentences.push(format!("Overall it is {} (geometric means).", listed(&words)));
+    }
+    sentences.extend(few_repeats(pivot));
+    sentences
+}
+
+/// The speed of one column relative to another: the geometric mean over the rows that have both.
+fn over_all(contested: &[(&Row<'_>, Vec<usize>)], column: usize, other: usize) -> Option<f64> {
+    let both = contested.iter().filter_map(|(row, _)| {
+        let shares = row.shares();
+        Some((shares[column]?, shares[other]?)).filter(|(a, b)| *a > 0.0 && *b > 0.0)
+    });
+    let logs: Vec<f64> = both.map(|(a, b)| (a / b).ln()).collect();
+    (column != other && !logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}
+
+/// A row in which another column wins.
+fn exception(
+    pivot: &Pivot<'_>,
+    analysed: &AnalysedRun<'_>,
+    row: &Row<'_>,
+    leaders: &[usize],
+    best: usize,
+) -> String {
+    let value =
+        |column: usize| row.cells[column].map(|(_, m)| analysed.view.display(row.metric, m.estimate.value));
+    let winners: Vec<String> = leaders.iter().map(|c| short(&pivot.columns[*c], LONGEST_NAME / 2)).collect();
+    let against = value(best).map_or_else(String::new, |v| format!(" against {v}"));
+    let first = leaders.first().and_then(|c| value(*c)).unwrap_or_default();
+    format!("For {} it is {}: {first}{against}.", row_words(pivot, row), listed(&winners))
+}
+
+/// A row as part of a sentence, such as `reads of 4 MiB on SSD_USB`.
+fn row_words(pivot: &Pivot<'_>, row: &Row<'_>) -> String {
+    let is_plain = pivot.down.last().is_some_and(|d| d == "operation");
+    let (labels, what) = match row.names.as_slice() {
+        [labels @ .., size, operation] if is_plain => (labels, format!("{operation}s of {size}")),
+        [labels @ .., title] => (labels, title.clone()),
+        [] => return String::new(),
+    };
+    let labels: Vec<String> = labels.iter().map(|l| short(l, LONGEST_NAME / 2)).collect();
+    if labels.is_empty() { what } else { format!("{what} on {}", labels.join(", ")) }
+}
+
+/// The caveat that most figures have only one repeat.
+fn few_repeats(pivot: &Pivot<'_>) -> Option<String> {
+    let figures = pivot.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let all = figures.clone().count();
+    let single = figures.filter(|(_, m)| m.estimate.interval.is_none()).count();
+    (2 * single > all).then(|| {
+        format!("{single} of the {all} figures were measured only once, so small differences may be chance.")
+    })
+}

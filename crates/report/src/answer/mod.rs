@@ -1,0 +1,124 @@
+//! The answer of a run: a few sentences, and the table of the figures that they are about.
+
+mod alone;
+mod decided;
+mod labels;
+pub(crate) mod table;
+
+use model::{Comparison, Finding, Run, Step};
+
+use crate::document::stalls::stall_sentences;
+use crate::view::AnalysedRun;
+use crate::words::short;
+use alone::alone;
+use decided::pairs;
+use labels::by_labels;
+
+/// Names longer than this many columns make a sentence unreadable.
+const LONGEST_NAME: usize = 60;
+/// More targets than this, besides the baseline, are ranked instead of compared one by one.
+const TOLD: usize = 3;
+
+/// The answer of a run, in sentences.
+pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
+    let mut sentences = scores(analysed);
+    match analysed.labels() {
+        Some(pivot) => sentences.extend(by_labels(pivot, analysed)),
+        None => sentences.extend(by_targets(analysed)),
+    }
+    if sentences.is_empty() {
+        sentences.extend(analysed.run.started.targets.iter().flat_map(|t| alone(analysed, t)));
+    }
+    if sentences.is_empty() {
+        sentences.push("No step has a figure: no repeat was completed.".to_owned());
+    }
+    sentences.extend(slow_link(analysed));
+    sentences
+}
+
+/// The published scores, where the run has some: the highest first.
+fn scores(analysed: &AnalysedRun<'_>) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for (title, mut scores) in crate::scores::scores(analysed.run, analysed.analysis) {
+        scores.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let one = |(name, value): &(String, f64)| format!("{} {value:.0}", short(name, LONGEST_NAME));
+        let first: Vec<String> = scores.iter().take(2 * TOLD).map(one).collect();
+        let more = scores.len().saturating_sub(first.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let title = title.replace(": score", " score");
+        sentences.push(format!("{title}: {}{more}.", first.join(", ")));
+    }
+    sentences
+}
+
+/// Every target against the baseline, and what stalls do to that; of many targets, which is fastest where.
+fn by_targets(analysed: &AnalysedRun<'_>) -> Vec<String> {
+    let AnalysedRun { run, analysis, pivot, .. } = analysed;
+    let steps: Vec<&Step> = run.started.plan.steps.iter().collect();
+    let mut sentences = match pivot {
+        Some(pivot) if run.started.targets.len() > TOLD + 1 => by_labels(pivot, analysed),
+        _ => compared(&steps, &analysis.comparisons, run.started.plan.margin(), |c| wait(run, c)),
+    };
+    sentences.extend(limit(analysed));
+    sentences
+}
+
+/// Seconds that the further rounds of a comparison take, by those that it has.
+fn wait(run: &Run, c: &Comparison) -> Option<f64> {
+    let rounds = f64::from(c.more_rounds?);
+    let of = |target: &str| {
+        let repeats = run.repeats.iter().filter(|r| r.started.step == c.step && r.started.target == target);
+        let times: Vec<u64> = repeats
+            .filter_map(|r| Some(r.finished.as_ref()?.at_ns.saturating_sub(r.started.at_ns)))
+            .collect();
+        times.iter().sum::<u64>() as f64 / 1e9 / times.len().max(1) as f64
+    };
+    Some(rounds * (of(&c.target) + of(&c.baseline)))
+}
+
+/// Every target against the baseline in sentences, then what stalls do to that.
+pub(crate) fn compared(
+    steps: &[&Step],
+    comparisons: &[Comparison],
+    margin: f64,
+    wait: impl Fn(&Comparison) -> Option<f64>,
+) -> Vec<String> {
+    let pairs = pairs(steps, comparisons);
+    let turns = pairs.len() == 1;
+    let mut sentences: Vec<String> = pairs.iter().map(|pair| pair.sentence(margin, turns, &wait)).collect();
+    sentences.extend(stall_sentences(steps, comparisons).into_iter().take(TOLD));
+    sentences
+}
+
+/// The fastest target of a run with several, else the only one.
+fn fastest<'a>(analysed: &AnalysedRun<'a>) -> Option<&'a str> {
+    let best = analysed.analysis.summaries.iter().max_by(|a, b| a.speed.value.total_cmp(&b.speed.value));
+    match best {
+        Some(best) if best.speed.value >= 1.0 => Some(&best.target),
+        Some(best) => Some(&best.baseline),
+        None => analysed.run.started.targets.first().map(|t| t.name.as_str()),
+    }
+}
+
+fn about<'a>(analysed: &AnalysedRun<'a>, rule: &str) -> Option<&'a Finding> {
+    let name = fastest(analysed)?;
+    analysed.analysis.findings.iter().find(|f| f.rule == rule && f.subject.target.as_deref() == Some(name))
+}
+
+/// What limits the fastest target.
+fn limit(analysed: &AnalysedRun<'_>) -> Option<String> {
+    let finding = about(analysed, "link-bound")?;
+    let (carried, rates) = finding.evidence.split_first()?;
+    let link = carried.what.strip_prefix("what ")?.strip_suffix(" can carry")?;
+    let name = short(fastest(analysed)?, LONGEST_NAME);
+    let all = analysed.run.started.plan.steps.len();
+    let steps =
+        if rates.len() == all { "every step".to_owned() } else { format!("{} of {all} steps", rates.len()) };
+    Some(format!("In {steps} it is {link} that limits {name}."))
+}
+
+/// The finding that the fastest target's link is below its capability.
+fn slow_link(analysed: &AnalysedRun<'_>) -> Option<String> {
+    let finding = about(analysed, "link-below-capability")?;
+    Some(format!("{}: {}.", short(fastest(analysed)?, LONGEST_NAME), finding.message))
+}

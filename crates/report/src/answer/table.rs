@@ -1,0 +1,130 @@
+//! The table of an answer: every figure of every target, and how it differs from the baseline's.
+
+use analyse::Summary;
+use model::{Comparison, Metric, Verdict};
+
+use crate::document::{Align, Cell, Column, Section, Table, Tone};
+use crate::figures::{display_margin, display_ratio};
+
+/// One figure.
+pub(crate) struct FigureRow<'a> {
+    /// Its name.
+    pub name: String,
+    /// For each target its figure and its comparison with the baseline.
+    pub cells: Vec<(Cell, Option<&'a Comparison>)>,
+}
+
+/// The table and the meaning of its marks. Nothing without rows.
+pub(crate) fn answer_sections(
+    targets: &[&str],
+    baseline: &str,
+    rows: &[FigureRow<'_>],
+    summaries: &[Summary],
+    margin: f64,
+) -> Vec<Section> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let table = answer_table(targets, baseline, rows, summaries);
+    [Section::Table(table)].into_iter().chain(legend(rows, margin).map(Section::Text)).collect()
+}
+
+/// A table of these rows. Behind each figure except the baseline's stands a mark: what it differs by, `=` or `?`.
+pub(crate) fn answer_table(
+    targets: &[&str],
+    baseline: &str,
+    rows: &[FigureRow<'_>],
+    summaries: &[Summary],
+) -> Table {
+    let mut columns = vec![Column::new("", Align::Left)];
+    for target in targets {
+        columns.push(Column::new((*target).to_owned(), Align::Right));
+        if *target != baseline {
+            columns.push(Column::joined("", Align::Right));
+        }
+    }
+    let row = |row: &FigureRow<'_>| {
+        let mut cells = vec![Cell::text(row.name.as_str())];
+        for (target, (cell, comparison)) in targets.iter().zip(&row.cells) {
+            cells.push(cell.clone());
+            if *target != baseline {
+                cells.push(comparison.map_or_else(Cell::default, mark));
+            }
+        }
+        cells
+    };
+    let mut rows_of_cells: Vec<Vec<Cell>> = rows.iter().map(row).collect();
+    rows_of_cells.extend(geometric_means(targets, baseline, rows, summaries));
+    let title = format!("Figures, and by how much they differ from those of {baseline}");
+    Table { title, columns, stub: 1, rows: rows_of_cells }
+}
+
+/// The mean ratio of each target, where there are several ratios and all are of rates: a latency weighs otherwise.
+fn geometric_means(
+    targets: &[&str],
+    baseline: &str,
+    rows: &[FigureRow<'_>],
+    summaries: &[Summary],
+) -> Option<Vec<Cell>> {
+    let comparisons = || rows.iter().flat_map(|row| row.cells.iter().filter_map(|(_, c)| *c));
+    let are_rates = comparisons().all(|c| matches!(c.metric, Metric::Bandwidth | Metric::Iops));
+    if !are_rates || !summaries.iter().any(|s| s.steps > 1) {
+        return None;
+    }
+    let mut cells = vec![Cell::text("geometric mean of the ratios").tone(Tone::Dim)];
+    for target in targets {
+        let summary = summaries.iter().find(|s| s.target == *target);
+        let ratio = summary.map_or_else(Cell::default, |s| Cell {
+            value: Some(s.speed.value),
+            ..Cell::text(format!("{}×", display_ratio(s.speed.value))).tone(Tone::Dim)
+        });
+        cells.push(ratio);
+        if *target != baseline {
+            cells.push(Cell::default());
+        }
+    }
+    Some(cells)
+}
+
+/// The meaning of the marks that occur.
+fn legend(rows: &[FigureRow<'_>], margin: f64) -> Option<String> {
+    let comparisons = || rows.iter().flat_map(|row| row.cells.iter().filter_map(|(_, c)| *c));
+    let occurs = |what: &dyn Fn(&Comparison) -> bool| comparisons().any(what);
+    let marked = [
+        (occurs(&|c| c.verdict == Verdict::Same), format!("= the same within {}", display_margin(margin))),
+        (occurs(&|c| is_so_far(c)), "=? the same so far".to_owned()),
+        (occurs(&|c| c.verdict == Verdict::Undecided && !is_so_far(c)), "? undecided".to_owned()),
+    ];
+    let mut words: Vec<String> =
+        marked.into_iter().filter(|(occurs, _)| *occurs).map(|(_, words)| words).collect();
+    if occurs(&|c| matches!(c.verdict, Verdict::Faster | Verdict::Slower)) {
+        let whose = if words.is_empty() { "all" } else { "all others" };
+        words.push(format!("{whose} differ, at 95 % over the whole table"));
+    }
+    (!words.is_empty()).then(|| words.join(" · "))
+}
+
+fn is_so_far(c: &Comparison) -> bool {
+    c.verdict == Verdict::Undecided && c.unseen.is_some()
+}
+
+/// By how much a figure differs: in percent, from twice on as a ratio.
+fn mark(c: &Comparison) -> Cell {
+    let change = || match c.ratio.value {
+        ratio if ratio >= 1.995 => format!("{}×", display_ratio(ratio)),
+        ratio => {
+            let percent = 100.0 * (ratio - 1.0);
+            let digits = usize::from(percent.abs() < 0.95 || (-100.0..-99.45).contains(&percent));
+            let sign = if percent < 0.0 { '−' } else { '+' };
+            format!("{sign}{:.digits$} %", percent.abs())
+        }
+    };
+    let (text, tone) = match c.verdict {
+        Verdict::Same => ("=".to_owned(), Tone::Dim),
+        Verdict::Undecided if is_so_far(c) => ("=?".to_owned(), Tone::Open),
+        Verdict::Undecided => ("?".to_owned(), Tone::Open),
+        Verdict::Faster => (change(), Tone::Good),
+        Verdict::Slower => (change(), Tone::Bad),
+    };
+    Cell { value: Some(c.ratio.value), ..Cell::text(text).tone(tone) }
+}

@@ -1,0 +1,188 @@
+//! The answer that a terminal and a page begin with: sentences made of decided comparisons, one table, few findings.
+
+use analyse::{Analysis, Estimator, analyse, headline};
+use jiff::tz::TimeZone;
+use model::{Better, Comparison, Run, Unseen, Verdict};
+use report::{ComparedRuns, RunView, TextStyle, Units, comparison_document, run_document, text};
+
+fn fixture() -> Run {
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
+    record::read_log(std::path::Path::new(log)).unwrap().run
+}
+
+fn view(details: bool) -> RunView {
+    RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, details }
+}
+
+/// The fixture's analysis with these speeds and verdicts in its nine figures: random reads, reads and writes of a mix (both
+/// latencies), durable writes, sequential writes, and four of metadata.
+fn judged(run: &Run, figures: [(f64, Verdict); 9]) -> Analysis {
+    let mut analysis = analyse(run, "one", Estimator::Mean, Units::Decimal);
+    let plan = &run.started.plan;
+    analysis.comparisons.retain(|c| headline(plan.step(&c.step).unwrap(), c.operation) == Some(c.metric));
+    assert_eq!(analysis.comparisons.len(), figures.len());
+    analysis.comparisons.sort_by_key(|c| plan.steps.iter().position(|s| s.id == c.step));
+    for (c, (speed, verdict)) in analysis.comparisons.iter_mut().zip(figures) {
+        c.ratio.value = if c.metric.better() == Better::Lower { 1.0 / speed } else { speed };
+        c.verdict = verdict;
+        c.more_rounds = None;
+    }
+    analysis
+}
+
+fn answer(run: &Run, analysis: &Analysis) -> String {
+    run_document(run, analysis, &view(false)).answer.join("\n")
+}
+
+const SAME: (f64, Verdict) = (1.0, Verdict::Same);
+const OPEN: (f64, Verdict) = (1.1, Verdict::Undecided);
+
+#[test]
+fn the_sentence_counts_what_is_decided_and_names_what_differs() {
+    let run = fixture();
+    let of = |figures| answer(&run, &judged(&run, figures));
+    let mut mixed = [SAME; 9];
+    (mixed[0], mixed[4]) = ((1.17, Verdict::Faster), (0.86, Verdict::Slower));
+    (mixed[5], mixed[6]) = (OPEN, OPEN);
+    assert_eq!(
+        of(mixed),
+        "two and one are the same in 5 of 9 figures and undecided in 2; two is 17 % faster at random read (4 KiB, depth 4) \
+         and 14 % slower at sequential write (64 KiB, buffered)."
+    );
+    assert_eq!(of([SAME; 9]), "two and one are the same in all 9 figures (within 3 %).");
+    assert_eq!(of([OPEN; 9]), "two and one cannot be told apart yet in any of 9 figures.");
+    let mut few = [OPEN; 9];
+    few[1] = (1.25, Verdict::Faster);
+    assert_eq!(
+        of(few),
+        "two is 25 % faster than one at read of random mix 75/25 (4 KiB, depth 8, 2000/s offered); 8 figures are undecided.",
+        "a p99 of four fifths is a quarter faster"
+    );
+    let mut both = [(1.5, Verdict::Faster); 9];
+    both[..3].fill((0.5, Verdict::Slower));
+    assert_eq!(of(both), "two is 50 % faster than one in 6 of 9 figures and 50 % slower in 3 of 9 figures.");
+}
+
+#[test]
+fn of_two_targets_the_faster_one_is_the_subject() {
+    let run = fixture();
+    let mut speeds = [(1.3, Verdict::Faster); 9];
+    speeds[8].0 = 5.2;
+    let faster = answer(&run, &judged(&run, speeds));
+    assert_eq!(faster, "two is 1.3 to 5.2 times as fast as one in all 9 figures.");
+    let slower = answer(&run, &judged(&run, speeds.map(|(speed, _)| (1.0 / speed, Verdict::Slower))));
+    assert_eq!(slower, "one is 1.3 to 5.2 times as fast as two in all 9 figures.");
+}
+
+#[test]
+fn one_figure_is_told_with_its_interval() {
+    let run = fixture();
+    let mut analysis = judged(&run, [(0.5, Verdict::Slower); 9]);
+    analysis.comparisons.truncate(1);
+    analysis.comparisons[0].ratio.interval = Some((0.4, 0.625));
+    assert_eq!(
+        answer(&run, &analysis),
+        "one is 2.0 times as fast as two at random read (4 KiB, depth 4) (2.00 ×; 95 %: 1.60–2.50)."
+    );
+    analysis.comparisons[0].verdict = Verdict::Same;
+    analysis.comparisons[0].ratio = model::Estimate { value: 1.01, interval: Some((0.99, 1.02)) };
+    assert_eq!(
+        answer(&run, &analysis),
+        "two and one are the same at random read (4 KiB, depth 4) (1.01 ×; 95 %: 0.99–1.02)."
+    );
+}
+
+#[test]
+fn further_rounds_are_told_as_time() {
+    let run = fixture();
+    let mut analysis = judged(&run, [OPEN; 9]);
+    analysis.comparisons.iter_mut().for_each(|c| c.more_rounds = Some(2000));
+    let told = answer(&run, &analysis);
+    assert!(told.contains(" (about ") && told.ends_with("would decide)."), "{told}");
+    analysis.comparisons[3].more_rounds = None;
+    assert!(!answer(&run, &analysis).contains("about"), "one of them is not known");
+}
+
+#[test]
+fn figures_that_were_measured_once_are_not_called_decided() {
+    let run = fixture();
+    let mut analysis = judged(&run, [(1.4, Verdict::Undecided); 9]);
+    analysis.comparisons.iter_mut().for_each(|c| c.ratio.interval = None);
+    assert_eq!(
+        answer(&run, &analysis),
+        "two is 40 % faster than one in all 9 figures, each measured only once: that may be chance."
+    );
+}
+
+#[test]
+fn a_mark_says_by_how_much_a_figure_differs_and_the_legend_what_it_means() {
+    let run = fixture();
+    let mut figures = [SAME; 9];
+    (figures[0], figures[3], figures[4]) = ((0.44, Verdict::Slower), (0.2, Verdict::Slower), OPEN);
+    (figures[1], figures[7]) = ((0.2, Verdict::Slower), (1.17, Verdict::Faster));
+    let mut analysis = judged(&run, figures);
+    let unseen = Unseen { seconds: 3.0, stall_seconds: 0.1, more_seconds: 60.0 };
+    analysis.comparisons[8] =
+        Comparison { verdict: Verdict::Undecided, unseen: Some(unseen), ..analysis.comparisons[8].clone() };
+    let shown = text(&run_document(&run, &analysis, &view(false)), TextStyle { width: 100, color: false });
+    let row = |start: &str| shown.lines().find(|l| l.trim_start().starts_with(start)).unwrap().trim_end();
+    assert!(row("Random read").ends_with("−56 %"), "{shown}");
+    assert!(
+        row("Random mix 75/25, 4 KiB, depth 8, 2000/s offered: read").ends_with("5.00×"),
+        "a latency: {shown}"
+    );
+    assert!(row("Random write").ends_with("−80 %") && row("Sequential").ends_with(" ?"), "{shown}");
+    assert!(row("Many small files, 20 files of 1 KiB: open").ends_with("+17 %"), "{shown}");
+    assert!(row("Many small files, 20 files of 1 KiB: unlink").ends_with("=?"), "{shown}");
+    let legend = "= the same within 3 % · =? the same so far · ? undecided · all others differ";
+    assert!(shown.contains(legend), "{shown}");
+}
+
+#[test]
+fn the_answer_comes_first_and_fits_a_screen() {
+    let run = fixture();
+    let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
+    let document = run_document(&run, &analysis, &view(false));
+    let shown = text(&document, TextStyle { width: 100, color: false });
+    assert!(shown.starts_with(&document.answer[0]), "{shown}");
+    assert!(shown.lines().count() <= 40, "{shown}");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn one_target_is_told_in_the_figures_that_people_compare() {
+    let mut run = fixture();
+    run.started.targets.retain(|t| t.name == "one");
+    run.repeats.retain(|r| r.started.target == "one");
+    let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
+    assert_eq!(
+        answer(&run, &analysis),
+        "one (ext4 on vda) writes 863 MB/s in sequence, through the page cache.\n\
+         At random it does 36.4k reads of 4 KiB a second with 4 at a time.\n\
+         A durable write of 4 KiB takes 97.5 µs, and at most 195 µs in 99 of 100."
+    );
+}
+
+#[test]
+fn runs_are_compared_in_the_same_words() {
+    let (first, mut second) = (fixture(), fixture());
+    second.started.id = "fixture2".into();
+    let runs = [&first, &second];
+    let mut compared = ComparedRuns { margin: 0.03, ..ComparedRuns::default() };
+    for run in runs {
+        let analysis = analyse(run, "one", Estimator::Mean, Units::Decimal);
+        let named =
+            |s: analyse::Series| analyse::Series { target: format!("{}:{}", run.started.id, s.target), ..s };
+        let series = analyse::Series::of_run(run, &analysis.measurements);
+        compared.series.extend(series.into_iter().filter(|s| s.target == "one").map(named));
+    }
+    let baseline = "fixture1:one";
+    compared.comparisons = analyse::compare(&compared.series, baseline, analyse::Pairing::None, 0.03);
+    let view = RunView { baseline: baseline.into(), ..view(false) };
+    let document = comparison_document(&runs, &compared, &view);
+    assert_eq!(document.answer.len(), 1);
+    assert!(document.answer[0].starts_with("fixture2:one and fixture1:one c"), "{:?}", document.answer);
+    let shown = text(&document, TextStyle { width: 100, color: false });
+    assert!(shown.contains("36.4k") || shown.contains("149 MB/s"), "{shown}");
+    assert!(!shown.contains("verdict"), "the tables of every step are for --details");
+}
