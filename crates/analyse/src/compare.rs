@@ -9,6 +9,8 @@
 //! J. Pharmacokinet. Biopharm. 15, 1987). A run that ends when all is decided has an interim analysis after every round:
 //! see [`crate::sequential`].
 
+use std::collections::BTreeMap;
+
 use model::{
     Better, Comparison, Estimate, Exposure, Measurement, Metric, Mix, Operation, Pace, Plan, Run,
     StallEffect, Step, Unseen, Verdict,
@@ -98,27 +100,41 @@ pub fn headline_operations(step: &Step) -> Vec<Operation> {
 /// Compares every target's series with the baseline's. Series without a counterpart are left out. Ratios from
 /// 1/(1 + `margin`) to 1 + `margin` are "same".
 pub fn compare(series: &[Series], baseline: &str, pairing: Pairing, margin: f64) -> Vec<Comparison> {
-    let judged = judged(series, baseline, pairing, margin, false);
+    compare_pairs(series, |own, other| own != baseline && other == baseline, pairing, margin)
+}
+
+/// Compares the series of every two targets that `are_paired`, the first of them with the second. All are one family.
+pub fn compare_pairs(
+    series: &[Series],
+    are_paired: impl Fn(&str, &str) -> bool,
+    pairing: Pairing,
+    margin: f64,
+) -> Vec<Comparison> {
+    let judged = judged(series, are_paired, pairing, margin, false);
     judged.into_iter().map(|judged| judged.comparison).collect()
 }
 
 /// Compares while rounds continue: only tests that hold for any number of interim analyses decide.
 pub(crate) fn compare_meanwhile(series: &[Series], baseline: &str, margin: f64) -> Vec<Comparison> {
-    let judged = judged(series, baseline, Pairing::ByRoundInterim, margin, true);
+    let against = |own: &str, other: &str| own != baseline && other == baseline;
+    let judged = judged(series, against, Pairing::ByRoundInterim, margin, true);
     judged.into_iter().map(|judged| judged.comparison).collect()
 }
 
-fn judged(series: &[Series], baseline: &str, pairing: Pairing, margin: f64, meanwhile: bool) -> Vec<Judged> {
+fn judged(
+    series: &[Series],
+    are_paired: impl Fn(&str, &str) -> bool,
+    pairing: Pairing,
+    margin: f64,
+    meanwhile: bool,
+) -> Vec<Judged> {
     let longest = series.iter().map(Series::longest_stall).fold(0.0, f64::max);
     let mut found: Vec<Judged> = Vec::new();
-    for own in series.iter().filter(|s| s.target != baseline) {
-        let same = |s: &&Series| {
-            s.target == baseline
-                && s.step == own.step
-                && s.operation == own.operation
-                && s.metric == own.metric
-        };
-        let Some(base) = series.iter().find(same) else { continue };
+    let mut figures: BTreeMap<_, Vec<&Series>> = BTreeMap::new();
+    let figure = |s: &Series| (s.step.clone(), s.operation, s.metric);
+    series.iter().for_each(|s| figures.entry(figure(s)).or_default().push(s));
+    let pairs = series.iter().flat_map(|own| figures[&figure(own)].iter().map(move |base| (own, *base)));
+    for (own, base) in pairs.filter(|(own, base)| are_paired(&own.target, &base.target)) {
         let centre = centre(own.metric);
         let Some(mut test) = RatioTest::new(own.side(), base.side(), pairing, margin, centre) else {
             continue;
@@ -131,7 +147,7 @@ fn judged(series: &[Series], baseline: &str, pairing: Pairing, margin: f64, mean
             operation: own.operation,
             metric: own.metric,
             target: own.target.clone(),
-            baseline: baseline.to_owned(),
+            baseline: base.target.clone(),
             ratio: test.ratio(),
             verdict: Verdict::Undecided,
             method: pairing.method(test.is_rate()),

@@ -19,6 +19,7 @@ mod processor;
 mod repeats;
 mod rules;
 mod size;
+mod stalled;
 mod stalls;
 mod sweeps;
 mod syncs;
@@ -48,23 +49,9 @@ pub struct Rule {
 /// order of the rules.
 pub(crate) fn findings(context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.apply)(rule, context)).collect();
-    one_story_of_stalls(&mut found);
+    stalled::one_story(&mut found, context);
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.effect.total_cmp(&a.effect)));
     found
-}
-
-/// Where a target stalls, one finding tells it: those that show the same by other figures give it their evidence.
-fn one_story_of_stalls(found: &mut Vec<Finding>) {
-    const STORY: &str = "stalled-repeats";
-    const SAME: [&str; 4] = ["stall", "slow-operation", "outliers", "two-modes"];
-    let subjects: Vec<Subject> =
-        found.iter().filter(|f| f.rule == STORY).map(|f| f.subject.clone()).collect();
-    let is_same = |f: &mut Finding| SAME.contains(&f.rule.as_str()) && subjects.contains(&f.subject);
-    let others: Vec<Finding> = found.extract_if(.., is_same).collect();
-    for story in found.iter_mut().filter(|f| f.rule == STORY) {
-        let same = others.iter().filter(|other| other.subject == story.subject && other.rule != "outliers");
-        story.evidence.extend(same.flat_map(|other| other.evidence.clone()));
-    }
 }
 
 impl Rule {

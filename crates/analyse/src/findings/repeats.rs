@@ -11,11 +11,10 @@ use model::{
 };
 
 use super::context::{Ended, Pair};
-use super::words::{by, figure, operations, rounds as rounds_in_words, time, what};
+use super::words::{by, figure, rounds as rounds_in_words, time, what};
 use super::{Rule, RuleContext, evidence, total};
 use crate::repeats::{RepeatDiagnostics, threshold};
-use crate::stalls::{LongRun, Loss};
-use crate::stats::{RobustMean, median, normal_quantile, t_above};
+use crate::stats::{RobustMean, median, t_above};
 use crate::steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, steady_state};
 use crate::transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 
@@ -143,91 +142,6 @@ pub(super) fn length_matters(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
         rule.finding(Severity::Warning, about, message, figures).changing(share)
     };
     last.into_iter().map(finding).collect()
-}
-
-/// Lost time below this share is not reported.
-const LOST: f64 = 0.01;
-/// Repeats from which it is.
-const FEWEST_FOR_STALLS: usize = 10;
-
-/// What one target lost in one step, for an operation that is judged by its rate.
-struct Lost<'a> {
-    m: &'a Measurement,
-    loss: Loss,
-    /// Operations of that kind.
-    operations: f64,
-}
-
-fn lost<'a>(pair: &Pair<'_>, m: &'a Measurement) -> Option<Lost<'a>> {
-    let operations = total(pair.repeats.iter().filter_map(|r| Some(r.measured(m.operation)?.count)));
-    let loss = LongRun::of(&m.values, &m.exposures).loss;
-    (m.exposures.len() >= FEWEST_FOR_STALLS).then_some(Lost { m, loss, operations: operations as f64 })
-}
-
-pub(super) fn stalled_repeats(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let all: Vec<Lost<'_>> = context.headlines().filter_map(|(pair, m, _)| lost(pair, m)).collect();
-    let finding = |lost: &Lost<'_>| {
-        let Lost { m, loss, operations: count } = lost;
-        let (low, high) = loss.estimate().interval.filter(|_| loss.share() >= LOST)?;
-        let same = |other: &&Lost<'_>| {
-            (&other.m.step, other.m.operation) == (&m.step, m.operation) && other.m.target != m.target
-        };
-        let more_than: Vec<String> = all
-            .iter()
-            .filter(same)
-            .filter(|other| lost_more(loss, &other.loss))
-            .map(|other| match other.loss.count() {
-                0 => format!("{} (none)", other.m.target),
-                _ => format!("{} ({:.1} %)", other.m.target, other.loss.share() * 100.0),
-            })
-            .collect();
-        let than = if more_than.is_empty() {
-            String::new()
-        } else {
-            format!(", more than on {}", more_than.join(" and "))
-        };
-        let stalls = f64::from(loss.count());
-        let each_ns = loss.share() * loss.seconds / stalls * 1e9;
-        let work_ns = (1.0 - loss.share()) * loss.seconds / stalls * 1e9;
-        let rounds: Vec<u32> = loss.stalls.iter().map(|stalls| stalls.round).collect();
-        let how_often = match loss.count() {
-            1 => format!("stopped once in {}, for {}", time(loss.seconds * 1e9), time(each_ns)),
-            n => format!(
-                "stopped {} in {}, for {} on average, about every {} or {:.0} operations",
-                if n == 2 { "twice".to_owned() } else { format!("{n} times") },
-                time(loss.seconds * 1e9),
-                time(each_ns),
-                time(work_ns),
-                *count / stalls
-            ),
-        };
-        let message = format!(
-            "{} {how_often} ({}), which is {:.1} % of the time (95 %: {:.1} to {:.1} %){than}",
-            operations(m.operation),
-            rounds_in_words(&rounds),
-            loss.share() * 100.0,
-            low * 100.0,
-            high * 100.0,
-        );
-        let figures = vec![
-            evidence("share of the time lost in stalls", loss.share(), "1").in_rounds(rounds),
-            evidence("stalls", stalls, "1"),
-            evidence("mean length of a stall", each_ns, "ns"),
-            evidence("mean time between stalls", work_ns, "ns"),
-        ];
-        let about = Subject { target: Some(m.target.clone()), step: Some(m.step.clone()) };
-        Some(rule.finding(Severity::Warning, about, message, figures).changing(loss.share()))
-    };
-    all.iter().filter_map(finding).collect()
-}
-
-/// True if one target lost more time than another, rarely by chance (5 %, one-sided): the distances of the two shares to their
-/// limits add up by their squares (Zou and Donner, Statist. Med. 27, 2008).
-fn lost_more(one: &Loss, other: &Loss) -> bool {
-    let (z, longest) = (normal_quantile(0.95), one.longest().max(other.longest()));
-    let down = one.share() - one.limits(z, longest).0;
-    let up = other.limits(z, longest).1 - other.share();
-    one.share() - other.share() > down.hypot(up)
 }
 
 /// Share of a repeat's time from which the sync after it is reported.
@@ -397,8 +311,8 @@ pub(super) fn start_up_transient(rule: &Rule, context: &RuleContext<'_>) -> Vec<
     let finding = |(pair, found): (&Pair<'_>, Option<Transient>)| {
         let t = found.filter(|t| t.p <= threshold)?;
         let message = format!(
-            "the first {:.1} s of a repeat ran {} than the rest, in {} of {} repeats, which makes its figure {}",
-            t.seconds,
+            "the first {} of a repeat ran {} than the rest, in {} of {} repeats, which makes its figure {}",
+            time(t.seconds * 1e9),
             by(t.difference, "faster", "slower"),
             t.shows_in,
             t.repeats,

@@ -2,7 +2,7 @@
 
 use super::{
     Rule, background, cache, cliff, failures, heat, imported, kind, layers, link, processor, repeats, size,
-    stalls, sweeps, syncs, tools,
+    stalled, stalls, sweeps, syncs, tools,
 };
 
 /// All rules. Their order here is the order of findings that have the same severity and effect.
@@ -234,7 +234,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         name: "block-size",
         speaks_when: "steps differ only in block size, by a factor of 64 or more, and their bandwidth differs by a factor of 2 or more",
-        advice: "use blocks of at least that size where the application allows it",
+        advice: "use large blocks where the application allows it",
         is_told_apart: true,
         apply: sweeps::block_size,
     },
@@ -303,10 +303,10 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "stalled-repeats",
-        speaks_when: "in ten or more repeats at least 1 % of the time was lost in stalls: operations of 25 ms and ten times the median or more, or rare repeats with less than two thirds of the usual rate and five standard deviations below it; what `stall`, `slow-operation`, `outliers` and `two-modes` would report of the same is part of it",
+        speaks_when: "in ten or more repeats at least 1 % of the time was lost in stalls: operations of 25 ms and ten times the median or more, or rare repeats with less than two thirds of the usual rate and five standard deviations below it; what `stall`, `slow-operation`, `outliers` and `two-modes` would report of the same is part of it; one finding tells it of all targets that stall in the same rounds, and a single stall is a note",
         advice: "look at what happened in these rounds (show --telemetry); the storage itself may pause, for garbage collection or error recovery",
         is_told_apart: true,
-        apply: repeats::stalled_repeats,
+        apply: stalled::stalled_repeats,
     },
     Rule {
         name: "two-modes",
@@ -388,7 +388,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         name: "printed-contradicts-raw",
         speaks_when: "a figure that another program printed differs from its own raw numbers by more than rounding allows, or its counts do not add up",
-        advice: "use the recomputed figure, which is the one shown, and find out who changed the output",
+        advice: "use the recomputed figure, which is the one shown: the program printed the other wrongly, or the text was edited",
         is_told_apart: true,
         apply: imported::printed_contradicts_raw,
     },

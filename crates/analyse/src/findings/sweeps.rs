@@ -78,14 +78,17 @@ pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         }
         let of = |p: &Point<'_>| ExactSize(p.x).to_string();
         let message = format!(
-            "{} of {} reach {} ({} of the {} with {}); blocks larger than {} gain less than 10 %",
+            "{} of {} reach {} ({} of the {} with {}); {}",
             in_order(&pair.step.workload, operation),
             of(small),
             rate(context.units, small.bandwidth),
             percent(small.bandwidth / large.bandwidth),
             rate(context.units, large.bandwidth),
             of(large),
-            of(enough)
+            match enough.x == large.x {
+                true => "larger ones were not measured".to_owned(),
+                false => format!("blocks larger than {} gain less than 10 %", of(enough)),
+            }
         );
         let figures = points
             .iter()

@@ -84,10 +84,22 @@ pub(super) fn in_order(workload: &Workload, operation: Operation) -> String {
     format!("{order} {}", operations(operation))
 }
 
-/// Rounds counted from 0, shown from 1: `round 1`, `rounds 1 and 3`.
+/// Rounds counted from 0, shown from 1: `round 1`, `rounds 1 and 3`, `rounds 2, 4 to 7 and 9`.
 pub(super) fn rounds(rounds: &[u32]) -> String {
-    let names: Vec<String> = rounds.iter().map(|round| (round + 1).to_string()).collect();
-    format!("{} {}", if names.len() == 1 { "round" } else { "rounds" }, list(&names))
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for round in rounds.iter().map(|round| round + 1) {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == round => *last = round,
+            _ => spans.push((round, round)),
+        }
+    }
+    let name = |(first, last): &(u32, u32)| match last - first {
+        0 => vec![first.to_string()],
+        1 => vec![first.to_string(), last.to_string()],
+        _ => vec![format!("{first} to {last}")],
+    };
+    let names: Vec<String> = spans.iter().flat_map(name).collect();
+    format!("{} {}", if rounds.len() == 1 { "round" } else { "rounds" }, list(&names))
 }
 
 /// The plural of an operation's name.

@@ -9,11 +9,15 @@ use crate::document::Section;
 /// Largest number of remarks. Errors are always shown.
 const MOST: usize = 5;
 
-/// Findings, merged by rule as far as they are equal, and notes. Unless `all` is
-/// true, the least important are only counted.
+/// Findings, merged by rule as far as they are equal, and notes. Unless `all` is true, only the first of each rule, except
+/// errors, and the least important are only counted.
 pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section> {
+    let mut groups = groups(findings);
+    if !all {
+        condense(&mut groups);
+    }
     let mut remarks: Vec<(Severity, Section)> =
-        groups(findings).into_iter().map(|g| (g.first.severity, g.section(run))).collect();
+        groups.into_iter().map(|g| (g.first.severity, g.section(run))).collect();
     for note in run.notes.iter().filter(|note| !is_taken_over(note, findings)) {
         let about = match &note.target {
             Some(target) => format!("{target} · {}", note.topic),
@@ -43,15 +47,44 @@ fn is_taken_over(note: &Note, findings: &[Finding]) -> bool {
     findings.iter().any(|f| f.message == note.message && f.subject.target == note.target)
 }
 
+/// Leaves the first group of each rule, which tells of the others how many and on which targets.
+fn condense(groups: &mut Vec<Group<'_>>) {
+    let mut kept: Vec<Group<'_>> = Vec::new();
+    for group in groups.drain(..) {
+        let is_error = group.first.severity == Severity::Error;
+        match kept.iter_mut().find(|g| g.first.rule == group.first.rule && !is_error) {
+            Some(first) => {
+                first.more += group.findings;
+                for target in group.targets {
+                    if !first.more_on.contains(&target) {
+                        first.more_on.push(target);
+                    }
+                }
+            }
+            None => kept.push(group),
+        }
+    }
+    *groups = kept;
+}
+
 fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for finding in findings {
         let (target, step) = (finding.subject.target.as_deref(), finding.subject.step.as_deref());
         let at = groups.iter().position(|g| g.takes(finding)).unwrap_or_else(|| {
-            groups.push(Group { first: finding, targets: Vec::new(), steps: Vec::new(), same_words: true });
+            groups.push(Group {
+                first: finding,
+                targets: Vec::new(),
+                steps: Vec::new(),
+                same_words: true,
+                findings: 0,
+                more: 0,
+                more_on: Vec::new(),
+            });
             groups.len() - 1
         });
         let group = &mut groups[at];
+        group.findings += 1;
         group.same_words &= finding.message == group.first.message;
         group.targets.extend(target.filter(|t| !group.targets.contains(t)));
         group.steps.extend(step.filter(|s| !group.steps.contains(s)));
@@ -66,6 +99,10 @@ struct Group<'a> {
     targets: Vec<&'a str>,
     steps: Vec<&'a str>,
     same_words: bool,
+    findings: usize,
+    /// Other findings of the rule, and their targets.
+    more: usize,
+    more_on: Vec<&'a str>,
 }
 
 impl Group<'_> {
@@ -100,6 +137,11 @@ impl Group<'_> {
         let message = match others.as_slice() {
             [] => first.message.clone(),
             others => format!("{} (and likewise in {})", first.message, named(others)),
+        };
+        let message = match (self.more, self.more_on.as_slice()) {
+            (0, _) => message,
+            (n, []) => format!("{message} (and {n} more of this kind)"),
+            (n, targets) => format!("{message} (and {n} more of this kind, on {})", named(targets)),
         };
         Section::Remark { severity: first.severity, about, message, advice: first.advice.clone() }
     }

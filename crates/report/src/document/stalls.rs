@@ -9,6 +9,8 @@ use crate::figures::{display_ratio, display_ratios};
 
 /// Time lost below this share does not change an answer.
 const LOST: f64 = 0.01;
+/// Nor does it below this share, where there is none yet.
+const LOST_UNDECIDED: f64 = 0.03;
 
 /// One sentence for each comparison that is another one between stalls, and one for all that are the same so far.
 /// Only of the comparisons that tables show.
@@ -23,8 +25,9 @@ pub(crate) fn stall_sentences(steps: &[&Step], comparisons: &[Comparison]) -> Ve
         step.map_or(c.step.as_str(), |step| step.title.as_str()).to_owned()
     };
     let effects = comparisons.iter().filter_map(|c| Some((*c, c.stalls.as_ref()?)));
-    let told =
-        effects.filter(|(c, s)| s.verdict != c.verdict && s.lost.value.max(s.baseline_lost.value) >= LOST);
+    let least = |c: &Comparison| if c.verdict == Verdict::Undecided { LOST_UNDECIDED } else { LOST };
+    let told = effects
+        .filter(|(c, s)| s.verdict != c.verdict && s.lost.value.max(s.baseline_lost.value) >= least(c));
     let mut sentences: Vec<String> =
         told.map(|(c, stalls)| format!("{}: {}", title(c), effect(c, stalls))).collect();
     sentences.extend(same_so_far(&comparisons));

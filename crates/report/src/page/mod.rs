@@ -24,8 +24,6 @@ const FIGURE_WORDS: &str = "The figure is the bandwidth; of small random transfe
 const RATIO_WORDS: &str = "Ratios are to the baseline, with their 95 % interval.";
 /// Row names longer than this are wrapped.
 const LONG_NAME: usize = 20;
-/// Findings shown without unfolding.
-const SHOWN_FINDINGS: usize = 6;
 /// Charts of a kind shown without unfolding.
 const SHOWN_CHARTS: usize = 2;
 /// Nothing may be fetched, whatever a name contains.
@@ -141,7 +139,7 @@ fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
         section {
             (heading(level, if several { "Comparison" } else { "Figures" }))
             (figures(analysed, level + 1))
-            (findings(&remarks(run, &analysis.findings, true), level))
+            (findings(analysed, level))
             @if !pictures.is_empty() {
                 (heading(level, "Charts"))
                 (toggles(&run.started.targets))
@@ -184,18 +182,20 @@ fn heading(level: u8, text: &str) -> Markup {
     }
 }
 
-/// The most important findings, and the others behind a fold.
-fn findings(remarks: &[Section], level: u8) -> Markup {
-    let (first, others) = remarks.split_at(remarks.len().min(SHOWN_FINDINGS));
+/// The most important finding of each kind, and all of them behind a fold.
+fn findings(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
+    let AnalysedRun { run, analysis, .. } = *analysed;
+    let [first, all] = [false, true].map(|all| remarks(run, &analysis.findings, all));
+    let first: Vec<Section> = first.into_iter().filter(|s| matches!(s, Section::Remark { .. })).collect();
     html! {
         @if !first.is_empty() {
             (heading(level, "Findings"))
-            (sections(first, level + 1))
+            (sections(&first, level + 1))
         }
-        @if !others.is_empty() {
+        @if first != all {
             details {
-                summary { (others.len()) " less important findings" }
-                (sections(others, level + 1))
+                summary { "All " (all.len()) " findings" }
+                (sections(&all, level + 1))
             }
         }
     }

@@ -9,6 +9,7 @@ mod processor;
 mod repeats;
 mod series;
 mod size;
+mod stalled;
 mod tools;
 
 use model::*;

@@ -16,7 +16,7 @@ fn set_aside(run: &mut Run, reason: SetAsideReason) {
 }
 
 /// Rounds of two equal targets, each of which is first in every other round; the second has `later` times the rate.
-fn in_turns(run: &mut Run, rounds: u32, later: f64) {
+pub(super) fn in_turns(run: &mut Run, rounds: u32, later: f64) {
     let other = Target { name: "other".into(), ..run.started.targets[0].clone() };
     run.started.targets.push(other);
     let first = run.repeats[0].clone();

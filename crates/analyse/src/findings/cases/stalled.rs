@@ -1,0 +1,55 @@
+//! What is said of targets that stall: each of its own, or all of them together.
+
+use model::*;
+
+use super::repeats::in_turns;
+use super::{found_in, run, workload};
+
+/// Twenty rounds of two targets, of which each stalls in these rounds, counted from 0: they take three times as long.
+fn found_with_stalls(disk: &[u32], other: &[u32]) -> Vec<Finding> {
+    let mut run = run(workload());
+    in_turns(&mut run, 20, 1.0);
+    for repeat in &mut run.repeats {
+        let stalled = if repeat.started.target == "disk" { disk } else { other };
+        if stalled.contains(&repeat.started.round) {
+            repeat.finished.as_mut().unwrap().window_ns *= 3;
+        }
+    }
+    found_in(&run)
+}
+
+fn of<'a>(found: &'a [Finding], rule: &str) -> Vec<&'a Finding> {
+    found.iter().filter(|f| f.rule == rule).collect()
+}
+
+#[test]
+fn targets_that_stall_in_the_same_rounds_are_one_finding() {
+    let found = found_with_stalls(&[3, 9, 15], &[3, 9, 15]);
+    let told = of(&found, "stalled-repeats");
+    let [one] = told.as_slice() else { panic!("{told:#?}") };
+    assert_eq!((&one.subject.target, one.severity), (&None, Severity::Warning));
+    assert!(
+        one.message.starts_with("disk and other stalled in the same rounds (rounds 4, 10 and 16), in one step"),
+        "{}",
+        one.message
+    );
+    assert_eq!(one.evidence.iter().filter(|e| e.what.starts_with("share of the time")).count(), 2);
+    for rule in ["outliers", "two-modes"] {
+        assert!(of(&found, rule).is_empty(), "{rule} tells the same again: {found:#?}");
+    }
+}
+
+#[test]
+fn targets_that_stall_in_other_rounds_have_a_finding_each() {
+    let found = found_with_stalls(&[3, 9, 15], &[5, 11, 17]);
+    let mut whose: Vec<_> = of(&found, "stalled-repeats").iter().map(|f| f.subject.target.clone().unwrap()).collect();
+    whose.sort();
+    assert_eq!(whose, ["disk", "other"]);
+}
+
+#[test]
+fn a_stall_that_may_be_the_only_one_is_a_note() {
+    let severity = |rounds: &[u32]| of(&found_with_stalls(rounds, &[]), "stalled-repeats")[0].severity;
+    assert_eq!(severity(&[9]), Severity::Info);
+    assert_eq!(severity(&[3, 9, 15]), Severity::Warning);
+}
