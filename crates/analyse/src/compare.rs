@@ -110,31 +110,58 @@ pub fn compare_pairs(
     pairing: Pairing,
     margin: f64,
 ) -> Vec<Comparison> {
-    let judged = judged(series, are_paired, pairing, margin, false);
-    judged.into_iter().map(|judged| judged.comparison).collect()
+    let pairs = pairs(series, are_paired);
+    let judged = judged(series, &pairs, pairing, margin, false).into_iter().map(|judged| judged.comparison);
+    judged.chain(pairs.iter().filter_map(|(own, base)| measured_once(own, base))).collect()
+}
+
+/// The ratio alone, where one of the two was measured only once.
+fn measured_once(own: &Series, base: &Series) -> Option<Comparison> {
+    let mean = |s: &Series| s.values.iter().map(|(_, value)| value).sum::<f64>() / s.values.len() as f64;
+    let is_positive = own.values.iter().chain(&base.values).all(|(_, value)| *value > 0.0);
+    let once = own.values.len() == 1 || base.values.len() == 1;
+    let is_it = once && is_positive && !own.values.is_empty() && !base.values.is_empty();
+    is_it.then(|| Comparison {
+        step: own.step.clone(),
+        operation: own.operation,
+        metric: own.metric,
+        target: own.target.clone(),
+        baseline: base.target.clone(),
+        ratio: Estimate { value: mean(own) / mean(base), interval: None },
+        verdict: Verdict::Undecided,
+        method: "ratio of means; measured only once, so there is no interval",
+        more_rounds: None,
+        stalls: None,
+        unseen: None,
+    })
 }
 
 /// Compares while rounds continue: only tests that hold for any number of interim analyses decide.
 pub(crate) fn compare_meanwhile(series: &[Series], baseline: &str, margin: f64) -> Vec<Comparison> {
     let against = |own: &str, other: &str| own != baseline && other == baseline;
-    let judged = judged(series, against, Pairing::ByRoundInterim, margin, true);
+    let judged = judged(series, &pairs(series, against), Pairing::ByRoundInterim, margin, true);
     judged.into_iter().map(|judged| judged.comparison).collect()
+}
+
+/// The series of one figure of every two targets that `are_paired`.
+fn pairs(series: &[Series], are_paired: impl Fn(&str, &str) -> bool) -> Vec<(&Series, &Series)> {
+    let mut figures: BTreeMap<_, Vec<&Series>> = BTreeMap::new();
+    let figure = |s: &Series| (s.step.clone(), s.operation, s.metric);
+    series.iter().for_each(|s| figures.entry(figure(s)).or_default().push(s));
+    let pairs = series.iter().flat_map(|own| figures[&figure(own)].iter().map(move |base| (own, *base)));
+    pairs.filter(|(own, base)| are_paired(&own.target, &base.target)).collect()
 }
 
 fn judged(
     series: &[Series],
-    are_paired: impl Fn(&str, &str) -> bool,
+    pairs: &[(&Series, &Series)],
     pairing: Pairing,
     margin: f64,
     meanwhile: bool,
 ) -> Vec<Judged> {
     let longest = series.iter().map(Series::longest_stall).fold(0.0, f64::max);
     let mut found: Vec<Judged> = Vec::new();
-    let mut figures: BTreeMap<_, Vec<&Series>> = BTreeMap::new();
-    let figure = |s: &Series| (s.step.clone(), s.operation, s.metric);
-    series.iter().for_each(|s| figures.entry(figure(s)).or_default().push(s));
-    let pairs = series.iter().flat_map(|own| figures[&figure(own)].iter().map(move |base| (own, *base)));
-    for (own, base) in pairs.filter(|(own, base)| are_paired(&own.target, &base.target)) {
+    for (own, base) in pairs {
         let centre = centre(own.metric);
         let Some(mut test) = RatioTest::new(own.side(), base.side(), pairing, margin, centre) else {
             continue;
@@ -376,14 +403,17 @@ mod tests {
     }
 
     #[test]
-    fn too_few_or_nonpositive_values_give_no_comparison() {
+    fn nonpositive_values_give_no_comparison_and_single_ones_no_interval() {
         let of = |a: &[f64], b: &[f64]| {
             let both = [series("a", "s", Metric::Iops, a), series("b", "s", Metric::Iops, b)];
-            compare(&both, "a", Pairing::ByRound, 0.03).len()
+            let found = compare(&both, "a", Pairing::ByRound, 0.03);
+            found.iter().map(|c| (c.ratio.value, c.ratio.interval.is_some(), c.verdict)).collect::<Vec<_>>()
         };
-        assert_eq!(of(&[1.0], &[2.0]), 0);
-        assert_eq!(of(&[1.0, 0.0], &[2.0, 2.0]), 0);
-        assert_eq!(of(&[1.0, 1.5], &[2.0, 2.0]), 1);
+        assert_eq!(of(&[1.0], &[2.0]), [(2.0, false, Verdict::Undecided)]);
+        assert_eq!(of(&[1.0], &[2.0, 4.0]), [(3.0, false, Verdict::Undecided)]);
+        assert_eq!(of(&[1.0, 0.0], &[2.0, 2.0]), []);
+        assert_eq!(of(&[0.0], &[2.0]), []);
+        assert_eq!(of(&[1.0, 1.5], &[2.0, 2.0]).len(), 1);
     }
 
     /// Twenty identical pairs at 5 % spread, judged in different metrics, a thousand times: without correction every run

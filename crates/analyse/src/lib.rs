@@ -9,6 +9,7 @@ mod agreement;
 mod change;
 mod circumstances;
 mod compare;
+mod costs;
 mod disturbance;
 mod findings;
 mod forecast;
@@ -31,7 +32,8 @@ mod transient;
 pub use agreement::{Agreement, CheckedPair, agreements};
 pub use change::{Cliff, common_cliff};
 pub use circumstances::{ABSENT, Difference, differences};
-pub use compare::{Series, Summary, compare, headline, headline_operations, summarise};
+pub use compare::{Series, Summary, compare, compare_pairs, headline, headline_operations, summarise};
+pub use costs::{Cost, costs, labels_of};
 pub use disturbance::disturbance;
 pub use findings::{RULES, Rule};
 pub use forecast::{Forecast, forecasts, out_of_reach};
@@ -66,6 +68,8 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// One figure over all steps for each target except the baseline.
     pub summaries: Vec<Summary>,
+    /// What parts of the storage cost, where targets differ in one.
+    pub costs: Vec<Cost>,
     /// The findings, the most important first.
     pub findings: Vec<Finding>,
 }
@@ -96,6 +100,7 @@ pub fn analyse(run: &Run, baseline: &str, rule: Estimator, units: Units) -> Anal
         summaries: summarise(plan, &comparisons),
         comparisons,
         findings: findings(&context),
+        costs: context.costs,
         diagnostics: context.diagnostics,
         measurements,
     }

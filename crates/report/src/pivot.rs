@@ -3,10 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, headline, headline_operations};
-use model::{
-    Better, LayerKind, Measurement, MeasurementKey, Metric, Mix, Operation, Pattern, Run, Step, Target,
-};
+use analyse::{Analysis, headline, headline_operations, labels_of};
+use model::{Better, Measurement, MeasurementKey, Metric, Mix, Operation, Pattern, Run, Step, Target};
 
 use crate::figures::{display_block, display_margin};
 use crate::words::figure_name;
@@ -39,25 +37,6 @@ pub(crate) struct Row<'a> {
     pub metric: Metric,
     /// For each column its target with the measurement, if there is one.
     pub cells: Vec<Option<(&'a Target, &'a Measurement)>>,
-}
-
-/// Labels of a target: those of its imported files, else the filesystem and disks of its stack.
-pub(crate) fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> {
-    let of_target = run.repeats.iter().filter(|r| r.started.target == target.name);
-    let imported = of_target.filter_map(|r| r.imported.as_deref()).next();
-    if let Some(imported) = imported {
-        return imported.labels.clone();
-    }
-    let names = |kind: LayerKind| {
-        let names: Vec<&str> =
-            target.stack.iter().filter(|l| l.kind == kind).map(|l| l.name.as_str()).collect();
-        (!names.is_empty()).then(|| names.join("+"))
-    };
-    let is_encrypted = target.stack.iter().any(|l| l.kind == LayerKind::Crypt);
-    let filesystem =
-        names(LayerKind::Filesystem).map(|fs| if is_encrypted { format!("{fs}, encrypted") } else { fs });
-    let found = [("filesystem", filesystem), ("device", names(LayerKind::Disk))];
-    found.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?))).collect()
 }
 
 /// The figures of a run by the labels of its targets, or by target where labels do not tell all of them apart. `None` for
@@ -133,10 +112,11 @@ fn distinct<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
 
 /// The labels that all targets have, that differ, and that no other label determines: if each machine has one device,
 /// the machine adds nothing.
-fn independent(labels: &[BTreeMap<String, String>]) -> Vec<String> {
+pub(crate) fn independent(labels: &[BTreeMap<String, String>]) -> Vec<String> {
+    let Some(first) = labels.first() else { return Vec::new() };
     let mut keys: Vec<&String> =
-        labels[0].keys().filter(|key| labels.iter().all(|l| l.contains_key(*key))).collect();
-    keys.retain(|key| labels.iter().any(|l| l[*key] != labels[0][*key]));
+        first.keys().filter(|key| labels.iter().all(|l| l.contains_key(*key))).collect();
+    keys.retain(|key| labels.iter().any(|l| l[*key] != first[*key]));
     keys.sort_by_key(|key| ACROSS.iter().position(|first| first == key).unwrap_or(ACROSS.len()));
     let gives_away = |known: &String, other: &String| {
         labels.iter().all(|a| labels.iter().all(|b| a[known] != b[known] || a[other] == b[other]))
@@ -168,6 +148,11 @@ fn names_of(step: &Step, operation: Operation, is_plain: bool) -> Vec<String> {
         display_block(step.workload.largest_block()),
         format!("{random}{}", operation.name().replace('_', " ")),
     ]
+}
+
+/// The name of a figure as in the table of a run's labels: by block size and direction where these suffice.
+pub(crate) fn plain_name(run: &Run, step: &Step, operation: Operation) -> String {
+    names_of(step, operation, plainly_named(&judged(run))).join(" ")
 }
 
 /// If named by block size and direction, the small blocks first; else in the order of the plan.

@@ -5,8 +5,10 @@ use model::{
     Run, Step, Subject, Target, Units,
 };
 
-use crate::compare::headline;
+use crate::compare::{Series, headline};
+use crate::costs::{Cost, costs};
 use crate::measure::{Counts, RepeatCounts};
+use crate::ratio::Pairing;
 use crate::repeats::{RepeatDiagnostics, diagnose_all};
 use crate::stats::median;
 use crate::telemetry::{Readings, StepTelemetry, telemetry_of};
@@ -23,6 +25,8 @@ pub(crate) struct RuleContext<'a> {
     pub telemetry: Vec<StepTelemetry>,
     /// The machine's readings over the whole run.
     pub readings: Readings<'a>,
+    /// What parts of the storage cost.
+    pub costs: Vec<Cost>,
     finished: Vec<Pair<'a>>,
     completed: Vec<Pair<'a>>,
 }
@@ -64,6 +68,8 @@ impl<'a> RuleContext<'a> {
         };
         let completed: Vec<Pair<'a>> = finished.iter().map(good).collect();
         let readings = Readings::new(run);
+        let plan = &run.started.plan;
+        let series = Series::of_run(run, measurements);
         Self {
             run,
             measurements,
@@ -71,6 +77,7 @@ impl<'a> RuleContext<'a> {
             diagnostics: headline_diagnostics(run, measurements),
             telemetry: telemetry_of(run, &readings),
             readings,
+            costs: costs(run, &series, Pairing::within(plan), plan.margin()),
             finished: finished.into_iter().filter(|pair| !pair.repeats.is_empty()).collect(),
             completed: completed.into_iter().filter(|pair| !pair.repeats.is_empty()).collect(),
         }

@@ -53,7 +53,8 @@ pub(super) fn stalled_repeats(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fin
     let all: Vec<Lost<'_>> = context.headlines().filter_map(|(pair, m, _)| lost(pair, m)).collect();
     let told: Vec<&Lost<'_>> = all.iter().filter(|lost| lost.loss.share() >= LOST).collect();
     let rounds = together(&all);
-    let (shared, own): (Vec<&Lost<'_>>, Vec<&Lost<'_>>) = told.iter().copied().partition(|lost| lost.is_of(&rounds));
+    let (shared, own): (Vec<&Lost<'_>>, Vec<&Lost<'_>>) =
+        told.iter().copied().partition(|lost| lost.is_of(&rounds));
     let mut found: Vec<Finding> = shared_finding(rule, context, &shared, &rounds).into_iter().collect();
     let own = if found.is_empty() { told } else { own };
     found.extend(own.into_iter().filter_map(|lost| own_finding(rule, lost, &all)));
@@ -114,8 +115,14 @@ fn shared_finding(
     if targets.len() < 2 {
         return None;
     }
-    let names: Vec<String> =
-        context.run.started.targets.iter().map(|t| t.name.clone()).filter(|t| targets.contains(t.as_str())).collect();
+    let names: Vec<String> = context
+        .run
+        .started
+        .targets
+        .iter()
+        .map(|t| t.name.clone())
+        .filter(|t| targets.contains(t.as_str()))
+        .collect();
     let most = shared.iter().map(|lost| lost.loss.share()).fold(0.0, f64::max);
     let rounds: Vec<u32> = rounds.iter().copied().collect();
     let steps = match steps.len() {
@@ -242,7 +249,8 @@ fn is_in(finding: &Finding, rounds: &BTreeSet<u32>, context: &RuleContext<'_>) -
     let diagnosed = || context.headlines().filter(|(pair, ..)| pair.subject() == finding.subject);
     let mut odd = diagnosed().flat_map(|(_, m, diagnostics)| {
         let modes = diagnostics.modes.as_ref();
-        let smaller = modes.map(|modes| if modes.low.len() <= modes.high.len() { &modes.low } else { &modes.high });
+        let smaller =
+            modes.map(|modes| if modes.low.len() <= modes.high.len() { &modes.low } else { &modes.high });
         let indices: &[usize] = match finding.rule.as_str() {
             "outliers" => &diagnostics.outliers,
             _ => smaller.map_or(&[], Vec::as_slice),

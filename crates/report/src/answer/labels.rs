@@ -35,11 +35,19 @@ pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<St
         true => format!("combinations of {}", listed(&pivot.down)),
         false => "figures".to_owned(),
     };
+    // Columns that win as often are named beside it.
+    let ties: Vec<usize> = columns.clone().filter(|column| wins(*column) == won).collect();
+    let ties: Vec<usize> = if ties.len() < pivot.columns.len() && won == all { ties } else { vec![best] };
+    let mut names: Vec<String> = ties.iter().take(TOLD + 1).map(|column| name(*column)).collect();
+    if ties.len() > names.len() {
+        names.push(format!("{} more", ties.len() - names.len()));
+    }
     let mut sentences = vec![format!(
-        "Of {} {}s, {} is the fastest, or within {} of it, in {share} {what}.",
+        "Of {} {}s, {} {} the fastest, or within {} of it, in {share} {what}.",
         pivot.columns.len(),
         pivot.across,
-        name(best),
+        listed(&names),
+        if ties.len() == 1 { "is" } else { "are" },
         pivot.margin_words(),
     )];
     let lost: Vec<&(&Row<'_>, Vec<usize>)> = contested.iter().filter(|(_, l)| !l.contains(&best)).collect();
@@ -55,7 +63,7 @@ pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<St
         sentences.push(format!("In the others, the fastest is {}.", listed(&others)));
     }
     let mut behind: Vec<(usize, f64)> =
-        columns.filter(|c| *c != best).filter_map(|c| Some((c, against(best, c)?))).collect();
+        columns.filter(|c| !ties.contains(c)).filter_map(|c| Some((c, against(best, c)?))).collect();
     behind.sort_by(|a, b| a.1.total_cmp(&b.1));
     let ratio = |(i, (column, ratio)): (usize, &(usize, f64))| {
         let than = if i == 0 { "as fast as" } else { "as" };
@@ -65,7 +73,8 @@ pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<St
     // A latency weighs otherwise than a rate.
     let are_rates = contested.iter().all(|(row, _)| row.metric.better() == Better::Higher);
     if !words.is_empty() && are_rates {
-        sentences.push(format!("Overall it is {} (geometric means).", listed(&words)));
+        let whom = if ties.len() == 1 { "it".to_owned() } else { name(best) };
+        sentences.push(format!("Overall {whom} is {} (geometric means).", listed(&words)));
     }
     sentences.extend(few_repeats(pivot));
     sentences

@@ -1,6 +1,7 @@
 //! The answer of a run: a few sentences, and the table of the figures that they are about.
 
 mod alone;
+pub(crate) mod costs;
 mod decided;
 mod labels;
 pub(crate) mod table;
@@ -11,6 +12,7 @@ use crate::document::stalls::stall_sentences;
 use crate::view::AnalysedRun;
 use crate::words::short;
 use alone::alone;
+use costs::cost_sentences;
 use decided::pairs;
 use labels::by_labels;
 
@@ -23,8 +25,14 @@ const TOLD: usize = 3;
 pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = scores(analysed);
     match analysed.labels() {
-        Some(pivot) => sentences.extend(by_labels(pivot, analysed)),
-        None => sentences.extend(by_targets(analysed)),
+        Some(pivot) => {
+            sentences.extend(cost_sentences(analysed));
+            sentences.extend(by_labels(pivot, analysed));
+        }
+        None => {
+            sentences.extend(by_targets(analysed));
+            sentences.extend(cost_sentences(analysed));
+        }
     }
     if sentences.is_empty() {
         sentences.extend(analysed.run.started.targets.iter().flat_map(|t| alone(analysed, t)));
@@ -114,7 +122,7 @@ fn limit(analysed: &AnalysedRun<'_>) -> Option<String> {
     let all = analysed.run.started.plan.steps.len();
     let steps =
         if rates.len() == all { "every step".to_owned() } else { format!("{} of {all} steps", rates.len()) };
-    Some(format!("In {steps} it is {link} that limits {name}."))
+    Some(format!("{link} limits {name} in {steps}."))
 }
 
 /// The finding that the fastest target's link is below its capability.

@@ -78,9 +78,9 @@ fn geometric_means(
             value: Some(s.speed.value),
             ..Cell::text(format!("{}×", display_ratio(s.speed.value))).tone(Tone::Dim)
         });
-        cells.push(ratio);
+        cells.push(Cell::default());
         if *target != baseline {
-            cells.push(Cell::default());
+            cells.push(ratio);
         }
     }
     Some(cells)
@@ -108,17 +108,33 @@ fn is_so_far(c: &Comparison) -> bool {
     c.verdict == Verdict::Undecided && c.unseen.is_some()
 }
 
-/// By how much a figure differs: in percent, from twice on as a ratio.
-fn mark(c: &Comparison) -> Cell {
-    let change = || match c.ratio.value {
-        ratio if ratio >= 1.995 => format!("{}×", display_ratio(ratio)),
-        ratio => {
-            let percent = 100.0 * (ratio - 1.0);
-            let digits = usize::from(percent.abs() < 0.95 || (-100.0..-99.45).contains(&percent));
-            let sign = if percent < 0.0 { '−' } else { '+' };
-            format!("{sign}{:.digits$} %", percent.abs())
+/// The mark with its interval, for a table without figures.
+pub(crate) fn mark_with_interval(c: &Comparison) -> Cell {
+    let mark = mark(c);
+    let text = match (c.verdict, c.ratio.interval) {
+        (_, None) => change(c.ratio.value),
+        (Verdict::Faster | Verdict::Slower, Some((low, high))) => {
+            format!("{} ({} to {})", mark.text, change(low).trim_end_matches(" %"), change(high))
         }
+        _ => mark.text.clone(),
     };
+    Cell { text, ..mark }
+}
+
+/// A change in percent, from twice on as a ratio.
+pub(crate) fn change(ratio: f64) -> String {
+    if ratio >= 1.995 {
+        return format!("{}×", display_ratio(ratio));
+    }
+    let percent = 100.0 * (ratio - 1.0);
+    let digits = usize::from(percent.abs() < 0.95 || (-100.0..-99.45).contains(&percent));
+    let sign = if percent < 0.0 { '−' } else { '+' };
+    format!("{sign}{:.digits$} %", percent.abs())
+}
+
+/// The mark of a comparison.
+fn mark(c: &Comparison) -> Cell {
+    let change = || change(c.ratio.value);
     let (text, tone) = match c.verdict {
         Verdict::Same => ("=".to_owned(), Tone::Dim),
         Verdict::Undecided if is_so_far(c) => ("=?".to_owned(), Tone::Open),

@@ -88,17 +88,29 @@ pub struct Column {
     pub align: Align,
     /// It stays with the previous column.
     pub joined: bool,
+    /// It can be left out where there is no room.
+    pub spare: bool,
 }
 
 impl Column {
     /// A column that may start a new part.
     pub fn new(heading: impl Into<Cow<'static, str>>, align: Align) -> Self {
-        Self { heading: heading.into(), align, joined: false }
+        Self { heading: heading.into(), align, joined: false, spare: false }
     }
 
     /// A column that stays with the previous one.
     pub fn joined(heading: impl Into<Cow<'static, str>>, align: Align) -> Self {
-        Self { heading: heading.into(), align, joined: true }
+        Self { joined: true, ..Self::new(heading, align) }
+    }
+
+    /// The same column, to be left out where there is no room.
+    pub fn spare(self) -> Self {
+        Self { spare: true, ..self }
+    }
+
+    /// True if it is a mark of the figure in the column before it.
+    pub fn is_mark(&self) -> bool {
+        self.joined && self.heading.is_empty()
     }
 }
 

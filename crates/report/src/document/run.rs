@@ -10,6 +10,7 @@ use model::{
 };
 
 use crate::answer::answers;
+use crate::answer::costs::cost_tables;
 use crate::answer::table::{FigureRow, answer_sections};
 use crate::document::circumstances::circumstances_sections;
 use crate::document::imported;
@@ -59,7 +60,8 @@ pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document 
 pub(crate) fn figure_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
     if let Some(pivot) = analysed.labels() {
-        return vec![Section::Table(pivot_table(analysed, pivot)), Section::Text(pivot.words())];
+        let table = [Section::Table(pivot_table(analysed, pivot)), Section::Text(pivot.words())];
+        return table.into_iter().chain(cost_tables(analysed).into_iter().map(Section::Table)).collect();
     }
     if run.started.targets.len() == 1 {
         return overview_table(run, analysis, view).map(Section::Table).into_iter().collect();
@@ -292,7 +294,8 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
         Column::joined("±", Align::Right),
     ];
     columns.extend(comparison_columns(None));
-    columns.extend(["p50", "p99", "max"].map(|name| Column::new(name, Align::Right)));
+    columns.extend(["p50", "p99"].map(|name| Column::new(name, Align::Right)));
+    columns.push(Column::new("max", Align::Right).spare());
     let title = if is_alone { "Figures" } else { "Every step" }.to_owned();
     let mut table = Table { title, columns, stub: 1, rows };
     drop_empty_columns(&mut table);
@@ -311,13 +314,21 @@ fn either(low: &str, high: &str) -> String {
 /// The figures by label, the leaders of each row marked and named.
 fn pivot_table(analysed: &AnalysedRun<'_>, pivot: &Pivot<'_>) -> Table {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
-    let mut columns: Vec<Column> = pivot.down.iter().map(|d| Column::new(d.clone(), Align::Left)).collect();
+    // Block size and operation are one name.
+    let is_plain = pivot.down.last().is_some_and(|down| down == "operation");
+    let stub = pivot.down.len() - usize::from(is_plain);
+    let mut columns: Vec<Column> =
+        pivot.down[..stub].iter().map(|d| Column::new(d.clone(), Align::Left)).collect();
+    if is_plain {
+        columns[stub - 1].heading = "figure".into();
+    }
     columns.extend(pivot.columns.iter().map(|c| Column::joined(c.clone(), Align::Right)));
-    columns.push(Column::joined("best", Align::Left));
+    columns.push(Column::joined("best", Align::Left).spare());
     let row = |row: &Row<'_>| {
         let maker = StepTable { run, analysis, step: row.step, view };
         let leaders = row.leaders(pivot.margin);
-        let mut cells: Vec<Cell> = row.names.iter().map(Cell::text).collect();
+        let mut cells: Vec<Cell> = row.names[..stub - 1].iter().map(Cell::text).collect();
+        cells.push(Cell::text(row.names[stub - 1..].join(" ")));
         for (i, cell) in row.cells.iter().enumerate() {
             let tone = if leaders.contains(&i) { Tone::Good } else { Tone::Plain };
             let figure = |target: &Target| maker.headline(&target.name, row.operation).tone(tone);
@@ -328,7 +339,7 @@ fn pivot_table(analysed: &AnalysedRun<'_>, pivot: &Pivot<'_>) -> Table {
         cells
     };
     let rows = pivot.rows.iter().map(row).collect();
-    let mut table = Table { title: pivot.title(), columns, stub: pivot.down.len(), rows };
+    let mut table = Table { title: pivot.title(), columns, stub, rows };
     drop_empty_columns(&mut table);
     table
 }

@@ -11,7 +11,7 @@ use crate::export::csv::row;
 use crate::figures::{
     Units, digits, display_block, display_iops, display_ns, display_percent, display_rate, display_score,
 };
-use crate::pivot::labels_of;
+use analyse::labels_of;
 
 /// The layout of the matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::chart::{Chart, charts, history, style};
 use crate::document::remarks::remarks;
 use crate::document::run::{circumstances, figure_sections, overview_table, step_table};
 use crate::document::text::TextStyle;
-use crate::document::{Align, Cell, Document, Section, Table, Tone, imported};
+use crate::document::{Align, Cell, Column, Document, Section, Table, Tone, imported};
 use crate::export::json::run_export;
 use crate::export::offsets::has_offsets;
 use crate::targets::targets_text;
@@ -351,23 +351,34 @@ fn section(section: &Section, level: u8) -> Markup {
 }
 
 fn table(table: &Table) -> Markup {
-    let is_right = |i: usize| table.columns.get(i).is_some_and(|c| c.align == Align::Right);
+    let is_right = |i: usize| table.columns[i].align == Align::Right;
+    let shown: Vec<usize> = (0..table.columns.len()).filter(|i| !table.columns[*i].is_mark()).collect();
+    let mark = |row: &[Cell], i: usize| {
+        let is_mark = table.columns.get(i + 1).is_some_and(Column::is_mark);
+        row.get(i + 1).filter(|_| is_mark).cloned()
+    };
     html! {
         div.scroll role="region" tabindex="0" aria-label=(table.title) {
             table {
                 caption { (table.title) }
                 thead {
                     tr {
-                        @for column in &table.columns {
-                            th.right[column.align == Align::Right] scope="col" { (column.heading) }
+                        @for i in &shown {
+                            @let column = &table.columns[*i];
+                            @let is_marked = table.columns.get(i + 1).is_some_and(Column::is_mark);
+                            th.right[is_right(*i)].spare[column.spare].marked[is_marked] scope="col" { (column.heading) }
                         }
                     }
                 }
                 tbody {
                     @for row in &table.rows {
                         tr {
-                            @for (i, of) in row.iter().enumerate() {
-                                @if i < table.stub { (row_name(of, is_right(i))) } @else { (cell(of, is_right(i))) }
+                            @for i in shown.iter().copied().filter(|i| *i < row.len()) {
+                                @if i < table.stub {
+                                    (row_name(&row[i], is_right(i)))
+                                } @else {
+                                    (cell(&row[i], &table.columns[i], mark(row, i).as_ref()))
+                                }
                             }
                         }
                     }
@@ -399,11 +410,24 @@ fn row_name(cell: &Cell, is_right: bool) -> Markup {
     html! { th class=[class] scope="row" title=(cell.text) { (cell.text) } }
 }
 
-/// A figure, with its source in attributes for programs that read the page.
-fn cell(cell: &Cell, is_right: bool) -> Markup {
-    let class = classes([is_right.then_some("right"), tone_class(cell.tone)]);
+/// A figure with its mark, and its source in attributes for programs that read the page.
+fn cell(cell: &Cell, column: &Column, mark: Option<&Cell>) -> Markup {
+    let is_right = column.align == Align::Right;
+    let class = classes([
+        is_right.then_some("right"),
+        tone_class(cell.tone),
+        column.spare.then_some("spare"),
+        mark.map(|_| "marked"),
+    ]);
     let source =
         cell.provenance.as_ref().map(|p| format!("{} {} {}", p.step, p.operation.name(), p.metric.name()));
     let value = cell.value.filter(|_| source.is_some()).map(|value| value.to_string());
-    html! { td class=[class] data-from=[source] data-value=[value] { (cell.text) } }
+    html! {
+        td class=[class] data-from=[source] data-value=[value] {
+            (cell.text)
+            @if let Some(mark) = mark {
+                " " span class=[classes([Some("mark"), tone_class(mark.tone)])] { (mark.text) }
+            }
+        }
+    }
 }

@@ -226,7 +226,7 @@ fn layers_depths_and_blocks_are_reported_with_figures() {
     let layer = one("layer-cost", workload(), |r| concurrent(r, &["ext4", "dm-0", "sda"], 0.6));
     assert_eq!(
         layer.message,
-        "effect of encryption (dm-crypt) compared with disk: read bandwidth in step -40 % (-40 to -40)"
+        "encryption (dm-crypt) (other against disk): read bandwidth in step -40 % (-40 to -40)"
     );
     let knee = one("queue-depth-knee", workload(), |r| {
         for (depth, factor) in [(4, 3.5), (16, 6.0), (64, 6.1)] {

@@ -29,7 +29,8 @@ fn targets_that_stall_in_the_same_rounds_are_one_finding() {
     let [one] = told.as_slice() else { panic!("{told:#?}") };
     assert_eq!((&one.subject.target, one.severity), (&None, Severity::Warning));
     assert!(
-        one.message.starts_with("disk and other stalled in the same rounds (rounds 4, 10 and 16), in one step"),
+        one.message
+            .starts_with("disk and other stalled in the same rounds (rounds 4, 10 and 16), in one step"),
         "{}",
         one.message
     );
@@ -42,7 +43,8 @@ fn targets_that_stall_in_the_same_rounds_are_one_finding() {
 #[test]
 fn targets_that_stall_in_other_rounds_have_a_finding_each() {
     let found = found_with_stalls(&[3, 9, 15], &[5, 11, 17]);
-    let mut whose: Vec<_> = of(&found, "stalled-repeats").iter().map(|f| f.subject.target.clone().unwrap()).collect();
+    let mut whose: Vec<_> =
+        of(&found, "stalled-repeats").iter().map(|f| f.subject.target.clone().unwrap()).collect();
     whose.sort();
     assert_eq!(whose, ["disk", "other"]);
 }

@@ -1,0 +1,165 @@
+//! What a part of the storage costs, in sentences and as a table: encryption, another filesystem, a layer.
+
+use std::collections::BTreeMap;
+
+use analyse::Cost;
+use model::{Comparison, Operation, Verdict};
+
+use crate::answer::decided::speed;
+use crate::answer::table::{change, mark_with_interval};
+use crate::answer::{LONGEST_NAME, TOLD};
+use crate::document::{Align, Cell, Column, Table};
+use crate::pivot::{independent, plain_name};
+use crate::view::AnalysedRun;
+use crate::words::{listed, short};
+
+/// Labels that only the table tells apart, unless there are no others.
+const NARROW: [&str; 2] = ["filesystem", "encryption"];
+
+/// The costs of one part, with the labels that tell them apart.
+struct Part<'a> {
+    of: &'a str,
+    costs: Vec<&'a Cost>,
+    keys: Vec<String>,
+}
+
+/// The costs by part. A plainer filesystem in the place of another is one only where labels compete: else the comparison of the
+/// targets says the same.
+fn parts<'a>(analysed: &'a AnalysedRun<'_>) -> Vec<Part<'a>> {
+    let mut parts: Vec<Part<'a>> = Vec::new();
+    let has_labels = analysed.labels().is_some();
+    for cost in analysed.analysis.costs.iter().filter(|cost| has_labels || !cost.of.contains(" instead of "))
+    {
+        match parts.iter_mut().find(|part| part.of == cost.of) {
+            Some(part) => part.costs.push(cost),
+            None => parts.push(Part { of: &cost.of, costs: vec![cost], keys: Vec::new() }),
+        }
+    }
+    for part in &mut parts {
+        part.keys = independent(&part.costs.iter().map(|cost| cost.on.clone()).collect::<Vec<_>>());
+        part.keys.sort_by_key(|key| NARROW.contains(&key.as_str()));
+    }
+    parts
+}
+
+/// Where a cost arises, by these labels.
+fn place(cost: &Cost, keys: &[String]) -> String {
+    let values: Vec<String> = keys.iter().map(|key| short(&cost.on[key], LONGEST_NAME / 2)).collect();
+    values.join(" · ")
+}
+
+/// A sentence for each part: `LUKS costs 12 to 61 % of writes and up to 15 % of reads on hdd`.
+pub(crate) fn cost_sentences(analysed: &AnalysedRun<'_>) -> Vec<String> {
+    let margin = analysed.run.started.plan.margin();
+    parts(analysed).iter().filter_map(|part| part.sentence(margin)).collect()
+}
+
+impl Part<'_> {
+    fn sentence(&self, margin: f64) -> Option<String> {
+        let wide: Vec<String> =
+            self.keys.iter().filter(|key| !NARROW.contains(&key.as_str())).cloned().collect();
+        let keys = if wide.is_empty() { &self.keys } else { &wide };
+        let mut places: Vec<(String, Vec<&Comparison>)> = Vec::new();
+        for cost in &self.costs {
+            let at = place(cost, keys);
+            match places.iter_mut().find(|(known, _)| *known == at) {
+                Some((_, all)) => all.extend(&cost.comparisons),
+                None => places.push((at, cost.comparisons.iter().collect())),
+            }
+        }
+        let more = places.len().saturating_sub(TOLD);
+        let words: Vec<String> = places
+            .iter()
+            .take(TOLD)
+            .filter_map(|(at, all)| Some((at, amounts(all, margin)?)))
+            .enumerate()
+            .map(|(i, (at, amounts))| match (i, at.as_str()) {
+                (_, "") => amounts,
+                (0, at) => format!("{amounts} on {at}"),
+                (_, at) => format!("on {at} it {amounts}"),
+            })
+            .collect();
+        if words.is_empty() {
+            return None;
+        }
+        let more = if more > 0 { format!("; {more} more are in the table") } else { String::new() };
+        let mut of = self.of.to_owned();
+        // The names of filesystems are not capitalised.
+        let first = of.get_mut(..1).filter(|_| !self.of.contains(" instead of "));
+        first.into_iter().for_each(str::make_ascii_uppercase);
+        Some(format!("{of} {}{more}.", words.join("; ")))
+    }
+}
+
+/// What writes, reads and metadata operations lose, from the least to the most, or how they change where some gain; `None` if
+/// nothing is decided.
+fn amounts(all: &[&Comparison], margin: f64) -> Option<String> {
+    let kinds: [(&str, &dyn Fn(Operation) -> bool); 3] = [
+        ("writes", &|o| matches!(o, Operation::Write | Operation::DurableWrite)),
+        ("reads", &|o| o == Operation::Read),
+        ("metadata operations", &|o| {
+            !matches!(o, Operation::Write | Operation::DurableWrite | Operation::Read)
+        }),
+    ];
+    let (mut lost, mut changed) = (Vec::new(), Vec::new());
+    for (words, is_it) in kinds {
+        let counts = |c: &&&Comparison| {
+            is_it(c.operation) && (c.verdict != Verdict::Undecided || c.ratio.interval.is_none())
+        };
+        let speeds = || all.iter().filter(counts).map(|c| speed(c));
+        let (Some(slowest), Some(fastest)) = (speeds().reduce(f64::min), speeds().reduce(f64::max)) else {
+            continue;
+        };
+        let percent = |speed: f64| format!("{:.0}", 100.0 * (1.0 - speed));
+        let [slowest_words, fastest_words] = [slowest, fastest].map(percent);
+        match (1.0 - slowest, 1.0 - fastest) {
+            (most, least) if most < margin && least > -margin => lost.push(format!("nothing of {words}")),
+            (_, least) if least <= -margin => {
+                changed.push(format!("{words} by {} to {}", change(slowest), change(fastest)));
+            }
+            (_, least) if least < margin => lost.push(format!("up to {slowest_words} % of {words}")),
+            _ if slowest_words == fastest_words => lost.push(format!("{slowest_words} % of {words}")),
+            _ => lost.push(format!("{fastest_words} to {slowest_words} % of {words}")),
+        }
+    }
+    let parts = [("costs", lost), ("changes", changed)].map(|(verb, what)| (verb, listed(&what)));
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, what)| !what.is_empty())
+        .map(|(verb, what)| format!("{verb} {what}"))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(" and "))
+}
+
+/// A table for each part: its cost in every figure, in a column for each place.
+pub(crate) fn cost_tables(analysed: &AnalysedRun<'_>) -> Vec<Table> {
+    parts(analysed).iter().map(|part| part.table(analysed)).collect()
+}
+
+impl Part<'_> {
+    fn table(&self, analysed: &AnalysedRun<'_>) -> Table {
+        let mut columns = vec![Column::new("", Align::Left)];
+        let place = |cost: &Cost| match place(cost, &self.keys) {
+            at if at.is_empty() => cost.target.clone(),
+            at => at,
+        };
+        columns.extend(self.costs.iter().map(|cost| Column::new(place(cost), Align::Right)));
+        let mut rows: BTreeMap<(usize, Operation), Vec<Cell>> = BTreeMap::new();
+        let steps = &analysed.run.started.plan.steps;
+        for (i, cost) in self.costs.iter().enumerate() {
+            for c in &cost.comparisons {
+                let Some(at) = steps.iter().position(|step| step.id == c.step) else { continue };
+                let row = rows.entry((at, c.operation)).or_insert_with(|| {
+                    let name = Cell::text(plain_name(analysed.run, &steps[at], c.operation));
+                    [vec![name], vec![Cell::default(); self.costs.len()]].concat()
+                });
+                row[i + 1] = mark_with_interval(c);
+            }
+        }
+        let of = match self.of.split_once(" instead of ") {
+            Some((this, that)) => format!("What {this} changes, compared with {that}"),
+            None => format!("What {} changes", self.of),
+        };
+        Table { title: of, columns, stub: 1, rows: rows.into_values().collect() }
+    }
+}
