@@ -9,7 +9,7 @@ use crate::answer::decided::speed;
 use crate::answer::table::{change, mark_with_interval};
 use crate::answer::{LONGEST_NAME, TOLD};
 use crate::document::{Align, Cell, Column, Table};
-use crate::pivot::{independent, plain_name};
+use crate::pivot::{Row, independent, plain_name};
 use crate::view::AnalysedRun;
 use crate::words::{listed, short};
 
@@ -144,12 +144,16 @@ impl Part<'_> {
             at => at,
         };
         columns.extend(self.costs.iter().map(|cost| Column::new(place(cost), Align::Right)));
-        let mut rows: BTreeMap<(usize, Operation), Vec<Cell>> = BTreeMap::new();
+        let mut rows: BTreeMap<(usize, usize, Operation), Vec<Cell>> = BTreeMap::new();
         let steps = &analysed.run.started.plan.steps;
         for (i, cost) in self.costs.iter().enumerate() {
             for c in &cost.comparisons {
                 let Some(at) = steps.iter().position(|step| step.id == c.step) else { continue };
-                let row = rows.entry((at, c.operation)).or_insert_with(|| {
+                // In the order of the table of labels.
+                let is_it = |row: &Row<'_>| row.step.id == c.step && row.operation == c.operation;
+                let rank =
+                    analysed.labels().and_then(|pivot| pivot.rows.iter().position(is_it)).unwrap_or(at);
+                let row = rows.entry((rank, at, c.operation)).or_insert_with(|| {
                     let name = Cell::text(plain_name(analysed.run, &steps[at], c.operation));
                     [vec![name], vec![Cell::default(); self.costs.len()]].concat()
                 });

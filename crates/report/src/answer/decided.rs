@@ -82,7 +82,7 @@ impl Pair<'_> {
             ),
             [.., n] if n == all => format!(
                 "{target} and {baseline} cannot be told apart yet in any of {all} figures{}.",
-                more(&open, wait)
+                in_brackets(more(&open, wait))
             ),
             [.., 0, 0] => format!(
                 "{target} is {} {baseline} {} and {} {}.",
@@ -102,13 +102,13 @@ impl Pair<'_> {
                 format!(
                     "{target} is {}; {rest} undecided{}.",
                     differ.collect::<Vec<_>>().join(" and "),
-                    more(&open, wait)
+                    in_brackets(more(&open, wait))
                 )
             }
             _ => {
                 let open = match open.len() {
                     0 => String::new(),
-                    n => format!(" and undecided in {n}{}", more(&open, wait)),
+                    n => format!(" and undecided in {n}{}", in_brackets(more(&open, wait))),
                 };
                 let differ = [&faster, &slower].into_iter().filter(|side| !side.is_empty());
                 let differ = differ.map(|side| format!("{} {}", amount(side).alone(), at(side, all)));
@@ -128,7 +128,7 @@ impl Pair<'_> {
         [target, baseline]: [String; 2],
         amount: &dyn Fn(&Side<'_>) -> Amount,
         is_turned: bool,
-        more: String,
+        more: Option<String>,
     ) -> String {
         let (figure, c) = &self.figures[0];
         let what = match c.verdict {
@@ -145,8 +145,14 @@ impl Pair<'_> {
                 if is_inverse { (speed(high), speed(low)) } else { (low, high) }
             },
         );
-        let limits = limits.map_or_else(String::new, |limits| format!("; 95 %: {}", display_ratios(limits)));
-        format!("{what} at {figure} ({} ×{limits}){more}.", display_ratio(speed(c.ratio.value)))
+        let limits = limits.map(display_ratios);
+        let in_brackets = match (c.verdict, limits) {
+            (Verdict::Faster | Verdict::Slower, Some(limits)) => format!("95 %: {limits}×"),
+            (_, Some(limits)) => format!("{} ×; 95 %: {limits}", display_ratio(speed(c.ratio.value))),
+            (_, None) => format!("{} ×", display_ratio(speed(c.ratio.value))),
+        };
+        let more = more.map_or_else(String::new, |more| format!("; {more}"));
+        format!("{what} at {figure} ({in_brackets}{more}).")
     }
 }
 
@@ -231,19 +237,22 @@ fn at(side: &Side<'_>, all: usize) -> String {
     format!("at {}", listed(&side.iter().map(|(figure, _)| figure.clone()).collect::<Vec<_>>()))
 }
 
+fn in_brackets(words: Option<String>) -> String {
+    words.map_or_else(String::new, |words| format!(" ({words})"))
+}
+
 /// How long it would take to decide; nothing unless it is known of all.
-fn more(open: &Side<'_>, wait: impl Fn(&Comparison) -> Option<f64>) -> String {
-    let seconds: Option<f64> = open.iter().map(|(_, c)| wait(c)).sum();
+fn more(open: &Side<'_>, wait: impl Fn(&Comparison) -> Option<f64>) -> Option<String> {
+    let seconds: f64 = open.iter().map(|(_, c)| wait(c)).sum::<Option<f64>>()?;
     let about = |n: f64, unit: &str| {
         let plural = if n == 1.0 { "" } else { "s" };
-        format!(" (about {n} more {unit}{plural} would decide)")
+        format!("about {n} more {unit}{plural} would decide")
     };
     match seconds {
-        None => String::new(),
-        Some(s) if s <= 0.0 => String::new(),
-        Some(s) if s < 95.0 => about((s / 10.0).ceil() * 10.0, "second"),
-        Some(s) if s < 95.0 * 60.0 => about((s / 60.0).ceil(), "minute"),
-        Some(s) if s < 48.0 * 3600.0 => about((s / 3600.0).ceil(), "hour"),
-        Some(_) => " (that would take days)".to_owned(),
+        s if s <= 0.0 => None,
+        s if s < 95.0 => Some(about((s / 10.0).ceil() * 10.0, "second")),
+        s if s < 95.0 * 60.0 => Some(about((s / 60.0).ceil(), "minute")),
+        s if s < 48.0 * 3600.0 => Some(about((s / 3600.0).ceil(), "hour")),
+        _ => Some("to decide would take days".to_owned()),
     }
 }

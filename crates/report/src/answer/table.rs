@@ -97,7 +97,8 @@ fn legend(rows: &[FigureRow<'_>], margin: f64) -> Option<String> {
     ];
     let mut words: Vec<String> =
         marked.into_iter().filter(|(occurs, _)| *occurs).map(|(_, words)| words).collect();
-    if occurs(&|c| matches!(c.verdict, Verdict::Faster | Verdict::Slower)) {
+    // A single difference is told with its interval.
+    if comparisons().count() > 1 && occurs(&|c| matches!(c.verdict, Verdict::Faster | Verdict::Slower)) {
         let whose = if words.is_empty() { "all" } else { "all others" };
         words.push(format!("{whose} differ, at 95 % over the whole table"));
     }

@@ -138,10 +138,11 @@ impl Group<'_> {
             [] => first.message.clone(),
             others => format!("{} (and likewise in {})", first.message, named(others)),
         };
+        let count = if self.more == 1 { "one".to_owned() } else { self.more.to_string() };
         let message = match (self.more, self.more_on.as_slice()) {
             (0, _) => message,
-            (n, []) => format!("{message} (and {n} more of this kind)"),
-            (n, targets) => format!("{message} (and {n} more of this kind, on {})", named(targets)),
+            (_, []) => format!("{message} (and {count} more of this kind)"),
+            (_, targets) => format!("{message} (and {count} more of this kind, on {})", named(targets)),
         };
         Section::Remark { severity: first.severity, about, message, advice: first.advice.clone() }
     }

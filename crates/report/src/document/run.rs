@@ -443,20 +443,11 @@ impl<'a> StepTable<'a> {
         let score = || self.cell(target, operation, Metric::Score, |v| format!("{v:.0}"));
         match headline(self.step, operation) {
             Some(Metric::Iops) if !iops.text.is_empty() => Cell { text: format!("{}/s", iops.text), ..iops },
-            Some(Metric::Bandwidth) if self.is_counted() && !iops.text.is_empty() => per_second(),
+            Some(Metric::Bandwidth) if is_counted(self.step) && !iops.text.is_empty() => per_second(),
             Some(Metric::LatP99) if !p99.text.is_empty() => p99,
             Some(Metric::Score) => score(),
             _ => bandwidth,
         }
-    }
-
-    /// Small random transfers are counted, others are measured in bytes; the ratios are the same.
-    fn is_counted(&self) -> bool {
-        let w = &self.step.workload;
-        matches!(w.pattern, Pattern::Random { .. })
-            && self.step.foreign.is_empty()
-            && w.modifiers.split.is_none()
-            && w.largest_block() <= 64 << 10
     }
 
     /// The score, followed by those of the repeats.
@@ -518,6 +509,15 @@ fn comparison_cells(c: &Comparison) -> [Cell; 3] {
     [ratio, Cell::text(interval).tone(Tone::Dim), Cell::text(word).tone(tone)]
 }
 
+/// Small random transfers are counted, others are measured in bytes; the ratios are the same.
+fn is_counted(step: &Step) -> bool {
+    let w = &step.workload;
+    matches!(w.pattern, Pattern::Random { .. })
+        && step.foreign.is_empty()
+        && w.modifiers.split.is_none()
+        && w.largest_block() <= 64 << 10
+}
+
 /// A target's name, with its stack if that is known.
 fn target_words(target: &Target) -> String {
     match target.stack_line() {
@@ -547,10 +547,15 @@ pub fn comparison_document(runs: &[&Run], compared: &ComparedRuns, view: &RunVie
         steps.iter().flat_map(|s| headline_operations(s).into_iter().map(move |o| (*s, o)))
     {
         let of = |target: &str| {
-            let is_it = |s: &&Series| {
-                s.target == target && s.step == step.id && s.operation == operation && s.is_headline
+            let own = || {
+                series.iter().filter(|s| s.target == target && s.step == step.id && s.operation == operation)
             };
-            let figure = series.iter().find(is_it).map_or_else(Cell::default, |s| series_figure(s, view));
+            let shown = |s: &Series| series_figure(s, |value| view.display(s.metric, value));
+            let counted = own().find(|s| s.metric == Metric::Iops && is_counted(step));
+            let figure = match counted {
+                Some(iops) => series_figure(iops, |value| format!("{} IOPS", display_iops(value))),
+                None => own().find(|s| s.is_headline).map_or_else(Cell::default, shown),
+            };
             let comparison = comparisons.iter().find(|c| {
                 c.target == target
                     && c.step == step.id
@@ -602,10 +607,10 @@ pub fn comparison_document(runs: &[&Run], compared: &ComparedRuns, view: &RunVie
 }
 
 /// The mean of a series.
-fn series_figure(series: &Series, view: &RunView) -> Cell {
+fn series_figure(series: &Series, show: impl Fn(f64) -> String) -> Cell {
     let values: Vec<f64> = series.values.iter().map(|(_, v)| *v).collect();
     let Some(mean) = analyse::mean_with_t_interval(&values).map(|e| e.value) else { return Cell::default() };
-    Cell { value: Some(mean), ..Cell::text(view.display(series.metric, mean)) }
+    Cell { value: Some(mean), ..Cell::text(show(mean)) }
 }
 
 fn compared_table(
@@ -626,7 +631,7 @@ fn compared_table(
                 estimate.and_then(|e| e.relative_half_width()).map_or_else(String::new, display_percent);
             let mut row = vec![
                 Cell::text(s.target.clone()),
-                series_figure(s, view),
+                series_figure(s, |value| view.display(metric, value)),
                 Cell::text(spread).tone(Tone::Dim),
                 Cell::text(values.len().to_string()),
             ];
