@@ -93,7 +93,11 @@ pub(crate) fn compared(
 ) -> Vec<String> {
     let pairs = pairs(steps, comparisons);
     let turns = pairs.len() == 1;
-    let mut sentences: Vec<String> = pairs.iter().map(|pair| pair.sentence(margin, turns, &wait)).collect();
+    let told = pairs.iter().take(2 * TOLD);
+    let mut sentences: Vec<String> = told.map(|pair| pair.sentence(margin, turns, &wait)).collect();
+    if pairs.len() > sentences.len() {
+        sentences.push(format!("The table has {} more targets.", pairs.len() - sentences.len()));
+    }
     sentences.extend(stall_sentences(steps, comparisons).into_iter().take(TOLD));
     sentences
 }

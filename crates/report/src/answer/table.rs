@@ -3,8 +3,10 @@
 use analyse::Summary;
 use model::{Comparison, Metric, Verdict};
 
+use crate::answer::LONGEST_NAME;
 use crate::document::{Align, Cell, Column, Section, Table, Tone};
 use crate::figures::{display_margin, display_ratio};
+use crate::words::short;
 
 /// One figure.
 pub(crate) struct FigureRow<'a> {
@@ -38,7 +40,7 @@ pub(crate) fn answer_table(
 ) -> Table {
     let mut columns = vec![Column::new("", Align::Left)];
     for target in targets {
-        columns.push(Column::new((*target).to_owned(), Align::Right));
+        columns.push(Column::new(short(target, LONGEST_NAME), Align::Right));
         if *target != baseline {
             columns.push(Column::joined("", Align::Right));
         }
@@ -55,7 +57,8 @@ pub(crate) fn answer_table(
     };
     let mut rows_of_cells: Vec<Vec<Cell>> = rows.iter().map(row).collect();
     rows_of_cells.extend(geometric_means(targets, baseline, rows, summaries));
-    let title = format!("Figures, and by how much they differ from those of {baseline}");
+    let title =
+        format!("Figures, and by how much they differ from those of {}", short(baseline, LONGEST_NAME));
     Table { title, columns, stub: 1, rows: rows_of_cells }
 }
 

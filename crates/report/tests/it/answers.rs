@@ -180,6 +180,14 @@ fn runs_are_compared_in_the_same_words() {
     compared.comparisons = analyse::compare(&compared.series, baseline, analyse::Pairing::None, 0.03);
     let view = RunView { baseline: baseline.into(), ..view(false) };
     let document = comparison_document(&runs, &compared, &view);
+    let mut many = compared.clone();
+    for i in 0..9 {
+        let copy = |c: &Comparison| Comparison { target: format!("{}{i}", c.target), ..c.clone() };
+        many.comparisons.extend(compared.comparisons.iter().map(copy));
+    }
+    let told = comparison_document(&runs, &many, &view).answer;
+    assert_eq!(told.iter().filter(|s| s.contains("cannot be told apart")).count(), 6);
+    assert_eq!(told[6], "The table has 4 more targets.");
     assert_eq!(document.answer.len(), 1);
     assert!(document.answer[0].starts_with("fixture2:one and fixture1:one c"), "{:?}", document.answer);
     let shown = text(&document, TextStyle { width: 100, color: false });
