@@ -99,18 +99,23 @@ pub fn headline_operations(step: &Step) -> Vec<Operation> {
 
 /// Compares every target's series with the baseline's. Series without a counterpart are left out. Ratios from
 /// 1/(1 + `margin`) to 1 + `margin` are "same".
-pub fn compare(series: &[Series], baseline: &str, pairing: Pairing, margin: f64) -> Vec<Comparison> {
-    compare_pairs(series, |own, other| own != baseline && other == baseline, pairing, margin)
-}
-
-/// Compares the series of every two targets that `are_paired`, the first of them with the second. All are one family.
-pub fn compare_pairs(
-    series: &[Series],
-    are_paired: impl Fn(&str, &str) -> bool,
+pub fn compare<'a>(
+    series: &'a [Series],
+    baseline: &'a str,
     pairing: Pairing,
     margin: f64,
 ) -> Vec<Comparison> {
-    let pairs = pairs(series, are_paired);
+    compare_pairs(series, |own| against(own, baseline), pairing, margin)
+}
+
+/// Compares the series of every target with those of its `partners`. All comparisons are one family.
+pub fn compare_pairs<'a>(
+    series: &'a [Series],
+    partners: impl Fn(&str) -> Vec<&'a str>,
+    pairing: Pairing,
+    margin: f64,
+) -> Vec<Comparison> {
+    let pairs = pairs(series, partners);
     let judged = judged(series, &pairs, pairing, margin, false).into_iter().map(|judged| judged.comparison);
     judged.chain(pairs.iter().filter_map(|(own, base)| measured_once(own, base))).collect()
 }
@@ -137,19 +142,26 @@ fn measured_once(own: &Series, base: &Series) -> Option<Comparison> {
 }
 
 /// Compares while rounds continue: only tests that hold for any number of interim analyses decide.
-pub(crate) fn compare_meanwhile(series: &[Series], baseline: &str, margin: f64) -> Vec<Comparison> {
-    let against = |own: &str, other: &str| own != baseline && other == baseline;
-    let judged = judged(series, &pairs(series, against), Pairing::ByRoundInterim, margin, true);
+pub(crate) fn compare_meanwhile<'a>(series: &'a [Series], baseline: &'a str, margin: f64) -> Vec<Comparison> {
+    let pairs = pairs(series, |own| against(own, baseline));
+    let judged = judged(series, &pairs, Pairing::ByRoundInterim, margin, true);
     judged.into_iter().map(|judged| judged.comparison).collect()
 }
 
-/// The series of one figure of every two targets that `are_paired`.
-fn pairs(series: &[Series], are_paired: impl Fn(&str, &str) -> bool) -> Vec<(&Series, &Series)> {
-    let mut figures: BTreeMap<_, Vec<&Series>> = BTreeMap::new();
-    let figure = |s: &Series| (s.step.clone(), s.operation, s.metric);
-    series.iter().for_each(|s| figures.entry(figure(s)).or_default().push(s));
-    let pairs = series.iter().flat_map(|own| figures[&figure(own)].iter().map(move |base| (own, *base)));
-    pairs.filter(|(own, base)| are_paired(&own.target, &base.target)).collect()
+/// The partner of every target except the baseline.
+fn against<'a>(own: &str, baseline: &'a str) -> Vec<&'a str> {
+    if own == baseline { Vec::new() } else { vec![baseline] }
+}
+
+/// Every series with those of the same figure of its target's partners.
+fn pairs<'a>(series: &'a [Series], partners: impl Fn(&str) -> Vec<&'a str>) -> Vec<(&'a Series, &'a Series)> {
+    let figure = |s: &'a Series, target: &'a str| (s.step.as_str(), s.operation, s.metric, target);
+    let all: BTreeMap<_, &Series> = series.iter().map(|s| (figure(s, &s.target), s)).collect();
+    let of = |own: &'a Series| {
+        let others = partners(&own.target).into_iter();
+        others.filter_map(|target| Some((own, *all.get(&figure(own, target))?))).collect::<Vec<_>>()
+    };
+    series.iter().flat_map(of).collect()
 }
 
 fn judged(

@@ -67,9 +67,11 @@ pub fn costs(run: &Run, series: &[Series], pairing: Pairing, margin: f64) -> Vec
         own.retain(|(_, plainness)| plainness.is_none() || *plainness == plainest);
         found.extend(own.into_iter().map(|(cost, _)| cost));
     }
-    let is_pair = |target: &str, plain: &str| found.iter().any(|c| c.target == target && c.plain == plain);
     let headlines: Vec<Series> = series.iter().filter(|s| s.is_headline).cloned().collect();
-    let all = compare_pairs(&headlines, is_pair, pairing, margin);
+    let mut plainer: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    found.iter().for_each(|cost| plainer.entry(&cost.target).or_default().push(&cost.plain));
+    let partners = |target: &str| plainer.get(target).cloned().unwrap_or_default();
+    let all = compare_pairs(&headlines, partners, pairing, margin);
     for cost in &mut found {
         let own = all.iter().filter(|c| c.target == cost.target && c.baseline == cost.plain);
         cost.comparisons = own.cloned().collect();

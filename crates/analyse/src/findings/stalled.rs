@@ -142,8 +142,9 @@ fn shared_finding(
     };
     let about = Subject { target: None, step: None };
     let mut finding = rule.finding(Severity::Warning, about, message, shared.iter().map(figure).collect());
-    finding.advice =
-        Some("find out what happened then (show --telemetry), and measure again when it does not".to_owned());
+    finding.advice = Some(
+        "check what happened in those rounds (show --telemetry), then measure again without it".to_owned(),
+    );
     Some(finding.changing(most))
 }
 

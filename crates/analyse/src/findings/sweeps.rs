@@ -86,8 +86,8 @@ pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
             rate(context.units, large.bandwidth),
             of(large),
             match enough.x == large.x {
-                true => "larger ones were not measured".to_owned(),
-                false => format!("blocks larger than {} gain less than 10 %", of(enough)),
+                true => "larger blocks were not measured".to_owned(),
+                false => format!("blocks larger than {} are less than 10 % faster", of(enough)),
             }
         );
         let figures = points

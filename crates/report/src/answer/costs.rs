@@ -68,17 +68,21 @@ impl Part<'_> {
             }
         }
         let more = places.len().saturating_sub(TOLD);
-        let words: Vec<String> = places
-            .iter()
-            .take(TOLD)
-            .filter_map(|(at, all)| Some((at, amounts(all, margin)?)))
-            .enumerate()
-            .map(|(i, (at, amounts))| match (i, at.as_str()) {
-                (_, "") => amounts,
-                (0, at) => format!("{amounts} on {at}"),
-                (_, at) => format!("on {at} it {amounts}"),
-            })
-            .collect();
+        // Places where it costs as much are named together.
+        let mut told: Vec<(String, Vec<String>)> = Vec::new();
+        for (at, all) in places.iter().take(TOLD) {
+            let Some(amounts) = amounts(all, margin) else { continue };
+            match told.iter_mut().find(|(known, _)| *known == amounts) {
+                Some((_, places)) => places.push(at.clone()),
+                None => told.push((amounts, vec![at.clone()])),
+            }
+        }
+        let in_words = |(i, (amounts, places)): (usize, (String, Vec<String>))| match (i, listed(&places)) {
+            (_, at) if at.is_empty() => amounts,
+            (0, at) => format!("{amounts} on {at}"),
+            (_, at) => format!("on {at} it {amounts}"),
+        };
+        let words: Vec<String> = told.into_iter().enumerate().map(in_words).collect();
         if words.is_empty() {
             return None;
         }
@@ -95,11 +99,9 @@ impl Part<'_> {
 /// nothing is decided.
 fn amounts(all: &[&Comparison], margin: f64) -> Option<String> {
     let kinds: [(&str, &dyn Fn(Operation) -> bool); 3] = [
-        ("writes", &|o| matches!(o, Operation::Write | Operation::DurableWrite)),
-        ("reads", &|o| o == Operation::Read),
-        ("metadata operations", &|o| {
-            !matches!(o, Operation::Write | Operation::DurableWrite | Operation::Read)
-        }),
+        ("write speed", &|o| matches!(o, Operation::Write | Operation::DurableWrite)),
+        ("read speed", &|o| o == Operation::Read),
+        ("metadata speed", &|o| !matches!(o, Operation::Write | Operation::DurableWrite | Operation::Read)),
     ];
     let (mut lost, mut changed) = (Vec::new(), Vec::new());
     for (words, is_it) in kinds {
@@ -113,7 +115,7 @@ fn amounts(all: &[&Comparison], margin: f64) -> Option<String> {
         let percent = |speed: f64| format!("{:.0}", 100.0 * (1.0 - speed));
         let [slowest_words, fastest_words] = [slowest, fastest].map(percent);
         match (1.0 - slowest, 1.0 - fastest) {
-            (most, least) if most < margin && least > -margin => lost.push(format!("nothing of {words}")),
+            (most, least) if most < margin && least > -margin => lost.push(format!("no {words}")),
             (_, least) if least <= -margin => {
                 changed.push(format!("{words} by {} to {}", change(slowest), change(fastest)));
             }

@@ -63,7 +63,7 @@ impl Pair<'_> {
         if once.len() == all {
             let side = amount(&once);
             return format!(
-                "{target} is {side} {baseline} in {}, each measured only once: that may be chance.",
+                "{target} is {side} {baseline} in {}; each was measured only once, so this may be chance.",
                 all_of(&once)
             );
         }

@@ -43,7 +43,7 @@ pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<St
         names.push(format!("{} more", ties.len() - names.len()));
     }
     let mut sentences = vec![format!(
-        "Of {} {}s, {} {} the fastest, or within {} of it, in {share} {what}.",
+        "Of {} {}s, {} {} the fastest, or within {} of the fastest, in {share} {what}.",
         pivot.columns.len(),
         pivot.across,
         listed(&names),
@@ -58,23 +58,24 @@ pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<St
             .clone()
             .filter(|c| *c != best)
             .map(|c| (c, lost.iter().filter(|(_, l)| l.contains(&c)).count()));
-        let others: Vec<String> =
-            others.filter(|(_, n)| *n > 0).map(|(c, n)| format!("{} in {n}", name(c))).collect();
-        sentences.push(format!("In the others, the fastest is {}.", listed(&others)));
+        let others: Vec<String> = others
+            .filter(|(_, n)| *n > 0)
+            .map(|(c, n)| format!("{} is the fastest in {n}", name(c)))
+            .collect();
+        sentences.push(format!("In the others, {}.", listed(&others)));
     }
     let mut behind: Vec<(usize, f64)> =
         columns.filter(|c| !ties.contains(c)).filter_map(|c| Some((c, against(best, c)?))).collect();
     behind.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let ratio = |(i, (column, ratio)): (usize, &(usize, f64))| {
-        let than = if i == 0 { "as fast as" } else { "as" };
-        format!("{} × {than} {}", display_ratio(*ratio), name(*column))
+    let ratio = |(column, ratio): &(usize, f64)| {
+        format!("{} times as fast as {}", display_ratio(*ratio), name(*column))
     };
-    let words: Vec<String> = behind.iter().take(2 * TOLD).enumerate().map(ratio).collect();
+    let words: Vec<String> = behind.iter().take(TOLD).map(ratio).collect();
     // A latency weighs otherwise than a rate.
     let are_rates = contested.iter().all(|(row, _)| row.metric.better() == Better::Higher);
     if !words.is_empty() && are_rates {
         let whom = if ties.len() == 1 { "it".to_owned() } else { name(best) };
-        sentences.push(format!("Overall {whom} is {} (geometric means).", listed(&words)));
+        sentences.push(format!("Overall, {whom} is {} (geometric means).", listed(&words)));
     }
     sentences.extend(few_repeats(pivot));
     sentences

@@ -96,7 +96,7 @@ pub(crate) fn compared(
     let told = pairs.iter().take(2 * TOLD);
     let mut sentences: Vec<String> = told.map(|pair| pair.sentence(margin, turns, &wait)).collect();
     if pairs.len() > sentences.len() {
-        sentences.push(format!("The table has {} more targets.", pairs.len() - sentences.len()));
+        sentences.push(format!("The table shows {} more targets.", pairs.len() - sentences.len()));
     }
     sentences.extend(stall_sentences(steps, comparisons).into_iter().take(TOLD));
     sentences
@@ -126,7 +126,7 @@ fn limit(analysed: &AnalysedRun<'_>) -> Option<String> {
     let all = analysed.run.started.plan.steps.len();
     let steps =
         if rates.len() == all { "every step".to_owned() } else { format!("{} of {all} steps", rates.len()) };
-    Some(format!("{link} limits {name} in {steps}."))
+    Some(format!("{name} is limited by {link} in {steps}."))
 }
 
 /// The finding that the fastest target's link is below its capability.

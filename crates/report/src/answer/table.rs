@@ -57,8 +57,7 @@ pub(crate) fn answer_table(
     };
     let mut rows_of_cells: Vec<Vec<Cell>> = rows.iter().map(row).collect();
     rows_of_cells.extend(geometric_means(targets, baseline, rows, summaries));
-    let title =
-        format!("Figures, and by how much they differ from those of {}", short(baseline, LONGEST_NAME));
+    let title = format!("Figures, with their difference from {}", short(baseline, LONGEST_NAME));
     Table { title, columns, stub: 1, rows: rows_of_cells }
 }
 

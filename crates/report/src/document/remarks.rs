@@ -36,7 +36,7 @@ pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section
     let mut sections: Vec<Section> = remarks.into_iter().take(shown).map(|(_, section)| section).collect();
     if more > 0 {
         let id = &run.started.id;
-        let sentence = format!("… and {more} less important ones: lodestone show {id} --details");
+        let sentence = format!("… and {more} less important findings: lodestone show {id} --details");
         sections.push(Section::Text(sentence));
     }
     sections

@@ -86,12 +86,12 @@ fn same_so_far(comparisons: &[&Comparison]) -> Option<String> {
     let more = open.iter().map(|unseen| unseen.more_seconds).fold(0.0, f64::max);
     let time = |seconds: f64| ShortDuration((seconds.ceil() * 1e9) as u64);
     let (what, each) = match open.len() {
-        1 => ("Same so far: one comparison is".to_owned(), "it"),
-        n => (format!("Same so far: each of {n} comparisons is"), "each"),
+        1 => ("One comparison is".to_owned(), "it"),
+        n => (format!("{n} comparisons are"), "each of them"),
     };
     Some(format!(
-        "{what} within the margin over the {} or more measured of each target, but stalls of {} that are rare \
-         could have gone unseen and could matter. {} more of each target would decide {each} (--budget).",
+        "{what} the same so far: within the margin after at least {} on each target, but rare stalls of {} could \
+         have gone unseen and would matter. Another {} on each target would decide {each} (--budget).",
         time(shortest),
         ShortDuration((stall * 1e9) as u64),
         time(more)
@@ -146,13 +146,13 @@ mod tests {
         assert_eq!(
             told,
             [
-                "Same so far: one comparison is within the margin over the 14 s or more measured of each target, but stalls of \
-              500 ms that are rare could have gone unseen and could matter. 39 s more of each target would decide it (--budget)."
+                "One comparison is the same so far: within the margin after at least 14 s on each target, but rare stalls of \
+              500 ms could have gone unseen and would matter. Another 39 s on each target would decide it (--budget)."
             ]
         );
         let two = stall_sentences(&[], &[one.clone(), one]);
         assert!(
-            two[0].starts_with("Same so far: each of 2 comparisons is") && two[0].contains("decide each"),
+            two[0].starts_with("2 comparisons are the same so far") && two[0].contains("decide each of them"),
             "{two:?}"
         );
         let none = Comparison { stalls: None, ..comparison() };

@@ -110,7 +110,7 @@ fn figures_that_were_measured_once_are_not_called_decided() {
     analysis.comparisons.iter_mut().for_each(|c| c.ratio.interval = None);
     assert_eq!(
         answer(&run, &analysis),
-        "two is 40 % faster than one in all 9 figures, each measured only once: that may be chance."
+        "two is 40 % faster than one in all 9 figures; each was measured only once, so this may be chance."
     );
 }
 
@@ -187,7 +187,7 @@ fn runs_are_compared_in_the_same_words() {
     }
     let told = comparison_document(&runs, &many, &view).answer;
     assert_eq!(told.iter().filter(|s| s.contains("cannot be told apart")).count(), 6);
-    assert_eq!(told[6], "The table has 4 more targets.");
+    assert_eq!(told[6], "The table shows 4 more targets.");
     assert_eq!(document.answer.len(), 1);
     assert!(document.answer[0].starts_with("fixture2:one and fixture1:one c"), "{:?}", document.answer);
     let shown = text(&document, TextStyle { width: 100, color: false });

@@ -302,7 +302,10 @@ fn findings_are_limited_but_errors_are_not() {
     };
     let few = shown(model::Severity::Warning, false);
     assert_eq!(count(&few), 5);
-    assert!(few.contains("less important ones: lodestone show") && few.contains("→ do number 4"), "{few}");
+    assert!(
+        few.contains("less important findings: lodestone show") && few.contains("→ do number 4"),
+        "{few}"
+    );
     let all = shown(model::Severity::Warning, true);
     assert_eq!((count(&all), all.contains("less important")), (20, false));
     assert_eq!(count(&shown(model::Severity::Error, false)), 20);

@@ -243,7 +243,7 @@ fn layers_depths_and_blocks_are_reported_with_figures() {
     });
     assert_eq!(
         block.message,
-        "random reads of 4 KiB reach 4.1 MB/s (5.0 % of the 81.9 MB/s with 1 MiB); larger ones were not measured"
+        "random reads of 4 KiB reach 4.1 MB/s (5.0 % of the 81.9 MB/s with 1 MiB); larger blocks were not measured"
     );
     let usb = one("link-bound", workload(), |r| at_link(r, "usb", "480000000", 40_000_000));
     assert_eq!(
