@@ -16,12 +16,16 @@ pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<St
         .map(|row| (row, row.leaders(pivot.margin)))
         .filter(|(_, l)| !l.is_empty())
         .collect();
-    let wins = |column: usize| contested.iter().filter(|(_, leaders)| leaders.contains(&column)).count();
     let columns = 0..pivot.columns.len();
-    let against = |column: usize, other: usize| over_all(&contested, column, other);
-    let strength = |column: usize| columns.clone().filter_map(|other| against(column, other)).sum::<f64>();
+    let mut won_by = vec![0; pivot.columns.len()];
+    contested.iter().flat_map(|(_, leaders)| leaders).for_each(|column| won_by[*column] += 1);
+    let wins = |column: usize| won_by[column];
+    let shares: Vec<Vec<Option<f64>>> = contested.iter().map(|(row, _)| row.shares()).collect();
+    let against = |column: usize, other: usize| over_all(&shares, column, other);
+    let strength = |column| columns.clone().filter_map(|other| against(column, other)).sum::<f64>();
+    let strengths: Vec<f64> = columns.clone().map(strength).collect();
     let Some(best) =
-        columns.clone().max_by(|a, b| wins(*a).cmp(&wins(*b)).then(strength(*a).total_cmp(&strength(*b))))
+        columns.clone().max_by(|a, b| wins(*a).cmp(&wins(*b)).then(strengths[*a].total_cmp(&strengths[*b])))
     else {
         return Vec::new();
     };
@@ -31,9 +35,10 @@ pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<St
     let name = |column: usize| short(&pivot.columns[column], LONGEST_NAME / 2);
     let (won, all) = (wins(best), contested.len());
     let share = if won == all { format!("all {all}") } else { format!("{won} of {all}") };
-    let what = match pivot.has_labels() {
-        true => format!("combinations of {}", listed(&pivot.down)),
-        false => "figures".to_owned(),
+    let figures = match pivot.has_labels() {
+        _ if all == 1 => "the only figure".to_owned(),
+        true => format!("{share} combinations of {}", listed(&pivot.down)),
+        false => format!("{share} figures"),
     };
     // Columns that win as often are named beside it.
     let ties: Vec<usize> = columns.clone().filter(|column| wins(*column) == won).collect();
@@ -43,7 +48,7 @@ pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<St
         names.push(format!("{} more", ties.len() - names.len()));
     }
     let mut sentences = vec![format!(
-        "Of {} {}s, {} {} the fastest, or within {} of the fastest, in {share} {what}.",
+        "Of {} {}s, {} {} the fastest, or within {} of the fastest, in {figures}.",
         pivot.columns.len(),
         pivot.across,
         listed(&names),
@@ -82,11 +87,10 @@ pub(crate) fn by_labels(pivot: &Pivot<'_>, analysed: &AnalysedRun<'_>) -> Vec<St
 }
 
 /// The speed of one column relative to another: the geometric mean over the rows that have both.
-fn over_all(contested: &[(&Row<'_>, Vec<usize>)], column: usize, other: usize) -> Option<f64> {
-    let both = contested.iter().filter_map(|(row, _)| {
-        let shares = row.shares();
-        Some((shares[column]?, shares[other]?)).filter(|(a, b)| *a > 0.0 && *b > 0.0)
-    });
+fn over_all(shares: &[Vec<Option<f64>>], column: usize, other: usize) -> Option<f64> {
+    let both = shares
+        .iter()
+        .filter_map(|row| Some((row[column]?, row[other]?)).filter(|(a, b)| *a > 0.0 && *b > 0.0));
     let logs: Vec<f64> = both.map(|(a, b)| (a / b).ln()).collect();
     (column != other && !logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
