@@ -4,6 +4,8 @@
 use std::io;
 use std::ptr::NonNull;
 
+use model::Workload;
+
 use crate::cache::page_bytes;
 
 /// Minimum amount of write data that a worker cycles through. Successive writes therefore differ over a longer
@@ -19,6 +21,12 @@ const HUGE_PAGE: usize = 2 << 20;
 /// if the workload has any. All are in one mapping, which an engine can register as a whole.
 pub(crate) struct Buffers {
     base: NonNull<u8>,
+    layout: Layout,
+}
+
+/// Where the parts of the mapping begin, in bytes from its start.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
     len: usize,
     read_stride: usize,
     write_start: usize,
@@ -38,6 +46,38 @@ pub(crate) struct BufferPlan {
     pub write_bytes: usize,
     /// A block of duplicate content is also needed.
     pub duplicate: bool,
+}
+
+impl BufferPlan {
+    /// For `slots` operations of a workload in flight, with write content if `writes`.
+    pub fn of(workload: &Workload, slots: usize, writes: bool) -> Self {
+        let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
+        Self {
+            slots,
+            read_bytes: bytes(workload.reads_data(), workload.block.read),
+            write_bytes: bytes(writes, workload.block.write),
+            duplicate: workload.data.dedupe_percent > 0,
+        }
+    }
+
+    /// Bytes of the whole mapping.
+    pub fn bytes(self) -> usize {
+        self.layout().len
+    }
+
+    fn layout(self) -> Layout {
+        let stride = |bytes: usize| bytes.next_multiple_of(PAGE);
+        let (read_stride, write_stride) = (stride(self.read_bytes), stride(self.write_bytes));
+        let variants = match write_stride * self.slots {
+            0 => 0,
+            one_each => POOL_BYTES.div_ceil(one_each),
+        };
+        let write_start = read_stride * self.slots;
+        let duplicate_start = write_start + write_stride * self.slots * variants;
+        let duplicate_stride = if self.duplicate { write_stride } else { 0 };
+        let len = (duplicate_start + duplicate_stride).max(PAGE);
+        Layout { len, read_stride, write_start, write_stride, variants, duplicate_start }
+    }
 }
 
 /// Fresh zeroed memory.
@@ -86,53 +126,47 @@ impl Buffers {
     /// # Errors
     /// The kernel's, if there is not enough memory.
     pub fn new(plan: BufferPlan) -> io::Result<Self> {
-        let stride = |bytes: usize| bytes.next_multiple_of(PAGE);
-        let (read_stride, write_stride) = (stride(plan.read_bytes), stride(plan.write_bytes));
-        let variants = match write_stride * plan.slots {
-            0 => 0,
-            one_each => POOL_BYTES.div_ceil(one_each),
-        };
-        let write_start = read_stride * plan.slots;
-        let duplicate_start = write_start + write_stride * plan.slots * variants;
-        let duplicate_stride = if plan.duplicate { write_stride } else { 0 };
-        let len = (duplicate_start + duplicate_stride).max(PAGE);
+        let layout = plan.layout();
+        let len = layout.len;
         let base = if len < HUGE_PAGE { mapped(len)? } else { mapped_huge(len)? };
-        Ok(Self { base, len, read_stride, write_start, write_stride, variants, duplicate_start })
+        Ok(Self { base, layout })
     }
 
     fn at(&self, offset: usize) -> *mut u8 {
-        debug_assert!(offset < self.len);
+        debug_assert!(offset < self.layout.len);
         // SAFETY: the offset lies within the mapping.
         unsafe { self.base.as_ptr().add(offset) }
     }
 
     /// The buffer that slot `slot` reads into.
     pub fn read(&self, slot: usize) -> *mut u8 {
-        self.at(slot * self.read_stride)
+        self.at(slot * self.layout.read_stride)
     }
 
     /// The buffer that slot `slot` writes from on its `turn`-th use; the variants rotate.
     pub fn write(&self, slot: usize, turn: usize) -> *mut u8 {
-        self.at(self.write_start + (slot * self.variants + turn % self.variants) * self.write_stride)
+        self.at(self.layout.write_start
+            + (slot * self.layout.variants + turn % self.layout.variants) * self.layout.write_stride)
     }
 
     /// The block of duplicate content, if the plan has one.
     pub fn duplicate(&self) -> *mut u8 {
-        self.at(self.duplicate_start)
+        self.at(self.layout.duplicate_start)
     }
 
     /// All memory that is written from: the slots' buffers, and the duplicate block, which may be empty.
     pub fn write_pool(&mut self) -> (&mut [u8], &mut [u8]) {
-        let len = self.len - self.write_start;
+        let len = self.layout.len - self.layout.write_start;
         // SAFETY: the range is within the mapping and initialised (zero), and `&mut self` excludes other users; no
         // operation is in flight while the worker prepares its buffers.
-        let pool = unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(self.write_start), len) };
-        pool.split_at_mut(self.duplicate_start - self.write_start)
+        let pool =
+            unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(self.layout.write_start), len) };
+        pool.split_at_mut(self.layout.duplicate_start - self.layout.write_start)
     }
 
     /// Touches every page, so that no page fault occurs in the measured window.
     pub fn touch(&mut self) {
-        for offset in (0..self.len).step_by(PAGE) {
+        for offset in (0..self.layout.len).step_by(PAGE) {
             // SAFETY: within the mapping; volatile so that the write is not optimised away.
             unsafe { self.at(offset).write_volatile(self.at(offset).read_volatile()) };
         }
@@ -140,7 +174,7 @@ impl Buffers {
 
     /// Address and length of the whole mapping, for registering it with the kernel.
     pub fn whole(&self) -> (*mut u8, usize) {
-        (self.base.as_ptr(), self.len)
+        (self.base.as_ptr(), self.layout.len)
     }
 }
 
@@ -148,7 +182,7 @@ impl Drop for Buffers {
     fn drop(&mut self) {
         // SAFETY: this value owns the mapping. Pages that the kernel still uses for I/O in flight are pinned by it and
         // outlive the mapping.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.layout.len) };
     }
 }
 
@@ -171,7 +205,7 @@ mod tests {
                 if plan.read_bytes > 0 {
                     starts.insert((buffers.read(slot) as usize, plan.read_bytes));
                 }
-                for turn in 0..buffers.variants {
+                for turn in 0..buffers.layout.variants {
                     starts.insert((buffers.write(slot, turn) as usize, plan.write_bytes));
                 }
             }
@@ -204,7 +238,7 @@ mod tests {
         let buffers =
             Buffers::new(BufferPlan { slots: 1, read_bytes: 0, write_bytes: 4096, duplicate: false })
                 .unwrap();
-        assert_eq!(buffers.variants, POOL_BYTES / 4096);
-        assert_eq!(buffers.write(0, 0), buffers.write(0, buffers.variants));
+        assert_eq!(buffers.layout.variants, POOL_BYTES / 4096);
+        assert_eq!(buffers.write(0, 0), buffers.write(0, buffers.layout.variants));
     }
 }

@@ -18,6 +18,7 @@ mod collector;
 mod content;
 mod engines;
 mod interval_pool;
+mod locked_memory;
 mod metadata;
 mod offsets;
 mod pace;
@@ -61,6 +62,7 @@ pub mod parts {
 pub use clock::{monotonic_ns, read_the_counter};
 pub use engines::sim::{SimEnd, SimFault, SimLatency, SimModel, SimStall};
 pub use engines::{ENGINES, EngineEntry, NOOP};
+pub use locked_memory::{locked_memory_limit, registers_buffers};
 pub use run::{own_descriptors, run};
 pub use stamps::StampComparison;
 pub use task::{EngineError, IoTarget, OpenFiles, Outcome, Task};

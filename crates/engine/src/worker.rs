@@ -27,6 +27,7 @@ use crate::buffers::Buffers;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::content::Content;
 use crate::engines::{Completion, Engine, Request, Setup};
+use crate::locked_memory::registers_buffers;
 use crate::pace::Arrivals;
 use crate::recorder::{IntervalSink, Latencies, Timeline, WorkerInterval};
 use crate::slots::Slots;
@@ -149,6 +150,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             file_bytes: spec.file_bytes,
             iodepth: depth as u32,
             buffers: &buffers,
+            register_buffers: registers_buffers(&workload),
             writable: spec.writable,
             random: !matches!(workload.pattern, Pattern::Sequential),
             sim: spec.sim.as_ref(),

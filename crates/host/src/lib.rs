@@ -51,7 +51,7 @@ pub use consent::{Consent, Hold};
 pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
 pub use identity::identify;
 pub use inventory::{inventory, inventory_of};
-pub use limits::{allow_many_files, is_root, page_bytes};
+pub use limits::{is_root, page_bytes, raise_limits};
 pub use machine::{clock_source, trusts_the_counter};
 pub use target::TargetError;
 

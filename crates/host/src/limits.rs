@@ -2,11 +2,13 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit on open files to the hard limit: every job has its own descriptor for every file. If
-/// that fails, the limit stays unchanged.
-pub fn allow_many_files() {
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+/// Raises the soft limits on open files and on locked memory to the hard ones: every job has its own descriptor for
+/// every file, and io_uring locks memory. A limit that cannot be raised stays unchanged.
+pub fn raise_limits() {
+    for resource in [Resource::Nofile, Resource::Memlock] {
+        let limit = getrlimit(resource);
+        let _ = setrlimit(resource, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    }
 }
 
 /// Bytes of a memory page.

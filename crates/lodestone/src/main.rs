@@ -35,7 +35,7 @@ fn work() -> ExitCode {
         let failure = Failure::failed(format!("cannot handle the signal SIGXFSZ: {error}")).because(&error);
         return output::fail(&failure, cli.verbose);
     }
-    host::allow_many_files();
+    host::raise_limits();
     if host::trusts_the_counter(&Roots::default()) {
         engine::read_the_counter();
     }

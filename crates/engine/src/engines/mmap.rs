@@ -216,6 +216,7 @@ mod tests {
             file_bytes: u64::from(4 * BLOCK),
             iodepth: 1,
             buffers: &buffers,
+            register_buffers: true,
             writable: true,
             random: true,
             sim: None,

@@ -70,6 +70,8 @@ pub(crate) struct Setup<'a> {
     pub file_bytes: u64,
     pub iodepth: u32,
     pub buffers: &'a Buffers,
+    /// Whether to register the buffers with the kernel, where the engine can.
+    pub register_buffers: bool,
     pub writable: bool,
     pub random: bool,
     pub sim: Option<&'a sim::SimModel>,

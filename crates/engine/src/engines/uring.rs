@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -10,6 +11,7 @@ use model::{Capabilities, EngineKind};
 
 use super::{Completion, Engine, Request, Setup, Verb, blocking, raw_fds};
 use crate::clock::MonotonicClock;
+use crate::locked_memory::{is_out_of_memory, locked_memory_limit, retried_for_memory};
 use crate::release::CountedRing;
 
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
@@ -21,12 +23,13 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     summary: "Linux io_uring with registered files and buffers",
 };
 
-/// The kernel's maximum for one registered buffer.
-const MAX_REGISTERED_BYTES: usize = 1 << 30;
+/// How long to wait for memory for a ring. An idle kernel releases those of the repeat before within milliseconds.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sets up a ring with the flags that help a single thread which reaps its own completions, or without those that
 /// the kernel does not support. With cooperative task running, the kernel finishes completions only when the
-/// thread enters it, and sets a flag when some are pending.
+/// thread enters it, and sets a flag when some are pending. A short lack of memory does not cost flags, or repeats
+/// would differ.
 fn ring(entries: u32) -> io::Result<IoUring> {
     let with = |single_issuer: bool, coop: bool| {
         let mut builder = IoUring::builder();
@@ -39,7 +42,31 @@ fn ring(entries: u32) -> io::Result<IoUring> {
         }
         builder.build(entries)
     };
-    with(true, true).or_else(|_| with(false, true)).or_else(|_| with(false, false))
+    let attempt = || {
+        [(false, true), (false, false)].into_iter().fold(with(true, true), |made, (single_issuer, coop)| {
+            made.or_else(
+                |error| if is_out_of_memory(&error) { Err(error) } else { with(single_issuer, coop) },
+            )
+        })
+    };
+    retried_for_memory(TIMEOUT, attempt).map_err(|error| match is_out_of_memory(&error) {
+        true => io::Error::new(io::ErrorKind::OutOfMemory, no_memory(&error, locked_memory_limit())),
+        false => error,
+    })
+}
+
+/// What to do where the kernel has no memory for a ring.
+fn no_memory(error: &io::Error, limit: Option<u64>) -> String {
+    let limit = match limit {
+        Some(bytes) => format!(
+            "this user may lock {} KiB (`ulimit -l`), to which rings count; raise that, ",
+            bytes >> 10
+        ),
+        None => String::new(),
+    };
+    format!(
+        "no memory for an io_uring: {error}; {limit}use fewer jobs, a smaller --iodepth or --engine libaio"
+    )
 }
 
 pub(crate) fn probe() -> io::Result<()> {
@@ -151,11 +178,11 @@ impl Engine for Uring {
         let fds = raw_fds(setup.files);
         let (base, len) = setup.buffers.whole();
         let iovec = libc::iovec { iov_base: base.cast(), iov_len: len };
-        // Neither registration is required: a limit on locked memory or on files only costs speed.
+        // Neither registration is required: a limit on locked memory or on files only costs time.
         let fixed_files = ring.submitter().register_files(&fds).is_ok();
         // SAFETY: the buffers live until after the engine (the driver drops the engine first).
         let fixed_buffers =
-            len <= MAX_REGISTERED_BYTES && unsafe { ring.submitter().register_buffers(&[iovec]) }.is_ok();
+            setup.register_buffers && unsafe { ring.submitter().register_buffers(&[iovec]) }.is_ok();
         Ok((
             Self { ring, fds, fixed_files, fixed_buffers, untaken: 0, _counted: CountedRing::new() },
             MonotonicClock::default(),
@@ -285,6 +312,7 @@ mod tests {
             file_bytes: 4 * 4096,
             iodepth: 4,
             buffers: &buffers,
+            register_buffers: true,
             writable: true,
             random: true,
             sim: None,

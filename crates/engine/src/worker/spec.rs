@@ -151,14 +151,9 @@ impl Stock {
     /// The kernel's error for memory.
     pub fn of(spec: &WorkerSpec, slots: usize, writes: bool) -> io::Result<Self> {
         let workload = &spec.workload;
-        let bytes = |wanted: bool, size: u32| if wanted { size as usize } else { 0 };
-        let write_bytes = bytes(writes, workload.block.write);
-        let mut buffers = Buffers::new(BufferPlan {
-            slots,
-            read_bytes: bytes(workload.reads_data(), workload.block.read),
-            write_bytes,
-            duplicate: workload.data.dedupe_percent > 0,
-        })?;
+        let plan = BufferPlan::of(workload, slots, writes);
+        let write_bytes = plan.write_bytes;
+        let mut buffers = Buffers::new(plan)?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ (u64::from(spec.index) << 32));
         let mut content = Content::new(workload.data, write_bytes, rng.random());
         content.fill(&mut buffers, write_bytes);

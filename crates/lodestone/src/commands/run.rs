@@ -11,7 +11,7 @@ use ::report::{AnalysedRun, RunView};
 use analyse::analyse;
 use host::leftovers::{self, Found};
 use host::{Hold, Roots, consent, identify, presence};
-use model::{Host, Plan, RunStarted, Severity, Target, TargetKind, path_text};
+use model::{EngineKind, Host, Plan, RunStarted, Severity, Step, Target, TargetKind, path_text};
 use plan::{Environment, Level, Problem, Resolved, RunOverrides, resolve};
 
 use super::dry_run::dry_run;
@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::session::{
     Lengths, Order, PendingReports, Reach, Recorder, RoundHistory, Session, TargetState, Turns, Watching,
-    fallback_directories,
+    engine_of, fallback_directories,
 };
 use crate::{interrupt, output};
 
@@ -92,6 +92,9 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         )?
     };
     session.note(Severity::Info, "engine", None, engines.sentence());
+    if let Some(message) = unregistered(&resolved.plan, engines.best()) {
+        session.note(Severity::Info, "locked-memory", None, message);
+    }
     unsafe_directories::note(&mut session, unsafe_directories);
     for message in cleaned {
         session.note(Severity::Info, "leftovers", None, message);
@@ -108,6 +111,24 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let (recorder, broken) = session.run();
     let code = finish(cli, args, &store, &recorder, &baseline)?;
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
+}
+
+/// The steps whose buffers io_uring does not register, because too little memory may be locked; `None` if there are none.
+fn unregistered(plan: &Plan, best: EngineKind) -> Option<String> {
+    let limit = engine::locked_memory_limit()?;
+    let is_unregistered = |step: &Step| {
+        engine_of(step, best) == EngineKind::IoUring && !engine::registers_buffers(&step.workload)
+    };
+    let steps: Vec<&str> =
+        plan.steps.iter().filter(|step| is_unregistered(step)).map(|step| step.id.as_str()).collect();
+    (!steps.is_empty()).then(|| {
+        format!(
+            "io_uring does not register the buffers of {}: this user may lock {} KiB (`ulimit -l`), and they need more \
+             than a quarter of it; each transfer costs a little more CPU time",
+            steps.join(", "),
+            limit >> 10
+        )
+    })
 }
 
 /// A session without targets, with Lodestone's own engines and the plan's order.

@@ -41,6 +41,7 @@ pub(crate) use foreign::{Driver, PendingReports, Tools};
 pub(crate) use lengths::Lengths;
 use plan::DataKey;
 pub(crate) use recorder::{Recorder, fallback_directories};
+pub(crate) use repeat::engine_of;
 pub(crate) use rounds::RoundHistory;
 use sizes::Wanted;
 use telemetry::Telemetry;

@@ -69,7 +69,7 @@ fn on_target(
     let repeat = session.recorder.run().begun();
     let numbers = [session.seed.to_le_bytes(), u64::from(repeat).to_le_bytes()].concat();
     let seed = XxHash3_64::oneshot(&numbers) & SEED_MASK;
-    let engine = engine_for(session, step);
+    let engine = engine_of(step, session.best_engine);
     session.emit(Event::RepeatStarted(RepeatStarted {
         repeat,
         at_ns: session.recorder.at_ns(),
@@ -90,7 +90,7 @@ fn on_target(
                 let bytes = set.get().map_or(0, |s| s.bytes);
                 let _ = cache_state(&io_target, &workload, workload.direct, set.get());
                 let seed = (seed + 1 + number as u64) & SEED_MASK;
-                let engine = engine_for(session, other);
+                let engine = engine_of(other, session.best_engine);
                 let task = task(other, &workload, engine, repeat, seed, io_target);
                 concurrent.push(Task { stop: stop(other, bytes), ..task });
                 kept.push((set, private, scratch, unsettled));
@@ -335,13 +335,14 @@ fn effective(workload: &Workload, direct: bool) -> Workload {
     effective
 }
 
-fn engine_for(session: &Session<'_>, step: &Step) -> EngineKind {
+/// The engine of a step where `best` is the one that `auto` selects.
+pub(crate) fn engine_of(step: &Step, best: EngineKind) -> EngineKind {
     match (step.engine, &step.workload.mix) {
         // Metadata operations are plain system calls, whichever engine moves data.
         (_, Mix::Metadata(_)) => EngineKind::Psync,
         (EngineChoice::Only(kind), _) => kind,
         (EngineChoice::Auto, _) if step.workload.is_by_calls() => EngineKind::Psync,
-        (EngineChoice::Auto, _) => session.best_engine,
+        (EngineChoice::Auto, _) => best,
     }
 }
 

@@ -103,13 +103,7 @@ fn the_group_disk_is_not_advised_for_regular_files() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let open = |path: &Path| {
-        tool("chmod", &["a+rx", path.to_str().unwrap()]).unwrap();
-    };
-    open(directory.path());
-    let program = directory.path().join("lodestone");
-    std::fs::copy(env!("CARGO_BIN_EXE_lodestone"), &program).unwrap();
-    open(&program);
+    let program = program_for_everyone(directory.path());
     let said = |mode: &str, consent: bool| {
         let file = directory.path().join("data");
         std::fs::write(&file, [1; 1 << 16]).unwrap();

@@ -617,6 +617,46 @@ fn many_repeats_do_not_exhaust_the_descriptors() {
     assert!(stdout(&output).contains("40 rounds"), "{}", stdout(&output));
 }
 
+/// The kernel counts the rings of a repeat against `ulimit -l` until some time after it has ended, and buffers beside
+/// them: the next repeat could not start.
+#[test]
+fn many_repeats_fit_a_small_limit_of_locked_memory() {
+    if !is_root() {
+        return skipped("only root can become a user whose locked memory is limited");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let program = program_for_everyone(directory.path());
+    let disk = directory.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    std::os::unix::fs::chown(&disk, Some(65533), Some(65533)).unwrap();
+    let mut command = std::process::Command::new("prlimit");
+    command.arg("--memlock=196608:196608").args([
+        "setpriv",
+        "--reuid=65533",
+        "--regid=65533",
+        "--clear-groups",
+    ]);
+    command.arg(&program).arg("run").arg(&disk).arg("--store").arg(disk.join("store"));
+    command.args(
+        "--rw randread --iodepth 32 --jobs 16 --size 16M --runtime none --ops 640 --ramp 0s".split(' '),
+    );
+    let Ok(output) = command.args(["--rounds", "10", "--quiet", "--json"]).output() else {
+        return skipped("prlimit cannot be started");
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(json["repeats"].as_array().unwrap().len(), 10);
+    let noted = |words: &str| {
+        json["notes"].as_array().unwrap().iter().any(|note| note["message"].as_str().unwrap().contains(words))
+    };
+    assert_eq!(
+        noted("does not register the buffers of custom: this user may lock 192 KiB"),
+        noted("auto selects io_uring"),
+        "{}",
+        json["notes"]
+    );
+}
+
 #[test]
 fn run_writes_a_report_to_the_store_and_report_to_a_path() {
     let bench = Bench::new();

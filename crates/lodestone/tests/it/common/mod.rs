@@ -249,3 +249,13 @@ pub fn stdout(output: &Output) -> String {
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+/// A copy of the program in `directory`, which every user may enter and start.
+pub fn program_for_everyone(directory: &Path) -> PathBuf {
+    let program = directory.join("lodestone");
+    std::fs::copy(env!("CARGO_BIN_EXE_lodestone"), &program).unwrap();
+    for path in [directory, &program] {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    program
+}
