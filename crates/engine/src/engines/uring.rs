@@ -3,7 +3,7 @@
 
 use std::io;
 use std::os::fd::RawFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -11,7 +11,7 @@ use model::{Capabilities, EngineKind};
 
 use super::{Completion, Engine, Request, Setup, Verb, blocking, raw_fds};
 use crate::clock::MonotonicClock;
-use crate::locked_memory::{is_out_of_memory, locked_memory_limit, retried_for_memory};
+use crate::locked_memory::locked_memory_limit;
 use crate::release::CountedRing;
 
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
@@ -23,8 +23,9 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     summary: "Linux io_uring with registered files and buffers",
 };
 
-/// How long to wait for memory for a ring. An idle kernel releases those of the repeat before within milliseconds.
-const TIMEOUT: Duration = Duration::from_secs(5);
+/// How long to wait for memory for a ring; less than a repeat that is interrupted waits for its workers. An idle kernel
+/// releases the rings of the repeat before within milliseconds.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Sets up a ring with the flags that help a single thread which reaps its own completions, or without those that
 /// the kernel does not support. With cooperative task running, the kernel finishes completions only when the
@@ -55,18 +56,34 @@ fn ring(entries: u32) -> io::Result<IoUring> {
     })
 }
 
+/// Attempts something again, for up to `timeout`, while it fails for lack of memory: the kernel charges rings to the user's
+/// limit, and releases them some time after they are closed.
+fn retried_for_memory<T>(timeout: Duration, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let until = Instant::now() + timeout;
+    loop {
+        match attempt() {
+            Err(error) if is_out_of_memory(&error) && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn is_out_of_memory(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOMEM)
+}
+
 /// What to do where the kernel has no memory for a ring.
 fn no_memory(error: &io::Error, limit: Option<u64>) -> String {
     let limit = match limit {
         Some(bytes) => format!(
-            "this user may lock {} KiB (`ulimit -l`), to which rings count; raise that, ",
+            "rings count towards the {} KiB that this user may lock (`ulimit -l`); raise that limit, ",
             bytes >> 10
         ),
         None => String::new(),
     };
-    format!(
-        "no memory for an io_uring: {error}; {limit}use fewer jobs, a smaller --iodepth or --engine libaio"
-    )
+    format!("{error}; {limit}use fewer jobs or a smaller --iodepth, or select --engine libaio")
 }
 
 pub(crate) fn probe() -> io::Result<()> {
@@ -430,6 +447,22 @@ mod tests {
         // Workers of other tests hold copies of the descriptors that were open at their start until they end.
         assert!(await_release(std::slice::from_ref(&own), Duration::from_secs(60)));
         drop(ring);
+    }
+
+    /// A ring that a repeat could not have, because those of the repeat before still counted, failed the run.
+    #[test]
+    fn only_a_lack_of_memory_is_tried_again() {
+        let fail = |errno: i32, times: u32, timeout: Duration| {
+            let mut tried = 0;
+            let result = retried_for_memory(timeout, || {
+                tried += 1;
+                if tried > times { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
+            });
+            (result.is_ok(), tried)
+        };
+        assert_eq!(fail(libc::ENOMEM, 3, Duration::from_secs(3600)), (true, 4));
+        assert_eq!(fail(libc::ENOMEM, 1, Duration::ZERO), (false, 1));
+        assert_eq!(fail(libc::EPERM, 1, Duration::from_secs(3600)), (false, 1));
     }
 
     #[test]

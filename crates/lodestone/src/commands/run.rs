@@ -92,7 +92,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         )?
     };
     session.note(Severity::Info, "engine", None, engines.sentence());
-    if let Some(message) = unregistered(&resolved.plan, engines.best()) {
+    if let (None, Some(message)) = (&via, unregistered(&resolved.plan, engines.best())) {
         session.note(Severity::Info, "locked-memory", None, message);
     }
     unsafe_directories::note(&mut session, unsafe_directories);
@@ -116,15 +116,15 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
 /// The steps whose buffers io_uring does not register, because too little memory may be locked; `None` if there are none.
 fn unregistered(plan: &Plan, best: EngineKind) -> Option<String> {
     let limit = engine::locked_memory_limit()?;
-    let is_unregistered = |step: &Step| {
-        engine_of(step, best) == EngineKind::IoUring && !engine::registers_buffers(&step.workload)
+    let is_unregistered = |work: &Step| {
+        engine_of(work, best) == EngineKind::IoUring && !engine::registers_buffers(&work.workload)
     };
-    let steps: Vec<&str> =
-        plan.steps.iter().filter(|step| is_unregistered(step)).map(|step| step.id.as_str()).collect();
+    let has_unregistered = |step: &&Step| std::iter::once(*step).chain(&step.concurrent).any(is_unregistered);
+    let steps: Vec<&str> = plan.steps.iter().filter(has_unregistered).map(|step| step.id.as_str()).collect();
     (!steps.is_empty()).then(|| {
         format!(
-            "io_uring does not register the buffers of {}: this user may lock {} KiB (`ulimit -l`), and they need more \
-             than a quarter of it; each transfer costs a little more CPU time",
+            "io_uring does not register buffers in {}, where they need more than a quarter of the {} KiB that this user \
+             may lock (`ulimit -l`); each transfer costs slightly more CPU time",
             steps.join(", "),
             limit >> 10
         )

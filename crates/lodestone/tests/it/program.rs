@@ -622,7 +622,7 @@ fn many_repeats_do_not_exhaust_the_descriptors() {
 #[test]
 fn many_repeats_fit_a_small_limit_of_locked_memory() {
     if !is_root() {
-        return skipped("only root can become a user whose locked memory is limited");
+        return skipped("only root can switch to a user with a limit on locked memory");
     }
     let directory = tempfile::tempdir().unwrap();
     let program = program_for_everyone(directory.path());
@@ -649,12 +649,11 @@ fn many_repeats_fit_a_small_limit_of_locked_memory() {
     let noted = |words: &str| {
         json["notes"].as_array().unwrap().iter().any(|note| note["message"].as_str().unwrap().contains(words))
     };
-    assert_eq!(
-        noted("does not register the buffers of custom: this user may lock 192 KiB"),
-        noted("auto selects io_uring"),
-        "{}",
-        json["notes"]
-    );
+    if !noted("auto selects io_uring") {
+        return skipped("io_uring does not work here");
+    }
+    let expected = "does not register buffers in custom, where they need more than a quarter of the 192 KiB";
+    assert!(noted(expected), "{}", json["notes"]);
 }
 
 #[test]

@@ -330,7 +330,10 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     refused("cmdprio_hint", PRIORITY),
     refused("cmdprio", PRIORITY),
     refused("cmdprio_bssplit", PRIORITY),
-    ignored("fixedbufs", "io_uring registers its buffers wherever they fit a quarter of `ulimit -l`"),
+    ignored(
+        "fixedbufs",
+        "io_uring registers its buffers if they fit in a quarter of the limit on locked memory (`ulimit -l`)",
+    ),
     ignored("registerfiles", "io_uring always has its files registered"),
     ignored("nonvectored", "requests have one buffer each"),
     refused("force_async", "requests are not forced into worker threads"),
