@@ -201,7 +201,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__compare)
-            opts="-h --margin --baseline --details --by-hour --json --store --accept-damage --color --units --verbose --help"
+            opts="-h --margin --baseline --details --pairs --by-hour --json --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1237,7 +1237,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__show)
-            opts="-h --telemetry --details --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
+            opts="-h --telemetry --details --pairs --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

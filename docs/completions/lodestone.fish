@@ -214,6 +214,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l units -d 'U
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l telemetry -d 'Show the telemetry of each step instead of the result'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l pairs -d 'Compare every target with every other, not only with the baseline'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -226,6 +227,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l details -d 'Show the tables of every step, too, not only the answer'
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l pairs -d 'Compare every target with every other, not only with the baseline'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l by-hour -d 'Show only whether speed depends on the hour of the day, for three or more runs of one plan'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'

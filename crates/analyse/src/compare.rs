@@ -120,6 +120,13 @@ pub fn compare_pairs<'a>(
     judged.chain(pairs.iter().filter_map(|(own, base)| measured_once(own, base))).collect()
 }
 
+/// Compares every two targets by their headline figures, each with those before it in `targets`.
+pub fn compare_all(series: &[Series], targets: &[&str], pairing: Pairing, margin: f64) -> Vec<Comparison> {
+    let headlines: Vec<Series> = series.iter().filter(|s| s.is_headline).cloned().collect();
+    let before = |own: &str| targets.iter().copied().take_while(|target| *target != own).collect();
+    compare_pairs(&headlines, before, pairing, margin)
+}
+
 /// The ratio alone, where one of the two was measured only once.
 fn measured_once(own: &Series, base: &Series) -> Option<Comparison> {
     let mean = |s: &Series| s.values.iter().map(|(_, value)| value).sum::<f64>() / s.values.len() as f64;

@@ -408,6 +408,10 @@ pub struct ShowArgs {
     #[arg(long, alias = "all-findings")]
     pub details: bool,
 
+    /// Compare every target with every other, not only with the baseline
+    #[arg(long, conflicts_with_all = ["baseline", "details", "layout", "telemetry"])]
+    pub pairs: bool,
+
     /// How repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,
@@ -472,6 +476,10 @@ pub struct CompareArgs {
     /// Show the tables of every step, too, not only the answer
     #[arg(long)]
     pub details: bool,
+
+    /// Compare every target with every other, not only with the baseline
+    #[arg(long, conflicts_with_all = ["baseline", "by_hour", "details"])]
+    pub pairs: bool,
 
     /// Show only whether speed depends on the hour of the day, for three or more runs of one plan
     #[arg(long)]

@@ -52,6 +52,14 @@ pub fn display_ns(ns: f64) -> String {
     if ns < 999.5 { format!("{ns:.0} ns") } else { scaled(ns / 1e3, 1000.0, &["µs", "ms", "s"]) }
 }
 
+/// Two figures, with the unit only once if it is the same, such as `2.41 or 5.01 GB/s`.
+pub(crate) fn with_one_unit(first: &str, between: &str, second: &str) -> String {
+    match (first.split_once(' '), second.split_once(' ')) {
+        (Some((value, unit)), Some((_, other))) if unit == other => format!("{value} {between} {second}"),
+        _ => format!("{first} {between} {second}"),
+    }
+}
+
 /// A frequency, such as `2.40 GHz`.
 pub(crate) fn display_hz(hz: f64) -> String {
     scaled(hz, 1000.0, &["Hz", "kHz", "MHz", "GHz"])

@@ -27,6 +27,7 @@ pub use crosscheck::{
 };
 pub use document::by_hour::{by_hour_sections, hour_and_day};
 pub use document::markdown::markdown;
+pub use document::pairs::{AllPairs, pairs_document};
 pub use document::run::{comparison_document, run_document};
 pub use document::text::{TextStyle, table_text, text};
 pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use analyse::{Analysis, analyse};
+use analyse::{Analysis, Pairing, analyse};
 use model::Run;
 use record::Store;
-use report::{AnalysedRun, RunView, run_page, runs_page};
+use report::{AllPairs, AnalysedRun, RunView, Section, run_page, runs_page};
 
 use super::results::{
     baseline, common_series, compared, comparison_baseline, find_all, in_common, same_steps,
@@ -78,7 +78,11 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> Result<
     let compared = compared(runs, series, against, args.margin.as_deref())?;
     let all: Vec<&Run> = runs.iter().collect();
     let view = page_view(cli, args, against);
-    let document = report::comparison_document(&all, &compared, &view);
+    let mut document = report::comparison_document(&all, &compared, &view);
+    if let Some(pairs) = AllPairs::on_page(all, &compared.series, Pairing::None, compared.margin) {
+        document.sections.push(Section::Heading("Every pair of targets".to_owned()));
+        document.sections.extend(pairs);
+    }
     let views: Vec<(&Run, Analysis, RunView)> = runs
         .iter()
         .map(|run| {

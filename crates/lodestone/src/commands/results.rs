@@ -10,7 +10,7 @@ use analyse::{
 use jiff::tz::TimeZone;
 use model::{Note, Run, Severity, Step};
 use record::{DAMAGE_TOPIC, Listing, Log, RunSummary, Store};
-use report::{ComparedRuns, Document, Layout, RunView, ScoreLayout, Table, TerminalText, json};
+use report::{AllPairs, ComparedRuns, Document, Layout, RunView, ScoreLayout, Table, TerminalText, json};
 
 use super::{estimator, store, units, view};
 use crate::cli::{Cli, CompareArgs, LayoutArgs, LayoutWord, ListArgs, ShowArgs};
@@ -97,12 +97,47 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
     }
     let baseline = baseline(&run, args.baseline.as_deref())?;
     let analysis = analyse(&run, &baseline, estimator(args.summary), units(cli));
+    if args.pairs {
+        let series = Series::of_run(&run, &analysis.measurements);
+        let plan = &run.started.plan;
+        print_pairs(cli, &all_pairs(vec![&run], &series, Pairing::within(plan), plan.margin())?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(table) = laid_out(cli, &run, &analysis, &args.layout)? {
         output::print(report::table_text(&table, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
     output::print(shown(cli, &run, &analysis, &baseline, args.details))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Every pair of targets.
+///
+/// # Errors
+/// There are too few targets, or too many.
+fn all_pairs<'a>(
+    runs: Vec<&'a Run>,
+    series: &'a [Series],
+    pairing: Pairing,
+    margin: f64,
+) -> Result<AllPairs<'a>, Failure> {
+    /// A table with more columns is no answer to anybody.
+    const MOST: usize = 40;
+    let targets: std::collections::BTreeSet<&str> = series.iter().map(|s| s.target.as_str()).collect();
+    match targets.len() {
+        0 | 1 => Err(Failure::usage(
+            "--pairs compares targets with each other, and there are not two with figures",
+        )),
+        n if n > MOST => Err(Failure::usage(format!(
+            "--pairs shows at most {MOST} targets, and there are {n}; compare fewer, or omit --pairs to compare them with \
+             a baseline"
+        ))),
+        _ => Ok(AllPairs::new(runs, series, pairing, margin)),
+    }
+}
+
+fn print_pairs(cli: &Cli, pairs: &AllPairs<'_>) -> Result<(), Failure> {
+    output::print(report::text(&report::pairs_document(pairs), output::style(cli.color)))
 }
 
 /// The one table of a layout other than `steps`, if one was requested.
@@ -220,8 +255,16 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let series = common_series(&runs, &in_common(&runs));
     let baseline = comparison_baseline(&runs, &series, args.baseline.as_deref())?;
-    let compared = compared(&runs, series, &baseline, args.margin.as_deref())?;
+    let mut compared = compared(&runs, series, &baseline, args.margin.as_deref())?;
     let all: Vec<&Run> = runs.iter().collect();
+    if args.pairs {
+        let pairs = all_pairs(all.clone(), &compared.series, Pairing::None, compared.margin)?;
+        if !args.json {
+            print_pairs(cli, &pairs)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        compared.comparisons = pairs.comparisons;
+    }
     let text = if args.json {
         let export = json::comparison_export(&all, &compared.comparisons, &compared.summaries, &hours);
         json::pretty(&export).into()

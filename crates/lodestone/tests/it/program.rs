@@ -223,6 +223,8 @@ fn results_can_be_listed_shown_exported_and_compared() {
         compared.contains(&format!("{}:disk", ids[1])) && compared.contains("different runs"),
         "{compared}"
     );
+    let pairs = bench.ok(&["compare", ids[0], ids[1], "--pairs"]);
+    assert!(pairs.contains("All pairs of ") && pairs.contains(&format!("{}:disk", ids[1])), "{pairs}");
     let json: Value = serde_json::from_str(&bench.ok(&["compare", "last~1", "last", "--json"])).unwrap();
     assert_eq!(json["schema"], "lodestone.comparison.v1");
     assert!(json["comparisons"][0]["method"].as_str().unwrap().contains("drift"));

@@ -17,15 +17,15 @@ use crate::words::{listed, short};
 const NARROW: [&str; 2] = ["filesystem", "encryption"];
 
 /// The costs of one part, with the labels that tell them apart.
-struct Part<'a> {
+pub(crate) struct Part<'a> {
     of: &'a str,
-    costs: Vec<&'a Cost>,
+    pub costs: Vec<&'a Cost>,
     keys: Vec<String>,
 }
 
 /// The costs by part. A plainer filesystem in the place of another is one only where labels compete: else the comparison of the
 /// targets says the same.
-fn parts<'a>(analysed: &'a AnalysedRun<'_>) -> Vec<Part<'a>> {
+pub(crate) fn parts<'a>(analysed: &'a AnalysedRun<'_>) -> Vec<Part<'a>> {
     let mut parts: Vec<Part<'a>> = Vec::new();
     let has_labels = analysed.labels().is_some();
     for cost in analysed.analysis.costs.iter().filter(|cost| has_labels || !cost.of.contains(" instead of "))
@@ -138,34 +138,61 @@ pub(crate) fn cost_tables(analysed: &AnalysedRun<'_>) -> Vec<Table> {
     parts(analysed).iter().map(|part| part.table(analysed)).collect()
 }
 
+/// A comparison's place in the order of the table of labels, else of the plan; `None` for a step that is not in it.
+fn rank(analysed: &AnalysedRun<'_>, c: &Comparison) -> Option<(usize, usize, Operation)> {
+    let at = analysed.run.started.plan.steps.iter().position(|step| step.id == c.step)?;
+    let is_it = |row: &Row<'_>| row.step.id == c.step && row.operation == c.operation;
+    let rank = analysed.labels().and_then(|pivot| pivot.rows.iter().position(is_it)).unwrap_or(at);
+    Some((rank, at, c.operation))
+}
+
 impl Part<'_> {
-    fn table(&self, analysed: &AnalysedRun<'_>) -> Table {
-        let mut columns = vec![Column::new("", Align::Left)];
-        let place = |cost: &Cost| match place(cost, &self.keys) {
+    /// Such as `What LUKS changes`.
+    pub fn title(&self) -> String {
+        match self.of.split_once(" instead of ") {
+            Some((this, that)) => format!("What {this} changes, compared with {that}"),
+            None => format!("What {} changes", self.of),
+        }
+    }
+
+    /// Where one of its costs arises: its labels, else its target.
+    pub fn place(&self, cost: &Cost) -> String {
+        match place(cost, &self.keys) {
             at if at.is_empty() => cost.target.clone(),
             at => at,
-        };
-        columns.extend(self.costs.iter().map(|cost| Column::new(place(cost), Align::Right)));
+        }
+    }
+
+    fn table(&self, analysed: &AnalysedRun<'_>) -> Table {
+        let mut columns = vec![Column::new("", Align::Left)];
+        columns.extend(self.costs.iter().map(|cost| Column::new(self.place(cost), Align::Right)));
         let mut rows: BTreeMap<(usize, usize, Operation), Vec<Cell>> = BTreeMap::new();
-        let steps = &analysed.run.started.plan.steps;
         for (i, cost) in self.costs.iter().enumerate() {
-            for c in &cost.comparisons {
-                let Some(at) = steps.iter().position(|step| step.id == c.step) else { continue };
-                // In the order of the table of labels.
-                let is_it = |row: &Row<'_>| row.step.id == c.step && row.operation == c.operation;
-                let rank =
-                    analysed.labels().and_then(|pivot| pivot.rows.iter().position(is_it)).unwrap_or(at);
-                let row = rows.entry((rank, at, c.operation)).or_insert_with(|| {
-                    let name = Cell::text(plain_name(analysed.run, &steps[at], c.operation));
-                    [vec![name], vec![Cell::default(); self.costs.len()]].concat()
+            for (rank, name, c) in figures(analysed, cost) {
+                let row = rows.entry(rank).or_insert_with(|| {
+                    [vec![Cell::text(name)], vec![Cell::default(); self.costs.len()]].concat()
                 });
                 row[i + 1] = mark_with_interval(c);
             }
         }
-        let of = match self.of.split_once(" instead of ") {
-            Some((this, that)) => format!("What {this} changes, compared with {that}"),
-            None => format!("What {} changes", self.of),
-        };
-        Table { title: of, columns, stub: 1, rows: rows.into_values().collect() }
+        Table { title: self.title(), columns, stub: 1, rows: rows.into_values().collect() }
     }
+}
+
+/// The figures of a cost in their order, each with its rank and its name.
+pub(crate) fn figures<'a>(
+    analysed: &AnalysedRun<'_>,
+    cost: &'a Cost,
+) -> Vec<((usize, usize, Operation), String, &'a Comparison)> {
+    let mut found: Vec<_> = cost
+        .comparisons
+        .iter()
+        .filter_map(|c| {
+            let rank = rank(analysed, c)?;
+            let step = &analysed.run.started.plan.steps[rank.1];
+            Some((rank, plain_name(analysed.run, step, c.operation), c))
+        })
+        .collect();
+    found.sort_by_key(|(rank, ..)| *rank);
+    found
 }

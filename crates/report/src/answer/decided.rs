@@ -243,12 +243,16 @@ fn in_brackets(words: Option<String>) -> String {
 
 /// How long it would take to decide; nothing unless it is known of all.
 fn more(open: &Side<'_>, wait: impl Fn(&Comparison) -> Option<f64>) -> Option<String> {
-    let seconds: f64 = open.iter().map(|(_, c)| wait(c)).sum::<Option<f64>>()?;
+    in_time(open.iter().map(|(_, c)| wait(c)).sum())
+}
+
+/// The seconds that would decide, in words.
+pub(crate) fn in_time(seconds: Option<f64>) -> Option<String> {
     let about = |n: f64, unit: &str| {
         let plural = if n == 1.0 { "" } else { "s" };
         format!("about {n} more {unit}{plural} would decide")
     };
-    match seconds {
+    match seconds? {
         s if s <= 0.0 => None,
         s if s < 95.0 => Some(about((s / 10.0).ceil() * 10.0, "second")),
         s if s < 95.0 * 60.0 => Some(about((s / 60.0).ceil(), "minute")),

@@ -2,7 +2,7 @@
 
 mod alone;
 pub(crate) mod costs;
-mod decided;
+pub(crate) mod decided;
 mod labels;
 pub(crate) mod table;
 
@@ -13,11 +13,12 @@ use crate::view::AnalysedRun;
 use crate::words::short;
 use alone::alone;
 use costs::cost_sentences;
+pub(crate) use decided::in_time;
 use decided::pairs;
 use labels::by_labels;
 
 /// Names longer than this many columns make a sentence unreadable.
-const LONGEST_NAME: usize = 60;
+pub(crate) const LONGEST_NAME: usize = 60;
 /// More targets than this, besides the baseline, are ranked instead of compared one by one.
 const TOLD: usize = 3;
 
@@ -73,15 +74,19 @@ fn by_targets(analysed: &AnalysedRun<'_>) -> Vec<String> {
 
 /// Seconds that the further rounds of a comparison take, by those that it has.
 fn wait(run: &Run, c: &Comparison) -> Option<f64> {
-    let rounds = f64::from(c.more_rounds?);
+    Some(time_of_rounds(run, &c.step, c.more_rounds?, &[&c.target, &c.baseline]))
+}
+
+/// Seconds that rounds of a step take on these targets, by those that it has.
+pub(crate) fn time_of_rounds(run: &Run, step: &str, rounds: u32, targets: &[&str]) -> f64 {
     let of = |target: &str| {
-        let repeats = run.repeats.iter().filter(|r| r.started.step == c.step && r.started.target == target);
+        let repeats = run.repeats.iter().filter(|r| r.started.step == step && r.started.target == target);
         let times: Vec<u64> = repeats
             .filter_map(|r| Some(r.finished.as_ref()?.at_ns.saturating_sub(r.started.at_ns)))
             .collect();
         times.iter().sum::<u64>() as f64 / 1e9 / times.len().max(1) as f64
     };
-    Some(rounds * (of(&c.target) + of(&c.baseline)))
+    f64::from(rounds) * targets.iter().map(|target| of(target)).sum::<f64>()
 }
 
 /// Every target against the baseline in sentences, then what stalls do to that.

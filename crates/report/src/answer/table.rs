@@ -136,7 +136,7 @@ pub(crate) fn change(ratio: f64) -> String {
 }
 
 /// The mark of a comparison.
-fn mark(c: &Comparison) -> Cell {
+pub(crate) fn mark(c: &Comparison) -> Cell {
     let change = || change(c.ratio.value);
     let (text, tone) = match c.verdict {
         Verdict::Same => ("=".to_owned(), Tone::Dim),

@@ -9,6 +9,7 @@
 
 mod bars;
 mod cdf;
+mod costs;
 mod frame;
 mod heat;
 mod history;
@@ -80,6 +81,7 @@ pub struct ChartKind {
 /// All kinds, in the order of the page.
 pub static CHARTS: &[ChartKind] = &[
     labels::KIND,
+    costs::KIND,
     bars::KIND,
     matrix::TARGETS,
     profile::KIND,

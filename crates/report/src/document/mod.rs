@@ -5,6 +5,7 @@ pub(crate) mod circumstances;
 pub(crate) mod grid;
 pub(crate) mod imported;
 pub(crate) mod markdown;
+pub(crate) mod pairs;
 pub(crate) mod remarks;
 pub(crate) mod run;
 pub(crate) mod stalls;

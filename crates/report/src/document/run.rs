@@ -18,7 +18,7 @@ use crate::document::remarks::remarks;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 use crate::figures::{
     display_bytes, display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios,
-    display_score,
+    display_score, with_one_unit,
 };
 use crate::pivot::{Pivot, Row};
 use crate::targets::bearings;
@@ -303,14 +303,6 @@ pub(crate) fn overview_table(run: &Run, analysis: &Analysis, view: &RunView) -> 
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// Two figures, with the unit only once if it is the same.
-fn either(low: &str, high: &str) -> String {
-    match (low.split_once(' '), high.split_once(' ')) {
-        (Some((value, unit)), Some((_, other))) if unit == other => format!("{value} or {high}"),
-        _ => format!("{low} or {high}"),
-    }
-}
-
 /// The figures by label, the leaders of each row marked and named.
 fn pivot_table(analysed: &AnalysedRun<'_>, pivot: &Pivot<'_>) -> Table {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
@@ -377,7 +369,7 @@ impl<'a> StepTable<'a> {
             || show(m.estimate.value),
             |modes| {
                 let mean = |of: &[usize]| of.iter().map(|i| m.values[*i].1).sum::<f64>() / of.len() as f64;
-                either(&show(mean(&modes.low)), &show(mean(&modes.high)))
+                with_one_unit(&show(mean(&modes.low)), "or", &show(mean(&modes.high)))
             },
         );
         Cell {

@@ -1,10 +1,12 @@
 //! A report as one HTML file: its style, script, charts and data are inside, and nothing is fetched.
 
+use analyse::{Pairing, Series};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::{Candidate, Inventory, Severity, Target};
 
 use crate::answer::answers;
 use crate::chart::{Chart, charts, history, style};
+use crate::document::pairs::AllPairs;
 use crate::document::remarks::remarks;
 use crate::document::run::{circumstances, figure_sections, overview_table, step_table};
 use crate::document::text::TextStyle;
@@ -159,6 +161,9 @@ fn figures(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
     let steps = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
     let is_alone = run.started.targets.len() == 1;
+    let series = Series::of_run(run, &analysis.measurements);
+    let plan = &run.started.plan;
+    let pairs = AllPairs::on_page(vec![run], &series, Pairing::within(plan), plan.margin());
     let overview = overview_table(run, analysis, view).filter(|_| !is_alone);
     html! {
         (sections(&figure_sections(analysed), level))
@@ -170,6 +175,12 @@ fn figures(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
                 p.small { (RATIO_WORDS) }
             }
             @for step in steps { (table(&step)) }
+        }
+        @if let Some(pairs) = pairs {
+            details {
+                summary { "Every pair of targets" }
+                (sections(&pairs, level + 1))
+            }
         }
     }
 }

@@ -218,6 +218,14 @@ fn the_cost_of_encryption_comes_first_and_has_a_table() {
     assert!(row(0)[0] == "4 KiB write" && row(0)[1].starts_with("−40 % (−4"), "{:?}", row(0));
     assert_eq!(row(1)[..2], ["4 KiB read", "="]);
     assert_eq!(table.columns.iter().map(|c| c.heading.as_ref()).collect::<Vec<_>>(), ["", "hdd", "ssd"]);
+    let picture = &pictures(&run)["costs"];
+    assert_eq!(picture.title, "What LUKS changes");
+    assert!(picture.wide.contains("hdd, 4 KiB write: 100 → 60.2 MB/s, −40 % (−4"), "{}", picture.wide);
+    assert_eq!(picture.wide.matches("class=\"ring neutral\"").count(), 4, "a ring for each figure");
+    let json = serde_json::to_value(report::json::run_export(&run, &analysis)).unwrap();
+    let cost = &json["costs"][0];
+    assert_eq!((&cost["of"], &cost["on"]["device"]), (&"LUKS".into(), &"hdd".into()), "{cost}");
+    assert_eq!(cost["comparisons"].as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -5,5 +5,6 @@ mod answers;
 mod crosscheck;
 mod forms;
 mod imported;
+mod pairs;
 mod pictures;
 mod targets;

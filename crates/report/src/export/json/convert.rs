@@ -1,7 +1,8 @@
 //! From runs and analyses to the types of the export format.
 
 use analyse::{
-    Analysis, Difference, HourFigure, HoursVerdict, RepeatDiagnostics, Summary, TargetByHour, differences,
+    Analysis, Cost, Difference, HourFigure, HoursVerdict, RepeatDiagnostics, Summary, TargetByHour,
+    differences,
 };
 use model::{
     Comparison, Estimate, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement,
@@ -37,6 +38,7 @@ pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
             .collect(),
         comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
         summaries: analysis.summaries.iter().map(summary_facts).collect(),
+        costs: analysis.costs.iter().map(cost_facts).collect(),
         findings: analysis.findings.iter().map(finding_facts).collect(),
         notes: run
             .notes
@@ -188,6 +190,16 @@ fn measurement_facts(m: &Measurement, diagnostics: Option<&RepeatDiagnostics>) -
         estimate: m.estimate.value,
         low: m.estimate.interval.map(|i| i.0),
         high: m.estimate.interval.map(|i| i.1),
+    }
+}
+
+fn cost_facts(cost: &Cost) -> CostFacts {
+    CostFacts {
+        of: cost.of.clone(),
+        target: cost.target.clone(),
+        plain: cost.plain.clone(),
+        on: cost.on.clone(),
+        comparisons: cost.comparisons.iter().map(comparison_facts).collect(),
     }
 }
 

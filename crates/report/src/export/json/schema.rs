@@ -26,6 +26,8 @@ pub struct RunExport {
     pub comparisons: Vec<ComparisonFacts>,
     /// One figure per target over all steps.
     pub summaries: Vec<SummaryFacts>,
+    /// What encryption, another filesystem or a further layer changes, where targets differ in one.
+    pub costs: Vec<CostFacts>,
     /// What the figures mean.
     pub findings: Vec<FindingFacts>,
     /// What the program noticed while it ran.
@@ -322,6 +324,21 @@ pub struct SummaryFacts {
     pub high: Option<f64>,
     /// Steps that are in it.
     pub steps: usize,
+}
+
+/// What a part of the storage changes.
+#[derive(Serialize, JsonSchema)]
+pub struct CostFacts {
+    /// The part, such as `LUKS` or `btrfs instead of ext4`.
+    pub of: String,
+    /// The target with it.
+    pub target: String,
+    /// The target without it.
+    pub plain: String,
+    /// Labels that both have in common.
+    pub on: std::collections::BTreeMap<String, String>,
+    /// The target against the plain one. The verdicts of all costs are one family.
+    pub comparisons: Vec<ComparisonFacts>,
 }
 
 /// A finding.
