@@ -201,7 +201,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__compare)
-            opts="-h --margin --baseline --details --pairs --by-hour --json --store --accept-damage --color --units --verbose --help"
+            opts="-h --margin --baseline --details --pairs --by-hour --json --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -212,6 +212,22 @@ _lodestone() {
                     return 0
                     ;;
                 --baseline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --layout)
+                    COMPREPLY=($(compgen -W "steps matrix scores" -- "${cur}"))
+                    return 0
+                    ;;
+                --rows)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --columns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cell)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -203,8 +203,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l baseline -d
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l layout -d 'Layout of the figures' -r -f -a "steps\t'A table for each step, with findings'
 matrix\t'One table with labels as rows and columns'
 scores\t'One table with a row for each target, a column for each figure, the score last'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l rows -d 'With --layout matrix and scores: labels of the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step; with scores, target]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l columns -d 'With --layout matrix: labels of the columns [default: target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l rows -d 'With --layout matrix and scores: labels of the rows (step, target, run, host, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step; with scores, target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l columns -d 'With --layout matrix: labels of the columns [default: target; of several runs also host, or run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l cell -d 'With --layout matrix and scores: headline, or operations separated by slashes, each followed by a colon and a metric unless that is bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -220,6 +220,12 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l verbose -d 
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l margin -d 'Targets that differ by less than this count as the same [default: as in the first run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l baseline -d 'Baseline of the comparison, as RUN:TARGET [default: the first target of the first run]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l layout -d 'Layout of the figures' -r -f -a "steps\t'A table for each step, with findings'
+matrix\t'One table with labels as rows and columns'
+scores\t'One table with a row for each target, a column for each figure, the score last'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l rows -d 'With --layout matrix and scores: labels of the rows (step, target, run, host, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step; with scores, target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l columns -d 'With --layout matrix: labels of the columns [default: target; of several runs also host, or run]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l cell -d 'With --layout matrix and scores: headline, or operations separated by slashes, each followed by a colon and a metric unless that is bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -267,8 +273,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l baseline 
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l layout -d 'Layout of the figures' -r -f -a "steps\t'A table for each step, with findings'
 matrix\t'One table with labels as rows and columns'
 scores\t'One table with a row for each target, a column for each figure, the score last'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l rows -d 'With --layout matrix and scores: labels of the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step; with scores, target]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l columns -d 'With --layout matrix: labels of the columns [default: target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l rows -d 'With --layout matrix and scores: labels of the rows (step, target, run, host, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step; with scores, target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l columns -d 'With --layout matrix: labels of the columns [default: target; of several runs also host, or run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l cell -d 'With --layout matrix and scores: headline, or operations separated by slashes, each followed by a colon and a metric unless that is bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s o -l output -d 'File to write [default: standard output]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -293,8 +299,8 @@ trimmed\t'The mean without the best and the worst repeat'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l layout -d 'Layout of the figures' -r -f -a "steps\t'A table for each step, with findings'
 matrix\t'One table with labels as rows and columns'
 scores\t'One table with a row for each target, a column for each figure, the score last'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l rows -d 'With --layout matrix and scores: labels of the rows (step, target, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step; with scores, target]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l columns -d 'With --layout matrix: labels of the columns [default: target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l rows -d 'With --layout matrix and scores: labels of the rows (step, target, run, host, operation, bs, iodepth, jobs, rw, direct, tool, filesystem, device, and those of imported files) [default: step; with scores, target]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l columns -d 'With --layout matrix: labels of the columns [default: target; of several runs also host, or run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l cell -d 'With --layout matrix and scores: headline, or operations separated by slashes, each followed by a colon and a metric unless that is bandwidth, such as write/read or read:lat_p99' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

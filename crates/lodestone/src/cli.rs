@@ -396,9 +396,9 @@ pub struct ListArgs {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Run: its id or a prefix of it, last, last~1 for the one before, or a log file
+    /// Run: its id or a prefix of it, last, last~1 for the one before, or a log file; with --layout also several
     #[arg(default_value = "last", value_name = "RUN")]
-    pub run: OsString,
+    pub runs: Vec<OsString>,
 
     /// Show the telemetry of each step instead of the result
     #[arg(long, conflicts_with_all = ["baseline", "summary", "layout"])]
@@ -432,12 +432,12 @@ pub struct LayoutArgs {
     #[arg(long, value_enum, value_name = "LAYOUT", default_value_t = LayoutWord::Steps)]
     pub layout: LayoutWord,
 
-    /// With --layout matrix and scores: labels of the rows (step, target, operation, bs, iodepth, jobs, rw, direct,
-    /// tool, filesystem, device, and those of imported files) [default: step; with scores, target]
+    /// With --layout matrix and scores: labels of the rows (step, target, run, host, operation, bs, iodepth, jobs, rw,
+    /// direct, tool, filesystem, device, and those of imported files) [default: step; with scores, target]
     #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', requires = "layout")]
     pub rows: Vec<String>,
 
-    /// With --layout matrix: labels of the columns [default: target]
+    /// With --layout matrix: labels of the columns [default: target; of several runs also host, or run]
     #[arg(long, value_name = "LABEL,LABEL…", value_delimiter = ',', requires = "layout")]
     pub columns: Vec<String>,
 
@@ -466,28 +466,32 @@ pub struct CompareArgs {
     pub runs: Vec<OsString>,
 
     /// Targets that differ by less than this count as the same [default: as in the first run]
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", conflicts_with = "layout")]
     pub margin: Option<String>,
 
     /// Baseline of the comparison, as RUN:TARGET [default: the first target of the first run]
-    #[arg(long, value_name = "RUN:TARGET")]
+    #[arg(long, value_name = "RUN:TARGET", conflicts_with = "layout")]
     pub baseline: Option<String>,
 
     /// Show the tables of every step, too, not only the answer
-    #[arg(long)]
+    #[arg(long, conflicts_with = "layout")]
     pub details: bool,
 
     /// Compare every target with every other, not only with the baseline
-    #[arg(long, conflicts_with_all = ["baseline", "by_hour", "details"])]
+    #[arg(long, conflicts_with_all = ["baseline", "by_hour", "details", "layout"])]
     pub pairs: bool,
 
     /// Show only whether speed depends on the hour of the day, for three or more runs of one plan
-    #[arg(long)]
+    #[arg(long, conflicts_with = "layout")]
     pub by_hour: bool,
 
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "layout")]
     pub json: bool,
+
+    /// Layout of the figures.
+    #[command(flatten)]
+    pub layout: LayoutArgs,
 }
 
 /// Arguments of `report`.

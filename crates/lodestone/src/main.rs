@@ -45,7 +45,7 @@ fn work() -> ExitCode {
         Command::Suites(args) => commands::suites::suites(args),
         Command::List(args) => commands::results::list(&cli, args),
         Command::Show(args) => commands::results::show(&cli, args),
-        Command::Compare(args) => commands::results::compare(&cli, args),
+        Command::Compare(args) => commands::compare::compare(&cli, args),
         Command::Export(args) => commands::export::export(&cli, args),
         Command::Import(args) => commands::import::import(&cli, args),
         Command::Crosscheck(args) => commands::crosscheck::crosscheck(&cli, args),

@@ -26,15 +26,16 @@ pub use crosscheck::{
     CROSSCHECK_SCHEMA, CrosscheckExport, crosscheck_document, crosscheck_export, crosscheck_schema,
 };
 pub use document::by_hour::{by_hour_sections, hour_and_day};
+pub use document::compared::comparison_document;
 pub use document::markdown::markdown;
 pub use document::pairs::{AllPairs, pairs_document};
-pub use document::run::{comparison_document, run_document};
+pub use document::run::run_document;
 pub use document::text::{TextStyle, table_text, text};
 pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
 pub use export::anonymous::{Anonymiser, PseudonymKey};
 pub use export::csv::csv;
 pub use export::json;
-pub use export::matrix::{Layout, MatrixError, matrix_csv, matrix_table};
+pub use export::matrix::{Layout, MatrixError, RunWithAnalysis, matrix_csv, matrix_table};
 pub use export::offsets::{OFFSETS_COLUMNS, has_offsets, offsets_csv};
 pub use export::score_table::{ScoreLayout, score_csv, score_table};
 pub use export::series::{influx, prometheus};

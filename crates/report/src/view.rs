@@ -2,7 +2,7 @@
 
 use analyse::{Analysis, Series, Summary};
 use jiff::tz::TimeZone;
-use model::{Comparison, Metric, Run, Units};
+use model::{Comparison, Measurement, Metric, Run, Units};
 
 use crate::figures::display_metric;
 use crate::pivot::{Pivot, pivot};
@@ -56,6 +56,8 @@ impl<'a> AnalysedRun<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct ComparedRuns {
     /// The figures.
+    pub measurements: Vec<Measurement>,
+    /// Their values.
     pub series: Vec<Series>,
     /// Each target against the baseline.
     pub comparisons: Vec<Comparison>,

@@ -8,7 +8,8 @@ use model::Run;
 use report::chart::{Chart, MARGIN, charts_at};
 use report::{AnalysedRun, Document, RunView, Section, json};
 
-use super::results::{baseline, find, laid_out, matrix_layout, score_layout};
+use super::layouts::{laid_out, matrix_layout, score_layout};
+use super::results::{baseline, find};
 use super::{anonymous, estimator, store, units, view};
 use crate::cli::{Cli, ExportArgs, Format, LayoutWord};
 use crate::destination::{self, Overwrite, STANDARD_OUTPUT};
@@ -93,12 +94,13 @@ fn text(
     args: &ExportArgs,
 ) -> Result<String, Failure> {
     let measurements = &analysis.measurements;
-    if let Some(table) = laid_out(cli, run, analysis, &args.layout)? {
+    let runs = [(run, analysis)];
+    if let Some(table) = laid_out(cli, &runs, &args.layout)? {
         return match (args.format, args.layout.layout) {
             (Format::Csv, LayoutWord::Scores) => {
-                report::score_csv(run, analysis, &score_layout(&args.layout)?)
+                report::score_csv(&runs, &score_layout(&runs, &args.layout)?)
             }
-            (Format::Csv, _) => report::matrix_csv(run, measurements, &matrix_layout(&args.layout)),
+            (Format::Csv, _) => report::matrix_csv(&runs, &matrix_layout(&runs, &args.layout)),
             (Format::Md, _) => {
                 let title = format!("Run {}", run.started.id);
                 Ok(report::markdown(&Document::new(title, vec![Section::Table(table)])))

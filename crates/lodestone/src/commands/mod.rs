@@ -2,6 +2,7 @@
 
 mod anonymous;
 pub mod clean;
+pub mod compare;
 pub mod crosscheck;
 mod dry_run;
 mod engines;
@@ -9,6 +10,8 @@ pub mod export;
 mod fio;
 pub mod generated;
 pub mod import;
+mod layouts;
+mod pairs;
 mod problems;
 pub mod report;
 pub mod results;

@@ -8,9 +8,10 @@ use model::Run;
 use record::Store;
 use report::{AllPairs, AnalysedRun, RunView, Section, run_page, runs_page};
 
-use super::results::{
-    baseline, common_series, compared, comparison_baseline, find_all, in_common, same_steps,
+use super::compare::{
+    common_measurements, compared, comparison_baseline, in_common, same_steps, without_odd,
 };
+use super::results::{baseline, find_all};
 use super::{anonymous, estimator, store, units, view};
 use crate::cli::{Cli, ReportArgs};
 use crate::destination::{self, Overwrite, STANDARD_OUTPUT};
@@ -23,7 +24,7 @@ use crate::output;
 /// There is no such run or target, the runs have nothing in common, or the file cannot be written.
 pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
     let store = store(cli)?;
-    let mut runs = find_all(&store, &args.runs)?;
+    let mut runs = without_odd(find_all(&store, &args.runs)?);
     let mut against = chosen_baseline(&runs, args.baseline.as_deref())?;
     if args.anonymous {
         (runs, against) = anonymous::runs(&store, &runs, &against)?;
@@ -63,7 +64,7 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
 fn chosen_baseline(runs: &[Run], wanted: Option<&str>) -> Result<String, Failure> {
     match runs {
         [run] => baseline(run, wanted),
-        runs => comparison_baseline(runs, &common_series(runs, &in_common(runs)), wanted),
+        runs => comparison_baseline(runs, &common_measurements(runs, &in_common(runs)), wanted),
     }
 }
 
@@ -74,8 +75,8 @@ fn page_view(cli: &Cli, args: &ReportArgs, baseline: &str) -> RunView {
 }
 
 fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> Result<String, Failure> {
-    let series = common_series(runs, &same_steps(runs).0);
-    let compared = compared(runs, series, against, args.margin.as_deref())?;
+    let measurements = common_measurements(runs, &same_steps(runs).0);
+    let compared = compared(runs, measurements, against, args.margin.as_deref())?;
     let all: Vec<&Run> = runs.iter().collect();
     let view = page_view(cli, args, against);
     let mut document = report::comparison_document(&all, &compared, &view);

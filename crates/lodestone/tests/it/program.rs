@@ -233,31 +233,105 @@ fn results_can_be_listed_shown_exported_and_compared() {
     assert!(bench.ok(&["reindex"]).contains("2 run(s)"));
 }
 
+/// A copy of the fixture's log with this id, each of its events edited.
+fn copied(bench: &Bench, id: &str, edit: impl Fn(&mut Value)) -> String {
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
+    let log = std::fs::read_to_string(fixture).unwrap();
+    let line = |line: &str| {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        if event["event"] == "run_started" {
+            event["id"] = id.into();
+        }
+        edit(&mut event);
+        event.to_string() + "\n"
+    };
+    let file = bench.path(&format!("{id}.jsonl"));
+    std::fs::write(&file, log.lines().map(line).collect::<String>()).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
 /// Copies of the fixture at 8 and 20 o'clock UTC on each of `days` days; in the evening everything takes a quarter
 /// longer.
 fn runs_by_day(bench: &Bench, days: i64) -> Vec<String> {
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-    let log = std::fs::read_to_string(fixture).unwrap();
     let copy = |day: i64, hour: i64| {
-        let file = bench.path(&format!("day{day}at{hour}.jsonl"));
-        let line = |line: &str| {
-            let mut event: Value = serde_json::from_str(line).unwrap();
-            match event["event"].as_str().unwrap() {
-                "run_started" => {
-                    event["id"] = format!("day{day}at{hour}").into();
-                    event["started_unix_ns"] = ((day * 24 + hour) * 3_600 * 1_000_000_000).into();
-                }
-                "repeat_finished" if hour == 20 => {
-                    event["window_ns"] = (event["window_ns"].as_u64().unwrap() / 4 * 5).into();
-                }
-                _ => {}
+        copied(bench, &format!("day{day}at{hour}"), |event| match event["event"].as_str().unwrap() {
+            "run_started" => {
+                event["started_unix_ns"] = ((day * 24 + hour) * 3_600 * 1_000_000_000).into();
             }
-            event.to_string() + "\n"
-        };
-        std::fs::write(&file, log.lines().map(line).collect::<String>()).unwrap();
-        file.to_str().unwrap().to_owned()
+            "repeat_finished" if hour == 20 => {
+                event["window_ns"] = (event["window_ns"].as_u64().unwrap() / 4 * 5).into();
+            }
+            _ => {}
+        })
     };
     (20_000..20_000 + days).flat_map(|day| [copy(day, 8), copy(day, 20)]).collect()
+}
+
+#[test]
+fn several_runs_and_hosts_stand_in_one_table_and_an_odd_run_is_left_out() {
+    let bench = Bench::new();
+    let on = |id: &str, host: &str, depth: u32| {
+        copied(&bench, id, |event| {
+            if event["event"] == "run_started" {
+                event["host"]["name"] = host.into();
+                for step in event["plan"]["steps"].as_array_mut().unwrap() {
+                    step["workload"]["iodepth"] = depth.into();
+                }
+            }
+        })
+    };
+    let (pi, rock, odd) = (on("aaaa", "pi", 4), on("bbbb", "rock", 4), on("cccc", "rock", 5));
+    let shown = |args: &[&str]| {
+        let output = bench.command(args).output().unwrap();
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code(), out, err)
+    };
+    let header = |table: &str| {
+        table
+            .lines()
+            .nth(1)
+            .unwrap()
+            .split("  ")
+            .map(str::trim)
+            .filter(|w| !w.is_empty())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+
+    let (_, table, said) = shown(&["show", &pi, &rock, "--layout", "matrix"]);
+    assert_eq!(header(&table)[..4], ["step", "pi one", "pi two", "rock one"], "{table}");
+    assert!(!said.contains("not the same work"), "{said}");
+    let (_, table, _) =
+        shown(&["compare", &pi, &rock, "--layout", "matrix", "--rows", "step,target", "--columns", "host"]);
+    assert_eq!(header(&table), ["step", "target", "pi", "rock"], "{table}");
+    let (_, table, said) = shown(&["show", &pi, &rock, &odd, "--layout", "scores"]);
+    assert_eq!(header(&table)[..2], ["run", "target"], "one host has two runs: {table}");
+    assert!(said.contains("one name in several runs, but not the same work"), "{said}");
+
+    let (code, _, said) = shown(&["show", &pi, &rock]);
+    assert!(code == Some(2) && said.contains("use `lodestone compare`"), "{said}");
+    let (code, _, said) = shown(&["show", &pi, &rock, "--layout", "matrix", "--columns", "target"]);
+    assert!(code == Some(2) && said.contains("host") && said.contains("in run bbbb"), "{said}");
+
+    for runs in [[&odd, &pi, &rock], [&pi, &odd, &rock]] {
+        let (_, compared, said) = shown(&[&["compare"][..], &runs.map(String::as_str)].concat());
+        assert!(
+            said.contains("run cccc is left out, because it has no step in common with the others"),
+            "{said}"
+        );
+        assert!(
+            compared.contains("bbbb:one and aaaa:one cannot be told apart") && !compared.contains("cccc"),
+            "{compared}"
+        );
+    }
+    let (code, _, said) = shown(&["compare", &pi, &odd]);
+    assert!(code == Some(2) && said.contains("no step in common"), "{said}");
+    let page = bench.path("page.html");
+    let (_, _, said) = shown(&["report", &odd, &pi, &rock, "-o", page.to_str().unwrap()]);
+    assert!(
+        said.contains("run cccc is left out")
+            && std::fs::read_to_string(page).unwrap().contains("2 runs compared")
+    );
 }
 
 #[test]

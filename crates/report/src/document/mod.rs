@@ -2,6 +2,7 @@
 
 pub(crate) mod by_hour;
 pub(crate) mod circumstances;
+pub(crate) mod compared;
 pub(crate) mod grid;
 pub(crate) mod imported;
 pub(crate) mod markdown;

@@ -86,7 +86,11 @@ impl AllPairs<'_> {
         }
         let are = |n: usize| if n == 1 { "is" } else { "are" };
         let differ = all - same - open.len() - once;
-        let mut counts = vec![format!("{differ} differ{}", if differ == 1 { "s" } else { "" })];
+        let mut counts = vec![match differ {
+            0 => "none differs".to_owned(),
+            1 => "1 differs".to_owned(),
+            n => format!("{n} differ"),
+        }];
         counts.extend((same > 0).then(|| format!("{same} {} the same (within {margin})", are(same))));
         counts.extend((!open.is_empty()).then(|| format!("{} {} undecided", open.len(), are(open.len()))));
         counts.extend(
@@ -97,6 +101,11 @@ impl AllPairs<'_> {
             return counts;
         }
         let more = self.more(&open).map_or_else(String::new, |more| format!(" ({more})"));
+        if open.len() == all {
+            return format!(
+                "No two targets can be told apart yet{more}: all {all} comparisons are undecided."
+            );
+        }
         format!("{}{more}. {counts}", self.undecided(&open))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Modes, Series, first_round_that_counts, headline, headline_operations};
+use analyse::{Analysis, Modes, first_round_that_counts, headline, headline_operations};
 use model::units::ShortDuration;
 use model::{
     Comparison, Measurement, MeasurementKey, Metric, Operation, Pattern, RepeatOutcome, Rounds, Run,
@@ -12,7 +12,6 @@ use model::{
 use crate::answer::answers;
 use crate::answer::costs::cost_tables;
 use crate::answer::table::{FigureRow, answer_sections};
-use crate::document::circumstances::circumstances_sections;
 use crate::document::imported;
 use crate::document::remarks::remarks;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
@@ -22,7 +21,7 @@ use crate::figures::{
 };
 use crate::pivot::{Pivot, Row};
 use crate::targets::bearings;
-use crate::view::{AnalysedRun, ComparedRuns, RunView, when};
+use crate::view::{AnalysedRun, RunView, when};
 use crate::words::figure_name;
 
 /// The document of one run: the answer with its table, and what was found; with `view.details` also the circumstances and
@@ -208,7 +207,7 @@ const FIGURES: [&str; 13] =
     ["score", "bandwidth", "IOPS", "±", "mean", "p50", "p95", "p99", "p99.9", "max", "sync", "CPU", "device"];
 
 /// The headings of [`comparison_cells`] for this metric.
-fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
+pub(crate) fn comparison_columns(metric: Option<Metric>) -> [Column; 3] {
     let ratio = if metric == Some(Metric::LatP99) { "p99 ratio" } else { "ratio" };
     [
         Column::new(ratio, Align::Right),
@@ -484,7 +483,7 @@ impl<'a> StepTable<'a> {
     }
 }
 
-fn comparison_cells(c: &Comparison) -> [Cell; 3] {
+pub(crate) fn comparison_cells(c: &Comparison) -> [Cell; 3] {
     let interval = c.ratio.interval.map_or_else(String::new, display_ratios);
     let word = match (c.verdict, c.more_rounds) {
         (Verdict::Undecided, _) if c.unseen.is_some() => "same so far".to_owned(),
@@ -502,162 +501,10 @@ fn comparison_cells(c: &Comparison) -> [Cell; 3] {
 }
 
 /// Small random transfers are counted, others are measured in bytes; the ratios are the same.
-fn is_counted(step: &Step) -> bool {
+pub(crate) fn is_counted(step: &Step) -> bool {
     let w = &step.workload;
     matches!(w.pattern, Pattern::Random { .. })
         && step.foreign.is_empty()
         && w.modifiers.split.is_none()
         && w.largest_block() <= 64 << 10
-}
-
-/// A target's name, with its stack if that is known.
-fn target_words(target: &Target) -> String {
-    match target.stack_line() {
-        stack if stack.is_empty() => target.name.clone(),
-        stack => format!("{} ({stack})", target.name),
-    }
-}
-
-/// The document of several runs compared: the answer with its table, what differs between the runs, and with
-/// `view.details` the tables of every step.
-pub fn comparison_document(runs: &[&Run], compared: &ComparedRuns, view: &RunView) -> Document {
-    let ComparedRuns { series, comparisons, summaries, margin } = compared;
-    let mut steps: Vec<&Step> = Vec::new();
-    for step in runs.iter().flat_map(|run| &run.started.plan.steps) {
-        if !steps.iter().any(|s| s.id == step.id) {
-            steps.push(step);
-        }
-    }
-    let mut targets: Vec<&str> = Vec::new();
-    for one in series {
-        if !targets.contains(&one.target.as_str()) {
-            targets.push(&one.target);
-        }
-    }
-    let mut rows = Vec::new();
-    for (step, operation) in
-        steps.iter().flat_map(|s| headline_operations(s).into_iter().map(move |o| (*s, o)))
-    {
-        let of = |target: &str| {
-            let own = || {
-                series.iter().filter(|s| s.target == target && s.step == step.id && s.operation == operation)
-            };
-            let shown = |s: &Series| series_figure(s, |value| view.display(s.metric, value));
-            let counted = own().find(|s| s.metric == Metric::Iops && is_counted(step));
-            let figure = match counted {
-                Some(iops) => series_figure(iops, |value| format!("{} IOPS", display_iops(value))),
-                None => own().find(|s| s.is_headline).map_or_else(Cell::default, shown),
-            };
-            let comparison = comparisons.iter().find(|c| {
-                c.target == target
-                    && c.step == step.id
-                    && c.operation == operation
-                    && Some(c.metric) == headline(step, operation)
-            });
-            (figure, comparison)
-        };
-        let cells: Vec<_> = targets.iter().map(|target| of(target)).collect();
-        if cells.iter().filter(|(cell, _)| !cell.text.is_empty()).count() > 1 {
-            rows.push(FigureRow { name: figure_name(step, operation), cells });
-        }
-    }
-    let mut sections = answer_sections(&targets, &view.baseline, &rows, summaries, *margin);
-    let about = |run: &&Run| {
-        let s = &run.started;
-        let what = format!(
-            "{} on {}, suite {}, {}",
-            when(s.started_unix_ns, &view.time_zone),
-            if s.host.name.is_empty() { "an unnamed machine" } else { &s.host.name },
-            s.plan.suite,
-            s.targets.iter().map(target_words).collect::<Vec<_>>().join(", ")
-        );
-        (s.id.clone(), what)
-    };
-    sections.push(Section::Heading("Runs".into()));
-    sections.push(Section::Facts(runs.iter().map(about).collect()));
-    if view.details {
-        for step in &steps {
-            for operation in headline_operations(step) {
-                sections
-                    .extend(compared_table(step, operation, series, comparisons, view).map(Section::Table));
-            }
-        }
-    }
-    sections.extend(circumstances_sections(runs, view.units));
-    sections.push(Section::Heading("Caveats".into()));
-    sections.push(Section::Text(
-        "These figures come from different runs. Everything that changed between them (temperature, other load, \
-    software) is part of the ratios: only targets measured within one run are compared under the same \
-    circumstances."
-            .into(),
-    ));
-    Document {
-        title: format!("{} runs compared", runs.len()),
-        answer: crate::answer::compared(&steps, comparisons, *margin, |_| None),
-        sections,
-    }
-}
-
-/// The mean of a series.
-fn series_figure(series: &Series, show: impl Fn(f64) -> String) -> Cell {
-    let values: Vec<f64> = series.values.iter().map(|(_, v)| *v).collect();
-    let Some(mean) = analyse::mean_with_t_interval(&values).map(|e| e.value) else { return Cell::default() };
-    Cell { value: Some(mean), ..Cell::text(show(mean)) }
-}
-
-fn compared_table(
-    step: &Step,
-    operation: Operation,
-    series: &[Series],
-    comparisons: &[Comparison],
-    view: &RunView,
-) -> Option<Table> {
-    let metric = headline(step, operation)?;
-    let rows: Vec<Vec<Cell>> = series
-        .iter()
-        .filter(|s| s.step == step.id && s.operation == operation && s.metric == metric)
-        .map(|s| {
-            let values: Vec<f64> = s.values.iter().map(|(_, v)| *v).collect();
-            let estimate = analyse::mean_with_t_interval(&values);
-            let spread =
-                estimate.and_then(|e| e.relative_half_width()).map_or_else(String::new, display_percent);
-            let mut row = vec![
-                Cell::text(s.target.clone()),
-                series_figure(s, |value| view.display(metric, value)),
-                Cell::text(spread).tone(Tone::Dim),
-                Cell::text(values.len().to_string()),
-            ];
-            let comparison = comparisons.iter().find(|c| {
-                c.target == s.target && c.step == s.step && c.operation == s.operation && c.metric == metric
-            });
-            row.extend(match comparison {
-                Some(c) => comparison_cells(c),
-                None if s.target == view.baseline => {
-                    [Cell::default(), Cell::default(), Cell::text("baseline").tone(Tone::Dim)]
-                }
-                None => [Cell::default(), Cell::default(), Cell::default()],
-            });
-            row
-        })
-        .collect();
-    let value = match metric {
-        Metric::Bandwidth => "bandwidth",
-        Metric::Iops => "rate",
-        Metric::Score => "score",
-        _ => "p99",
-    };
-    (rows.len() > 1).then(|| Table {
-        title: figure_name(step, operation),
-        columns: [
-            Column::new("run:target", Align::Left),
-            Column::new(value, Align::Right),
-            Column::new("±", Align::Right),
-            Column::new("repeats", Align::Right),
-        ]
-        .into_iter()
-        .chain(comparison_columns(Some(metric)))
-        .collect(),
-        stub: 1,
-        rows,
-    })
 }

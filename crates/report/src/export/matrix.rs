@@ -1,9 +1,10 @@
-//! Measurements as a matrix: labels of targets and steps name rows and columns, figures are in the cells.
+//! Measurements of one run or several as a matrix: labels of runs, targets and steps name rows and columns, figures are in
+//! the cells.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::headline;
+use analyse::{Analysis, headline, labels_of};
 use model::{Imported, Measurement, Metric, Mix, Operation, Pattern, Run, Step};
 
 use crate::document::{Align, Cell, Column, Provenance, Table};
@@ -11,7 +12,6 @@ use crate::export::csv::row;
 use crate::figures::{
     Units, digits, display_block, display_iops, display_ns, display_percent, display_rate, display_score,
 };
-use analyse::labels_of;
 
 /// The layout of the matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,10 +57,10 @@ pub enum MatrixError {
         labels: Vec<String>,
     },
     /// Nothing to show.
-    #[error("no figure of this run matches the cell `{0}`")]
+    #[error("no figure matches the cell `{0}`")]
     Empty(String),
     /// Nothing was measured.
-    #[error("this run has no figures: none of its repeats was completed")]
+    #[error("there are no figures: no repeat was completed")]
     NoFigures,
 }
 
@@ -81,11 +81,17 @@ struct Value {
 
 type Labels = BTreeMap<String, Value>;
 
+/// A run with its analysis.
+pub type RunWithAnalysis<'a> = (&'a Run, &'a Analysis);
+
+/// A figure with the run that it is from.
+pub(crate) type FigureOfRun<'a> = (&'a Run, &'a Measurement);
+
 /// Figures by row and column.
 pub(crate) struct Matrix<'a> {
     rows: Vec<Vec<Value>>,
     columns: Vec<Vec<Value>>,
-    pub cells: BTreeMap<(usize, usize), Vec<&'a Measurement>>,
+    pub cells: BTreeMap<(usize, usize), Vec<FigureOfRun<'a>>>,
     parts: Vec<Part>,
 }
 
@@ -94,19 +100,18 @@ pub(crate) struct Matrix<'a> {
 /// # Errors
 /// [`MatrixError`].
 pub fn matrix_table(
-    run: &Run,
-    measurements: &[Measurement],
+    runs: &[RunWithAnalysis<'_>],
     layout: &Layout,
     units: Units,
 ) -> Result<Table, MatrixError> {
-    let matrix = Matrix::of(run, measurements, layout)?;
+    let matrix = Matrix::of(runs, layout)?;
     let bare = matrix.parts.iter().all(|p| matches!(p, Part::Of(_, Metric::Bandwidth)));
     let show = |m: &Measurement| if bare { mega(m.estimate.value, units) } else { shown(m, units) };
     let mut columns: Vec<Column> = layout.rows.iter().map(|r| Column::new(r.clone(), Align::Left)).collect();
     columns.extend(matrix.columns.iter().map(|c| Column::new(joined(c), Align::Right)));
     let rows = matrix.rows.iter().enumerate().map(|(r, keys)| {
         let mut cells: Vec<Cell> = keys.iter().map(|key| Cell::text(key.text.clone())).collect();
-        cells.extend((0..matrix.columns.len()).map(|c| matrix.cell(run, r, c, &show)));
+        cells.extend((0..matrix.columns.len()).map(|c| matrix.cell(r, c, &show)));
         cells
     });
     let unit = match (bare, units) {
@@ -114,7 +119,7 @@ pub fn matrix_table(
         (true, Units::Binary) => " in MiB/s",
         _ => "",
     };
-    let method = matrix.cells.values().flatten().next().map_or("", |m| m.method);
+    let method = matrix.cells.values().flatten().next().map_or("", |(_, m)| m.method);
     let title = format!("{}{unit}: {method}", layout.cell);
     Ok(Table { title, columns, stub: layout.rows.len(), rows: rows.collect() })
 }
@@ -123,11 +128,11 @@ pub fn matrix_table(
 ///
 /// # Errors
 /// [`MatrixError`].
-pub fn matrix_csv(run: &Run, measurements: &[Measurement], layout: &Layout) -> Result<String, MatrixError> {
-    let matrix = Matrix::of(run, measurements, layout)?;
+pub fn matrix_csv(runs: &[RunWithAnalysis<'_>], layout: &Layout) -> Result<String, MatrixError> {
+    let matrix = Matrix::of(runs, layout)?;
     let mut kinds: Vec<(usize, Operation, Metric)> = Vec::new();
     for ((_, column), of) in &matrix.cells {
-        for m in of {
+        for (_, m) in of {
             let kind = (*column, m.operation, m.metric);
             if !kinds.contains(&kind) {
                 kinds.push(kind);
@@ -144,8 +149,8 @@ pub fn matrix_csv(run: &Run, measurements: &[Measurement], layout: &Layout) -> R
         let mut fields: Vec<String> = keys.iter().map(|key| key.text.clone()).collect();
         for (column, operation, metric) in &kinds {
             let of = matrix.cells.get(&(r, *column)).into_iter().flatten();
-            let found = of.into_iter().find(|m| (m.operation, m.metric) == (*operation, *metric));
-            fields.push(found.map_or_else(String::new, |m| m.estimate.value.to_string()));
+            let found = of.into_iter().find(|(_, m)| (m.operation, m.metric) == (*operation, *metric));
+            fields.push(found.map_or_else(String::new, |(_, m)| m.estimate.value.to_string()));
         }
         out.push_str(&row(&fields.iter().map(String::as_str).collect::<Vec<_>>()));
     }
@@ -157,17 +162,21 @@ impl<'a> Matrix<'a> {
     ///
     /// # Errors
     /// [`MatrixError`].
-    pub fn of(run: &Run, measurements: &'a [Measurement], layout: &Layout) -> Result<Self, MatrixError> {
+    pub fn of(runs: &[RunWithAnalysis<'a>], layout: &Layout) -> Result<Self, MatrixError> {
         let parts = parts(&layout.cell)?;
-        if measurements.is_empty() {
+        if runs.iter().all(|(_, analysis)| analysis.measurements.is_empty()) {
             return Err(MatrixError::NoFigures);
         }
-        let wanted: Vec<(&Measurement, Labels)> = measurements
-            .iter()
-            .filter_map(|m| Some((m, run.started.plan.step(&m.step)?)))
-            .filter(|(m, step)| parts.iter().any(|part| part.asks_for(m, step)))
-            .map(|(m, step)| (m, labels(run, m, step)))
-            .collect();
+        let order = LabelOrder::of(runs);
+        let mut wanted: Vec<Labelled<'_>> = Vec::new();
+        for (run, analysis) in runs {
+            for m in &analysis.measurements {
+                let Some(step) = run.started.plan.step(&m.step) else { continue };
+                if parts.iter().any(|part| part.asks_for(m, step)) {
+                    wanted.push(((*run, m), labels(run, m, step, &order)));
+                }
+            }
+        }
         if wanted.is_empty() {
             return Err(MatrixError::Empty(layout.cell.clone()));
         }
@@ -190,18 +199,19 @@ impl<'a> Matrix<'a> {
             keys
         };
         let (rows, columns) = (sorted(&layout.rows), sorted(&layout.columns));
-        let mut cells: BTreeMap<(usize, usize), Vec<&Measurement>> = BTreeMap::new();
-        for (m, labels) in &wanted {
+        let mut cells: BTreeMap<(usize, usize), Vec<FigureOfRun<'_>>> = BTreeMap::new();
+        for ((run, m), labels) in &wanted {
             let at =
                 |keys: &[Vec<Value>], names: &[String]| keys.iter().position(|k| *k == key(labels, names));
             let (Some(r), Some(c)) = (at(&rows, &layout.rows), at(&columns, &layout.columns)) else {
                 continue;
             };
             let cell = cells.entry((r, c)).or_default();
-            if let Some(other) = cell.iter().find(|o| (o.operation, o.metric) == (m.operation, m.metric)) {
+            let is_it = |(_, o): &&FigureOfRun<'_>| (o.operation, o.metric) == (m.operation, m.metric);
+            if let Some((_, other)) = cell.iter().find(is_it) {
                 return Err(ambiguous(&wanted, other, m));
             }
-            cell.push(*m);
+            cell.push((*run, *m));
         }
         Ok(Self { rows, columns, cells, parts })
     }
@@ -218,7 +228,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// The figures of one cell in the order of the parts.
-    fn cell(&self, run: &Run, r: usize, c: usize, show: &dyn Fn(&Measurement) -> String) -> Cell {
+    fn cell(&self, r: usize, c: usize, show: &dyn Fn(&Measurement) -> String) -> Cell {
         let none = Vec::new();
         let of = self.cells.get(&(r, c)).unwrap_or(&none);
         if of.is_empty() {
@@ -228,10 +238,10 @@ impl<'a> Matrix<'a> {
             .parts
             .iter()
             .flat_map(|part| match part {
-                Part::Headline => of.iter().map(|m| show(m)).collect::<Vec<_>>(),
+                Part::Headline => of.iter().map(|(_, m)| show(m)).collect::<Vec<_>>(),
                 Part::Of(operation, metric) => {
-                    let found = of.iter().find(|m| (m.operation, m.metric) == (*operation, *metric));
-                    vec![found.map_or_else(|| "–".to_owned(), |m| show(m))]
+                    let found = of.iter().find(|(_, m)| (m.operation, m.metric) == (*operation, *metric));
+                    vec![found.map_or_else(|| "–".to_owned(), |(_, m)| show(m))]
                 }
             })
             .collect();
@@ -240,8 +250,8 @@ impl<'a> Matrix<'a> {
             _ => None,
         };
         Cell {
-            value: only.map(|m| m.estimate.value),
-            provenance: only.map(|m| Provenance {
+            value: only.map(|(_, m)| m.estimate.value),
+            provenance: only.map(|(run, m)| Provenance {
                 run: run.started.id.clone(),
                 target: m.target.clone(),
                 step: m.step.clone(),
@@ -278,11 +288,37 @@ fn parts(text: &str) -> Result<Vec<Part>, MatrixError> {
         .collect()
 }
 
+/// A figure with its labels.
+type Labelled<'a> = (FigureOfRun<'a>, Labels);
+
+/// The order of runs and of steps: as they were named and planned. Steps are known by their
+/// titles.
+struct LabelOrder<'a> {
+    runs: Vec<&'a str>,
+    steps: Vec<&'a str>,
+}
+
+impl<'a> LabelOrder<'a> {
+    fn of(runs: &[RunWithAnalysis<'a>]) -> Self {
+        let mut order =
+            Self { runs: runs.iter().map(|(run, _)| run.started.id.as_str()).collect(), steps: Vec::new() };
+        for step in runs.iter().flat_map(|(run, _)| &run.started.plan.steps) {
+            if !order.steps.contains(&step.title.as_str()) {
+                order.steps.push(&step.title);
+            }
+        }
+        order
+    }
+}
+
 /// All labels of a measurement.
-fn labels(run: &Run, m: &Measurement, step: &Step) -> Labels {
+fn labels(run: &Run, m: &Measurement, step: &Step, order: &LabelOrder<'_>) -> Labels {
     let plain = |text: String| Value { order: 0.0, text };
     let imported: Option<&Imported> = run.completed(&m.step, &m.target).find_map(|r| r.imported.as_deref());
     let mut labels: Labels = BTreeMap::new();
+    // The machine that imported files knows nothing about the one that measured.
+    let host = Some(&run.started.host.name).filter(|name| imported.is_none() && !name.is_empty());
+    labels.extend(host.map(|name| ("host".to_owned(), plain(name.clone()))));
     let target = run.started.targets.iter().find(|t| t.name == m.target);
     for (key, value) in target.map(|t| labels_of(run, t)).into_iter().flatten() {
         labels.insert(key, plain(value));
@@ -291,9 +327,12 @@ fn labels(run: &Run, m: &Measurement, step: &Step) -> Labels {
         labels.insert("tool".into(), plain(imported.tool.clone()));
     }
     let w = &step.workload;
-    // Steps stay in the order of the plan.
-    let place = run.started.plan.steps.iter().position(|s| s.id == step.id).unwrap_or(0);
-    labels.insert("step".into(), Value { order: place as f64, text: step.title.clone() });
+    let placed = |all: &[&str], text: &str| {
+        let at = all.iter().position(|known| *known == text).unwrap_or(0);
+        Value { order: at as f64, text: text.to_owned() }
+    };
+    labels.insert("run".into(), placed(&order.runs, &run.started.id));
+    labels.insert("step".into(), placed(&order.steps, &step.title));
     labels.insert("target".into(), plain(m.target.clone()));
     labels.insert("operation".into(), plain(m.operation.name().replace('_', " ")));
     labels.insert("metric".into(), plain(m.metric.name().replace('_', " ")));
@@ -322,7 +361,7 @@ fn direction(step: &Step) -> String {
     }
 }
 
-fn check_labels(wanted: &[(&Measurement, Labels)], layout: &Layout) -> Result<(), MatrixError> {
+fn check_labels(wanted: &[Labelled<'_>], layout: &Layout) -> Result<(), MatrixError> {
     let known: BTreeSet<&String> = wanted.iter().flat_map(|(_, labels)| labels.keys()).collect();
     for label in layout.rows.iter().chain(&layout.columns) {
         if !known.contains(label) {
@@ -333,15 +372,18 @@ fn check_labels(wanted: &[(&Measurement, Labels)], layout: &Layout) -> Result<()
     Ok(())
 }
 
-fn ambiguous(wanted: &[(&Measurement, Labels)], first: &Measurement, second: &Measurement) -> MatrixError {
-    let of =
-        |m: &Measurement| wanted.iter().find(|(other, _)| std::ptr::eq(*other, m)).map(|(_, labels)| labels);
+fn ambiguous(wanted: &[Labelled<'_>], first: &Measurement, second: &Measurement) -> MatrixError {
+    let of = |m: &Measurement| wanted.iter().find(|((_, other), _)| std::ptr::eq(*other, m));
     let mut differing = Vec::new();
-    if let (Some(a), Some(b)) = (of(first), of(second)) {
+    if let (Some((_, a)), Some((_, b))) = (of(first), of(second)) {
         let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
         differing = keys.into_iter().filter(|key| a.get(*key) != b.get(*key)).cloned().collect();
     }
-    let name = |m: &Measurement| format!("{} of {} on {}", m.operation, m.step, m.target);
+    let is_several = differing.iter().any(|label| label == "run");
+    let name = |m: &Measurement| {
+        let run = of(m).filter(|_| is_several).map(|((run, _), _)| format!(" in run {}", run.started.id));
+        format!("{} of {} on {}{}", m.operation, m.step, m.target, run.unwrap_or_default())
+    };
     MatrixError::Ambiguous { first: name(first), second: name(second), labels: differing }
 }
 

@@ -1,11 +1,10 @@
 //! Tables as publications lay them out: a target in each row, a metric in each column, the score last.
 
-use analyse::Analysis;
-use model::{Measurement, Metric, Run};
+use model::{Measurement, Metric};
 
 use crate::document::{Align, Cell, Column, Provenance, Table};
 use crate::export::csv::row;
-use crate::export::matrix::{Layout, Matrix, MatrixError, mega, shown};
+use crate::export::matrix::{FigureOfRun, Layout, Matrix, MatrixError, RunWithAnalysis, mega, shown};
 use crate::figures::{Units, display_iops};
 use crate::scores::scores;
 
@@ -18,10 +17,13 @@ pub struct ScoreLayout {
     pub cell: String,
 }
 
+/// A computed score of a target in a run: the run's id, the target's name, the score.
+type ScoreOfRun<'a> = (&'a str, String, f64);
+
 /// One row's figures; `None` where the row has none in that column.
 struct Line<'a> {
     names: Vec<String>,
-    figures: Vec<Option<&'a Measurement>>,
+    figures: Vec<Option<FigureOfRun<'a>>>,
     /// Scores that are computed from measurements of the run.
     scores: Vec<Option<f64>>,
 }
@@ -29,33 +31,47 @@ struct Line<'a> {
 /// Figures by row, the scores in the last columns.
 struct Published<'a> {
     /// A measurement of each column, which names it.
-    columns: Vec<&'a Measurement>,
+    columns: Vec<FigureOfRun<'a>>,
     /// Titles of computed scores.
     scores: Vec<String>,
     lines: Vec<Line<'a>>,
 }
 
 impl<'a> Published<'a> {
-    fn of(run: &Run, analysis: &'a Analysis, layout: &ScoreLayout) -> Result<Self, MatrixError> {
+    fn of(runs: &[RunWithAnalysis<'a>], layout: &ScoreLayout) -> Result<Self, MatrixError> {
         let columns = ["step", "operation", "metric"].map(str::to_owned).to_vec();
         let across = Layout { rows: layout.rows.clone(), columns, cell: layout.cell.clone() };
-        let matrix = Matrix::of(run, &analysis.measurements, &across)?;
+        let matrix = Matrix::of(runs, &across)?;
         let figure = |r: usize, c: usize| matrix.cells.get(&(r, c)).and_then(|of| of.first().copied());
         let names = matrix.row_names();
         let first = |c: usize| (0..names.len()).find_map(|r| figure(r, c)).map(|m| (c, m));
-        let mut order: Vec<(usize, &Measurement)> = (0..matrix.width()).filter_map(first).collect();
-        order.sort_by_key(|(_, m)| m.metric == Metric::Score);
-        let mut computed = scores(run, analysis);
-        computed.retain(|(title, _)| {
-            !order.iter().any(|(_, m)| m.metric == Metric::Score && *title == title_of(run, m))
-        });
+        let mut order: Vec<(usize, FigureOfRun<'_>)> = (0..matrix.width()).filter_map(first).collect();
+        order.sort_by_key(|(_, (_, m))| m.metric == Metric::Score);
+        // The computed scores by their titles, each with its run and target.
+        let mut computed: Vec<(String, Vec<ScoreOfRun<'_>>)> = Vec::new();
+        for (run, analysis) in runs {
+            for (title, of) in scores(run, analysis) {
+                if order.iter().any(|(_, m)| m.1.metric == Metric::Score && title == title_of(*m)) {
+                    continue;
+                }
+                let of = of.into_iter().map(|(target, score)| (run.started.id.as_str(), target, score));
+                match computed.iter_mut().find(|(known, _)| *known == title) {
+                    Some((_, all)) => all.extend(of),
+                    None => computed.push((title, of.collect())),
+                }
+            }
+        }
         let lines = names.into_iter().enumerate().map(|(r, names)| {
-            let figures: Vec<Option<&Measurement>> = order.iter().map(|(c, _)| figure(r, *c)).collect();
-            let target = figures.iter().flatten().map(|m| m.target.as_str()).next().unwrap_or_default();
-            // A computed score belongs to one target, so a row with several targets has none.
-            let is_alone = figures.iter().flatten().all(|m| m.target == target);
-            let score =
-                |of: &[(String, f64)]| of.iter().find(|(name, _)| is_alone && name == target).map(|s| s.1);
+            let figures: Vec<Option<FigureOfRun<'_>>> = order.iter().map(|(c, _)| figure(r, *c)).collect();
+            // A computed score belongs to one target of one run, so a row with several has none.
+            let whose = |(run, m): &FigureOfRun<'a>| (run.started.id.as_str(), m.target.as_str());
+            let own = figures.iter().flatten().map(whose).next();
+            let own = own.filter(|own| figures.iter().flatten().all(|figure| whose(figure) == *own));
+            let score = |of: &[ScoreOfRun<'_>]| {
+                of.iter()
+                    .find(|(run, target, _)| own == Some((*run, target.as_str())))
+                    .map(|(.., score)| *score)
+            };
             Line { names, scores: computed.iter().map(|(_, of)| score(of)).collect(), figures }
         });
         let lines = lines.collect();
@@ -65,7 +81,7 @@ impl<'a> Published<'a> {
 }
 
 /// The step's title, and the operation where the step has several.
-fn title_of(run: &Run, m: &Measurement) -> String {
+fn title_of((run, m): FigureOfRun<'_>) -> String {
     let Some(step) = run.started.plan.step(&m.step) else { return m.step.clone() };
     match analyse::headline_operations(step).len() {
         0 | 1 => step.title.clone(),
@@ -90,15 +106,14 @@ fn shortened(titles: &[String]) -> Vec<String> {
 /// # Errors
 /// [`MatrixError`].
 pub fn score_table(
-    run: &Run,
-    analysis: &Analysis,
+    runs: &[RunWithAnalysis<'_>],
     layout: &ScoreLayout,
     units: Units,
 ) -> Result<Table, MatrixError> {
-    let published = Published::of(run, analysis, layout)?;
+    let published = Published::of(runs, layout)?;
     let rate = if units == Units::Decimal { ", MB/s" } else { ", MiB/s" };
-    let titles: Vec<String> = published.columns.iter().map(|m| title_of(run, m)).collect();
-    let heading = |(m, title): (&&Measurement, String)| {
+    let titles: Vec<String> = published.columns.iter().copied().map(title_of).collect();
+    let heading = |((_, m), title): (&FigureOfRun<'_>, String)| {
         let unit = match m.metric {
             Metric::Bandwidth => rate,
             Metric::Iops => ", per second",
@@ -115,7 +130,7 @@ pub fn score_table(
         Metric::Score => format!("{:.0}", m.estimate.value),
         _ => shown(m, units),
     };
-    let figure = |m: &&Measurement| Cell {
+    let figure = |(run, m): &FigureOfRun<'_>| Cell {
         value: Some(m.estimate.value),
         provenance: Some(Provenance {
             run: run.started.id.clone(),
@@ -134,7 +149,7 @@ pub fn score_table(
         cells
     };
     let rows = published.lines.iter().map(line).collect();
-    let method = published.columns.first().map_or("", |m| m.method);
+    let method = published.columns.first().map_or("", |(_, m)| m.method);
     Ok(Table { title: format!("All figures: {method}"), columns, stub: layout.rows.len(), rows })
 }
 
@@ -142,18 +157,20 @@ pub fn score_table(
 ///
 /// # Errors
 /// [`MatrixError`].
-pub fn score_csv(run: &Run, analysis: &Analysis, layout: &ScoreLayout) -> Result<String, MatrixError> {
-    let published = Published::of(run, analysis, layout)?;
+pub fn score_csv(runs: &[RunWithAnalysis<'_>], layout: &ScoreLayout) -> Result<String, MatrixError> {
+    let published = Published::of(runs, layout)?;
     let mut heading = layout.rows.clone();
-    let words =
-        |m: &&Measurement| format!("{} {} {} {}", title_of(run, m), m.operation, m.metric, m.metric.unit());
+    let words = |figure: &FigureOfRun<'_>| {
+        let m = figure.1;
+        format!("{} {} {} {}", title_of(*figure), m.operation, m.metric, m.metric.unit())
+    };
     heading.extend(published.columns.iter().map(words));
     heading.extend(published.scores.iter().map(|title| format!("{title} score 1")));
     let mut out = row(&heading.iter().map(String::as_str).collect::<Vec<_>>());
     for line in &published.lines {
         let mut fields = line.names.clone();
         let text = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
-        fields.extend(line.figures.iter().map(|m| text(m.map(|m| m.estimate.value))));
+        fields.extend(line.figures.iter().map(|m| text(m.map(|(_, m)| m.estimate.value))));
         fields.extend(line.scores.iter().map(|score| text(*score)));
         out.push_str(&row(&fields.iter().map(String::as_str).collect::<Vec<_>>()));
     }

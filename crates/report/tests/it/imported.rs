@@ -271,7 +271,7 @@ fn a_score_table_has_a_row_per_target_and_the_score_last() {
     let run = pi();
     let (analysis, _) = seen(&run);
     let layout = scores_of(&["device"], "headline");
-    let table = score_table(&run, &analysis, &layout, Units::Decimal).unwrap();
+    let table = score_table(&[(&run, &analysis)], &layout, Units::Decimal).unwrap();
     let shown = table_text(&table, TextStyle { width: 400, color: false });
     let document = Document::new("Pi", vec![Section::Table(table)]);
     let rows = cells(&markdown(&document));
@@ -288,7 +288,7 @@ fn a_score_table_has_a_row_per_target_and_the_score_last() {
     assert_eq!((rows[2].first().unwrap().as_str(), rows[2].last().unwrap().as_str()), ("SDCard", "1154"));
     assert_eq!((rows[3].first().unwrap().as_str(), rows[3].last().unwrap().as_str()), ("USB3.0", "1404"));
     assert!(shown.lines().nth(1).unwrap().trim_end().ends_with("PiBenchmarks: score"), "{shown}");
-    let csv = score_csv(&run, &analysis, &layout).unwrap();
+    let csv = score_csv(&[(&run, &analysis)], &layout).unwrap();
     let lines: Vec<&str> = csv.lines().collect();
     assert!(
         lines[0].starts_with("device,") && lines[0].ends_with(",PiBenchmarks: score mixed score 1"),
@@ -303,7 +303,7 @@ fn a_score_table_takes_row_labels_and_cells() {
     let run = filesystems(&RATES, 1);
     let (analysis, _) = seen(&run);
     let table =
-        |rows: &[&str], cell: &str| score_table(&run, &analysis, &scores_of(rows, cell), Units::Decimal);
+        |rows: &[&str], cell: &str| score_table(&[(&run, &analysis)], &scores_of(rows, cell), Units::Decimal);
     let found = table(&["device", "filesystem"], "read").unwrap();
     assert_eq!((found.rows.len(), found.columns.len(), found.stub), (6, 4, 2));
     let texts: Vec<&str> = found.rows[5].iter().map(|c| c.text.as_str()).collect();
@@ -329,7 +329,8 @@ fn a_score_that_a_finding_computes_stands_last_too() {
         effect: 0.0,
         evidence,
     }];
-    let table = score_table(&run, &analysis, &scores_of(&["target"], "headline"), Units::Decimal).unwrap();
+    let table =
+        score_table(&[(&run, &analysis)], &scores_of(&["target"], "headline"), Units::Decimal).unwrap();
     assert_eq!(table.columns.last().unwrap().heading, "PiBenchmarks: score");
     let last: Vec<(&str, &str)> =
         table.rows.iter().map(|r| (r[0].text.as_str(), r.last().unwrap().text.as_str())).collect();

@@ -15,7 +15,8 @@ use record::input::FileId;
 use report::TerminalText;
 use twox_hash::XxHash3_128;
 
-use super::results::{laid_out, shown};
+use super::layouts::laid_out;
+use super::results::shown;
 use super::run::started_now;
 use super::{estimator, store, units};
 use crate::cli::{Cli, ImportArgs};
@@ -73,7 +74,7 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
         let run = store.find(&id).map_err(Failure::failed)?.run;
         let baseline = &run.started.baseline;
         let analysis = analyse(&run, baseline, estimator(args.summary), units(cli));
-        let mut answer = match laid_out(cli, &run, &analysis, &args.layout)? {
+        let mut answer = match laid_out(cli, &[(&run, &analysis)], &args.layout)? {
             Some(table) => report::table_text(&table, output::style(cli.color)),
             None => shown(cli, &run, &analysis, baseline, args.details),
         };
