@@ -1,4 +1,4 @@
-//! What a part of the storage costs: targets that differ in one layer, or in one label of imported files.
+//! What a part of the storage costs: targets that differ in one layer, in one label of imported files, or in the machine.
 
 use std::collections::BTreeMap;
 
@@ -35,37 +35,100 @@ pub struct Cost {
     pub target: String,
     /// The target without it.
     pub plain: String,
-    /// The labels that the two have in common, for imported files.
+    /// The labels that the two have in common, such as the device.
     pub on: BTreeMap<String, String>,
     /// The headline figures of the target against those of the plain one. The verdicts of all costs are one family.
     pub comparisons: Vec<Comparison>,
 }
 
-/// The costs that the targets of a run make visible.
-pub fn costs(run: &Run, series: &[Series], pairing: Pairing, margin: f64) -> Vec<Cost> {
+/// A target, and what tells it apart from others.
+#[derive(Clone, Debug)]
+pub struct TargetParts {
+    /// Its name, as in the series.
+    pub name: String,
+    /// The id of its run.
+    run: String,
+    /// The layers of its stack from the top down, or the values of its labels.
+    parts: Vec<String>,
+    /// The machine that measured it, if that is known.
+    machine: Option<String>,
+    /// Its labels, the encryption apart from the filesystem.
+    labels: BTreeMap<String, String>,
+}
+
+impl TargetParts {
+    /// A target of a run.
+    pub fn of(run: &Run, target: &Target) -> Self {
+        let mut labels = labels_of(run, target);
+        if run.is_imported() {
+            let parts = parts_of_labels(&labels);
+            if let Some(value) = labels.get_mut(FILESYSTEM) {
+                let (filesystem, encryption) = without_encryption(value);
+                *value = filesystem;
+                let encryption = encryption.unwrap_or_else(|| "plain".to_owned());
+                labels.entry("encryption".to_owned()).or_insert(encryption);
+            }
+            let machine = MACHINES.iter().find_map(|key| labels.get(*key)).cloned();
+            return Self { name: target.name.clone(), run: run.started.id.clone(), parts, machine, labels };
+        }
+        labels.remove(FILESYSTEM);
+        let machine = Some(run.started.host.name.clone()).filter(|name| !name.is_empty());
+        labels.extend(machine.iter().map(|name| ("host".to_owned(), name.clone())));
+        let (name, run) = (target.name.clone(), run.started.id.clone());
+        Self { name, run, parts: parts_of_stack(target), machine, labels }
+    }
+
+    /// The targets of a run.
+    pub fn of_run(run: &Run) -> Vec<Self> {
+        run.started.targets.iter().map(|target| Self::of(run, target)).collect()
+    }
+
+    /// The same with the id of its run before its name, as several runs are compared.
+    #[must_use]
+    pub fn with_run(self) -> Self {
+        Self { name: format!("{}:{}", self.run, self.name), ..self }
+    }
+
+    fn in_common(&self, other: &Self) -> BTreeMap<String, String> {
+        let own = self.labels.iter().filter(|(key, value)| other.labels.get(*key) == Some(*value));
+        own.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+}
+
+/// The costs that these targets make visible.
+pub fn costs(targets: &[TargetParts], series: &[Series], pairing: Pairing, margin: f64) -> Vec<Cost> {
     let mut found: Vec<Cost> = Vec::new();
-    let targets = &run.started.targets;
-    let words: Vec<Vec<String>> = targets.iter().map(|target| words(run, target)).collect();
-    for (target, with) in targets.iter().zip(&words) {
-        let mut own: Vec<(Cost, Option<usize>)> = Vec::new();
-        for (plain, without) in targets.iter().zip(&words).filter(|(plain, _)| plain.name != target.name) {
-            let Some(of) = one_more(with, without) else { continue };
-            let on = in_common(run, target, plain);
-            let plainness = without.iter().find_map(|word| plainness(word));
-            let is_replaced = with.len() == without.len();
+    let fastest = fastest_machine(targets, series);
+    for target in targets {
+        let mut own: Vec<(Cost, Option<usize>, bool)> = Vec::new();
+        for plain in targets.iter().filter(|plain| plain.name != target.name) {
+            let of = match target.machine == plain.machine {
+                true => one_more(&target.parts, &plain.parts),
+                false => other_machine(target, plain, fastest),
+            };
+            let Some(of) = of else { continue };
+            let plainness = plain.parts.iter().find_map(|part| plainness(part));
+            let is_replaced = target.machine == plain.machine && target.parts.len() == plain.parts.len();
             let cost = Cost {
                 of,
                 target: target.name.clone(),
                 plain: plain.name.clone(),
-                on,
+                on: target.in_common(plain),
                 comparisons: Vec::new(),
             };
-            own.push((cost, plainness.filter(|_| is_replaced)));
+            own.push((cost, plainness.filter(|_| is_replaced), target.run == plain.run));
         }
         // Another filesystem is compared with the plainest.
-        let plainest = own.iter().filter_map(|(_, plainness)| *plainness).min();
-        own.retain(|(_, plainness)| plainness.is_none() || *plainness == plainest);
-        found.extend(own.into_iter().map(|(cost, _)| cost));
+        let plainest = own.iter().filter_map(|(_, plainness, _)| *plainness).min();
+        own.retain(|(_, plainness, _)| plainness.is_none() || *plainness == plainest);
+        // Of several plain targets the one of the same run, and with the most in common.
+        own.sort_by_key(|(cost, _, is_same_run)| std::cmp::Reverse((*is_same_run, cost.on.len())));
+        for (cost, ..) in own {
+            let is_known = |known: &Cost| known.target == cost.target && known.of == cost.of;
+            if !found.iter().any(is_known) {
+                found.push(cost);
+            }
+        }
     }
     let headlines: Vec<Series> = series.iter().filter(|s| s.is_headline).cloned().collect();
     let mut plainer: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -80,22 +143,63 @@ pub fn costs(run: &Run, series: &[Series], pairing: Pairing, margin: f64) -> Vec
     found
 }
 
-/// What a target is made of: the layers of its stack, or for imported files their labels, encryption apart from the filesystem.
-fn words(run: &Run, target: &Target) -> Vec<String> {
-    if !run.is_imported() {
-        return words_of_stack(target);
-    }
-    let mut words = Vec::new();
-    for (key, value) in labels_of(run, target) {
-        let (value, encryption) = match key.as_str() {
-            "filesystem" => without_encryption(&value),
-            "encryption" if is_none(&value) => continue,
-            _ => (value, None),
-        };
-        words.extend([Some(value), encryption].into_iter().flatten());
-    }
-    words
+/// The same target on another machine than the fastest.
+fn other_machine(target: &TargetParts, plain: &TargetParts, fastest: Option<&str>) -> Option<String> {
+    let (this, that) = (target.machine.as_deref()?, plain.machine.as_deref()?);
+    (Some(that) == fastest && target.parts == plain.parts).then(|| format!("{this} instead of {that}"))
 }
+
+/// The machine that is faster than most others, over the targets that both have.
+fn fastest_machine<'a>(targets: &'a [TargetParts], series: &[Series]) -> Option<&'a str> {
+    let mut machines: Vec<&str> = targets.iter().filter_map(|target| target.machine.as_deref()).collect();
+    machines.sort_unstable();
+    machines.dedup();
+    if machines.len() < 2 {
+        return None;
+    }
+    let mean =
+        |s: &Series| s.values.iter().map(|(_, value)| value).sum::<f64>() / s.values.len().max(1) as f64;
+    let figure = |s: &Series, target: &str| (target.to_owned(), s.step.clone(), s.operation, s.metric);
+    let means: BTreeMap<_, f64> =
+        series.iter().filter(|s| s.is_headline).map(|s| (figure(s, &s.target), mean(s))).collect();
+    // The logarithm of how many times as fast, summed up over all figures of all targets.
+    let lead = |one: &str, other: &str| {
+        let mut sum = 0.0;
+        for target in targets.iter().filter(|target| target.machine.as_deref() == Some(one)) {
+            let is_it = |t: &&TargetParts| t.machine.as_deref() == Some(other) && t.parts == target.parts;
+            for counterpart in targets.iter().filter(is_it) {
+                for s in series.iter().filter(|s| s.target == target.name) {
+                    let of = |name: &str| means.get(&figure(s, name)).copied();
+                    let (Some(own), Some(base)) = (of(&target.name), of(&counterpart.name)) else { continue };
+                    let log = (own / base).ln();
+                    sum += if s.metric.better() == model::Better::Lower { -log } else { log };
+                }
+            }
+        }
+        sum
+    };
+    let wins = |one: &str| machines.iter().filter(|other| lead(one, other) > 0.0).count();
+    machines.iter().copied().rev().max_by_key(|one| wins(one))
+}
+
+/// What a target of imported files is made of: the values of its labels, encryption apart from the filesystem, without the
+/// machine.
+fn parts_of_labels(labels: &BTreeMap<String, String>) -> Vec<String> {
+    let mut parts = Vec::new();
+    for (key, value) in labels.iter().filter(|(key, _)| !MACHINES.contains(&key.as_str())) {
+        let (value, encryption) = match key.as_str() {
+            FILESYSTEM => without_encryption(value),
+            "encryption" if is_none(value) => continue,
+            _ => (value.clone(), None),
+        };
+        parts.extend([Some(value), encryption].into_iter().flatten());
+    }
+    parts
+}
+
+/// The label of the filesystem, and those of the machine.
+const FILESYSTEM: &str = "filesystem";
+const MACHINES: [&str; 2] = ["machine", "host"];
 
 fn is_none(value: &str) -> bool {
     ["none", "no", "off", "plain", "false", "0"].contains(&value.to_ascii_lowercase().as_str())
@@ -124,30 +228,13 @@ fn without_encryption(value: &str) -> (String, Option<String>) {
     }
 }
 
-fn in_common(run: &Run, target: &Target, plain: &Target) -> BTreeMap<String, String> {
-    if !run.is_imported() {
-        return BTreeMap::new();
-    }
-    let labels = |target| {
-        let mut labels = labels_of(run, target);
-        if let Some(value) = labels.get_mut("filesystem") {
-            let (filesystem, encryption) = without_encryption(value);
-            *value = filesystem;
-            labels.entry("encryption".to_owned()).or_insert(encryption.unwrap_or_else(|| "plain".to_owned()));
-        }
-        labels
-    };
-    let theirs = labels(plain);
-    labels(target).into_iter().filter(|(key, value)| theirs.get(key) == Some(value)).collect()
-}
-
 fn plainness(name: &str) -> Option<usize> {
     FILESYSTEMS.iter().position(|known| *known == name)
 }
 
-/// The stack as words from the top down, without the layers that cost nothing. A loop device and the filesystem of its
+/// The stack from the top down, without the layers that cost nothing. A loop device and the filesystem of its
 /// backing file are one layer.
-fn words_of_stack(target: &Target) -> Vec<String> {
+fn parts_of_stack(target: &Target) -> Vec<String> {
     let mut by_level: BTreeMap<u32, Vec<&Layer>> = BTreeMap::new();
     for layer in target.stack.iter().filter(|layer| layer.kind != LayerKind::Partition) {
         by_level.entry(layer.level).or_default().push(layer);

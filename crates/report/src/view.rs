@@ -1,6 +1,6 @@
 //! What every output is made from: a run with its analysis, and the reader's choices.
 
-use analyse::{Analysis, Series, Summary};
+use analyse::{Analysis, Cost, Series, Summary};
 use jiff::tz::TimeZone;
 use model::{Comparison, Measurement, Metric, Run, Units};
 
@@ -63,6 +63,8 @@ pub struct ComparedRuns {
     pub comparisons: Vec<Comparison>,
     /// Each target over all steps.
     pub summaries: Vec<Summary>,
+    /// What parts of the storage cost, where targets differ in one.
+    pub costs: Vec<Cost>,
     /// Ratios this close to 1 are the same, as a share.
     pub margin: f64,
 }

@@ -6,7 +6,7 @@ use model::{
 };
 
 use crate::compare::{Series, headline};
-use crate::costs::{Cost, costs};
+use crate::costs::{Cost, TargetParts, costs};
 use crate::measure::{Counts, RepeatCounts};
 use crate::ratio::Pairing;
 use crate::repeats::{RepeatDiagnostics, diagnose_all};
@@ -77,7 +77,7 @@ impl<'a> RuleContext<'a> {
             diagnostics: headline_diagnostics(run, measurements),
             telemetry: telemetry_of(run, &readings),
             readings,
-            costs: costs(run, &series, Pairing::within(plan), plan.margin()),
+            costs: costs(&TargetParts::of_run(run), &series, Pairing::within(plan), plan.margin()),
             finished: finished.into_iter().filter(|pair| !pair.repeats.is_empty()).collect(),
             completed: completed.into_iter().filter(|pair| !pair.repeats.is_empty()).collect(),
         }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use analyse::{
-    Estimator, Pairing, Series, TargetByHour, compare as compare_series, measurements, runs_by_hour,
-    summarise,
+    Cost, Estimator, Pairing, Series, TargetByHour, TargetParts, compare as compare_series, costs,
+    measurements, runs_by_hour, summarise,
 };
 use jiff::tz::TimeZone;
 use model::{Measurement, Run, Step};
@@ -48,7 +48,7 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
         compared.comparisons = pairs.comparisons;
     }
     let text = if args.json {
-        let export = json::comparison_export(&all, &compared.comparisons, &compared.summaries, &hours);
+        let export = json::comparison_export(&all, &compared, &hours);
         json::pretty(&export).into()
     } else {
         let view = RunView { details: args.details, ..view(cli, &baseline) };
@@ -112,7 +112,24 @@ pub(super) fn compared(
     let series = Series::of_run(&runs[0], &measurements);
     let comparisons = compare_series(&series, baseline, Pairing::None, margin);
     let summaries = summarise(plan, &comparisons);
-    Ok(ComparedRuns { measurements, series, comparisons, summaries, margin })
+    let costs = costs_of(runs, &series, margin);
+    Ok(ComparedRuns { measurements, series, comparisons, summaries, costs, margin })
+}
+
+/// What parts of the storage cost: targets of one run are paired by round, those of different runs are not.
+fn costs_of(runs: &[Run], series: &[Series], margin: f64) -> Vec<Cost> {
+    let parts =
+        |run: &Run| TargetParts::of_run(run).into_iter().map(TargetParts::with_run).collect::<Vec<_>>();
+    let all: Vec<TargetParts> = runs.iter().flat_map(parts).collect();
+    let mut found = costs(&all, series, Pairing::None, margin);
+    for run in runs {
+        for paired in costs(&parts(run), series, Pairing::within(&run.started.plan), margin) {
+            let is_it =
+                |c: &&mut Cost| (&c.of, &c.target, &c.plain) == (&paired.of, &paired.target, &paired.plain);
+            found.iter_mut().filter(is_it).for_each(|cost| cost.comparisons.clone_from(&paired.comparisons));
+        }
+    }
+    found
 }
 
 /// Ids of the steps that are the same in every run, and ids of the other steps of the first run.

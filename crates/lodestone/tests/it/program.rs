@@ -271,12 +271,22 @@ fn runs_by_day(bench: &Bench, days: i64) -> Vec<String> {
 fn several_runs_and_hosts_stand_in_one_table_and_an_odd_run_is_left_out() {
     let bench = Bench::new();
     let on = |id: &str, host: &str, depth: u32| {
+        let is_second = std::cell::Cell::new(false);
         copied(&bench, id, |event| {
             if event["event"] == "run_started" {
                 event["host"]["name"] = host.into();
+                // The second target is the first one with encryption.
+                let stack = event["targets"][1]["stack"].as_array_mut().unwrap();
+                let crypt = serde_json::json!({"kind": "crypt", "name": "secret", "level": 1, "facts": {}});
+                stack[1]["level"] = 2.into();
+                stack.insert(1, crypt);
                 for step in event["plan"]["steps"].as_array_mut().unwrap() {
                     step["workload"]["iodepth"] = depth.into();
                 }
+            } else if event["event"] == "repeat_started" {
+                is_second.set(event["target"] == "two");
+            } else if event["event"] == "repeat_finished" && is_second.get() {
+                event["window_ns"] = (event["window_ns"].as_u64().unwrap() * 4).into();
             }
         })
     };
@@ -323,7 +333,14 @@ fn several_runs_and_hosts_stand_in_one_table_and_an_odd_run_is_left_out() {
             compared.contains("bbbb:one and aaaa:one cannot be told apart") && !compared.contains("cccc"),
             "{compared}"
         );
+        let costs = compared.lines().skip_while(|l| *l != "What encryption (dm-crypt) changes").nth(1);
+        assert!(costs.is_some_and(|l| l.split_whitespace().eq(["pi", "rock"])), "{compared}");
+        assert!(!compared.contains("What rock changes"), "{compared}");
     }
+    let (_, json, _) = shown(&["compare", &pi, &rock, "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["costs"][0]["of"], "encryption (dm-crypt)");
+    assert_eq!(json["costs"][0]["on"]["host"], "pi");
     let (code, _, said) = shown(&["compare", &pi, &odd]);
     assert!(code == Some(2) && said.contains("no step in common"), "{said}");
     let page = bench.path("page.html");

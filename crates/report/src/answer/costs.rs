@@ -3,18 +3,104 @@
 use std::collections::BTreeMap;
 
 use analyse::Cost;
-use model::{Comparison, Operation, Verdict};
+use model::{Comparison, Operation, Run, Step, Verdict};
 
 use crate::answer::decided::speed;
 use crate::answer::table::{change, mark_with_interval};
 use crate::answer::{LONGEST_NAME, TOLD};
 use crate::document::{Align, Cell, Column, Table};
-use crate::pivot::{Row, independent, plain_name};
-use crate::view::AnalysedRun;
-use crate::words::{listed, short};
+use crate::pivot::{Pivot, Row, independent, plain_name};
+use crate::view::{AnalysedRun, ComparedRuns};
+use crate::words::{figure_name, listed, short};
 
 /// Labels that only the table tells apart, unless there are no others.
 const NARROW: [&str; 2] = ["filesystem", "encryption"];
+
+/// The costs of one run or of several, and how their figures are named and ordered.
+pub(crate) struct Costs<'a> {
+    all: &'a [Cost],
+    steps: Vec<&'a Step>,
+    margin: f64,
+    /// Of one run: it names the figures, and its labels order them.
+    run: Option<&'a Run>,
+    labels: Option<&'a Pivot<'a>>,
+}
+
+impl<'a> Costs<'a> {
+    /// Those of a run.
+    pub fn of(analysed: &'a AnalysedRun<'a>) -> Self {
+        let plan = &analysed.run.started.plan;
+        Self {
+            all: &analysed.analysis.costs,
+            steps: plan.steps.iter().collect(),
+            margin: plan.margin(),
+            run: Some(analysed.run),
+            labels: analysed.labels(),
+        }
+    }
+
+    /// Those of several runs compared, in these steps.
+    pub fn of_compared(compared: &'a ComparedRuns, steps: &[&'a Step]) -> Self {
+        let (all, margin) = (compared.costs.as_slice(), compared.margin);
+        Self { all, steps: steps.to_vec(), margin, run: None, labels: None }
+    }
+
+    /// A sentence for each part: `LUKS costs 12 to 61 % of writes and up to 15 % of reads on hdd`.
+    pub fn sentences(&self) -> Vec<String> {
+        self.parts().iter().filter_map(|part| part.sentence(self.margin)).collect()
+    }
+
+    /// A table for each part: its cost in every figure, in a column for each place.
+    pub fn tables(&self) -> Vec<Table> {
+        self.parts().iter().map(|part| part.table(self)).collect()
+    }
+
+    /// The costs by part, where something is decided. A plainer filesystem or a faster machine in the place of another is one only where it is so in
+    /// several places: else the comparison of the targets says the same.
+    pub fn parts(&self) -> Vec<Part<'a>> {
+        let mut parts: Vec<Part<'a>> = Vec::new();
+        for cost in self.all {
+            match parts.iter_mut().find(|part| part.of == cost.of) {
+                Some(part) => part.costs.push(cost),
+                None => parts.push(Part { of: &cost.of, costs: vec![cost], keys: Vec::new() }),
+            }
+        }
+        let is_open = |c: &Comparison| c.verdict == Verdict::Undecided && c.ratio.interval.is_some();
+        parts.retain(|part| {
+            (self.labels.is_some() || part.costs.len() > 1 || !part.of.contains(" instead of "))
+                && !part.costs.iter().flat_map(|cost| &cost.comparisons).all(is_open)
+        });
+        for part in &mut parts {
+            part.keys = independent(&part.costs.iter().map(|cost| cost.on.clone()).collect::<Vec<_>>());
+            part.keys.sort_by_key(|key| NARROW.contains(&key.as_str()));
+        }
+        parts
+    }
+
+    /// A comparison's place in the order of the table of labels, else of the plan; `None` for a step that is not in it.
+    fn rank(&self, c: &Comparison) -> Option<(usize, usize, Operation)> {
+        let at = self.steps.iter().position(|step| step.id == c.step)?;
+        let is_it = |row: &Row<'_>| row.step.id == c.step && row.operation == c.operation;
+        let rank = self.labels.and_then(|pivot| pivot.rows.iter().position(is_it)).unwrap_or(at);
+        Some((rank, at, c.operation))
+    }
+
+    /// The figures of a cost in their order, each with its rank and its name.
+    pub fn figures<'c>(&self, cost: &'c Cost) -> Vec<((usize, usize, Operation), String, &'c Comparison)> {
+        let figure = |c: &'c Comparison| {
+            let rank = self.rank(c)?;
+            let step = self.steps[rank.1];
+            let name = match self.run {
+                Some(run) => plain_name(run, step, c.operation),
+                None => figure_name(step, c.operation),
+            };
+            Some((rank, name, c))
+        };
+        let mut found: Vec<_> = cost.comparisons.iter().filter_map(figure).collect();
+        found.sort_by_key(|(rank, ..)| *rank);
+        found
+    }
+}
 
 /// The costs of one part, with the labels that tell them apart.
 pub(crate) struct Part<'a> {
@@ -23,35 +109,10 @@ pub(crate) struct Part<'a> {
     keys: Vec<String>,
 }
 
-/// The costs by part. A plainer filesystem in the place of another is one only where labels compete: else the comparison of the
-/// targets says the same.
-pub(crate) fn parts<'a>(analysed: &'a AnalysedRun<'_>) -> Vec<Part<'a>> {
-    let mut parts: Vec<Part<'a>> = Vec::new();
-    let has_labels = analysed.labels().is_some();
-    for cost in analysed.analysis.costs.iter().filter(|cost| has_labels || !cost.of.contains(" instead of "))
-    {
-        match parts.iter_mut().find(|part| part.of == cost.of) {
-            Some(part) => part.costs.push(cost),
-            None => parts.push(Part { of: &cost.of, costs: vec![cost], keys: Vec::new() }),
-        }
-    }
-    for part in &mut parts {
-        part.keys = independent(&part.costs.iter().map(|cost| cost.on.clone()).collect::<Vec<_>>());
-        part.keys.sort_by_key(|key| NARROW.contains(&key.as_str()));
-    }
-    parts
-}
-
 /// Where a cost arises, by these labels.
 fn place(cost: &Cost, keys: &[String]) -> String {
     let values: Vec<String> = keys.iter().map(|key| short(&cost.on[key], LONGEST_NAME / 2)).collect();
     values.join(" · ")
-}
-
-/// A sentence for each part: `LUKS costs 12 to 61 % of writes and up to 15 % of reads on hdd`.
-pub(crate) fn cost_sentences(analysed: &AnalysedRun<'_>) -> Vec<String> {
-    let margin = analysed.run.started.plan.margin();
-    parts(analysed).iter().filter_map(|part| part.sentence(margin)).collect()
 }
 
 impl Part<'_> {
@@ -133,19 +194,6 @@ fn amounts(all: &[&Comparison], margin: f64) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
-/// A table for each part: its cost in every figure, in a column for each place.
-pub(crate) fn cost_tables(analysed: &AnalysedRun<'_>) -> Vec<Table> {
-    parts(analysed).iter().map(|part| part.table(analysed)).collect()
-}
-
-/// A comparison's place in the order of the table of labels, else of the plan; `None` for a step that is not in it.
-fn rank(analysed: &AnalysedRun<'_>, c: &Comparison) -> Option<(usize, usize, Operation)> {
-    let at = analysed.run.started.plan.steps.iter().position(|step| step.id == c.step)?;
-    let is_it = |row: &Row<'_>| row.step.id == c.step && row.operation == c.operation;
-    let rank = analysed.labels().and_then(|pivot| pivot.rows.iter().position(is_it)).unwrap_or(at);
-    Some((rank, at, c.operation))
-}
-
 impl Part<'_> {
     /// Such as `What LUKS changes`.
     pub fn title(&self) -> String {
@@ -163,12 +211,12 @@ impl Part<'_> {
         }
     }
 
-    fn table(&self, analysed: &AnalysedRun<'_>) -> Table {
+    fn table(&self, of: &Costs<'_>) -> Table {
         let mut columns = vec![Column::new("", Align::Left)];
         columns.extend(self.costs.iter().map(|cost| Column::new(self.place(cost), Align::Right)));
         let mut rows: BTreeMap<(usize, usize, Operation), Vec<Cell>> = BTreeMap::new();
         for (i, cost) in self.costs.iter().enumerate() {
-            for (rank, name, c) in figures(analysed, cost) {
+            for (rank, name, c) in of.figures(cost) {
                 let row = rows.entry(rank).or_insert_with(|| {
                     [vec![Cell::text(name)], vec![Cell::default(); self.costs.len()]].concat()
                 });
@@ -177,22 +225,4 @@ impl Part<'_> {
         }
         Table { title: self.title(), columns, stub: 1, rows: rows.into_values().collect() }
     }
-}
-
-/// The figures of a cost in their order, each with its rank and its name.
-pub(crate) fn figures<'a>(
-    analysed: &AnalysedRun<'_>,
-    cost: &'a Cost,
-) -> Vec<((usize, usize, Operation), String, &'a Comparison)> {
-    let mut found: Vec<_> = cost
-        .comparisons
-        .iter()
-        .filter_map(|c| {
-            let rank = rank(analysed, c)?;
-            let step = &analysed.run.started.plan.steps[rank.1];
-            Some((rank, plain_name(analysed.run, step, c.operation), c))
-        })
-        .collect();
-    found.sort_by_key(|(rank, ..)| *rank);
-    found
 }

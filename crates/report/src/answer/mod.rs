@@ -12,7 +12,7 @@ use crate::document::stalls::stall_sentences;
 use crate::view::AnalysedRun;
 use crate::words::short;
 use alone::alone;
-use costs::cost_sentences;
+use costs::Costs;
 pub(crate) use decided::in_time;
 use decided::pairs;
 use labels::by_labels;
@@ -27,12 +27,12 @@ pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = scores(analysed);
     match analysed.labels() {
         Some(pivot) => {
-            sentences.extend(cost_sentences(analysed));
+            sentences.extend(Costs::of(analysed).sentences());
             sentences.extend(by_labels(pivot, analysed));
         }
         None => {
             sentences.extend(by_targets(analysed));
-            sentences.extend(cost_sentences(analysed));
+            sentences.extend(Costs::of(analysed).sentences());
         }
     }
     if sentences.is_empty() {

@@ -6,7 +6,7 @@ use super::frame::{Area, Axis, fit, label_width, panels, title, x_axis};
 use super::scale::Scale;
 use super::svg::{Anchor, Mark, Svg};
 use super::{ChartKind, Sketch, paged, part};
-use crate::answer::costs::{figures, parts};
+use crate::answer::costs::Costs;
 use crate::answer::decided::speed;
 use crate::answer::table::mark_with_interval;
 use crate::figures::{display_percent, with_one_unit};
@@ -49,11 +49,12 @@ struct Panel {
 
 fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let mut sketches = Vec::new();
-    for costs in parts(p) {
+    let of_run = Costs::of(p);
+    for costs in of_run.parts() {
         let panel = |cost: &&analyse::Cost| Panel {
             name: costs.place(cost),
             target: p.run.started.targets.iter().position(|t| t.name == cost.target).unwrap_or(0),
-            rows: figures(p, cost).into_iter().map(|(_, name, c)| row(p, name, c)).collect(),
+            rows: of_run.figures(cost).into_iter().map(|(_, name, c)| row(p, name, c)).collect(),
         };
         let all: Vec<Panel> = costs.costs.iter().map(panel).collect();
         let ends = Ends::of(&all);

@@ -4,6 +4,7 @@ use analyse::{headline, headline_operations};
 use model::{Comparison, Measurement, MeasurementKey, Metric, Operation, Run, Step, Target};
 
 use crate::answer::compared as compared_sentences;
+use crate::answer::costs::Costs;
 use crate::answer::table::{FigureRow, answer_sections};
 use crate::document::circumstances::circumstances_sections;
 use crate::document::run::{comparison_cells, comparison_columns, is_counted};
@@ -55,6 +56,8 @@ pub fn comparison_document(runs: &[&Run], compared: &ComparedRuns, view: &RunVie
         }
     }
     let mut sections = answer_sections(&targets, &view.baseline, &rows, summaries, *margin);
+    let costs = Costs::of_compared(compared, &steps);
+    sections.extend(costs.tables().into_iter().map(Section::Table));
     let about = |run: &&Run| {
         let s = &run.started;
         let what = format!(
@@ -83,11 +86,9 @@ pub fn comparison_document(runs: &[&Run], compared: &ComparedRuns, view: &RunVie
     circumstances."
             .into(),
     ));
-    Document {
-        title: format!("{} runs compared", runs.len()),
-        answer: compared_sentences(&steps, comparisons, *margin, |_| None),
-        sections,
-    }
+    let mut answer = compared_sentences(&steps, comparisons, *margin, |_| None);
+    answer.extend(costs.sentences());
+    Document { title: format!("{} runs compared", runs.len()), answer, sections }
 }
 
 /// The headline figure of a target.

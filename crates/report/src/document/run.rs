@@ -10,7 +10,7 @@ use model::{
 };
 
 use crate::answer::answers;
-use crate::answer::costs::cost_tables;
+use crate::answer::costs::Costs;
 use crate::answer::table::{FigureRow, answer_sections};
 use crate::document::imported;
 use crate::document::remarks::remarks;
@@ -60,7 +60,10 @@ pub(crate) fn figure_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
     if let Some(pivot) = analysed.labels() {
         let table = [Section::Table(pivot_table(analysed, pivot)), Section::Text(pivot.words())];
-        return table.into_iter().chain(cost_tables(analysed).into_iter().map(Section::Table)).collect();
+        return table
+            .into_iter()
+            .chain(Costs::of(analysed).tables().into_iter().map(Section::Table))
+            .collect();
     }
     if run.started.targets.len() == 1 {
         return overview_table(run, analysis, view).map(Section::Table).into_iter().collect();

@@ -229,6 +229,29 @@ fn the_cost_of_encryption_comes_first_and_has_a_table() {
 }
 
 #[test]
+fn the_slower_machine_costs_and_the_faster_one_is_the_plain_one() {
+    let mut files = Vec::new();
+    for (machine, share) in [("pi", 0.8), ("laptop", 1.0)] {
+        for (device, [write, read]) in [("hdd", [60.0, 90.0]), ("ssd", [200.0, 400.0])] {
+            for repeat in 0..5 {
+                let more = 1e6 * share * (1.0 + 0.002 * f64::from(repeat));
+                let text = [fio("write", 4096, write * more), fio("read", 4096, read * more)].join("\n");
+                let labels = [("device", device), ("machine", machine)];
+                files.push(gathered(&format!("{device}/{machine}-{repeat}"), &labels, &text));
+            }
+        }
+    }
+    let run = run(files);
+    let (analysis, view) = seen(&run);
+    let document = report::run_document(&run, &analysis, &view);
+    assert_eq!(
+        document.answer[0],
+        "pi instead of laptop costs 20 % of write speed and 20 % of read speed on hdd and ssd."
+    );
+    assert_eq!(pictures(&run)["costs"].title, "What pi changes, compared with laptop");
+}
+
+#[test]
 fn the_labels_are_a_picture_with_a_panel_for_each_operation() {
     let pictures = pictures(&filesystems(&RATES, 1));
     let labels = &pictures["labels"];

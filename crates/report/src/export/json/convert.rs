@@ -11,6 +11,7 @@ use model::{
 use serde::Serialize;
 
 use super::schema::*;
+use crate::view::ComparedRuns;
 
 /// Everything about a run.
 pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
@@ -282,15 +283,16 @@ fn evidence_facts(e: &Evidence) -> EvidenceFacts {
 /// Several runs compared.
 pub fn comparison_export(
     runs: &[&Run],
-    comparisons: &[Comparison],
-    summaries: &[Summary],
+    compared: &ComparedRuns,
     by_hour: &[TargetByHour],
 ) -> ComparisonExport {
+    let ComparedRuns { comparisons, summaries, costs, .. } = compared;
     ComparisonExport {
         schema: COMPARISON_SCHEMA,
         runs: runs.iter().map(|run| run_facts(run)).collect(),
         comparisons: comparisons.iter().map(comparison_facts).collect(),
         summaries: summaries.iter().map(summary_facts).collect(),
+        costs: costs.iter().map(cost_facts).collect(),
         by_hour: by_hour.iter().flat_map(by_hour_facts).collect(),
         circumstances: circumstances(runs),
     }

@@ -411,10 +411,12 @@ pub struct ComparisonExport {
     pub schema: &'static str,
     /// The runs.
     pub runs: Vec<RunFacts>,
-    /// Every target of every run, named `run:target`, against the baseline.
+    /// Every target of every run, named `run:target`, against the baseline; with `--pairs` against each target before it.
     pub comparisons: Vec<ComparisonFacts>,
     /// One figure per target over all steps that the runs have in common.
     pub summaries: Vec<SummaryFacts>,
+    /// What encryption, another filesystem, a further layer or another machine changes, where targets differ in one.
+    pub costs: Vec<CostFacts>,
     /// The hours of the day, for each target of three runs or more of one plan on one machine, step by step.
     pub by_hour: Vec<ByHourFacts>,
     /// What differs between the circumstances of the first run and those of each other one.
