@@ -9,6 +9,7 @@ pub mod drive;
 pub mod features;
 pub mod footprint;
 pub mod instructions;
+pub mod kinds;
 pub mod machine;
 pub mod measured;
 pub mod peers;

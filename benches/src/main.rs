@@ -14,6 +14,7 @@ use benches::drive::{DriveArgs, drive};
 use benches::features::features;
 use benches::footprint::footprint;
 use benches::instructions::{InstructionsArgs, instructions};
+use benches::kinds::{KindsArgs, kinds};
 use benches::measured;
 use benches::peers::peers;
 use benches::setting::{Setting, Turns};
@@ -63,6 +64,8 @@ enum Command {
     Turns(Setting),
     /// False alarms and power of the repeat diagnostics, by simulation
     Repeats(RepeatsArgs),
+    /// What is said of made storage whose kind is known
+    Kinds(KindsArgs),
     /// Runs a program and prints its cost
     #[command(hide = true)]
     Child {
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Command::Bias(args) => bias(&args),
         Command::Turns(setting) => turns(&setting),
         Command::Repeats(args) => Ok(repeats(&args)),
+        Command::Kinds(args) => Ok(kinds(&args)),
         Command::Child { program, args } => measured::child(&program, &args),
     };
     match result {

@@ -111,7 +111,7 @@ def disguised(lab):
                 continue
             reported = rules.get("behaves-like", [])
             wrong = [text for _, text in reported if "spinning" in text.split("(")[0] or "SD card" in text.split("(")[0]]
-            lab.check(f"{name}: is not classified as a spinning disk or a card", reported and not wrong, rules)
+            lab.check(f"{name}: is not classified as a spinning disk or a card", not wrong, rules)
 
 
 def lies(lab):

@@ -11,6 +11,7 @@ pub fn generated() -> Vec<(String, String)> {
     let mut files = vec![
         ("docs/reference/options.md".to_owned(), options()),
         ("docs/reference/findings.md".to_owned(), findings()),
+        ("docs/reference/kinds.md".to_owned(), benches::kinds::page()),
         ("docs/reference/exit-codes.md".to_owned(), exit_codes()),
         ("docs/fio-jobs.md".to_owned(), fio_jobs()),
         ("docs/schema/run.v1.schema.json".to_owned(), report::json::run_schema()),

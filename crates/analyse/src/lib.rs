@@ -38,6 +38,7 @@ pub use disturbance::disturbance;
 pub use findings::{RULES, Rule};
 pub use forecast::{Forecast, forecasts, out_of_reach};
 pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
+pub use kinds::{KindVerdict, StorageKind, StorageTraits, classify_storage};
 pub use length::{
     LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,
     shortest_for, variance_within,

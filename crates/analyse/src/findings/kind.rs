@@ -1,11 +1,14 @@
 //! The kind of storage that a target behaves like, compared with what the kernel reports.
 
-use model::{Finding, Layer, LayerKind, Metric, Mix, Operation, Pattern, Severity, Target, Units, fact};
+use model::{
+    Finding, Layer, LayerKind, MeasurementKey, Metric, Mix, Operation, Pattern, Severity, Target, Units, fact,
+};
 
 use super::context::Pair;
 use super::words::{list, percent, rate, time};
 use super::{Rule, RuleContext, evidence, subject};
-use crate::kinds::{Kind, TRAITS, Traits, Verdict, classify};
+use crate::kinds::{KindVerdict, StorageKind, StorageTraits, TRAITS, classify_storage};
+use crate::percentile::percent_of;
 
 /// A pair of this operation whose workload is `wanted`; of several, the one with the most operations in flight.
 fn deepest<'a>(
@@ -29,13 +32,24 @@ fn deepest<'a>(
     context.transfers_on(target).filter(fits).max_by_key(in_flight)
 }
 
-fn traits(context: &RuleContext<'_>, target: &Target) -> Traits {
+/// A figure wider than this is no trait: ± as a share.
+const WIDEST: f64 = 0.25;
+
+/// A figure that is known well enough to be a trait. A percentile has no width of its own, so the rate must be narrow.
+fn narrow(context: &RuleContext<'_>, pair: &Pair<'_>, operation: Operation, metric: Metric) -> Option<f64> {
+    let rated = if percent_of(metric).is_some() { Metric::Iops } else { metric };
+    let key = MeasurementKey { target: &pair.target.name, step: &pair.step.id, operation, metric: rated };
+    let width = key.find_in(context.measurements)?.estimate.relative_half_width()?;
+    context.value(pair, operation, metric).filter(|_| width <= WIDEST)
+}
+
+fn traits(context: &RuleContext<'_>, target: &Target) -> StorageTraits {
     let is_random = |w: &model::Workload| matches!(w.pattern, Pattern::Random { .. });
     let is_small = |w: &model::Workload| (4096..=16384).contains(&w.largest_block());
     let is_single = |w: &model::Workload| w.iodepth == 1 && w.jobs == 1;
     let random = deepest(context, target, Operation::Read, |w| is_random(w) && is_small(w) && is_single(w));
-    let Some(random) = random else { return Traits::default() };
-    let read = |pair, metric| context.value(pair, Operation::Read, metric);
+    let Some(random) = random else { return StorageTraits::default() };
+    let read = |pair, metric| narrow(context, pair, Operation::Read, metric);
     let block = random.step.workload.largest_block();
     let same = |w: &model::Workload| is_random(w) && w.largest_block() == block;
     let deep = deepest(context, target, Operation::Read, |w| same(w) && w.iodepth >= 16 && w.jobs == 1);
@@ -50,13 +64,13 @@ fn traits(context: &RuleContext<'_>, target: &Target) -> Traits {
     let (rate, iops) = (read(random, Metric::Bandwidth), read(random, Metric::Iops));
     let ratio = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
     let sequential_rate = large.and_then(|p| read(p, Metric::Bandwidth));
-    Traits {
+    StorageTraits {
         random_read_ns: p50,
         read_spread: ratio(p99, p50),
         sequential_gain: ratio(sequential_rate, rate),
         depth_gain: ratio(deep.and_then(|p| read(p, Metric::Iops)), iops),
-        durable_ns: durable.and_then(|p| context.value(p, Operation::DurableWrite, Metric::LatP50)),
-        write_gain: ratio(plain.and_then(|p| context.value(p, Operation::Write, Metric::Iops)), iops),
+        durable_ns: durable.and_then(|p| narrow(context, p, Operation::DurableWrite, Metric::LatP50)),
+        write_gain: ratio(plain.and_then(|p| narrow(context, p, Operation::Write, Metric::Iops)), iops),
         sequential_rate,
     }
 }
@@ -88,14 +102,14 @@ const NAMES: [(&str, &str); TRAITS] = [
 /// What the kernel reports, in words, and the kinds that it allows.
 struct Claim {
     words: String,
-    allows: Vec<Kind>,
+    allows: Vec<StorageKind>,
 }
 
 fn claim(target: &Target) -> Option<Claim> {
     let bottom = target.stack.iter().max_by_key(|layer| layer.level)?;
-    let made = |words: String, allows: &[Kind]| Some(Claim { words, allows: allows.to_vec() });
+    let made = |words: String, allows: &[StorageKind]| Some(Claim { words, allows: allows.to_vec() });
     if matches!(bottom.name.as_str(), "tmpfs" | "ramfs") {
-        return made(bottom.name.clone(), &[Kind::Memory]);
+        return made(bottom.name.clone(), &[StorageKind::Memory]);
     }
     if bottom.kind == LayerKind::Network {
         // The server may have any storage; it claims only not to be memory in this machine.
@@ -104,14 +118,14 @@ fn claim(target: &Target) -> Option<Claim> {
     disk_claim(bottom)
 }
 
-const EVERYTHING: [Kind; 7] = [
-    Kind::SpinningDisk,
-    Kind::SdCard,
-    Kind::SataFlash,
-    Kind::NvmeFlash,
-    Kind::UsbStick,
-    Kind::Network,
-    Kind::Memory,
+const EVERYTHING: [StorageKind; 7] = [
+    StorageKind::SpinningDisk,
+    StorageKind::SdCard,
+    StorageKind::SataFlash,
+    StorageKind::NvmeFlash,
+    StorageKind::UsbStick,
+    StorageKind::Network,
+    StorageKind::Memory,
 ];
 
 fn disk_claim(bottom: &Layer) -> Option<Claim> {
@@ -119,37 +133,44 @@ fn disk_claim(bottom: &Layer) -> Option<Claim> {
     let link = value(fact::LINK);
     let rotation = value(fact::ROTATION_RATE);
     let name = format!("{} ({link})", bottom.name);
-    let made = |words: String, allows: &[Kind]| Some(Claim { words, allows: allows.to_vec() });
+    let made = |words: String, allows: &[StorageKind]| Some(Claim { words, allows: allows.to_vec() });
     if rotation.parse::<u32>().is_ok_and(|rpm| rpm > 0) {
-        return made(format!("a {rotation} rpm disk, {name}"), &[Kind::SpinningDisk]);
+        return made(format!("a {rotation} rpm disk, {name}"), &[StorageKind::SpinningDisk]);
     }
     match link {
-        "nvme" => made(format!("an NVMe disk, {name}"), &[Kind::NvmeFlash]),
-        "mmc" if value("type") == "MMC" => {
-            made(format!("an eMMC, {name}"), &[Kind::SdCard, Kind::UsbStick, Kind::SataFlash])
-        }
-        "mmc" => made(format!("an SD card, {name}"), &[Kind::SdCard]),
+        "nvme" => made(format!("an NVMe disk, {name}"), &[StorageKind::NvmeFlash]),
+        "mmc" if value("type") == "MMC" => made(
+            format!("an eMMC, {name}"),
+            &[StorageKind::SdCard, StorageKind::UsbStick, StorageKind::SataFlash],
+        ),
+        "mmc" => made(format!("an SD card, {name}"), &[StorageKind::SdCard]),
         // A USB bridge hides the device behind it.
         "usb" => made(
             format!("a USB disk, {name}"),
-            &[Kind::UsbStick, Kind::SdCard, Kind::SpinningDisk, Kind::SataFlash, Kind::NvmeFlash],
+            &[
+                StorageKind::UsbStick,
+                StorageKind::SdCard,
+                StorageKind::SpinningDisk,
+                StorageKind::SataFlash,
+                StorageKind::NvmeFlash,
+            ],
         ),
         "ata" if rotation == "none" => {
-            made(format!("a SATA disk without rotation, {name}"), &[Kind::SataFlash])
+            made(format!("a SATA disk without rotation, {name}"), &[StorageKind::SataFlash])
         }
-        "ata" => made(format!("a SATA disk, {name}"), &[Kind::SataFlash, Kind::SpinningDisk]),
+        "ata" => made(format!("a SATA disk, {name}"), &[StorageKind::SataFlash, StorageKind::SpinningDisk]),
         "iscsi" => made(format!("a disk over iSCSI, {name}"), &EVERYTHING),
-        "zram" => made(format!("compressed memory, {name}"), &[Kind::Memory]),
+        "zram" => made(format!("compressed memory, {name}"), &[StorageKind::Memory]),
         "virtio" | "xen" | "hyperv" | "scsi" | "" => made(
             format!("{name}, a disk whose hardware the kernel does not know"),
-            &[Kind::SataFlash, Kind::NvmeFlash, Kind::Network],
+            &[StorageKind::SataFlash, StorageKind::NvmeFlash, StorageKind::Network],
         ),
         _ => None,
     }
 }
 
 /// The traits that support the verdict most, at most three, in words.
-fn main_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict, units: Units) -> String {
+fn main_reasons(values: [Option<f64>; TRAITS], verdict: &KindVerdict, units: Units) -> String {
     let words = reasons(values, units);
     let mut order: Vec<usize> = (0..TRAITS).filter(|i| words[*i].is_some()).collect();
     order.sort_by(|a, b| verdict.weights[*b].total_cmp(&verdict.weights[*a]));
@@ -159,33 +180,26 @@ fn main_reasons(values: [Option<f64>; TRAITS], verdict: &Verdict, units: Units) 
 pub(super) fn behaves_like(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for target in context.targets() {
-        let disturbed =
-            context.transfers_on(target).any(|pair| super::background::is_disturbed(pair, context));
+        // Latencies beside other I/O are no trait of the storage.
+        if context.transfers_on(target).any(|pair| super::background::is_disturbed(pair, context)) {
+            continue;
+        }
         let traits = traits(context, target);
-        // Other processes then cause the spread of the latencies.
-        let traits = if disturbed { Traits { read_spread: None, ..traits } } else { traits };
-        let Some(verdict) = classify(&traits) else { continue };
+        let Some(verdict) = classify_storage(&traits) else { continue };
+        let Some(sureness) = verdict.sureness() else { continue };
         let values = traits.values();
         let (best, p) = verdict.kinds[0];
-        let sureness = if disturbed { "perhaps" } else { verdict.sureness() };
-        let with_share = |(kind, p): &(Kind, f64)| format!("{} ({})", kind.name(), percent(p.min(0.99)));
-        let names: Vec<String> = verdict.candidates().iter().map(with_share).collect();
         let mut message = format!(
-            "{sureness} behaves like {}: {}",
-            names.join(" or "),
+            "{sureness} behaves like {} ({}): {}",
+            best.name(),
+            percent(p.min(0.99)),
             main_reasons(values, &verdict, context.units)
         );
         let claim = claim(target);
-        // A contradiction is claimed only if no candidate is allowed and the verdict is surer than "perhaps".
-        let contradicts = claim.as_ref().is_some_and(|claim| {
-            sureness != "perhaps" && !verdict.candidates().iter().any(|(kind, _)| claim.allows.contains(kind))
-        });
+        let contradicts = claim.as_ref().is_some_and(|claim| !claim.allows.contains(&best));
         if let Some(claim) = &claim {
             let but = if contradicts { "but" } else { "and" };
             message.push_str(&format!("; {but} the kernel reports: {}", claim.words));
-        }
-        if disturbed {
-            message.push_str("; other processes used the device meanwhile, so this is not sure");
         }
         let mut figures = vec![evidence(format!("probability of {}", best.name()), p, "1")];
         for ((value, (name, unit)), range) in values.into_iter().zip(NAMES).zip(best.ranges()) {

@@ -58,7 +58,7 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "behaves-like",
-        speaks_when: "random reads at depth 1 and two more traits were measured at the device, and they fit a kind of storage; a warning where the kernel reports another kind",
+        speaks_when: "random reads at depth 1 and two more traits are known within 25 %, undisturbed and measured at the device, and they fit a kind of storage with 80 % or more; a warning where the kernel reports another kind",
         advice: "find out what is behind it: the figures describe what it behaves like, not what it is called",
         is_told_apart: true,
         apply: kind::behaves_like,
