@@ -4,6 +4,7 @@
 pub mod all;
 pub mod bias;
 pub mod certainty;
+pub mod claims;
 pub mod contenders;
 pub mod drive;
 pub mod features;

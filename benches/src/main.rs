@@ -10,6 +10,7 @@ use benches::bias::{BiasArgs, bias};
 use benches::certainty::command::{CertaintyArgs, certainty};
 use benches::certainty::equal::{EqualArgs, equal};
 use benches::certainty::repeats::{RepeatsArgs, repeats};
+use benches::claims::{FindingsArgs, findings};
 use benches::drive::{DriveArgs, drive};
 use benches::features::features;
 use benches::footprint::footprint;
@@ -64,6 +65,8 @@ enum Command {
     Turns(Setting),
     /// False alarms and power of the repeat diagnostics, by simulation
     Repeats(RepeatsArgs),
+    /// What findings claim of noisy runs whose truth is known, by simulation
+    Findings(FindingsArgs),
     /// What is said of made storage whose kind is known
     Kinds(KindsArgs),
     /// Runs a program and prints its cost
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Command::Bias(args) => bias(&args),
         Command::Turns(setting) => turns(&setting),
         Command::Repeats(args) => Ok(repeats(&args)),
+        Command::Findings(args) => Ok(findings(&args)),
         Command::Kinds(args) => Ok(kinds(&args)),
         Command::Child { program, args } => measured::child(&program, &args),
     };

@@ -1,11 +1,11 @@
 //! The input of the rules: a run with everything that several of them need, computed once.
 
 use model::{
-    Evidence, Measurement, MeasurementKey, Metric, Operation, OperationStats, Pace, Repeat, RepeatFinished,
-    Run, Step, Subject, Target, Units,
+    Comparison, Evidence, Measurement, MeasurementKey, Metric, Operation, OperationStats, Pace, Repeat,
+    RepeatFinished, Run, Step, Subject, Target, Units,
 };
 
-use crate::compare::{Series, headline};
+use crate::compare::{Series, compare, headline};
 use crate::costs::{Cost, TargetParts, costs};
 use crate::measure::{Counts, RepeatCounts};
 use crate::ratio::Pairing;
@@ -37,6 +37,15 @@ pub(super) struct Pair<'a> {
     pub step: &'a Step,
     pub target: &'a Target,
     pub repeats: Vec<Ended<'a>>,
+}
+
+/// A figure of one step against that of another.
+#[derive(Clone, Copy)]
+pub(super) struct Against<'p, 'a> {
+    pub of: &'p Pair<'a>,
+    pub to: &'p Pair<'a>,
+    pub operation: Operation,
+    pub metric: Metric,
 }
 
 /// A repeat that has ended.
@@ -108,6 +117,26 @@ impl<'a> RuleContext<'a> {
             let pair = self.completed().find(|p| p.step.id == m.step && p.target.name == m.target)?;
             Some((pair, m, diagnostics.as_ref()?))
         })
+    }
+
+    /// Figures against others, each by the rounds that both have; all are one family. In the order of `figures`, `None` where
+    /// one of the two is missing.
+    pub(super) fn ratios(&self, figures: &[Against<'_, '_>]) -> Vec<Option<Comparison>> {
+        let series = |i: usize, pair: &Pair<'_>, target: &str| {
+            let Against { operation, metric, .. } = figures[i];
+            let key = MeasurementKey { target: &pair.target.name, step: &pair.step.id, operation, metric };
+            let m = key.find_in(self.measurements)?;
+            let values = if m.paired.is_empty() { m.values.clone() } else { m.paired.clone() };
+            let exposures = m.exposures.clone();
+            let (target, step) = (target.to_owned(), i.to_string());
+            Some(Series { target, step, operation, metric, is_headline: true, values, exposures })
+        };
+        let of_both = |i: usize| [series(i, figures[i].of, "of"), series(i, figures[i].to, "to")];
+        let all: Vec<Series> = (0..figures.len()).flat_map(of_both).flatten().collect();
+        let plan = &self.run.started.plan;
+        let found = compare(&all, "to", Pairing::within(plan), plan.margin());
+        let of = |i: usize| found.iter().find(|c| c.step == i.to_string()).cloned();
+        (0..figures.len()).map(of).collect()
     }
 
     /// The estimate of one metric of one pair.

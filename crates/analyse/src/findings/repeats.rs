@@ -239,10 +239,14 @@ pub(super) fn disturbed_rounds(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
     found.into_iter().map(finding).collect()
 }
 
+/// Repeats shorter than this are no rounds in the sense of SNIA's specification.
+const SNIA_LEAST_SECONDS: f64 = 10.0;
+
 pub(super) fn not_steady(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |(pair, m, _): (&Pair<'_>, &Measurement, &RepeatDiagnostics)| {
-        if pair.has_chosen_length() {
-            // SNIA's rule is about rounds of a minute; short repeats range wider, and their trend is diagnosed.
+        // SNIA's rule is about rounds of a minute; short repeats range wider, and their trend is diagnosed.
+        let is_short = pair.repeats.iter().any(|r| r.seconds() < SNIA_LEAST_SECONDS);
+        if pair.has_chosen_length() || is_short {
             return None;
         }
         let from = m.values.len().checked_sub(STEADY_WINDOW)?;

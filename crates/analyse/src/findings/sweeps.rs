@@ -1,15 +1,15 @@
 //! Steps that differ only in block size, or only in queue depth.
 
-use model::{BlockSizes, Finding, Metric, Operation, Severity, Step, Workload, units::ExactSize};
+use model::{BlockSizes, Finding, Metric, Operation, Severity, Verdict, Workload, units::ExactSize};
 
-use super::context::Pair;
+use super::context::{Against, Pair};
 use super::words::{in_order, percent, rate, time};
 use super::{Rule, RuleContext, evidence, subject};
 use crate::compare::headline;
 
 /// One step of a sweep: the varied value and the figures.
 struct Point<'a> {
-    step: &'a Step,
+    pair: &'a Pair<'a>,
     x: u64,
     bandwidth: f64,
     p50: f64,
@@ -38,7 +38,7 @@ fn groups<'a>(
         ) else {
             continue;
         };
-        let point = Point { step: pair.step, x: x(&pair.step.workload), bandwidth, p50 };
+        let point = Point { pair, x: x(&pair.step.workload), bandwidth, p50 };
         let is_alike = |(first, ..): &&mut (&Pair<'_>, Operation, Vec<Point<'_>>)| {
             first.target.name == pair.target.name
                 && first.step.prepare == pair.step.prepare
@@ -59,6 +59,49 @@ fn groups<'a>(
 /// A rate of at least this share of the best counts as the best.
 const NEARLY: f64 = 0.9;
 
+/// How many times the bandwidth of `other` a point has at least, and at most, by the 95 % interval.
+fn times(
+    context: &RuleContext<'_>,
+    point: &Point<'_>,
+    other: &Point<'_>,
+    operation: Operation,
+) -> Option<(f64, f64)> {
+    if point.x == other.x {
+        return Some((1.0, 1.0));
+    }
+    let against = Against { of: point.pair, to: other.pair, operation, metric: Metric::Bandwidth };
+    context.ratios(&[against]).pop()??.ratio.interval
+}
+
+/// True if a point's bandwidth is decided to be higher than another's, where any of the points could have been compared.
+fn is_faster(
+    context: &RuleContext<'_>,
+    point: &Point<'_>,
+    other: &Point<'_>,
+    points: &[Point<'_>],
+    operation: Operation,
+) -> bool {
+    let others: Vec<&Point<'_>> = points.iter().filter(|p| p.x != other.x).collect();
+    let mut all = Vec::new();
+    for p in &others {
+        all.push(Against { of: p.pair, to: other.pair, operation, metric: Metric::Bandwidth });
+    }
+    let at = others.iter().position(|p| p.x == point.x);
+    at.and_then(|at| context.ratios(&all)[at].as_ref().map(|c| c.verdict == Verdict::Faster)).unwrap_or(false)
+}
+
+/// The first point that surely has nearly the best bandwidth.
+fn first_near_best<'p, 'a>(
+    context: &RuleContext<'_>,
+    points: &'p [Point<'a>],
+    operation: Operation,
+) -> Option<&'p Point<'a>> {
+    let best = points.iter().max_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth))?;
+    let is_near =
+        |p: &&Point<'_>| times(context, p, best, operation).is_some_and(|(least, _)| least >= NEARLY);
+    points.iter().find(is_near)
+}
+
 pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     /// Sizes whose largest is less than this many times the smallest are not a sweep.
     const SPAN: u64 = 64;
@@ -71,9 +114,8 @@ pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
     );
     let finding = |(pair, operation, points): (&Pair<'_>, Operation, Vec<Point<'_>>)| {
         let (small, large) = (points.iter().find(|p| p.x >= 4096)?, points.last()?);
-        let best = points.iter().max_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth))?;
-        let enough = points.iter().find(|p| p.bandwidth >= NEARLY * best.bandwidth)?;
-        if large.x < small.x * SPAN || large.bandwidth < FACTOR * small.bandwidth {
+        let enough = first_near_best(context, &points, operation)?;
+        if large.x < small.x * SPAN || times(context, large, small, operation)?.0 < FACTOR {
             return None;
         }
         let of = |p: &Point<'_>| ExactSize(p.x).to_string();
@@ -90,10 +132,11 @@ pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
                 false => format!("blocks larger than {} are less than 10 % faster", of(enough)),
             }
         );
-        let figures = points
-            .iter()
-            .map(|p| evidence(format!("bandwidth with {}", of(p)), p.bandwidth, "B/s").in_step(&p.step.id))
-            .collect();
+        let mut figures =
+            vec![evidence("smallest block with nearly the best bandwidth", enough.x as f64, "B")];
+        figures.extend(points.iter().map(|p| {
+            evidence(format!("bandwidth with {}", of(p)), p.bandwidth, "B/s").in_step(&p.pair.step.id)
+        }));
         let found = rule.finding(Severity::Info, subject(pair.target, Some(pair.step)), message, figures);
         Some(found.changing(1.0 - small.bandwidth / large.bandwidth))
     };
@@ -108,7 +151,12 @@ pub(super) fn queue_depth_knee(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
         }
         let (first, last) = (points.first()?, points.last()?);
         let best = points.iter().map(|p| p.bandwidth).fold(0.0, f64::max);
-        let knee = points.iter().find(|p| p.bandwidth >= NEARLY * best)?;
+        let knee = first_near_best(context, &points, operation)?;
+        // The gain that the sentence names must be decided.
+        let lower = if knee.x == last.x { &points[points.len() - 2] } else { first };
+        if knee.x != lower.x && !is_faster(context, knee, lower, &points, operation) {
+            return None;
+        }
         let what = in_order(&pair.step.workload, operation);
         let message = if knee.x == last.x {
             format!(
@@ -116,6 +164,14 @@ pub(super) fn queue_depth_knee(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
                 last.x,
                 percent(last.bandwidth / points[points.len() - 2].bandwidth - 1.0),
                 points[points.len() - 2].x
+            )
+        } else if knee.x == first.x {
+            format!(
+                "{what}: depth {} reaches at least 90 % of the best rate; beyond it the median latency only rises, from {} to {} at depth {}",
+                first.x,
+                time(first.p50),
+                time(last.p50),
+                last.x
             )
         } else {
             format!(
@@ -129,13 +185,14 @@ pub(super) fn queue_depth_knee(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
                 last.x
             )
         };
-        let mut figures = Vec::new();
+        let mut figures = vec![evidence("smallest depth with nearly the best bandwidth", knee.x as f64, "1")];
         for p in &points {
             figures.push(
-                evidence(format!("bandwidth at depth {}", p.x), p.bandwidth, "B/s").in_step(&p.step.id),
+                evidence(format!("bandwidth at depth {}", p.x), p.bandwidth, "B/s").in_step(&p.pair.step.id),
             );
-            figures
-                .push(evidence(format!("median latency at depth {}", p.x), p.p50, "ns").in_step(&p.step.id));
+            figures.push(
+                evidence(format!("median latency at depth {}", p.x), p.p50, "ns").in_step(&p.pair.step.id),
+            );
         }
         let found = rule.finding(Severity::Info, subject(pair.target, Some(pair.step)), message, figures);
         let found = if knee.x == last.x { found.advising("try deeper queues") } else { found };

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Finding, Histogram, Measurement, Metric, Operation, Severity, Target};
+use model::{Comparison, Finding, Histogram, Measurement, Metric, Operation, Severity, Target, Verdict};
 
-use super::context::Pair;
+use super::context::{Against, Pair};
 use super::words::{by, figure, percent, time};
 use super::{Rule, RuleContext, evidence, subject};
 use crate::compare::headline;
@@ -69,50 +69,51 @@ const FLAWS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The first operation and metric that both steps have, with the tool's and the honest value.
-fn compared(
-    context: &RuleContext<'_>,
-    as_tool: &Pair<'_>,
-    honest: &Pair<'_>,
-) -> Option<(Operation, Metric, f64, f64)> {
-    as_tool.step.operations().into_iter().find_map(|operation| {
-        let metric = headline(as_tool.step, operation)?;
-        let tool_value = context.value(as_tool, operation, metric)?;
-        Some((operation, metric, tool_value, context.value(honest, operation, metric)?))
-    })
+/// The figures of steps that do what a tool does, each against its honest companion's.
+fn beside_honest<'c, 'a>(context: &'c RuleContext<'a>) -> Vec<Against<'c, 'a>> {
+    let of = |pair: &'c Pair<'a>| {
+        let id = format!("{}{HONEST}", pair.step.id);
+        let honest = context.completed().find(|p| p.step.id == id && p.target.name == pair.target.name)?;
+        pair.step.operations().into_iter().find_map(|operation| {
+            let metric = headline(pair.step, operation)?;
+            let value = |of: &Pair<'_>| context.value(of, operation, metric).filter(|v| *v > 0.0);
+            value(pair).and(value(honest)).map(|_| Against { of: honest, to: pair, operation, metric })
+        })
+    };
+    context.completed().filter_map(of).collect()
 }
 
 pub(super) fn honest_figure(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let suite = context.run.started.plan.suite.as_str();
-    let finding = |pair: &Pair<'_>| {
-        let id = format!("{}{HONEST}", pair.step.id);
-        let honest = context.completed().find(|p| p.step.id == id && p.target.name == pair.target.name)?;
-        let (operation, metric, tool_value, honest_value) = compared(context, pair, honest)?;
-        if tool_value <= 0.0 || honest_value <= 0.0 {
-            return None;
-        }
+    let all = beside_honest(context);
+    let finding = |(against, compared): (&Against<'_, '_>, Option<Comparison>)| {
+        let Against { of, to: pair, operation, metric } = *against;
+        let [tool_value, honest_value] =
+            [pair, of].map(|p| context.value(p, operation, metric).unwrap_or(0.0));
         let flaw = FLAWS.iter().find(|(of, step, _)| *of == suite && *step == pair.step.id);
         let flaw = flaw.map_or("the tool's method flatters or hides", |(.., flaw)| *flaw);
         let share = honest_value / tool_value - 1.0;
-        let differs = share.abs() > context.run.started.plan.margin();
-        let change = if differs { by(share, "more", "less") } else { "the same within the margin".into() };
+        let verdict = compared.map_or(Verdict::Undecided, |c| c.verdict);
+        let is_different = matches!(verdict, Verdict::Faster | Verdict::Slower);
+        let change = match verdict {
+            Verdict::Same => "the same within the margin".to_owned(),
+            Verdict::Undecided => "the rounds do not decide whether these differ".to_owned(),
+            Verdict::Faster | Verdict::Slower => by(share, "more", "less"),
+        };
         let message = format!(
             "{flaw}: {operation} {} as the tool measures, {} without the flaw ({change})",
             figure(context.units, metric, tool_value),
             figure(context.units, metric, honest_value)
         );
-        let severity = if differs { Severity::Warning } else { Severity::Info };
+        let severity = if is_different { Severity::Warning } else { Severity::Info };
         let figures = vec![
             evidence("as the tool", tool_value, metric.unit()),
             evidence("honest", honest_value, metric.unit()),
         ];
-        Some(rule.finding(severity, pair.subject(), message, figures).changing(if differs {
-            share.abs()
-        } else {
-            0.0
-        }))
+        let effect = if is_different { share.abs() } else { 0.0 };
+        rule.finding(severity, pair.subject(), message, figures).changing(effect)
     };
-    context.completed().filter_map(finding).collect()
+    all.iter().zip(context.ratios(&all)).map(finding).collect()
 }
 
 /// The latencies of these operations over all repeats.
