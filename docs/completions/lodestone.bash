@@ -118,6 +118,9 @@ _lodestone() {
             lodestone__subcmd__help,targets)
                 cmd="lodestone__subcmd__help__subcmd__targets"
                 ;;
+            lodestone__subcmd__help__subcmd__suites,list)
+                cmd="lodestone__subcmd__help__subcmd__suites__subcmd__list"
+                ;;
             lodestone__subcmd__help__subcmd__suites,options)
                 cmd="lodestone__subcmd__help__subcmd__suites__subcmd__options"
                 ;;
@@ -127,6 +130,9 @@ _lodestone() {
             lodestone__subcmd__suites,help)
                 cmd="lodestone__subcmd__suites__subcmd__help"
                 ;;
+            lodestone__subcmd__suites,list)
+                cmd="lodestone__subcmd__suites__subcmd__list"
+                ;;
             lodestone__subcmd__suites,options)
                 cmd="lodestone__subcmd__suites__subcmd__options"
                 ;;
@@ -135,6 +141,9 @@ _lodestone() {
                 ;;
             lodestone__subcmd__suites__subcmd__help,help)
                 cmd="lodestone__subcmd__suites__subcmd__help__subcmd__help"
+                ;;
+            lodestone__subcmd__suites__subcmd__help,list)
+                cmd="lodestone__subcmd__suites__subcmd__help__subcmd__list"
                 ;;
             lodestone__subcmd__suites__subcmd__help,options)
                 cmd="lodestone__subcmd__suites__subcmd__help__subcmd__options"
@@ -149,7 +158,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-h -V --store --accept-damage --color --units --verbose --help --version run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help"
+            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -175,7 +184,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__clean)
-            opts="-h --dry-run --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --dry-run --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -201,7 +210,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__compare)
-            opts="-h --margin --baseline --details --pairs --by-hour --json --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --margin --baseline --details --pairs --by-hour --json --layout --rows --columns --cell --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -251,7 +260,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__completions)
-            opts="-h --store --accept-damage --color --units --verbose --help bash elvish fish powershell zsh"
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -277,7 +286,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__crosscheck)
-            opts="-f -q -h --with --only --rounds --size --runtime --allow-unsafe-directory --seed --format --show --quiet --store --accept-damage --color --units --verbose --help"
+            opts="-f -v -q -h --with --only --rounds --size --runtime --allow-unsafe-directory --seed --format --show --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -339,7 +348,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__export)
-            opts="-f -o -h --format --chart --width --scale --dark --telemetry --offsets --summary --baseline --layout --rows --columns --cell --anonymous --output --force --store --accept-damage --color --units --verbose --help"
+            opts="-f -o -v -q -h --format --chart --width --scale --dark --telemetry --offsets --summary --baseline --layout --rows --columns --cell --anonymous --output --force --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -641,8 +650,22 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help__subcmd__suites)
-            opts="show options"
+            opts="list show options"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__suites__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -697,7 +720,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__import)
-            opts="-h --label --path-labels --again --dry-run --details --summary --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --label --path-labels --again --dry-run --details --summary --layout --rows --columns --cell --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -751,12 +774,36 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__list)
-            opts="-h --json --store --accept-damage --color --units --verbose --help"
+            opts="-n -s -v -q -h --limit --host --suite --since --json --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suite)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --store)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -777,7 +824,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__man)
-            opts="-h --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -803,7 +850,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__reindex)
-            opts="-h --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -829,7 +876,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__report)
-            opts="-o -h --output --force --anonymous --summary --margin --baseline --store --accept-damage --color --units --verbose --help"
+            opts="-o -v -q -h --output --force --anonymous --summary --margin --baseline --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -875,7 +922,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -q -h --suite --fio --via --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --overwrite --allow-unsafe-directory --seed --dry-run --json --details --no-report --quiet --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --jobs --size --files --file-set --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --store --accept-damage --color --units --verbose --help"
+            opts="-s -n -v -q -h --suite --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --overwrite --allow-unsafe-directory --seed --dry-run --json --details --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -893,11 +940,27 @@ _lodestone() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --skip)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --via)
                     COMPREPLY=($(compgen -W "fio" -- "${cur}"))
                     return 0
                     ;;
                 --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repeats)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -997,6 +1060,14 @@ _lodestone() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --numjobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1010,6 +1081,10 @@ _lodestone() {
                     return 0
                     ;;
                 --runtime)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1058,6 +1133,10 @@ _lodestone() {
                     return 0
                     ;;
                 --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ioengine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1181,6 +1260,10 @@ _lodestone() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --rwmixwrite)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --store)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1201,7 +1284,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__schema)
-            opts="-h --store --accept-damage --color --units --verbose --help run comparison telemetry targets crosscheck"
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help run comparison telemetry targets crosscheck"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1227,7 +1310,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__selftest)
-            opts="-h --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1253,7 +1336,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__show)
-            opts="-h --telemetry --details --pairs --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --telemetry --details --pairs --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1303,7 +1386,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__suites)
-            opts="-h --store --accept-damage --color --units --verbose --help show options help"
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help list show options help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1329,7 +1412,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__suites__subcmd__help)
-            opts="show options help"
+            opts="list show options help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1343,6 +1426,20 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__suites__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__suites__subcmd__help__subcmd__list)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1384,8 +1481,34 @@ _lodestone() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        lodestone__subcmd__suites__subcmd__list)
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         lodestone__subcmd__suites__subcmd__options)
-            opts="-h --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1411,7 +1534,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__suites__subcmd__show)
-            opts="-h --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1437,7 +1560,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__targets)
-            opts="-h --all --json --store --accept-damage --color --units --verbose --help"
+            opts="-v -q -h --all --json --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_lodestone_global_optspecs
-    string join \n store= accept-damage color= units= verbose h/help V/version
+    string join \n store= accept-damage color= units= v/verbose q/quiet h/help V/version
 end
 
 function __fish_lodestone_needs_command
@@ -31,7 +31,8 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_needs_command" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_needs_command" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_needs_command" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_needs_command" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_needs_command" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s V -l version -d 'Print version'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "run" -d 'Measure one or more targets, interleaved, and compare them'
@@ -53,8 +54,10 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "schema" -d 'Wri
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of a built-in suite, a TOML file, or - for standard input [default: quick; with --rw: the one workload that the options describe]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fio -d 'Run the jobs of a fio job file with Lodestone\'s own engines; without TARGET, the file names the targets. FILE may be - for standard input' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l only -d 'Run only these steps of the suite; a name stands for the step with this id, or for all whose ids begin with it' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l skip -d 'Leave out these steps' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l via -d 'Run the steps with another program, as far as it can; Lodestone still controls rounds, order and data' -r -f -a "fio\t'The installed fio'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rounds -d 'Number of repeats of each step, or auto: repeat until every comparison is decided or precise enough, within the budget [default: the suite\'s, else auto]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s n -l rounds -l repeats -d 'Number of repeats of each step, or auto: repeat until every comparison is decided or precise enough, within the budget [default: the suite\'s, else auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precision -d 'With rounds auto: half-width of a confidence interval that is precise enough [default: 2%]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l margin -d 'Targets that differ by less than this count as the same [default: 3%]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l decide -d 'Ask for verdicts at this margin: the same as --rounds auto --margin PERCENT; after a few rounds the run tells how long it will take' -r
@@ -80,11 +83,11 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l bs-align -d 
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l call -d 'Bytes per call when a block takes several; the block is still one operation [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stream -d 'With call: buffer between the calls and the kernel, as in a C library stream (stdio) [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l iodepth -d 'Operations that each job keeps in flight [suite default: 1]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l jobs -d 'Concurrent workers, each with its own queue [suite default: 1]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l jobs -l threads -l numjobs -d 'Concurrent workers, each with its own queue [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l size -d 'Size of the test data per target, all files together [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l files -d 'Number of files that hold the test data [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l file-set -d 'Number of the test data set; different numbers are different files [suite default: 0]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l runtime -d 'Longest measured time of one repeat, after the ramp: with rounds auto the run chooses shorter repeats where they decide sooner; =TIME is the time of every repeat [suite default: 5s]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l runtime -l time -d 'Longest measured time of one repeat, after the ramp: with rounds auto the run chooses shorter repeats where they decide sooner; =TIME is the time of every repeat [suite default: 5s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l min-runtime -d 'Shortest measured time: io_size, ops, loops and fresh files start again, with their last sync, until then [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ramp -d 'Time at the start of each repeat that is not measured [suite default: 0s]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l io-size -d 'Bytes after which a repeat ends, all jobs together [suite default: none]' -r
@@ -96,7 +99,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l flow -d 'Wei
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l ends-all -d 'A job that ends also ends the other jobs of the step [suite default: false]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l steady -d 'End a repeat early, as soon as a figure is steady [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l latency-target -d 'Adjust the queue depth, up to iodepth, so that PERCENT of the operations complete within TIME [suite default: none]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l engine -d 'How I/O is submitted to the kernel [suite default: auto]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l engine -l ioengine -d 'How I/O is submitted to the kernel [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l direct -d 'Bypass the page cache (O_DIRECT) [suite default: auto]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l cache -d 'State of the page cache at the start of a buffered repeat [suite default: cold]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l prepare -d 'State of the files before a repeat [suite default: written]' -r
@@ -127,6 +130,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-of 
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-names -d 'For rw = metadata: form of the names [suite default: numbered]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-order -d 'For rw = metadata: order of all passes except create [suite default: created]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l file-size -d 'For rw = metadata: bytes written into each file [suite default: 0]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rwmixwrite -d 'Share of writes in a mix: 100 less --rwmixread' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -138,9 +142,9 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d '
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Write only the result, as JSON, to standard output'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l no-report -d 'Do not write the HTML report'
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -151,20 +155,33 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l all -d 'Also show storage that is rarely measured: empty devices, images, and what programs mounted for themselves'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -l verbose -d 'After an error, print the errors that caused it'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "show" -d 'Print the text of a suite, as a starting point for your own'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "options" -d 'List every option that a suite may set, with its meaning, default and allowed values'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from show options help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -s q -l quiet -d 'Do not show progress'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -f -a "list" -d 'List the suites'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -f -a "show" -d 'Print the text of a suite, as a starting point for your own'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -f -a "options" -d 'List every option that a suite may set, with its meaning, default and allowed values'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
+iec\t'1 MiB is 1,048,576 bytes'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not show progress'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -172,7 +189,8 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -181,11 +199,17 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the suites'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the text of a suite, as a starting point for your own'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "options" -d 'List every option that a suite may set, with its meaning, default and allowed values'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s n -l limit -d 'Show only the last N of the runs' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l host -d 'Only runs of this machine' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s s -l suite -d 'Only runs of this suite' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l since -d 'Only runs that began on this day or later (2026-11-24), or within this time (7d, 12h)' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -194,7 +218,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l units -d 'U
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
 median\t'The median, with a bootstrap interval'
@@ -216,7 +241,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l telemetry -
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l pairs -d 'Compare every target with every other, not only with the baseline'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l margin -d 'Targets that differ by less than this count as the same [default: as in the first run]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l baseline -d 'Baseline of the comparison, as RUN:TARGET [default: the first target of the first run]' -r
@@ -237,7 +263,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l pairs -d
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l by-hour -d 'Show only whether speed depends on the hour of the day, for three or more runs of one plan'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s o -l output -d 'HTML file to write, or - for standard output [default: a file in the store, named after the runs]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
@@ -254,7 +281,8 @@ iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l force -d 'Overwrite FILE if it exists; a report written by Lodestone is overwritten without this flag'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l anonymous -d 'Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store), omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'Output format' -r -f -a "json\t'Everything, in the published schema'
 csv\t'One row per repeat and metric'
@@ -289,7 +317,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l offsets -
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l anonymous -d 'Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store), omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l force -d 'Overwrite FILE if it exists'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l label -d 'Label of all results, such as host=node1' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l path-labels -d 'Labels of the directory levels below PATH, from the top down, such as device/machine; `-` for no label, `repeat` for repeats of one target [default: device, level2, level3, …, but parts such as run1 or 2024-05-01 are repeats]' -r
@@ -312,7 +341,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l dry-run -d 'Show what would be imported, and store nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l with -d 'Tools to compare with: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l only -d 'Run only these checks, such as fio-randread-d16 or dd-write-fsync; one step of a check selects the whole check' -r
@@ -331,9 +361,9 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
-complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -343,7 +373,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l units -d '
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l dry-run -d 'Only list the leftovers'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -352,7 +383,8 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -361,7 +393,8 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -370,7 +403,8 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -379,7 +413,8 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -388,7 +423,8 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "run" -d 'Measure one or more targets, interleaved, and compare them'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "targets" -d 'Show this machine\'s storage, down to the disks: everything that can be measured'
@@ -407,5 +443,6 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "man" -d 'Write the manual page to standard output'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "schema" -d 'Write the JSON Schema of an export to standard output'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "list" -d 'List the suites'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "show" -d 'Print the text of a suite, as a starting point for your own'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and __fish_seen_subcommand_from suites" -f -a "options" -d 'List every option that a suite may set, with its meaning, default and allowed values'

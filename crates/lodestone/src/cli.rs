@@ -20,16 +20,16 @@ pub struct Cli {
 
     /// Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else
     /// ~/.local/share/lodestone]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "DIR")]
     pub store: Option<PathBuf>,
 
     /// Use every readable line of a damaged log, including those after the first damaged line (show, compare, export,
     /// report)
-    #[arg(long, global = true)]
+    #[arg(long, hide_short_help = true, global = true)]
     pub accept_damage: bool,
 
     /// When to use colours in tables and progress
-    #[arg(long, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    #[arg(long, hide_short_help = true, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
     pub color: When,
 
     /// Unit prefixes for bytes: MB (10^6) or MiB (2^20)
@@ -37,8 +37,12 @@ pub struct Cli {
     pub units: UnitWord,
 
     /// After an error, print the errors that caused it
-    #[arg(long, global = true)]
+    #[arg(long, short, global = true)]
     pub verbose: bool,
+
+    /// Do not show progress
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
 }
 
 /// When to use colours.
@@ -118,8 +122,16 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "suite")]
     pub fio: Option<PathBuf>,
 
+    /// Run only these steps of the suite; a name stands for the step with this id, or for all whose ids begin with it
+    #[arg(long, alias = "step", alias = "steps", value_name = "STEP,STEP…", value_delimiter = ',')]
+    pub only: Vec<String>,
+
+    /// Leave out these steps
+    #[arg(long, value_name = "STEP,STEP…", value_delimiter = ',')]
+    pub skip: Vec<String>,
+
     /// Run the steps with another program, as far as it can; Lodestone still controls rounds, order and data
-    #[arg(long, value_enum, value_name = "PROGRAM")]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "PROGRAM")]
     pub via: Option<ViaProgram>,
 
     /// Options of the whole run, from the planner's table.
@@ -127,7 +139,7 @@ pub struct RunArgs {
     pub run_options: RunOptions,
 
     /// How repeats are summarised in one figure
-    #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,
 
     /// Target that the others are compared with [default: the first]
@@ -141,11 +153,11 @@ pub struct RunArgs {
     pub overwrite: Vec<String>,
 
     /// As root, also measure in a directory that another user owns, or that others can write to without a sticky bit
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub allow_unsafe_directory: bool,
 
     /// Seed of all random numbers, to repeat a run exactly
-    #[arg(long, value_name = "N")]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     pub seed: Option<u32>,
 
     /// Show what would be done, and do nothing
@@ -161,12 +173,8 @@ pub struct RunArgs {
     pub details: bool,
 
     /// Do not write the HTML report
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_report: bool,
-
-    /// Do not show progress
-    #[arg(long, short)]
-    pub quiet: bool,
 
     /// Options of the workload, from the planner's table.
     #[command(flatten)]
@@ -178,7 +186,8 @@ Examples:
   lodestone run                            the current directory's storage, in a minute and a half
   lodestone run /mnt/ssd /mnt/usb          two disks, interleaved, with verdicts
   lodestone run ssd=/mnt/a usb=/mnt/b --suite full --budget 1h
-  lodestone run /mnt/ssd --rw randread --bs 4k --iodepth 32 --runtime 10s
+  lodestone run /mnt/ssd --rw randread --bs 4k --iodepth 1,8,64 --runtime 10s
+  lodestone run /mnt/ssd --only rand-read,rand-write
   lodestone run /mnt/ssd --fio job.fio     the jobs of a fio job file
   lodestone run /mnt/ssd --via fio         the same steps, run by fio itself
   lodestone run /dev/sdb                   reads only
@@ -192,6 +201,26 @@ fn suite_help() -> String {
     )
 }
 
+/// The options that `run -h` shows; `--help` shows all.
+const USUAL: [&str; 11] =
+    ["rounds", "budget", "margin", "rw", "rwmixread", "bs", "iodepth", "jobs", "size", "runtime", "engine"];
+
+/// What other programs call an option.
+fn aliases(name: &str) -> &'static [&'static str] {
+    match name {
+        "rounds" => &["repeats"],
+        "runtime" => &["time"],
+        "jobs" => &["threads", "numjobs"],
+        "engine" => &["ioengine"],
+        _ => &[],
+    }
+}
+
+/// fio's name for the share of writes; its complement is the option.
+const SHARE_OF_WRITES: &str = "rwmixwrite";
+
+const WORKLOAD: &str = "Workload options, which override the suite";
+
 /// The options of a whole run as given on the command line, with their values, in the order of the planner's table.
 #[derive(Debug, Default)]
 pub struct RunOptions(pub Vec<(&'static RunOptionSpec, String)>);
@@ -199,9 +228,12 @@ pub struct RunOptions(pub Vec<(&'static RunOptionSpec, String)>);
 impl Args for RunOptions {
     fn augment_args(command: clap::Command) -> clap::Command {
         plan::RUN_OPTIONS.iter().fold(command, |command, option| {
+            let arg = Arg::new(option.flag).short((option.flag == "rounds").then_some('n'));
             command.arg(
-                Arg::new(option.flag)
-                    .long(option.flag)
+                arg.long(option.flag)
+                    .visible_aliases(aliases(option.flag))
+                    .hide_short_help(!USUAL.contains(&option.flag))
+                    .help_heading("Rounds, time and verdicts")
                     .value_name(option.value)
                     .help(option.help_with_default())
                     .allow_hyphen_values(true),
@@ -235,7 +267,7 @@ pub struct WorkloadOptions(pub Vec<(&'static str, String)>);
 
 impl Args for WorkloadOptions {
     fn augment_args(command: clap::Command) -> clap::Command {
-        plan::OPTIONS.iter().fold(command, |command, option| {
+        let command = plan::OPTIONS.iter().fold(command, |command, option| {
             let help = format!("{} [suite default: {}]", option.help, option.default);
             let long_help = format!(
                 "{}\n\nAllowed: {}.\nSuite default: {}.",
@@ -244,13 +276,25 @@ impl Args for WorkloadOptions {
             command.arg(
                 Arg::new(option.key)
                     .long(option.flag())
+                    .visible_aliases(aliases(option.key))
+                    .hide_short_help(!USUAL.contains(&option.key))
                     .value_name(option.value)
                     .help(help)
                     .long_help(long_help)
-                    .help_heading("Workload options, which override the suite")
+                    .help_heading(WORKLOAD)
                     .allow_hyphen_values(true),
             )
-        })
+        });
+        command.arg(
+            Arg::new(SHARE_OF_WRITES)
+                .long(SHARE_OF_WRITES)
+                .value_name("PERCENT")
+                .value_parser(clap::value_parser!(u8).range(0..=100))
+                .help("Share of writes in a mix: 100 less --rwmixread")
+                .help_heading(WORKLOAD)
+                .hide_short_help(true)
+                .conflicts_with("rwmixread"),
+        )
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -263,7 +307,9 @@ impl clap::FromArgMatches for WorkloadOptions {
         let given = plan::OPTIONS.iter().filter_map(|option| {
             matches.get_one::<String>(option.key).map(|text| (option.key, text.clone()))
         });
-        Ok(Self(given.collect()))
+        let writes = matches.get_one::<u8>(SHARE_OF_WRITES);
+        let reads = writes.map(|percent| ("rwmixread", (100 - percent).to_string()));
+        Ok(Self(given.chain(reads).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -322,10 +368,6 @@ pub struct CrosscheckArgs {
     /// Show a stored crosscheck instead of running one
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "with", "only", "seed"])]
     pub show: Option<OsString>,
-
-    /// Do not show progress
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 const CROSSCHECK_HELP: &str = "\
@@ -376,6 +418,8 @@ pub struct SuitesArgs {
 /// What to show about suites.
 #[derive(Debug, Subcommand)]
 pub enum SuitesCommand {
+    /// List the suites
+    List,
     /// Print the text of a suite, as a starting point for your own
     Show {
         /// Name of the suite
@@ -388,6 +432,22 @@ pub enum SuitesCommand {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
+    /// Show only the last N of the runs
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+
+    /// Only runs of this machine
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+
+    /// Only runs of this suite
+    #[arg(long, short, value_name = "NAME")]
+    pub suite: Option<String>,
+
+    /// Only runs that began on this day or later (2026-11-24), or within this time (7d, 12h)
+    #[arg(long, value_name = "DATE|TIME")]
+    pub since: Option<String>,
+
     /// Print JSON
     #[arg(long)]
     pub json: bool,

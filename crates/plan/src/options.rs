@@ -102,7 +102,8 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "SIZE[,WRITE[,TRIM]]",
         default: "4KiB",
         help: "Block size: bytes per operation, per direction if they differ",
-        allowed: "1 to 1GiB, such as 4k, 1MiB or 4k,64k; direct I/O needs a multiple of the device's block size",
+        allowed: "1 to 1GiB, such as 4k, 1MiB, or read=4k,write=64k; as a flag also a range such as 4k..1m, each size twice \
+                  the one before and each a step; direct I/O needs a multiple of the device's block size",
         set: |d, v| put(&mut d.bs, block_sizes(v)),
     },
     OptionSpec {
@@ -142,7 +143,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "N",
         default: "1",
         help: "Operations that each job keeps in flight",
-        allowed: "1 to 32768",
+        allowed: "1 to 32768; as a flag also several, each a step: 1,8,64 or 1..64",
         set: |d, v| put(&mut d.iodepth, number(v, 1, 32_768)),
     },
     OptionSpec {
@@ -150,7 +151,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         value: "N",
         default: "1",
         help: "Concurrent workers, each with its own queue",
-        allowed: "1 to 1024",
+        allowed: "1 to 1024; as a flag also several, each a step: 1,4 or 1..16",
         set: |d, v| put(&mut d.jobs, number(v, 1, 1024)),
     },
     OptionSpec {

@@ -1,5 +1,6 @@
 //! Suite < overrides < defaults, resolved to a plan; all mistakes at once.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -13,9 +14,9 @@ use twox_hash::XxHash3_128;
 use crate::check::{self, Contradiction, contradictions};
 use crate::draft::{Draft, RateProcess, Rw};
 use crate::options::{OPTIONS, option};
-use crate::overrides::RunOverrides;
+use crate::overrides::{RunOverrides, names_step};
 use crate::parse::{Setting, StepSpec, Suite};
-use crate::problem::{Level, Problem, SourceLocation};
+use crate::problem::{Level, Problem, SourceLocation, listed, nearest};
 use crate::run_options::{
     DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_SETTLE, DEFAULT_TELEMETRY,
 };
@@ -76,8 +77,16 @@ pub fn resolve(
     // Index of the steps by id: a suite may have thousands.
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut count = 0;
+    let mut ids: Vec<String> = Vec::new();
     for spec in &suite.steps {
+        let spec = &swept(spec, overrides);
         for layers in expand(suite, spec, overrides, &mut problems) {
+            let id = fill_in(&appended(spec), spec, &layers, &mut Vec::new());
+            let is_wanted = id.as_ref().is_none_or(|id| overrides.wants(id));
+            ids.extend(id);
+            if !is_wanted {
+                continue;
+            }
             let mut others = Vec::new();
             for other in &spec.concurrent {
                 for layers in expand(suite, other, overrides, &mut problems) {
@@ -119,21 +128,10 @@ pub fn resolve(
     if unique.iter().any(|p| p.level == Level::Error) {
         return Err(unique);
     }
+    check_names(overrides, &ids)?;
+    check_steps(suite, &steps, &ids)?;
     if let Some(factor) = overrides.scale {
         steps.iter_mut().for_each(|step| scale(step, factor));
-    }
-    if let Some(id) = &suite.until_steady
-        && !steps.iter().any(|step| step.id == *id)
-    {
-        let problem =
-            Problem::error(SourceLocation::Nowhere, format!("until_steady: there is no step `{id}`"));
-        return Err(vec![problem]);
-    }
-    if steps.is_empty() {
-        return Err(vec![Problem::error(
-            SourceLocation::Nowhere,
-            "there is nothing to do: the suite has no step",
-        )]);
     }
     let telemetry_period = overrides.telemetry.unwrap_or(DEFAULT_TELEMETRY).period();
     let settle = overrides.settle.unwrap_or(DEFAULT_SETTLE);
@@ -161,12 +159,64 @@ fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, step
         steps,
         rounds,
         in_order: suite.in_order,
-        until_steady: suite.until_steady.clone().filter(|_| !overrides.rounds_auto),
+        until_steady: suite.until_steady.clone().filter(|id| !overrides.rounds_auto && overrides.wants(id)),
         until_written: suite.until_written.filter(|_| !overrides.rounds_auto),
         margin_ppm: overrides.margin_ppm.unwrap_or(DEFAULT_MARGIN_PPM),
         layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
         budget_ns: overrides.budget_ns.filter(|_| matches!(rounds, Rounds::Fixed(_))),
     }
+}
+
+/// The step with the sweeps that the user asks for in the place of its own; its id and title tell their values.
+fn swept<'a>(spec: &'a StepSpec, overrides: &RunOverrides) -> Cow<'a, StepSpec> {
+    if overrides.sweeps.is_empty() {
+        return Cow::Borrowed(spec);
+    }
+    let mut spec = spec.clone();
+    let keys: Vec<&str> = overrides.sweeps.iter().filter_map(|values| Some(values.first()?.key)).collect();
+    spec.sweep.retain(|dimension| !dimension.iter().any(|setting| keys.contains(&setting.key)));
+    spec.sweep.extend(overrides.sweeps.iter().cloned());
+    for key in keys {
+        let named = format!("{{{key}}}");
+        if spec.id.contains('{') && !spec.id.contains(&named) {
+            spec.id.push_str(&format!("-{named}"));
+        }
+        if let Some(title) = spec.title.as_mut().filter(|title| !title.contains(&named)) {
+            title.push_str(&format!(", {key} {named}"));
+        }
+    }
+    Cow::Owned(spec)
+}
+
+/// Some step must be left, and what the suite names must be one.
+fn check_steps(suite: &Suite, steps: &[Step], ids: &[String]) -> Result<(), Vec<Problem>> {
+    let problem = |message: String| Err(vec![Problem::error(SourceLocation::Nowhere, message)]);
+    match &suite.until_steady {
+        Some(id) if !ids.contains(id) => problem(format!("until_steady: there is no step `{id}`")),
+        _ if ids.is_empty() => problem("there is nothing to do: the suite has no step".to_owned()),
+        _ if steps.is_empty() => {
+            problem("there is nothing to do: --only and --skip leave no step".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Names given with `--only` and `--skip` must stand for steps.
+fn check_names(overrides: &RunOverrides, ids: &[String]) -> Result<(), Vec<Problem>> {
+    let problem = |flag: &str, name: &String| {
+        let message = format!("there is no step `{name}`");
+        let known = ids.iter().map(String::as_str).collect::<Vec<_>>();
+        let help = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`? The steps are {}", listed(known)),
+            None => format!("the steps are {}", listed(known)),
+        };
+        Problem::error(SourceLocation::Flag(flag.to_owned()), message).help(help)
+    };
+    let is_unknown = |name: &&String| !ids.iter().any(|id| names_step(name, id));
+    let only = overrides.only.iter().filter(is_unknown).map(|name| problem("only", name));
+    let all: Vec<Problem> =
+        only.chain(overrides.skip.iter().filter(is_unknown).map(|name| problem("skip", name))).collect();
+    if all.is_empty() { Ok(()) } else { Err(all) }
 }
 
 /// Every combination of a step's sweep, as complete lists of settings: defaults first, then the

@@ -47,7 +47,14 @@ pub static CUSTOM_SUITE: BuiltinSuite = BuiltinSuite {
     toml: "description = \"One workload, described by flags\"\n[[step]]\nid = \"custom\"\n",
 };
 
-/// The built-in suite with this name.
+/// The built-in suite with this name, or that of the tool with this name.
 pub fn builtin(name: &str) -> Option<&'static BuiltinSuite> {
+    let name = match name {
+        "gnome-disks" => "disks",
+        "bonnie++" => "bonnie",
+        "crystaldiskmark" => "crystal",
+        "pibenchmarks" => "pi",
+        own => own,
+    };
     BUILTIN_SUITES.iter().find(|s| s.name == name)
 }

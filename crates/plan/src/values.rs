@@ -74,6 +74,9 @@ pub(crate) fn bytes_per_second(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn block_sizes(text: &str) -> Result<[u32; 3], String> {
+    if text.contains('=') {
+        return named_block_sizes(text);
+    }
     let mut sizes = Vec::new();
     for part in text.split(',') {
         let bytes = parse_size(part).map_err(|e| e.to_string())?;
@@ -85,6 +88,23 @@ pub(crate) fn block_sizes(text: &str) -> Result<[u32; 3], String> {
         [read, write] => Ok([read, write, write]),
         [read, write, trim] => Ok([read, write, trim]),
         _ => Err(format!("`{text}` has {} sizes; give at most three, for read, write and trim", sizes.len())),
+    }
+}
+
+/// Sizes by direction, such as `read=4k,write=64k`. Without one for trims, that of writes counts.
+fn named_block_sizes(text: &str) -> Result<[u32; 3], String> {
+    const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+    let mut sizes = [None; 3];
+    for part in text.split(',') {
+        let (name, size) = part.split_once('=').unwrap_or((part, ""));
+        let at = DIRECTIONS.iter().position(|direction| *direction == name.trim());
+        let at = at.ok_or_else(|| format!("`{part}` is not one of read=SIZE, write=SIZE and trim=SIZE"))?;
+        let bytes = parse_size(size.trim()).map_err(|e| e.to_string())?;
+        sizes[at] = Some(within(part, bytes, 1, 1 << 30, "1 to 1GiB")? as u32);
+    }
+    match sizes {
+        [Some(read), Some(write), trim] => Ok([read, write, trim.unwrap_or(write)]),
+        _ => Err(format!("`{text}` lacks a size; write read=SIZE,write=SIZE")),
     }
 }
 

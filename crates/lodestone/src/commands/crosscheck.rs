@@ -263,7 +263,7 @@ fn measure(
             started,
             &store,
             interrupt,
-            Progress::new(args.quiet, plain, view(cli, "").units),
+            Progress::new(cli.quiet, plain, view(cli, "").units),
         )?
     };
     unsafe_directories::note(&mut session, noticed);

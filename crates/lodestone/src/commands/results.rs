@@ -20,18 +20,50 @@ use crate::output;
 /// # Errors
 /// The store cannot be read.
 pub fn list(cli: &Cli, args: &ListArgs) -> Result<ExitCode, Failure> {
-    let Listing { runs, warnings } = store(cli)?.list().map_err(Failure::failed)?;
+    let since = args.since.as_deref().map(since_unix_ns).transpose()?;
+    let Listing { mut runs, warnings } = store(cli)?.list().map_err(Failure::failed)?;
     for warning in &warnings {
         output::say(&format!("lodestone: {warning}"));
     }
+    let all = runs.len();
+    runs.retain(|run| {
+        args.host.as_ref().is_none_or(|host| run.host == *host)
+            && args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
+            && since.is_none_or(|since| run.started_unix_ns >= since)
+    });
+    let from = runs.len().saturating_sub(args.limit.unwrap_or(usize::MAX));
+    let runs = &runs[from..];
     if args.json {
         output::print(json::pretty(&runs.iter().map(summary_json).collect::<Vec<_>>()))?;
-    } else if runs.is_empty() {
+    } else if all == 0 {
         output::print("no runs are stored yet; `lodestone run` makes one\n")?;
+    } else if runs.is_empty() {
+        output::print(format!("none of the {all} stored runs is like that\n"))?;
     } else {
-        output::print(listed(cli, &runs))?;
+        output::print(listed(cli, runs))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The beginning of a day in this time zone, or a time before now, in nanoseconds since 1970.
+///
+/// # Errors
+/// It is neither.
+fn since_unix_ns(text: &str) -> Result<i64, Failure> {
+    let day = || {
+        let day: jiff::civil::Date = text.parse().ok()?;
+        Some(day.to_zoned(jiff::tz::TimeZone::system()).ok()?.timestamp())
+    };
+    let ago = || {
+        let span: jiff::Span = text.parse().ok()?;
+        Some(jiff::Zoned::now().checked_sub(span).ok()?.timestamp())
+    };
+    let at = day().or_else(ago).and_then(|at| i64::try_from(at.as_nanosecond()).ok());
+    at.ok_or_else(|| {
+        Failure::usage(format!(
+            "--since {text} is neither a date such as 2026-11-24 nor a time such as 7d or 12h"
+        ))
+    })
 }
 
 fn listed(cli: &Cli, runs: &[RunSummary]) -> TerminalText {

@@ -88,7 +88,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
             started,
             &store,
             interrupt,
-            Progress::new(args.quiet, args.json, view(cli, "").units),
+            Progress::new(cli.quiet, args.json, view(cli, "").units),
         )?
     };
     session.note(Severity::Info, "engine", None, engines.sentence());
@@ -238,7 +238,8 @@ fn resolve_plan(
     let (suite, found) = source.suite(targets)?;
     let (mut warnings, mut errors): (Vec<Problem>, Vec<Problem>) =
         found.into_iter().partition(|p| p.level == Level::Warning);
-    let mut overrides = RunOverrides::default();
+    let mut overrides =
+        RunOverrides { only: args.only.clone(), skip: args.skip.clone(), ..RunOverrides::default() };
     for (key, value) in &args.options.0 {
         let known = overrides.set(key, value);
         debug_assert!(known.is_some(), "flags are made from the options");

@@ -14,7 +14,7 @@ use crate::output;
 /// An unknown suite.
 pub fn suites(args: &SuitesArgs) -> Result<ExitCode, Failure> {
     let text = match &args.command {
-        None => listed(),
+        None | Some(SuitesCommand::List) => listed(),
         Some(SuitesCommand::Show { name }) => find(name)?.toml.to_owned(),
         Some(SuitesCommand::Options) => options(),
     };

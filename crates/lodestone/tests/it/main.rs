@@ -10,6 +10,7 @@ mod data_sets;
 mod destinations;
 mod devices;
 mod ends;
+mod flags;
 mod hostile;
 mod import;
 mod import_labels;

@@ -1,0 +1,96 @@
+//! Flags that people guess: sweeps, steps by name, other programs' names, filters of the list.
+
+use crate::common::Bench;
+
+fn dry(bench: &Bench, flags: &str) -> String {
+    let disk = bench.disk();
+    let args = ["run", disk.to_str().unwrap(), "--dry-run"].into_iter().chain(flags.split(' '));
+    bench.ok(&args.collect::<Vec<_>>())
+}
+
+/// The ids of the steps of a dry run.
+fn steps(text: &str) -> Vec<&str> {
+    let blocks = text.split("\n\n").skip(1).filter(|block| !block.starts_with("by default"));
+    blocks.filter_map(|block| block.split_whitespace().next()).collect()
+}
+
+#[test]
+fn each_value_of_a_flag_is_a_step() {
+    let bench = Bench::new();
+    let sweep = dry(&bench, "--rw randread --bs 4k..16k --iodepth 1,8");
+    let expected =
+        ["4KiB-1", "4KiB-8", "8KiB-1", "8KiB-8", "16KiB-1", "16KiB-8"].map(|of| format!("custom-{of}"));
+    assert_eq!(steps(&sweep), expected, "{sweep}");
+    assert!(sweep.contains("Random read, 16 KiB, depth 8"), "{sweep}");
+    // The flag replaces the suite's own sweep.
+    let quick = dry(&bench, "--only rand-read --iodepth 2..8");
+    assert_eq!(steps(&quick), ["rand-read-d2", "rand-read-d4", "rand-read-d8"], "{quick}");
+    let wrong =
+        bench.fails(2, &["run", bench.disk().to_str().unwrap(), "--rw", "randread", "--iodepth", "1,none"]);
+    assert!(wrong.contains("--iodepth") && wrong.contains("none"), "{wrong}");
+}
+
+#[test]
+fn steps_are_chosen_by_name_or_group() {
+    let bench = Bench::new();
+    let some = dry(&bench, "--only seq,durable-write --skip seq-write");
+    assert_eq!(steps(&some), ["seq-read", "durable-write"], "{some}");
+    let disk = bench.disk();
+    let disk = disk.to_str().unwrap();
+    let unknown = bench.fails(2, &["run", disk, "--only", "seq-raed"]);
+    assert!(
+        unknown.contains("there is no step `seq-raed`") && unknown.contains("did you mean `seq-read`"),
+        "{unknown}"
+    );
+    let nothing = bench.fails(2, &["run", disk, "--only", "seq-read", "--skip", "seq"]);
+    assert!(nothing.contains("--only and --skip leave no step"), "{nothing}");
+}
+
+#[test]
+fn other_programs_names_are_understood() {
+    let bench = Bench::new();
+    let mix = dry(
+        &bench,
+        "--rw randrw --rwmixwrite 30 --bs read=4k,write=64k --numjobs 2 --ioengine psync --time 3s -n 7",
+    );
+    for part in ["Random mix 70/30, 4 KiB/64 KiB", "jobs = 2", "engine = psync", "runtime = 3s", "7 rounds"] {
+        assert!(mix.contains(part), "{part}: {mix}");
+    }
+    assert_eq!(steps(&dry(&bench, "--suite gnome-disks")), steps(&dry(&bench, "--suite disks")));
+    let disk = bench.disk();
+    let both = ["run", disk.to_str().unwrap(), "--rw", "randrw", "--rwmixread", "50", "--rwmixwrite", "50"];
+    assert!(bench.fails(2, &both).contains("cannot be used with"));
+    assert!(bench.ok(&["-q", "suites", "list"]).starts_with("quick "));
+}
+
+#[test]
+fn the_short_help_fits_two_screens_and_the_long_one_has_everything() {
+    let bench = Bench::new();
+    let flags =
+        |help: &str| bench.ok(&["run", help]).lines().filter(|l| l.trim_start().starts_with('-')).count();
+    let (short, long) = (flags("-h"), flags("--help"));
+    assert!((20..=30).contains(&short) && long > 80, "{short} and {long}");
+}
+
+#[test]
+fn the_list_is_filtered() {
+    let bench = Bench::new();
+    for _ in 0..3 {
+        bench.json(
+            &"--rw randread --size 16M --runtime none --ops 64 --ramp 0s --rounds 1"
+                .split(' ')
+                .collect::<Vec<_>>(),
+        );
+    }
+    let listed = |flags: &[&str]| {
+        let text = bench.ok(&[&["list"], flags].concat());
+        text.lines().filter(|l| l.contains("custom")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let all = listed(&[]);
+    assert_eq!(all.len(), 3);
+    assert_eq!(listed(&["--limit", "2"]), all[1..], "the last ones");
+    assert_eq!(listed(&["--since", "1h", "--suite", "custom"]).len(), 3);
+    assert_eq!(bench.ok(&["list", "--since", "2100-01-01"]), "none of the 3 stored runs is like that\n");
+    assert_eq!(listed(&["--host", "nobody's"]).len(), 0);
+    assert!(bench.fails(2, &["list", "--since", "soon"]).contains("such as 7d"));
+}
