@@ -6,6 +6,8 @@ use model::{
 };
 
 use crate::Analysis;
+use crate::percentile::percent_of;
+use crate::stats::RobustMean;
 
 /// The result of comparing the same work by two programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +39,9 @@ pub struct CheckedPair<'a> {
     pub work: &'a CheckedWork,
     /// The figure.
     pub figure: &'a CheckedFigure,
-    /// The other program's estimate over its repeats; `None` if it gave none.
+    /// The other program's geometric mean over the rounds that the ratio is of, else its estimate; `None` if it gave none.
     pub tool: Option<Estimate>,
-    /// Lodestone's estimate.
+    /// Lodestone's, over the same rounds: the two have the ratio below.
     pub lodestone: Option<Estimate>,
     /// Lodestone's ÷ the other program's, paired by round, with its interval; `None` with fewer than two rounds of both.
     pub ratio: Option<Estimate>,
@@ -59,6 +61,10 @@ pub fn agreements<'a>(works: &'a [CheckedWork], analysis: &Analysis, margin: f64
             if tool.is_none() && lodestone.is_none() {
                 continue;
             }
+            let [tool, lodestone] = match (tool, lodestone) {
+                (Some(tool), Some(own)) => means_of_common_rounds(tool, own).map(Some),
+                (tool, own) => [tool, own].map(|m| m.map(|m| m.estimate)),
+            };
             let comparison = compared(&analysis.comparisons, &work.step, figure.operation, figure.metric);
             found.push(CheckedPair {
                 work,
@@ -73,9 +79,30 @@ pub fn agreements<'a>(works: &'a [CheckedWork], analysis: &Analysis, margin: f64
     found
 }
 
-fn measured(all: &[Measurement], target: &str, step: &str, figure: &CheckedFigure) -> Option<Estimate> {
-    let key = MeasurementKey { target, step, operation: figure.operation, metric: figure.metric };
-    key.find_in(all).map(|m| m.estimate)
+fn measured<'m>(
+    all: &'m [Measurement],
+    target: &str,
+    step: &str,
+    figure: &CheckedFigure,
+) -> Option<&'m Measurement> {
+    MeasurementKey { target, step, operation: figure.operation, metric: figure.metric }.find_in(all)
+}
+
+/// The geometric means of both over the rounds that their ratio is of: those that both have, from ten on without the lowest
+/// and the highest fifth of the ratios. Without such rounds, their estimates.
+fn means_of_common_rounds(tool: &Measurement, own: &Measurement) -> [Estimate; 2] {
+    let value_of = |round: u32| own.values.iter().find(|(other, _)| *other == round).map(|(_, value)| *value);
+    let pair = |(round, tool): &(u32, f64)| Some([tool.ln(), value_of(*round)?.ln()]);
+    let mut rounds: Vec<[f64; 2]> = tool.values.iter().filter_map(pair).collect();
+    rounds.retain(|logs| logs.iter().all(|log| log.is_finite()));
+    rounds.sort_by(|a, b| (a[1] - a[0]).total_cmp(&(b[1] - b[0])));
+    let cut = if percent_of(tool.metric).is_some() { 0 } else { RobustMean::cut(rounds.len()) };
+    let kept = &rounds[cut..rounds.len() - cut];
+    if kept.is_empty() {
+        return [tool.estimate, own.estimate];
+    }
+    let mean = |i: usize| kept.iter().map(|logs| logs[i]).sum::<f64>() / kept.len() as f64;
+    [0, 1].map(|i| Estimate { value: mean(i).exp(), interval: None })
 }
 
 fn compared<'a>(
@@ -133,5 +160,38 @@ mod tests {
             Agreement::Undecided,
             "one of many, by chance"
         );
+    }
+
+    #[test]
+    fn the_columns_have_the_ratio_beside_them() {
+        // An odd round at each end; the median of one side and that of the other are not those of one round.
+        let tool = [90.0, 121.0, 80.0, 119.0, 122.0, 118.0, 120.0, 85.0, 88.0, 121.0];
+        let own = [70.0, 118.0, 79.0, 300.0, 85.0, 117.0, 84.0, 85.8, 87.0, 30.0];
+        let rounds = |values: [f64; 10]| (0..).zip(values).collect::<Vec<(u32, f64)>>();
+        let series = |target: &str, values: [f64; 10]| crate::Series {
+            target: target.into(),
+            step: "x".into(),
+            operation: Operation::Read,
+            metric: Metric::Iops,
+            is_headline: true,
+            values: rounds(values),
+            exposures: Vec::new(),
+        };
+        let both = [series(OWN_TARGET, own), series(TOOLS_TARGET, tool)];
+        let ratio = crate::compare(&both, TOOLS_TARGET, crate::Pairing::ByRound, 0.05)[0].ratio.value;
+        let measurement = |target: &str, values: [f64; 10]| Measurement {
+            target: target.into(),
+            step: "x".into(),
+            operation: Operation::Read,
+            metric: Metric::Iops,
+            method: "",
+            values: rounds(values),
+            paired: Vec::new(),
+            exposures: Vec::new(),
+            estimate: Estimate { value: 1.0, interval: None },
+        };
+        let of = [measurement(TOOLS_TARGET, tool), measurement(OWN_TARGET, own)];
+        let [tool, own] = means_of_common_rounds(&of[0], &of[1]);
+        assert!((own.value / tool.value / ratio - 1.0).abs() < 1e-9, "{own:?} ÷ {tool:?} is not {ratio}");
     }
 }

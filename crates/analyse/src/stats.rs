@@ -103,8 +103,12 @@ impl RobustMean {
     /// from the winsorized deviation `s_w`, `s_w·√(n−1) / √(h·(h−1))` with h values kept. Of fewer than ten values it is the
     /// plain mean.
     pub fn of(values: &[f64]) -> Option<Self> {
-        let n = values.len();
-        Self::without(if n >= FEWEST_TO_TRIM { (n as f64 * TRIMMED_SHARE) as usize } else { 0 }, values)
+        Self::without(Self::cut(values.len()), values)
+    }
+
+    /// How many of `n` values are left out at each end.
+    pub fn cut(n: usize) -> usize {
+        if n >= FEWEST_TO_TRIM { (n as f64 * TRIMMED_SHARE) as usize } else { 0 }
     }
 
     /// The plain mean of all values, for figures whose far-off values are the point.

@@ -137,7 +137,11 @@ pub fn crosscheck_document(
 }
 
 fn facts(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
-    let mut facts = circumstances(run, analysis, view);
+    const METHOD: &str =
+        "geometric means over the rounds of both, from ten on without the extreme fifths of the ratios";
+    let mut analysis = analysis.clone();
+    analysis.measurements.iter_mut().for_each(|m| m.method = METHOD);
+    let mut facts = circumstances(run, &analysis, view);
     facts.extend(load(run).map(|load| ("load".to_owned(), load)));
     facts.push(("command".to_owned(), command(run)));
     facts
@@ -189,7 +193,7 @@ fn answer(pairs: &[CheckedPair<'_>]) -> String {
         .count();
     let open = match count(Agreement::Undecided) {
         0 => String::new(),
-        open => format!(" Undecided: {open}; the medians of {near} of these are within 5 %."),
+        open => format!(" Undecided: {open}; {near} of these are within 5 %."),
     };
     format!(
         "Figures of work that must reach the device: {}. Agree within 5 %: {}; differ: {differ}{why}.{open}",
@@ -221,7 +225,12 @@ fn table(run: &Run, pairs: &[&CheckedPair<'_>], units: Units) -> Table {
         before = &pair.work.step;
         rows.push(row(run, pair, title, units));
     }
-    Table { title: "Medians, and the ratio Lodestone ÷ tool".to_owned(), columns, stub: 2, rows }
+    Table {
+        title: "Geometric means over the rounds, and the ratio Lodestone ÷ tool".to_owned(),
+        columns,
+        stub: 2,
+        rows,
+    }
 }
 
 fn row(run: &Run, pair: &CheckedPair<'_>, title: String, units: Units) -> Vec<Cell> {
@@ -271,7 +280,7 @@ fn verdict(pair: &CheckedPair<'_>) -> Cell {
     }
 }
 
-/// How far the medians are apart, as a share of the tool's.
+/// How far the figures are apart, as a share of the tool's.
 fn apart(pair: &CheckedPair<'_>) -> Option<f64> {
     let (tool, lodestone) = (pair.tool?.value, pair.lodestone?.value);
     (tool > 0.0).then(|| (lodestone / tool - 1.0).abs())

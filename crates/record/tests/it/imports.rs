@@ -112,6 +112,19 @@ fn units_of_fio_2_are_powers_of_1024() {
 }
 
 #[test]
+fn kilobytes_of_fio_are_those_that_its_kb_base_says() {
+    for name in ["fio/3.33-kb-base.txt", "fio/3.33-kb-base.json"] {
+        let parsed = fixture(name);
+        assert_eq!(parsed.reports[0].workload.largest_block(), 64_000, "{name}");
+    }
+    let usual = fixture("fio/3.33-kb-base.txt");
+    assert!(usual.problems.is_empty(), "{:?}", usual.problems);
+    let binary =
+        fs::read_to_string(fixtures().join("fio/3.33-kb-base.txt")).unwrap().replace("64.0kB", "64.0KiB");
+    assert_eq!(import(binary.as_bytes()).reports[0].workload.largest_block(), 65_536);
+}
+
+#[test]
 fn histograms_of_json_plus_give_the_printed_percentiles() {
     let parsed = fixture("fio/3.33-randrw.jsonplus.json");
     let stats = &parsed.reports[0].stats[&Operation::Read];

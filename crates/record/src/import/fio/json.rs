@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{Job, KIB, distinguish, headlines, percentile_metric};
 use crate::import::report::{Parsed, ProblemKind, Report};
-use crate::import::text::{Line, Num, Text, binary_size, block};
+use crate::import::text::{Line, Num, Text, binary_size, block, decimal, number};
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
     text.lines.iter().any(|line| line.text.contains("\"fio version\""))
@@ -104,7 +104,14 @@ fn option<'a>(job: &'a Value, global: Option<&'a Map<String, Value>>, name: &str
 fn one(value: &Value, global: Option<&Map<String, Value>>, line: u32) -> Report {
     let option = |names: &[&str]| names.iter().find_map(|name| option(value, global, name));
     let text_of = |names: &[&str]| option(names).map(str::to_owned);
-    let size = |text: &str| binary_size(text).map(|(n, _)| n.value);
+    // With kb_base=1000, 4k is 4000 bytes and 4ki is 4096.
+    let is_decimal = option(&["kb_base"]) == Some("1000");
+    let size = |text: &str| match number(text) {
+        Some((n, unit)) if is_decimal && !unit.to_ascii_lowercase().contains('i') => {
+            Some(n.value * unit.chars().next().and_then(decimal).unwrap_or(1.0))
+        }
+        _ => binary_size(text).map(|(n, _)| n.value),
+    };
     let truth = |text: &str| matches!(text, "1" | "true" | "");
     let has_options = value.get("job options").is_some() || global.is_some();
     let job = Job {

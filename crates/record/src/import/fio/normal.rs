@@ -186,19 +186,28 @@ fn header_block(text: &str, rw: &str) -> Option<u32> {
     } else {
         0
     };
-    let size = if rest.starts_with('(') {
+    let is_old = !rest.starts_with('(');
+    let size = if !is_old {
         after(rest, ["(R)", "(W)", "(T)"][direction])?
     } else {
         let end = rest.find(',').unwrap_or(rest.len());
         rest[..end].split('/').nth(direction).or_else(|| rest[..end].split('/').next())?
     };
     let low = size.split(['-', ',']).next()?;
-    crate::import::text::binary_size(low).and_then(|(n, _)| block(n.value))
+    // With kb_base=1000, fio 3 writes 64.0kB where it otherwise writes 64.0KiB.
+    let (num, unit) = number(low.trim())?;
+    block((num.value * scale(unit, is_old).unwrap_or(1.0)).round())
 }
 
 /// Bytes of `135MiB/s`, `141MB/s`, `63317KB/s` or `1014MiB`. Before 3.0 all of them are powers of 1024.
 fn data(text: &str, is_old: bool) -> Option<Num> {
     let (num, unit) = number(text.trim())?;
+    // In some figures fio truncates instead of rounding.
+    Some(num.truncated().times(scale(unit, is_old)?))
+}
+
+/// Bytes of a unit at the start of a text.
+fn scale(unit: &str, is_old: bool) -> Option<f64> {
     let letters: String = unit.chars().take_while(char::is_ascii_alphabetic).collect();
     let first = letters.chars().next()?;
     let scale = if first == 'B' || first == 'b' {
@@ -208,9 +217,7 @@ fn data(text: &str, is_old: bool) -> Option<Num> {
     } else {
         decimal(first)?
     };
-    let bits = if letters.ends_with("bit") { 8.0 } else { 1.0 };
-    // In some figures fio truncates instead of rounding.
-    Some(num.truncated().times(scale / bits))
+    Some(if letters.ends_with("bit") { scale / 8.0 } else { scale })
 }
 
 /// `34.5k`, `13600` or `1.2M`.
