@@ -13,6 +13,9 @@ use crate::figures::{display_iops, display_percent};
 use crate::view::{ComparedRuns, RunView, when};
 use crate::words::figure_name;
 
+/// Runs that the title names.
+const MOST_NAMED: usize = 4;
+
 /// A target's name, with its stack if that is known.
 fn target_words(target: &Target) -> String {
     match target.stack_line() {
@@ -88,7 +91,10 @@ pub fn comparison_document(runs: &[&Run], compared: &ComparedRuns, view: &RunVie
     ));
     let mut answer = compared_sentences(&steps, comparisons, *margin, |_| None);
     answer.extend(costs.sentences());
-    Document { title: format!("{} runs compared", runs.len()), answer, sections }
+    let ids: Vec<&str> = runs.iter().take(MOST_NAMED).map(|run| run.started.id.as_str()).collect();
+    let more = if runs.len() > ids.len() { ", …" } else { "" };
+    let title = format!("{} runs compared: {}{more}", runs.len(), ids.join(", "));
+    Document { title, answer, sections }
 }
 
 /// The headline figure of a target.

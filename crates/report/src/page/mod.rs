@@ -24,6 +24,8 @@ const SCRIPT: &str = include_str!("page.js");
 const FIGURE_WORDS: &str = "The figure is the bandwidth; of small random transfers and of metadata, operations per second; of a fixed load, the p99 latency.";
 /// What its ratios are, where there are several targets.
 const RATIO_WORDS: &str = "Ratios are to the baseline, with their 95 % interval.";
+/// Tables with more columns than this become a card for each row on a telephone.
+const MOST_SIDE_BY_SIDE: usize = 3;
 /// Row names longer than this are wrapped.
 const LONG_NAME: usize = 20;
 /// Charts of a kind shown without unfolding.
@@ -370,7 +372,7 @@ fn table(table: &Table) -> Markup {
     };
     html! {
         div.scroll role="region" tabindex="0" aria-label=(table.title) {
-            table {
+            table.cards[shown.len() > MOST_SIDE_BY_SIDE] {
                 caption { (table.title) }
                 thead {
                     tr {
@@ -434,7 +436,7 @@ fn cell(cell: &Cell, column: &Column, mark: Option<&Cell>) -> Markup {
         cell.provenance.as_ref().map(|p| format!("{} {} {}", p.step, p.operation.name(), p.metric.name()));
     let value = cell.value.filter(|_| source.is_some()).map(|value| value.to_string());
     html! {
-        td class=[class] data-from=[source] data-value=[value] {
+        td class=[class] data-from=[source] data-value=[value] data-h=(column.heading) {
             (cell.text)
             @if let Some(mark) = mark {
                 " " span class=[classes([Some("mark"), tone_class(mark.tone)])] { (mark.text) }
