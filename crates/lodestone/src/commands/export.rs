@@ -189,7 +189,7 @@ fn telemetry_text(view: &RunView, run: &Run, format: Format) -> Result<String, F
         }
         Format::Svg | Format::Png => {
             return Err(Failure::usage(
-                "--telemetry cannot be exported as a chart; the chart `timeline` shows it: --format svg --chart timeline",
+                "--telemetry cannot be exported as a chart; the chart `machine` shows it: --format svg --chart machine",
             ));
         }
         Format::Json => json::pretty(&report::telemetry_export(run, &telemetry)),

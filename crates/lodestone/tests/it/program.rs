@@ -785,5 +785,5 @@ fn run_writes_a_report_to_the_store_and_report_to_a_path() {
     }
     let unknown = bench.fails(2, &["export", "--format", "svg", "--chart", "nothing"]);
     assert!(unknown.contains("bars") && unknown.contains("timeline"), "{unknown}");
-    assert!(bench.fails(2, &["export", "--format", "svg", "--telemetry"]).contains("timeline"));
+    assert!(bench.fails(2, &["export", "--format", "svg", "--telemetry"]).contains("--chart machine"));
 }

@@ -16,15 +16,17 @@ pub(crate) struct Trace {
     pub name: String,
     /// The target that it belongs to, if there is exactly one.
     pub target: Option<usize>,
-    /// `share`, `°C`, `Hz` or `1`.
+    /// `share`, `°C`, `Hz`, `B/s`, `1/s` or `1`.
     pub unit: &'static str,
     /// Width of a bin in seconds.
     pub bin: f64,
+    /// It is dashed, to tell it from the other curve of its kind.
+    pub is_dashed: bool,
     /// The mean over each bin; `None` where nothing was read.
     pub values: Vec<Option<f64>>,
 }
 
-/// All curves that a run's readings give: processors, temperature, clock, utilisation and queue of the disks.
+/// All curves that a run's readings give: processors, load, pressure, what the disks do, temperature, clock.
 pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> {
     let bin = seconds / BINS as f64;
     let series = series(&run.readings);
@@ -35,11 +37,37 @@ pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> 
         target,
         unit,
         bin,
+        is_dashed: false,
         values,
     };
+    let dashed = |trace: Trace| Trace { is_dashed: true, ..trace };
     let mut found = Vec::new();
     if let Some(values) = processors(&series, run.started.host.cpus, bin) {
         found.push(trace("processors", "all processors", None, "share", values));
+    }
+    for (cpu, values) in each_processor(&series, bin) {
+        found.push(trace("each processor", &format!("processor {cpu}"), None, "share", values));
+    }
+    if let Some(values) = of("load", "running") {
+        found.push(trace("processes that run or wait for a processor", "running", None, "1", values));
+    }
+    let pressure = "time in which processes waited: for I/O, dashed for a processor";
+    if let Some(values) = of("pressure", "io.some") {
+        found.push(trace(pressure, "waiting for I/O", None, "share", values));
+    }
+    if let Some(values) = of("pressure", "cpu.some") {
+        found.push(dashed(trace(pressure, "waiting for a processor", None, "share", values)));
+    }
+    for (kind, unit, keys) in [
+        ("device bandwidth: reads, dashed writes", "B/s", ["read", "write"]),
+        ("device operations per second: reads, dashed writes", "1/s", ["reads", "writes"]),
+    ] {
+        for (i, name, disk) in disks(run, targets) {
+            let [read, written] = keys.map(|key| of("devices", &format!("{disk}.{key}")));
+            found.extend(read.map(|values| trace(kind, &format!("{name} reads"), i, unit, values)));
+            let written = written.map(|values| trace(kind, &format!("{name} writes"), i, unit, values));
+            found.extend(written.map(dashed));
+        }
     }
     for (i, name, disk) in disks(run, targets) {
         if let Some(values) = of("devices", &format!("{disk}.busy")) {
@@ -105,6 +133,23 @@ fn processors(series: &Series<'_>, cpus: u32, bin: f64) -> Option<Vec<Option<f64
         (!known.is_empty()).then(|| (known.iter().sum::<f64>() / f64::from(cpus.max(1))).min(1.0))
     };
     (!parts.is_empty()).then(|| (0..BINS).map(sum).collect())
+}
+
+/// More processors than this are not drawn one by one.
+const MOST_PROCESSORS: usize = 8;
+
+/// Busy share of each processor, where there are several and not too many.
+fn each_processor(series: &Series<'_>, bin: f64) -> Vec<(u32, Vec<Option<f64>>)> {
+    let mut found: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
+    for ((_, key), values) in series.iter().filter(|((probe, _), _)| *probe == "cpu") {
+        let Some((cpu, part)) = key.split_once('.') else { continue };
+        let (Ok(cpu), true) = (cpu.parse(), ["user", "system", "irq"].contains(&part)) else { continue };
+        let sums = found.entry(cpu).or_insert_with(|| vec![None; BINS]);
+        for (sum, value) in sums.iter_mut().zip(binned(values, bin)) {
+            *sum = sum.zip(value).map(|(a, b)| (a + b).min(1.0)).or(*sum).or(value);
+        }
+    }
+    if (2..=MOST_PROCESSORS).contains(&found.len()) { found.into_iter().collect() } else { Vec::new() }
 }
 
 /// The highest value of all sensors in each bin.

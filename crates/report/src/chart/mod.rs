@@ -87,6 +87,7 @@ pub static CHARTS: &[ChartKind] = &[
     profile::KIND,
     repeats::KIND,
     timeline::KIND,
+    timeline::MACHINE,
     cdf::KIND,
     heat::KIND,
     position::KIND,

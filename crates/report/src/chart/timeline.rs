@@ -2,32 +2,39 @@
 
 use model::{Metric, Operation, OperationStats, Phase, Repeat, Run};
 
-use super::frame::{Area, Axis, axes, key};
+use super::frame::{Area, Axis, axes, fit, key};
 use super::machine::{BINS, Trace, traces};
 use super::scale::{Scale, range};
 use super::slices::{Slice, slices};
 use super::svg::{Anchor, Mark, Svg};
 use super::{ChartKind, Sketch};
-use crate::figures::{display_ns, display_percent};
+use crate::figures::{Units, display_iops, display_ns, display_percent, display_rate};
 use crate::view::AnalysedRun;
 use crate::view::RunView;
 use crate::words::short;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "timeline",
-    shows: "bandwidth, operations, latency and telemetry over the time of the run, with phases and findings",
+    shows: "bandwidth, operations and latency over the time of the run, with phases and findings",
     draw,
+};
+pub(super) const MACHINE: ChartKind = ChartKind {
+    name: "machine",
+    shows: "what the machine did over the time of the run: processors, load, pressure, disks, temperature, clock",
+    draw: draw_machine,
 };
 
 /// Bins over the time of a run on a narrow chart.
 const NARROW_BINS: usize = 120;
 const HEIGHT: f64 = 84.0;
+const MACHINE_HEIGHT: f64 = 54.0;
 const LEFT: f64 = 70.0;
 const CAPTION: &str = "The run from start to end. The strip at the top shows which target was measured when (point at a block to \
     see its step). Dark shading is a ramp, which does not count; pale dashed blocks are the layout of test data. \
     Triangles mark findings. If there are many repeats, lines run from the lowest to the highest value of each \
-    interval. The faint line above the median latency is the 99th percentile. If several rows dip at once, the \
-    machine's activity at that time is the likely cause.";
+    interval. The faint line above the median latency is the 99th percentile.";
+const MACHINE_CAPTION: &str = "The same time axis as the timeline of the run, with the same strip of repeats and the same marks of findings. If \
+    a figure dips where one of these rows peaks, that is the likely cause. Lines of one row are told apart by pointing at them.";
 
 /// A repeat or layout in the run, in seconds.
 #[derive(Clone)]
@@ -92,7 +99,30 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
         return Vec::new();
     }
     let view = p.view.clone();
-    vec![Sketch::new("Timeline of the run", CAPTION, move |svg| paint(svg, &timeline, &view))]
+    vec![Sketch::new("Timeline of the run", CAPTION, move |svg| {
+        let heights = vec![HEIGHT; PANELS.len()];
+        paint(svg, &timeline, &heights, |svg, i, x, area, is_last| {
+            let (words, values, metric) = PANELS[i];
+            svg.text(0.0, area.y - 8.0, Anchor::Start, "title", words);
+            paint_row(svg, &timeline, values, metric, &view, x, area, is_last);
+        });
+    })]
+}
+
+fn draw_machine(p: &AnalysedRun<'_>) -> Vec<Sketch> {
+    let timeline = timeline(p);
+    let kinds = kinds(&timeline.traces);
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    vec![Sketch::new("The machine during the run", MACHINE_CAPTION, move |svg| {
+        let heights = vec![MACHINE_HEIGHT; kinds.len()];
+        paint(svg, &timeline, &heights, |svg, i, x, area, is_last| {
+            svg.text(0.0, area.y - 8.0, Anchor::Start, "title", &fit(kinds[i], svg.width / 1.22));
+            let of: Vec<&Trace> = timeline.traces.iter().filter(|trace| trace.kind == kinds[i]).collect();
+            paint_traces(svg, &of, x, area, is_last);
+        });
+    })]
 }
 
 /// Duration of a run in seconds.
@@ -215,27 +245,19 @@ fn flags(p: &AnalysedRun<'_>) -> Vec<Flag> {
     flags
 }
 
-fn paint(svg: &mut Svg, t: &Timeline, view: &RunView) {
+/// The strip of repeats, and below it rows of these heights, each drawn by `draw` with its number.
+fn paint(svg: &mut Svg, t: &Timeline, heights: &[f64], draw: impl Fn(&mut Svg, usize, &Scale, &Area, bool)) {
+    const BETWEEN: f64 = 28.0;
     let top = key(svg, &t.names) + 6.0;
     let x = Scale::linear((0.0, t.seconds), (LEFT, svg.width - 12.0));
     let strip = Area { x: LEFT, y: top, width: svg.width - 12.0 - LEFT, height: 12.0 };
-    let traced: Vec<&str> = kinds(&t.traces);
-    let rows = PANELS.len() + traced.len();
-    let bottom = strip.bottom() + 22.0 + rows as f64 * (HEIGHT + 28.0);
-    paint_phases(svg, t, &x, &strip, bottom - 28.0);
     let mut y = strip.bottom() + 22.0;
-    for (i, (words, values, metric)) in PANELS.iter().enumerate() {
-        let area = Area { x: LEFT, y: y + 18.0, width: strip.width, height: HEIGHT - 8.0 };
-        svg.text(0.0, y + 10.0, Anchor::Start, "title", words);
-        paint_row(svg, t, values, *metric, view, &x, &area, i + 1 == rows);
-        y += HEIGHT + 28.0;
-    }
-    for (i, kind) in traced.iter().enumerate() {
-        let area = Area { x: LEFT, y: y + 18.0, width: strip.width, height: HEIGHT - 8.0 };
-        svg.text(0.0, y + 10.0, Anchor::Start, "title", kind);
-        let of: Vec<&Trace> = t.traces.iter().filter(|trace| trace.kind == *kind).collect();
-        paint_traces(svg, &of, &x, &area, PANELS.len() + i + 1 == rows);
-        y += HEIGHT + 28.0;
+    let bottom = y + heights.iter().map(|height| height + BETWEEN).sum::<f64>();
+    paint_phases(svg, t, &x, &strip, bottom - BETWEEN);
+    for (i, height) in heights.iter().enumerate() {
+        let area = Area { x: LEFT, y: y + 18.0, width: strip.width, height: height - 8.0 };
+        draw(svg, i, &x, &area, i + 1 == heights.len());
+        y += height + BETWEEN;
     }
     svg.height = y + 16.0;
 }
@@ -420,8 +442,9 @@ fn paint_traces(svg: &mut Svg, traces: &[&Trace], x: &Scale, area: &Area, last: 
                 ));
             }
         }
+        let class = if trace.is_dashed { "curve fine second" } else { "curve fine" };
         let mark =
-            trace.target.map_or_else(|| Mark::new("curve fine neutral"), |t| Mark::of("curve fine", t));
+            trace.target.map_or_else(|| Mark::new(&format!("{class} neutral")), |t| Mark::of(class, t));
         svg.path(&line, &mark.points(&points));
     }
 }
@@ -431,6 +454,8 @@ fn words(unit: &str, value: f64) -> String {
         "share" => display_percent(value),
         "°C" => format!("{value:.0} °C"),
         "Hz" => crate::figures::display_hz(value),
+        "B/s" => display_rate(value, Units::Decimal).replace(".00", ""),
+        "1/s" => display_iops(value).replace(".00", "").replace(".0k", "k"),
         _ => crate::figures::digits(value).replace(".00", ""),
     }
 }
