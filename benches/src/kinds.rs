@@ -56,7 +56,7 @@ const KINDS: [(StorageKind, Law); 7] = [
 /// Storage that is none of these, or a mixture of two.
 const OTHERS: [(&str, Law); 4] = [
     ("eMMC", emmc),
-    ("SATA flash behind a USB bridge without a queue", bridged),
+    ("SATA flash behind a USB bridge without command queuing", bridged),
     ("four spinning disks, striped", striped),
     ("NVMe flash with a sixth of its link", narrow_nvme),
 ];

@@ -197,28 +197,6 @@ pub fn classify_storage(traits: &StorageTraits) -> Option<KindVerdict> {
 mod tests {
     use super::*;
 
-    /// StorageTraits in the units of data sheets: reads per second at depth 1, spread, MB/s sequential, gain at depth 32, ms of a
-    /// durable write, writes per second at depth 1; 0 for what is not known.
-    fn traits(
-        reads: f64,
-        spread: f64,
-        sequential: f64,
-        gain: f64,
-        durable_ms: f64,
-        writes: f64,
-    ) -> StorageTraits {
-        let known = |v: f64| (v > 0.0).then_some(v);
-        StorageTraits {
-            random_read_ns: Some(1e9 / reads),
-            read_spread: known(spread),
-            sequential_gain: known(sequential * 1e6 / (reads * 4096.0)),
-            depth_gain: known(gain),
-            durable_ns: known(durable_ms * 1e6),
-            write_gain: known(writes / reads),
-            sequential_rate: known(sequential * 1e6),
-        }
-    }
-
     #[test]
     fn traits_between_two_kinds_say_nothing() {
         // Without writes and queue a card and a stick are alike.
@@ -229,7 +207,16 @@ mod tests {
             ..StorageTraits::default()
         };
         let verdict = classify_storage(&alike).unwrap();
-        let xpoint = classify_storage(&traits(85_000.0, 1.2, 2500.0, 6.0, 0.025, 85_000.0)).unwrap();
+        let xpoint = StorageTraits {
+            random_read_ns: Some(11_800.0),
+            read_spread: Some(1.2),
+            sequential_gain: Some(7.2),
+            depth_gain: Some(6.0),
+            durable_ns: Some(25e3),
+            write_gain: Some(1.0),
+            sequential_rate: Some(2.5e9),
+        };
+        let xpoint = classify_storage(&xpoint).unwrap();
         for between in [&verdict, &xpoint] {
             assert_eq!(between.sureness(), None, "{between:?}");
         }
@@ -242,7 +229,13 @@ mod tests {
             classify_storage(&StorageTraits { random_read_ns: Some(1e6), ..StorageTraits::default() }),
             None
         );
-        let no_reads = StorageTraits { random_read_ns: None, ..traits(100.0, 2.0, 100.0, 2.0, 10.0, 100.0) };
+        let no_reads = StorageTraits {
+            read_spread: Some(2.0),
+            depth_gain: Some(2.0),
+            durable_ns: Some(1e7),
+            sequential_rate: Some(1e8),
+            ..StorageTraits::default()
+        };
         assert_eq!(classify_storage(&no_reads), None);
         let impossible = StorageTraits {
             random_read_ns: Some(60e9),

@@ -137,8 +137,7 @@ pub fn crosscheck_document(
 }
 
 fn facts(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
-    const METHOD: &str =
-        "geometric means over the rounds of both, from ten on without the extreme fifths of the ratios";
+    const METHOD: &str = "geometric means over the rounds that both have (from ten rounds on, without the highest and the lowest fifth of the ratios)";
     let mut analysis = analysis.clone();
     analysis.measurements.iter_mut().for_each(|m| m.method = METHOD);
     let mut facts = circumstances(run, &analysis, view);

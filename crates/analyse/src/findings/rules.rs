@@ -226,14 +226,14 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "queue-depth-knee",
-        speaks_when: "three or more steps differ only in their queue depth",
+        speaks_when: "three or more steps differ only in their queue depth, one of them surely has 90 % of the best rate, and its gain over a shallower queue is decided",
         advice: "use the depth at the knee: a deeper queue only makes each operation wait",
         is_told_apart: true,
         apply: sweeps::queue_depth_knee,
     },
     Rule {
         name: "block-size",
-        speaks_when: "steps differ only in block size, by a factor of 64 or more, and their bandwidth differs by a factor of 2 or more",
+        speaks_when: "steps differ only in block size, by a factor of 64 or more, and their bandwidth surely differs by a factor of 2 or more",
         advice: "use large blocks where the application allows it",
         is_told_apart: true,
         apply: sweeps::block_size,
@@ -331,7 +331,7 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "not-steady",
-        speaks_when: "the last five repeats range over more than 20 % of their mean, or a line through them rises or falls by more than 10 % (SNIA PTS)",
+        speaks_when: "the last five repeats, each of 10 s or more, range over more than 20 % of their mean, or a line through them rises or falls by more than 10 % (SNIA PTS)",
         advice: "use more or longer rounds; precondition a drive that slows down while it fills",
         is_told_apart: false,
         apply: repeats::not_steady,
@@ -345,7 +345,7 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "honest-figure",
-        speaks_when: "a step does what a classic tool does, and another step (its id with `-honest`) does the same without the tool's flaw; a warning where they differ by more than the margin",
+        speaks_when: "a step does what a classic tool does, and another step (its id with `-honest`) does the same without the tool's flaw; a warning where it is decided that they differ by more than the margin",
         advice: "compare the tool's figure only with figures of the same tool",
         is_told_apart: true,
         apply: tools::honest_figure,

@@ -133,7 +133,7 @@ pub(super) fn block_size(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
             }
         );
         let mut figures =
-            vec![evidence("smallest block with nearly the best bandwidth", enough.x as f64, "B")];
+            vec![evidence("smallest block size within 10 % of the best bandwidth", enough.x as f64, "B")];
         figures.extend(points.iter().map(|p| {
             evidence(format!("bandwidth with {}", of(p)), p.bandwidth, "B/s").in_step(&p.pair.step.id)
         }));
@@ -185,7 +185,8 @@ pub(super) fn queue_depth_knee(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
                 last.x
             )
         };
-        let mut figures = vec![evidence("smallest depth with nearly the best bandwidth", knee.x as f64, "1")];
+        let mut figures =
+            vec![evidence("smallest depth within 10 % of the best bandwidth", knee.x as f64, "1")];
         for p in &points {
             figures.push(
                 evidence(format!("bandwidth at depth {}", p.x), p.bandwidth, "B/s").in_step(&p.pair.step.id),

@@ -20,17 +20,15 @@ pub(super) fn all_pairs<'a>(
 ) -> Result<AllPairs<'a>, Failure> {
     /// A table with more columns is no answer to anybody.
     const MOST: usize = 40;
-    let targets: std::collections::BTreeSet<&str> = series.iter().map(|s| s.target.as_str()).collect();
-    match targets.len() {
-        0 | 1 => Err(Failure::usage(
-            "--pairs compares targets with each other, and there are not two with figures",
-        )),
-        n if n > MOST => Err(Failure::usage(format!(
-            "--pairs shows at most {MOST} targets, and there are {n}; compare fewer, or omit --pairs to compare them with \
-             a baseline"
-        ))),
-        _ => Ok(AllPairs::new(runs, series, pairing, margin)),
-    }
+    AllPairs::new(runs, series, pairing, margin, MOST).map_err(|targets| {
+        Failure::usage(match targets {
+            0 | 1 => "--pairs compares targets with each other, and there are not two with figures".to_owned(),
+            n => format!(
+                "--pairs shows at most {MOST} targets, and there are {n}; compare fewer, or omit --pairs to compare them \
+                 with a baseline"
+            ),
+        })
+    })
 }
 
 pub(super) fn print_pairs(cli: &Cli, pairs: &AllPairs<'_>) -> Result<(), Failure> {

@@ -38,7 +38,7 @@ pub fn list(cli: &Cli, args: &ListArgs) -> Result<ExitCode, Failure> {
     } else if all == 0 {
         output::print("no runs are stored yet; `lodestone run` makes one\n")?;
     } else if runs.is_empty() {
-        output::print(format!("none of the {all} stored runs is like that\n"))?;
+        output::print(format!("none of the {all} stored runs matches\n"))?;
     } else {
         output::print(listed(cli, runs))?;
     }

@@ -123,8 +123,8 @@ fn unregistered(plan: &Plan, best: EngineKind) -> Option<String> {
     let steps: Vec<&str> = plan.steps.iter().filter(has_unregistered).map(|step| step.id.as_str()).collect();
     (!steps.is_empty()).then(|| {
         format!(
-            "io_uring does not register buffers in {}, where they need more than a quarter of the {} KiB that this user \
-             may lock (`ulimit -l`); each transfer costs slightly more CPU time",
+            "io_uring does not register the buffers of {}: they would take more than a quarter of the {} KiB that this \
+             user may lock (`ulimit -l`); each transfer costs slightly more CPU time",
             steps.join(", "),
             limit >> 10
         )

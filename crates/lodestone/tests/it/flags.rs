@@ -90,7 +90,7 @@ fn the_list_is_filtered() {
     assert_eq!(all.len(), 3);
     assert_eq!(listed(&["--limit", "2"]), all[1..], "the last ones");
     assert_eq!(listed(&["--since", "1h", "--suite", "custom"]).len(), 3);
-    assert_eq!(bench.ok(&["list", "--since", "2100-01-01"]), "none of the 3 stored runs is like that\n");
+    assert_eq!(bench.ok(&["list", "--since", "2100-01-01"]), "none of the 3 stored runs matches\n");
     assert_eq!(listed(&["--host", "nobody's"]).len(), 0);
     assert!(bench.fails(2, &["list", "--since", "soon"]).contains("such as 7d"));
 }

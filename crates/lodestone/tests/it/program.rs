@@ -745,7 +745,8 @@ fn many_repeats_fit_a_small_limit_of_locked_memory() {
     if !noted("auto selects io_uring") {
         return skipped("io_uring does not work here");
     }
-    let expected = "does not register buffers in custom, where they need more than a quarter of the 192 KiB";
+    let expected =
+        "does not register the buffers of custom: they would take more than a quarter of the 192 KiB";
     assert!(noted(expected), "{}", json["notes"]);
 }
 

@@ -49,9 +49,9 @@ pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> 
         found.push(trace("each processor", &format!("processor {cpu}"), None, "share", values));
     }
     if let Some(values) = of("load", "running") {
-        found.push(trace("processes that run or wait for a processor", "running", None, "1", values));
+        found.push(trace("processes running or waiting for a processor", "running", None, "1", values));
     }
-    let pressure = "time in which processes waited: for I/O, dashed for a processor";
+    let pressure = "share of the time that processes waited: for I/O solid, for a processor dashed";
     if let Some(values) = of("pressure", "io.some") {
         found.push(trace(pressure, "waiting for I/O", None, "share", values));
     }
@@ -59,8 +59,8 @@ pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> 
         found.push(dashed(trace(pressure, "waiting for a processor", None, "share", values)));
     }
     for (kind, unit, keys) in [
-        ("device bandwidth: reads, dashed writes", "B/s", ["read", "write"]),
-        ("device operations per second: reads, dashed writes", "1/s", ["reads", "writes"]),
+        ("device bandwidth: reads solid, writes dashed", "B/s", ["read", "write"]),
+        ("device operations per second: reads solid, writes dashed", "1/s", ["reads", "writes"]),
     ] {
         for (i, name, disk) in disks(run, targets) {
             let [read, written] = keys.map(|key| of("devices", &format!("{disk}.{key}")));
@@ -189,5 +189,27 @@ mod tests {
         assert_eq!(values[..4], [Some(2.0), Some(4.0), Some(4.0), None]);
         let mixed = binned(&[(0.0, 0.0), (0.5, 2.0), (1.0, 4.0)], 1.0);
         assert_eq!(mixed[..2], [Some(3.0), None]);
+    }
+
+    #[test]
+    fn a_few_processors_are_drawn_one_by_one() {
+        let reading = |key: &str, at_ns: u64, value: f64| Reading {
+            at_ns,
+            probe: "cpu".into(),
+            key: key.into(),
+            value,
+            unit: "1".into(),
+        };
+        let of = |cpus: u32| {
+            let keys =
+                (0..cpus).flat_map(|cpu| ["user", "system", "idle"].map(|part| format!("{cpu}.{part}")));
+            let readings: Vec<Reading> =
+                keys.flat_map(|key| [0, 1_000_000_000].map(|at_ns| reading(&key, at_ns, 0.3))).collect();
+            each_processor(&series(&readings), 0.1)
+        };
+        let two = of(2);
+        assert_eq!(two.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(two[1].1[5].map(|share| (share * 10.0).round()), Some(6.0), "user and system, not idle");
+        assert!(of(1).is_empty() && of(9).is_empty());
     }
 }

@@ -1,7 +1,5 @@
 //! Every target compared with every other: which pairs are decided, how often who wins, and by how much in each figure.
 
-use std::collections::BTreeSet;
-
 use analyse::{Pairing, Series, compare_all, headline_operations};
 use model::{Comparison, Estimate, Run, Step, Verdict};
 
@@ -32,28 +30,38 @@ const MOST_ON_PAGE: usize = 12;
 
 impl<'a> AllPairs<'a> {
     /// Compares every two targets of these series.
-    pub fn new(runs: Vec<&'a Run>, series: &'a [Series], pairing: Pairing, margin: f64) -> Self {
+    ///
+    /// # Errors
+    /// There are not two targets with figures, or more than `most`: how many there are.
+    pub fn new(
+        runs: Vec<&'a Run>,
+        series: &'a [Series],
+        pairing: Pairing,
+        margin: f64,
+        most: usize,
+    ) -> Result<Self, usize> {
         let mut targets: Vec<&str> = Vec::new();
         for one in series.iter().filter(|s| s.is_headline) {
             if !targets.contains(&one.target.as_str()) {
                 targets.push(&one.target);
             }
         }
-        Self { comparisons: compare_all(series, &targets, pairing, margin), runs, targets, margin }
+        if !(2..=most).contains(&targets.len()) {
+            return Err(targets.len());
+        }
+        Ok(Self { comparisons: compare_all(series, &targets, pairing, margin), runs, targets, margin })
     }
 
-    /// What a page shows of the pairs: nothing where they are those with the baseline, or too many.
+    /// What a page shows of the pairs: nothing where there is only the one with the baseline, or too many.
     pub fn on_page(
         runs: Vec<&'a Run>,
         series: &'a [Series],
         pairing: Pairing,
         margin: f64,
     ) -> Option<Vec<Section>> {
-        let targets: BTreeSet<&str> =
-            series.iter().filter(|s| s.is_headline).map(|s| s.target.as_str()).collect();
-        let pairs = || Self::new(runs, series, pairing, margin);
-        let sections = |pairs: Self| [vec![Section::Text(pairs.sentence())], pairs.sections()].concat();
-        (3..=MOST_ON_PAGE).contains(&targets.len()).then(|| sections(pairs()))
+        let pairs = Self::new(runs, series, pairing, margin, MOST_ON_PAGE).ok()?;
+        let sections = || [vec![Section::Text(pairs.sentence())], pairs.sections()].concat();
+        (pairs.targets.len() > 2).then(sections)
     }
 }
 
@@ -82,7 +90,7 @@ impl AllPairs<'_> {
             .collect();
         let margin = display_margin(self.margin);
         if once == all {
-            return "Each figure was measured only once, so any difference may be chance.".to_owned();
+            return "Each figure was measured only once, so any difference may be due to chance.".to_owned();
         }
         let are = |n: usize| if n == 1 { "is" } else { "are" };
         let differ = all - same - open.len() - once;
@@ -94,9 +102,11 @@ impl AllPairs<'_> {
         counts.extend((same > 0).then(|| format!("{same} {} the same (within {margin})", are(same))));
         counts.extend((!open.is_empty()).then(|| format!("{} {} undecided", open.len(), are(open.len()))));
         counts.extend(
-            (once > 0).then(|| format!("{once} were measured only once, where a difference may be chance")),
+            (once > 0).then(|| {
+                format!("{once} were measured only once, so those differences may be due to chance")
+            }),
         );
-        let counts = format!("Of {all} comparisons {}.", listed(&counts));
+        let counts = format!("Of {all} comparisons, {}.", listed(&counts));
         if open.is_empty() {
             return counts;
         }

@@ -34,7 +34,7 @@ fn series(run: &Run, targets: &[(&str, f64)], rounds: u32) -> Vec<Series> {
 fn document(targets: &[(&str, f64)], rounds: u32) -> Document {
     let run = fixture();
     let series = series(&run, targets, rounds);
-    pairs_document(&AllPairs::new(vec![&run], &series, Pairing::ByRound, 0.03))
+    pairs_document(&AllPairs::new(vec![&run], &series, Pairing::ByRound, 0.03, 9).unwrap())
 }
 
 fn tables(document: &Document) -> Vec<&Table> {
@@ -52,7 +52,7 @@ fn texts(table: &Table) -> Vec<Vec<&str>> {
 #[test]
 fn each_pair_is_judged_once_and_read_from_both_sides() {
     let document = document(&[("a", 1.0), ("b", 1.25), ("c", 1.0)], 8);
-    assert_eq!(document.answer, ["Of 6 comparisons 4 differ and 2 are the same (within 3 %)."]);
+    assert_eq!(document.answer, ["Of 6 comparisons, 4 differ and 2 are the same (within 3 %)."]);
     let [counts, figures] = tables(&document)[..] else { panic!("two tables") };
     assert_eq!(texts(counts), [["a", "", "−2", "=2"], ["b", "+2", "", "+2"], ["c", "=2", "−2", ""]]);
     assert_eq!(
@@ -72,13 +72,13 @@ fn each_pair_is_judged_once_and_read_from_both_sides() {
 #[test]
 fn what_cannot_be_told_apart_comes_first() {
     let told = document(&[("a", 1.0), ("b", 1.05)], 1).answer;
-    assert_eq!(told, ["Each figure was measured only once, so any difference may be chance."]);
+    assert_eq!(told, ["Each figure was measured only once, so any difference may be due to chance."]);
     let run = fixture();
     let mut series = series(&run, &[("a", 1.0), ("b", 1.02), ("c", 2.0)], 6);
     let noisy = |s: &&mut Series| s.target == "b" && s.metric == Metric::Bandwidth;
     let b = series.iter_mut().find(noisy).unwrap();
     b.values.iter_mut().for_each(|(round, value)| *value *= if *round % 3 == 0 { 1.3 } else { 0.9 });
-    let pairs = AllPairs::new(vec![&run], &series, Pairing::ByRound, 0.03);
+    let pairs = AllPairs::new(vec![&run], &series, Pairing::ByRound, 0.03, 3).unwrap();
     let told = pairs_document(&pairs).answer;
     assert_eq!(told.len(), 1);
     assert!(
@@ -86,9 +86,21 @@ fn what_cannot_be_told_apart_comes_first() {
         "{told:?}"
     );
     assert!(
-        told[0].ends_with(". Of 6 comparisons 4 differ, 1 is the same (within 3 %) and 1 is undecided."),
+        told[0].ends_with(". Of 6 comparisons, 4 differ, 1 is the same (within 3 %) and 1 is undecided."),
         "{told:?}"
     );
+}
+
+#[test]
+fn too_few_and_too_many_targets_are_counted() {
+    let run = fixture();
+    let of = |targets: &[(&str, f64)]| {
+        let series = series(&run, targets, 4);
+        AllPairs::new(vec![&run], &series, Pairing::ByRound, 0.03, 2).map(|pairs| pairs.targets.len())
+    };
+    assert_eq!(of(&[("a", 1.0)]), Err(1));
+    assert_eq!(of(&[("a", 1.0), ("b", 1.0)]), Ok(2));
+    assert_eq!(of(&[("a", 1.0), ("b", 1.0), ("c", 1.0)]), Err(3));
 }
 
 #[test]
@@ -112,5 +124,8 @@ fn a_page_has_the_pairs_of_three_targets_and_not_those_of_two() {
         repeat.started.target = "three".into();
         repeat
     }));
-    assert!(page(&run).contains("<summary>Every pair of targets</summary>"));
+    let three = page(&run);
+    assert!(three.contains("<summary>Every pair of targets</summary>"));
+    // On a telephone each row of a wide table is a card, which names each figure's column.
+    assert!(three.contains("<table class=\"cards\">") && three.contains("data-h=\"three\""));
 }

@@ -68,6 +68,8 @@ pub(super) fn cases() -> Vec<Case> {
         ("not-steady", true, workload(), |r| each_round(r, &[20.0, 19.4, 18.8, 18.2, 17.6])),
         ("not-steady", false, workload(), |r| each_round(r, &[99.0, 20.0, 21.0, 20.0, 21.0, 20.0])),
         ("not-steady", false, workload(), |r| each_round(r, &[20.0, 30.0, 40.0, 50.0])),
+        // Of five seconds each.
+        ("not-steady", false, workload(), |r| each_round(r, &[200.0, 200.0, 250.0, 200.0, 200.0])),
         ("not-steady", false, workload(), |r| {
             each_round(r, &[20.0, 20.0, 25.0, 20.0, 20.0]);
             r.repeats.iter_mut().for_each(|r| r.started.time_ns = Some(100_000_000));
