@@ -131,6 +131,7 @@ fn target(name: &str, is_encrypted: bool) -> Target {
         free_bytes: 1 << 40,
         block_bytes: 512,
         direct: true,
+        labels: Default::default(),
         writable: true,
         stack: [layer(LayerKind::Filesystem, "ext4", 0)].into_iter().chain(crypt).chain([disk]).collect(),
     }

@@ -111,6 +111,7 @@ mod tests {
             free_bytes: 0,
             block_bytes: 4096,
             direct: true,
+            labels: Default::default(),
             writable: true,
             stack: vec![
                 layer(LayerKind::Filesystem, "ext4", None),

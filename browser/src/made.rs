@@ -617,6 +617,7 @@ fn target(law: Law) -> Target {
         free_bytes: 200 << 30,
         block_bytes: 512,
         direct: true,
+        labels: Default::default(),
         writable: true,
         stack: vec![
             layer(LayerKind::Filesystem, "ext4", 0),

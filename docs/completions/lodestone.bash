@@ -49,6 +49,9 @@ _lodestone() {
             lodestone,report)
                 cmd="lodestone__subcmd__report"
                 ;;
+            lodestone,rm)
+                cmd="lodestone__subcmd__rm"
+                ;;
             lodestone,run)
                 cmd="lodestone__subcmd__run"
                 ;;
@@ -99,6 +102,9 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,report)
                 cmd="lodestone__subcmd__help__subcmd__report"
+                ;;
+            lodestone__subcmd__help,rm)
+                cmd="lodestone__subcmd__help__subcmd__rm"
                 ;;
             lodestone__subcmd__help,run)
                 cmd="lodestone__subcmd__help__subcmd__run"
@@ -158,7 +164,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help"
+            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run targets suites list show compare report export import crosscheck clean selftest rm reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -426,7 +432,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run targets suites list show compare report export import crosscheck clean selftest reindex completions man schema help"
+            opts="run targets suites list show compare report export import crosscheck clean selftest rm reindex completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -580,6 +586,20 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__rm)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -921,8 +941,34 @@ _lodestone() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        lodestone__subcmd__rm)
+            opts="-v -q -h --dry-run --store --accept-damage --color --units --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         lodestone__subcmd__run)
-            opts="-s -n -v -q -h --suite --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --overwrite --allow-unsafe-directory --seed --dry-run --json --details --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-s -n -v -q -h --suite --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --label --overwrite --allow-unsafe-directory --seed --dry-run --json --details --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -997,6 +1043,10 @@ _lodestone() {
                     return 0
                     ;;
                 --baseline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --label)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

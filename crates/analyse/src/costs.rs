@@ -7,7 +7,8 @@ use model::{Comparison, Layer, LayerKind, Run, Target, fact};
 use crate::compare::{Series, compare_pairs};
 use crate::ratio::Pairing;
 
-/// Labels of a target: those of its imported files, else the filesystem and disks of its stack.
+/// Labels of a target: those of its imported files, else the filesystem and disks of its stack and what the user said of
+/// it, which takes precedence.
 pub fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> {
     let of_target = run.repeats.iter().filter(|r| r.started.target == target.name);
     let imported = of_target.filter_map(|r| r.imported.as_deref()).next();
@@ -23,7 +24,8 @@ pub fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> {
     let filesystem =
         names(LayerKind::Filesystem).map(|fs| if is_encrypted { format!("{fs}, encrypted") } else { fs });
     let found = [("filesystem", filesystem), ("device", names(LayerKind::Disk))];
-    found.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?))).collect()
+    let found = found.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?)));
+    found.chain(target.labels.clone()).collect()
 }
 
 /// A target and a plainer one, which lacks one part of it or has a plainer one in its place.
@@ -50,6 +52,8 @@ pub struct TargetParts {
     run: String,
     /// The layers of its stack from the top down, or the values of its labels.
     parts: Vec<String>,
+    /// The values of the labels that the user gave a target which Lodestone measured.
+    said: Vec<String>,
     /// The machine that measured it, if that is known.
     machine: Option<String>,
     /// Its labels, the encryption apart from the filesystem.
@@ -69,13 +73,16 @@ impl TargetParts {
                 labels.entry("encryption".to_owned()).or_insert(encryption);
             }
             let machine = MACHINES.iter().find_map(|key| labels.get(*key)).cloned();
-            return Self { name: target.name.clone(), run: run.started.id.clone(), parts, machine, labels };
+            let (name, run) = (target.name.clone(), run.started.id.clone());
+            return Self { name, run, parts, said: Vec::new(), machine, labels };
         }
         labels.remove(FILESYSTEM);
-        let machine = Some(run.started.host.name.clone()).filter(|name| !name.is_empty());
+        let machine = MACHINES.iter().find_map(|key| target.labels.get(*key)).cloned();
+        let machine = machine.or_else(|| Some(run.started.host.name.clone()).filter(|name| !name.is_empty()));
         labels.extend(machine.iter().map(|name| ("host".to_owned(), name.clone())));
         let (name, run) = (target.name.clone(), run.started.id.clone());
-        Self { name, run, parts: parts_of_stack(target), machine, labels }
+        let said = parts_of_labels(&target.labels);
+        Self { name, run, parts: parts_of_stack(target), said, machine, labels }
     }
 
     /// The targets of a run.
@@ -87,6 +94,14 @@ impl TargetParts {
     #[must_use]
     pub fn with_run(self) -> Self {
         Self { name: format!("{}:{}", self.run, self.name), ..self }
+    }
+
+    /// The part that this target has and a plainer one lacks: a layer, or between equal stacks what the user calls it.
+    fn more_than(&self, plain: &Self) -> Option<String> {
+        match self.parts == plain.parts {
+            true => one_more(&self.said, &plain.said),
+            false => one_more(&self.parts, &plain.parts),
+        }
     }
 
     fn in_common(&self, other: &Self) -> BTreeMap<String, String> {
@@ -103,7 +118,7 @@ pub fn costs(targets: &[TargetParts], series: &[Series], pairing: Pairing, margi
         let mut own: Vec<(Cost, Option<usize>, bool)> = Vec::new();
         for plain in targets.iter().filter(|plain| plain.name != target.name) {
             let of = match target.machine == plain.machine {
-                true => one_more(&target.parts, &plain.parts),
+                true => target.more_than(plain),
                 false => other_machine(target, plain, fastest),
             };
             let Some(of) = of else { continue };
@@ -315,5 +330,21 @@ mod tests {
         assert_eq!(of(&["ssd", "ext4"], &["ssd", "btrfs"]), None, "the plainer one costs nothing");
         assert_eq!(of(&["ssd", "btrfs", "LUKS"], &["ssd", "ext4"]), None, "two parts differ");
         assert_eq!(of(&["ssd", "ext4"], &["hdd", "ext4"]), None, "another disk is no cost");
+    }
+
+    #[test]
+    fn labels_of_the_user_cost_what_equal_stacks_do_not_explain() {
+        let target = |stack: &[&str], said: &[&str]| TargetParts {
+            name: "t".into(),
+            run: "r".into(),
+            parts: stack.iter().map(|part| (*part).to_owned()).collect(),
+            said: said.iter().map(|part| (*part).to_owned()).collect(),
+            machine: None,
+            labels: BTreeMap::new(),
+        };
+        let plain = target(&["ext4", "ssd"], &[]);
+        assert_eq!(target(&["ext4", "ssd"], &["LUKS"]).more_than(&plain), Some("LUKS".into()));
+        let crypt = target(&["ext4", "encryption (dm-crypt)", "ssd"], &["luks"]);
+        assert_eq!(crypt.more_than(&plain), Some("encryption (dm-crypt)".into()), "the stack knows it");
     }
 }

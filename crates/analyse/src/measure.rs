@@ -359,6 +359,7 @@ pub(crate) mod tests {
             free_bytes: 1 << 40,
             block_bytes: 512,
             direct: true,
+            labels: Default::default(),
             writable: true,
             stack: vec![Layer {
                 kind: LayerKind::Filesystem,

@@ -85,6 +85,7 @@ pub fn inspect(roots: &Roots, named: impl AsRef<OsStr>) -> Result<Target, Target
         free_bytes: 0,
         block_bytes: 4096,
         direct: false,
+        labels: Default::default(),
         writable: kind == TargetKind::Directory,
         stack,
         path: canonical,

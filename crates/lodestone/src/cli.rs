@@ -92,6 +92,8 @@ pub enum Command {
     Clean(CleanArgs),
     /// Measure the load generator itself: clock, timers and its highest rates on this machine
     Selftest,
+    /// Remove stored runs: their logs and their pages
+    Rm(RmArgs),
     /// Rebuild the index of runs from their logs
     Reindex,
     /// Write a shell's completions to standard output
@@ -114,7 +116,7 @@ pub struct RunArgs {
     pub targets: Vec<OsString>,
 
     /// Suite to run.
-    #[arg(long, short, value_name = "NAME|FILE", help = suite_help())]
+    #[arg(long, short, value_name = "NAME|FILE,…", help = suite_help())]
     pub suite: Option<OsString>,
 
     /// Run the jobs of a fio job file with Lodestone's own engines; without TARGET, the file names the targets.
@@ -145,6 +147,11 @@ pub struct RunArgs {
     /// Target that the others are compared with [default: the first]
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
+
+    /// Say something of all targets, such as encryption=luks, or of one, such as usb:encryption=luks: labels tell runs apart
+    /// in tables, and what a label costs is computed
+    #[arg(long = "label", hide_short_help = true, value_name = "[TARGET:]KEY=VALUE")]
+    pub labels: Vec<String>,
 
     /// Allow a file or block device to be overwritten: repeat its path here, then name everything on it that would be
     /// destroyed, separated by commas. May be given several times. Write `\,` for a comma in a name, unless the whole
@@ -195,8 +202,8 @@ Examples:
 
 fn suite_help() -> String {
     format!(
-        "Suite to run: the name of a built-in suite, a TOML file, or - for standard input [default: {}; with --rw: the one \
-         workload that the options describe]",
+        "Suite to run: the name of a built-in suite, a TOML file, or - for standard input; several, separated by commas, run \
+         as one [default: {}; with --rw: the one workload that the options describe]",
         plan::DEFAULT_SUITE
     )
 }
@@ -451,6 +458,18 @@ pub struct ListArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `rm`.
+#[derive(Debug, Args)]
+pub struct RmArgs {
+    /// Runs: ids or prefixes of ids, last, or last~1 for the one before
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+
+    /// Only list what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Arguments of `show`.

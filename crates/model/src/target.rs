@@ -39,6 +39,9 @@ pub struct Target {
     pub writable: bool,
     /// What the bytes pass through, from the top down.
     pub stack: Vec<Layer>,
+    /// What the user said of it, such as its encryption.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// The kind of a layer.

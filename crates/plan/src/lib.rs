@@ -13,6 +13,7 @@ pub mod checks;
 mod data_key;
 mod draft;
 pub mod fio;
+mod joined;
 mod options;
 mod overrides;
 mod parse;

@@ -22,6 +22,16 @@ pub enum SourceLocation {
     Nowhere,
 }
 
+impl SourceLocation {
+    /// The same location in a text that has other suites of this length in bytes before it.
+    pub(crate) fn moved_by(self, bytes: usize) -> Self {
+        match self {
+            Self::Suite(range) => Self::Suite(range.start + bytes..range.end + bytes),
+            other => other,
+        }
+    }
+}
+
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {

@@ -332,7 +332,7 @@ impl Store {
             return Ok(read_named_log(path, self.on_damage)?);
         };
         let runs = self.runs()?;
-        Ok(self.read(self.named(&runs, name)?)?)
+        Ok(self.read(self.identify(&runs, name)?)?)
     }
 
     /// Reads the log of a run.
@@ -348,8 +348,51 @@ impl Store {
         parse_log_with(BufReader::new(file), &path, self.on_damage)
     }
 
-    /// The run that a name identifies.
-    fn named<'a>(&self, runs: &'a [RunSummary], name: &str) -> Result<&'a RunSummary, FindError> {
+    /// The log of a run and the pages that are only of it, as paths.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the pages cannot be listed.
+    pub fn files_of(&self, run: &RunSummary) -> Result<Vec<PathBuf>, StoreError> {
+        let pages = self.pages_of(run)?.into_iter().map(|name| self.path.join(directory::REPORTS).join(name));
+        Ok(std::iter::once(self.logs().join(&run.file)).chain(pages).collect())
+    }
+
+    /// Removes the log of a run and the pages that are only of it, and returns their paths.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn remove(&self, run: &RunSummary) -> Result<Vec<PathBuf>, StoreError> {
+        let files = self.files_of(run)?;
+        let directory = self.writable()?;
+        let refused = |path: PathBuf| move |source| StoreError::Directory { path, source };
+        let reports = self.path.join(directory::REPORTS);
+        for name in self.pages_of(run)? {
+            let removed = directory.reports().and_then(|pages| below::remove(&pages, &name));
+            removed.map_err(refused(reports.join(&name)))?;
+        }
+        let removed = directory.runs().and_then(|runs| below::remove(&runs, &run.file));
+        removed.map_err(refused(self.logs().join(&run.file)))?;
+        Ok(files)
+    }
+
+    /// The names of the pages that are only of this run.
+    fn pages_of(&self, run: &RunSummary) -> Result<Vec<String>, StoreError> {
+        let Some(directory) = self.held.get() else { return Ok(Vec::new()) };
+        let refused = |source| StoreError::Directory { path: self.path.join(directory::REPORTS), source };
+        let names = match directory.reports() {
+            Ok(pages) => below::names_in(&pages).map_err(refused)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(refused(error)),
+        };
+        let own = [format!("{}.html", run.id), format!("{}-anonymous.html", run.id)];
+        Ok(names.into_iter().filter(|name| own.contains(name)).collect())
+    }
+
+    /// The run that a name identifies: its id, a unique prefix of it, `last`, or `last~1` for the one before.
+    ///
+    /// # Errors
+    /// [`FindError`].
+    pub fn identify<'a>(&self, runs: &'a [RunSummary], name: &str) -> Result<&'a RunSummary, FindError> {
         let none = || FindError::None { name: name.to_owned(), store: self.path.clone() };
         if let Some(back) = name.strip_prefix("last") {
             let back: usize = match back.strip_prefix('~') {

@@ -13,6 +13,7 @@ pub mod import;
 mod layouts;
 mod pairs;
 mod problems;
+pub mod remove;
 pub mod report;
 pub mod results;
 pub mod run;
@@ -24,6 +25,7 @@ mod unsafe_directories;
 mod verdict;
 mod via;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ::report::{RunView, Units};
@@ -54,6 +56,26 @@ fn store_directory(cli: &Cli) -> Result<PathBuf, Failure> {
                 "cannot find a directory for the store: neither XDG_DATA_HOME nor HOME is set; use --store DIR",
             )
         })
+}
+
+/// Labels of the form `KEY=VALUE`.
+///
+/// # Errors
+/// One has another form.
+fn given_labels(texts: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let pair = |text: &String| {
+        let (key, value) =
+            text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())?;
+        Some((key.to_owned(), value.to_owned()))
+    };
+    texts
+        .iter()
+        .map(|text| {
+            pair(text).ok_or_else(|| {
+                Failure::usage(format!("--label {text}: write KEY=VALUE, such as --label device=ssd"))
+            })
+        })
+        .collect()
 }
 
 /// The rule that the user chose for summarising repeats.

@@ -21,7 +21,7 @@ use super::results::shown;
 use super::suite_source::SuiteSource;
 use super::verdict::concluded;
 use super::via::Via;
-use super::{estimator, fio, problems, store, units, unsafe_directories, view};
+use super::{estimator, fio, given_labels, problems, store, units, unsafe_directories, view};
 use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -45,6 +45,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         false => args.targets.clone(),
     };
     let mut targets = host::target::inspect_all(&roots, &named).map_err(Failure::usage)?;
+    label(&mut targets, &args.labels)?;
     if args.via.is_some() {
         targets.iter().try_for_each(named_in_text)?;
     }
@@ -317,6 +318,21 @@ fn hold(roots: &Roots, named: &[String], target: &mut Target) -> Result<Hold, Fa
     };
     hold.is_still(target).map_err(|e| Failure::usage(format!("{}: {e}", target.name)).because(&e))?;
     Ok(hold)
+}
+
+/// Gives the targets their labels: `KEY=VALUE` to all, `TARGET:KEY=VALUE` to one.
+///
+/// # Errors
+/// A label has another form.
+fn label(targets: &mut [Target], texts: &[String]) -> Result<(), Failure> {
+    for text in texts {
+        let named = text.split_once(':').filter(|(name, _)| targets.iter().any(|t| t.name == *name));
+        let pair = named.map_or(text.as_str(), |(_, pair)| pair);
+        let labels = given_labels(&[pair.to_owned()])?;
+        let is_meant = |target: &&mut Target| named.is_none_or(|(name, _)| target.name == name);
+        targets.iter_mut().filter(is_meant).for_each(|target| target.labels.extend(labels.clone()));
+    }
+    Ok(())
 }
 
 fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {

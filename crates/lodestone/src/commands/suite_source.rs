@@ -1,6 +1,6 @@
 //! Which suite a run measures: built in, from a file, or from a fio job file.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::{fio, suites};
 use crate::cli::RunArgs;
 use crate::failure::Failure;
 
-/// What a run measures: a built-in suite, a suite file, or a fio job file.
+/// What a run measures: suites, built in or from files, or a fio job file.
 pub(super) struct SuiteSource {
     /// Its path or name, for messages.
     pub origin: String,
@@ -26,20 +26,22 @@ pub(super) struct SuiteSource {
 enum Form {
     /// A suite of this name.
     Toml(String),
+    /// Several suites, each with its name and text.
+    Several(Vec<(String, String)>),
     Fio(FioJobs),
 }
 
 impl SuiteSource {
+    fn builtin(suite: &BuiltinSuite) -> Self {
+        let name = suite.name.to_owned();
+        Self { origin: name.clone(), text: suite.toml.to_owned(), form: Form::Toml(name) }
+    }
+
     /// The suite that the arguments name or imply. A fio job file is parsed.
     ///
     /// # Errors
     /// There is no such suite, or the file cannot be read.
     pub(super) fn find(args: &RunArgs, host: &Host) -> Result<Self, Failure> {
-        let builtin = |suite: &BuiltinSuite| Self {
-            origin: suite.name.to_owned(),
-            text: suite.toml.to_owned(),
-            form: Form::Toml(suite.name.to_owned()),
-        };
         if let Some(path) = &args.fio {
             let text = fio::text(path)?;
             let form = Form::Fio(FioJobs::parse(&stem(path), &text, &fio::surroundings(host)));
@@ -48,26 +50,57 @@ impl SuiteSource {
         let describes_itself = args.options.0.iter().any(|(key, _)| *key == "rw");
         let Some(name) = &args.suite else {
             return Ok(if describes_itself {
-                builtin(&CUSTOM_SUITE)
+                Self::builtin(&CUSTOM_SUITE)
             } else {
-                builtin(suites::find(DEFAULT_SUITE)?)
+                Self::builtin(suites::find(DEFAULT_SUITE)?)
             });
         };
+        let text = name.to_string_lossy();
+        let is_several = text.contains(',') && !Path::new(name).exists();
+        if is_several {
+            return Self::several(&text);
+        }
+        Self::named(name)
+    }
+
+    /// Several suites, their names or files separated by commas.
+    fn several(text: &str) -> Result<Self, Failure> {
+        let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        let mut suites = Vec::new();
+        for (at, name) in names.iter().enumerate() {
+            if names[..at].contains(name) {
+                return Err(Failure::usage(format!("--suite {text}: `{name}` is named twice")));
+            }
+            let source = Self::named(OsStr::new(name))?;
+            let Form::Toml(own) = source.form else { unreachable!("a suite is TOML") };
+            suites.push((own, source.text));
+        }
+        match suites.is_empty() {
+            true => Err(Failure::usage(format!("--suite {text}: there is no name in it"))),
+            false => {
+                let text = suites.iter().map(|(_, text)| text.as_str()).collect();
+                Ok(Self { origin: names.join("+"), text, form: Form::Several(suites) })
+            }
+        }
+    }
+
+    /// One suite, by its name or its file.
+    fn named(name: &OsStr) -> Result<Self, Failure> {
         let text = name.to_string_lossy();
         if !text.contains('/') && !text.ends_with(".toml") && text != input::STANDARD_INPUT {
             let name = text.as_ref();
             let own = format!(". Name your own file by its path, as in ./{name}.toml");
             let found = suites::find(name).map_err(|e| Failure { message: e.message + &own, ..e })?;
-            return Ok(builtin(found));
+            return Ok(Self::builtin(found));
         }
         let cannot = |what: &dyn Display| {
             Failure::usage(format!(
                 "cannot read the suite {text}: {what}; `lodestone suites` lists the built-in ones"
             ))
         };
-        let (bytes, _) = input::read(name.as_ref()).map_err(|e| cannot(&e).because(&e))?;
+        let (bytes, _) = input::read(Path::new(name)).map_err(|e| cannot(&e).because(&e))?;
         let toml = String::from_utf8(bytes).map_err(|e| cannot(&"it is not UTF-8 text").because(&e))?;
-        let form = Form::Toml(stem(name.as_ref()));
+        let form = Form::Toml(stem(Path::new(name)));
         Ok(Self { origin: text.into_owned(), text: toml, form })
     }
 
@@ -77,7 +110,7 @@ impl SuiteSource {
     /// The jobs name several targets.
     pub(super) fn targets(&self) -> Result<Vec<OsString>, Failure> {
         match &self.form {
-            Form::Toml(_) => Ok(vec![DEFAULT_TARGET.into()]),
+            Form::Toml(_) | Form::Several(_) => Ok(vec![DEFAULT_TARGET.into()]),
             Form::Fio(jobs) => Ok(vec![fio::target(jobs)?.into()]),
         }
     }
@@ -89,6 +122,7 @@ impl SuiteSource {
     pub(super) fn suite(&self, targets: &[Target]) -> Result<(Suite, Vec<Problem>), Failure> {
         match &self.form {
             Form::Toml(name) => Ok(Suite::parse(name, &self.text)),
+            Form::Several(suites) => Ok(Suite::joined(suites)),
             Form::Fio(jobs) => Ok(jobs.suite(fio::target_bytes(targets)?)),
         }
     }
@@ -96,7 +130,7 @@ impl SuiteSource {
     /// Options of a fio job file that have no effect here, each with the reason.
     pub(super) fn ignored(&self) -> &[(String, &'static str)] {
         match &self.form {
-            Form::Toml(_) => &[],
+            Form::Toml(_) | Form::Several(_) => &[],
             Form::Fio(jobs) => jobs.ignored(),
         }
     }

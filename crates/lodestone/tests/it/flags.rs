@@ -94,3 +94,84 @@ fn the_list_is_filtered() {
     assert_eq!(listed(&["--host", "nobody's"]).len(), 0);
     assert!(bench.fails(2, &["list", "--since", "soon"]).contains("such as 7d"));
 }
+
+#[test]
+fn several_suites_run_as_one() {
+    let bench = Bench::new();
+    let of = |suite: &str| {
+        let text = dry(&bench, &format!("--suite {suite}"));
+        steps(&text).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(of("depth,ioping"), [of("depth"), of("ioping")].concat());
+    // Each step keeps its own suite's defaults, also where a later suite has other ones.
+    let both = dry(&bench, "--suite quick,disks --only rand-read-d1,access");
+    let alone = dry(&bench, "--suite disks --only access");
+    let settings = |text: &str| text.split("\n\n").find(|b| b.starts_with("access ")).unwrap().to_owned();
+    assert_eq!(settings(&both).lines().nth(1), settings(&alone).lines().nth(1));
+    let refused = bench.fails(2, &["run", bench.disk().to_str().unwrap(), "--suite", "quick,snia-iops"]);
+    assert!(refused.contains("snia-iops ends by a rule of its own"), "{refused}");
+    // A mistake is shown in the suite that has it.
+    let wrong = bench.path("wrong.toml");
+    std::fs::write(&wrong, "[[step]]\nid = \"x\"\nrw = \"raed\"\n").unwrap();
+    let suites = format!("quick,{}", wrong.display());
+    let refused = bench.fails(2, &["run", bench.disk().to_str().unwrap(), "--suite", &suites]);
+    assert!(refused.contains("rw = \"raed\"") && refused.contains("here"), "{refused}");
+}
+
+/// A run of 1 MiB of reads.
+fn run(bench: &Bench, more: &[&str]) -> String {
+    let short = [
+        "run",
+        bench.disk().to_str().unwrap(),
+        "--rw",
+        "randread",
+        "--size",
+        "1M",
+        "--ops",
+        "8",
+        "--rounds",
+        "2",
+        "-q",
+    ]
+    .map(str::to_owned);
+    let args: Vec<&str> = short.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    bench.ok(&args)
+}
+
+#[test]
+fn labels_of_the_user_are_kept_and_name_columns() {
+    let bench = Bench::new();
+    run(&bench, &["--label", "encryption=luks", "--label", "disk:bay=3"]);
+    let matrix = bench.ok(&["show", "--layout", "matrix", "--columns", "encryption,bay"]);
+    assert!(matrix.contains("luks") && matrix.contains('3'), "{matrix}");
+    let json: serde_json::Value = serde_json::from_str(&bench.ok(&["export"])).unwrap();
+    assert_eq!(json["targets"][0]["labels"], serde_json::json!({"encryption": "luks", "bay": "3"}));
+    assert!(bench.ok(&["show", "--details"]).contains("encryption luks"));
+    let refused = bench.fails(2, &["run", bench.disk().to_str().unwrap(), "--label", "luks"]);
+    assert!(refused.contains("--label luks: write KEY=VALUE"), "{refused}");
+}
+
+#[test]
+fn removed_runs_are_gone_and_others_stay() {
+    let bench = Bench::new();
+    let ids: Vec<String> = (0..3)
+        .map(|_| {
+            run(&bench, &[]);
+            let list: serde_json::Value =
+                serde_json::from_str(&bench.ok(&["list", "-n", "1", "--json"])).unwrap();
+            list[0]["id"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let told = bench.ok(&["rm", "last~2", &ids[1], "--dry-run"]);
+    assert!(told.contains(&format!("would remove run {}", ids[0])) && told.contains(".html"), "{told}");
+    // One wrong name, and nothing is removed.
+    bench.fails(2, &["rm", &ids[0], "nosuchrun"]);
+    assert!(bench.ok(&["list"]).contains("3 run(s)"));
+    let told = bench.ok(&["rm", &ids[0], "last~1", &ids[1]]);
+    assert_eq!(told.matches("removed run").count(), 2, "{told}");
+    let list = bench.ok(&["list"]);
+    assert!(list.contains("1 run(s)") && list.contains(&ids[2]), "{list}");
+    for path in told.lines().filter_map(|line| line.strip_prefix("  ")) {
+        assert!(!std::path::Path::new(path).exists(), "{path}");
+    }
+}

@@ -307,6 +307,7 @@ fn target(kind: TargetKind) -> Target {
         free_bytes: 1 << 30,
         block_bytes: 4096,
         direct: true,
+        labels: Default::default(),
         writable: kind == TargetKind::Directory,
         stack: Vec::new(),
     }

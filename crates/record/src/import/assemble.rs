@@ -229,6 +229,7 @@ fn target(name: &str) -> Target {
         free_bytes: 0,
         block_bytes: 512,
         direct: true,
+        labels: Default::default(),
         writable: false,
         stack: Vec::new(),
     }

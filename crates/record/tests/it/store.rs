@@ -16,6 +16,7 @@ fn started(id: &str, at: i64) -> RunStarted {
         free_bytes: 1,
         block_bytes: 512,
         direct: true,
+        labels: Default::default(),
         writable: true,
         stack: Vec::new(),
     };

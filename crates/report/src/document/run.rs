@@ -103,6 +103,7 @@ pub(crate) fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> V
 
 fn target_line(run: &Run, target: &Target, view: &RunView) -> String {
     let mut line = format!("{} ({})", target.path.display(), target.stack_line());
+    target.labels.iter().for_each(|(key, value)| line.push_str(&format!(", {key} {value}")));
     let layouts: Vec<_> = run.layouts.iter().filter(|l| l.target == target.name).collect();
     let bytes: u64 = layouts.iter().map(|l| l.bytes).sum();
     let ns = layouts.iter().map(|l| l.elapsed_ns).sum::<u64>() as f64;

@@ -142,10 +142,12 @@ impl Anonymiser {
             direct: _,
             writable: _,
             stack,
+            labels,
         } = target;
         *name = self.target_name(name);
         *path = self.path(&path_text(&*path)).into();
         stack.iter_mut().for_each(|layer| self.layer(layer));
+        *labels = labels.iter().map(|(name, value)| self.label(name, value)).collect();
     }
 
     fn layer(&mut self, layer: &mut Layer) {

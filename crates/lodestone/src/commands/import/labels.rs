@@ -14,26 +14,6 @@ const FILESYSTEMS: [&str; 20] = [
     "hfsplus", "jfs", "nilfs2", "ntfs", "tmpfs", "vfat", "xfs", "zfs", "luks",
 ];
 
-/// Labels of the form `KEY=VALUE`.
-///
-/// # Errors
-/// One has another form.
-pub(super) fn given(texts: &[String]) -> Result<BTreeMap<String, String>, Failure> {
-    let pair = |text: &String| {
-        let (key, value) =
-            text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())?;
-        Some((key.to_owned(), value.to_owned()))
-    };
-    texts
-        .iter()
-        .map(|text| {
-            pair(text).ok_or_else(|| {
-                Failure::usage(format!("--label {text}: write KEY=VALUE, such as --label device=ssd"))
-            })
-        })
-        .collect()
-}
-
 /// Names of the directory levels; `None` for levels without a label.
 ///
 /// # Errors
@@ -174,6 +154,7 @@ fn is_block_size(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::given_labels;
 
     fn labels(path: &str, levels_text: Option<&str>) -> String {
         let found = of(&parts(Path::new(path), &levels(levels_text).unwrap()), &BTreeMap::new());
@@ -208,8 +189,8 @@ mod tests {
 
     #[test]
     fn labels_without_a_value_are_refused() {
-        assert!(given(&["host=".into()]).is_err() && given(&["host".into()]).is_err());
+        assert!(given_labels(&["host=".into()]).is_err() && given_labels(&["host".into()]).is_err());
         assert!(levels(Some("a//b")).is_err());
-        assert_eq!(given(&["host=pi=4".into()]).unwrap()["host"], "pi=4");
+        assert_eq!(given_labels(&["host=pi=4".into()]).unwrap()["host"], "pi=4");
     }
 }

@@ -18,7 +18,7 @@ use twox_hash::XxHash3_128;
 use super::layouts::laid_out;
 use super::results::shown;
 use super::run::started_now;
-use super::{estimator, store, units};
+use super::{estimator, given_labels, store, units};
 use crate::cli::{Cli, ImportArgs};
 use crate::failure::{Failure, LEFT_OUT};
 use crate::output;
@@ -36,7 +36,7 @@ const MOST_PROBLEMS: usize = 100;
 /// # Errors
 /// Wrong usage, or the run cannot be stored.
 pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
-    let given = labels::given(&args.labels)?;
+    let given = given_labels(&args.labels)?;
     let levels = labels::levels(args.path_labels.as_deref())?;
     let store = store(cli)?;
     let inputs = files::find(&args.paths)?;

@@ -118,6 +118,7 @@ fn target_facts(run: &Run, target: &Target) -> TargetFacts {
         laid_out: (bytes > 0).then_some(bytes),
         layout_seconds: (bytes > 0).then_some(ns as f64 / 1e9),
         stack: target.stack.iter().map(layer_facts).collect(),
+        labels: target.labels.clone(),
     }
 }
 

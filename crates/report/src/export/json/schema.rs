@@ -101,6 +101,8 @@ pub struct TargetFacts {
     pub layout_seconds: Option<f64>,
     /// Its layers, from the top down.
     pub stack: Vec<LayerFacts>,
+    /// What the user said of it with `--label`.
+    pub labels: std::collections::BTreeMap<String, String>,
 }
 
 /// One layer of a stack.

@@ -1,0 +1,67 @@
+//! Several suites as one.
+
+use crate::parse::{Setting, StepSpec, Suite};
+use crate::problem::{Problem, SourceLocation};
+use crate::run_options::DEFAULT_BUDGET_NS;
+
+impl Suite {
+    /// Several suites, each with its name and text, as one: all their steps, in the order of the suites. It ends after the
+    /// largest of their numbers of rounds if each fixes one, else by the sum of their budgets. Locations are those in all
+    /// texts one after the other.
+    pub fn joined(suites: &[(String, String)]) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut parts: Vec<(usize, Self)> = Vec::new();
+        let mut before = 0;
+        for (name, text) in suites {
+            let (suite, found) = Self::parse(name, text);
+            problems.extend(
+                found.into_iter().map(|p| Problem { location: p.location.clone().moved_by(before), ..p }),
+            );
+            if suite.until_steady.is_some() || suite.until_written.is_some() {
+                let message = format!("suite {name} ends by a rule of its own, so no other can join it");
+                problems.push(Problem::error(SourceLocation::Nowhere, message).help("run it alone"));
+            }
+            parts.push((before, suite));
+            before += text.len();
+        }
+        let suites = || parts.iter().map(|(_, suite)| suite);
+        let names: Vec<&str> = suites().map(|suite| suite.name.as_str()).collect();
+        let rounds: Option<Vec<u32>> = suites().map(|suite| suite.rounds).collect();
+        let budgets = suites().map(|suite| suite.budget_ns.unwrap_or(DEFAULT_BUDGET_NS));
+        let mut joined = Self {
+            name: names.join("+"),
+            description: format!("The suites {}", names.join(", ")),
+            budget_ns: Some(budgets.fold(0, u64::saturating_add)),
+            rounds: rounds.and_then(|rounds| rounds.into_iter().max()),
+            in_order: suites().any(|suite| suite.in_order),
+            until_steady: None,
+            until_written: None,
+            defaults: Vec::new(),
+            steps: Vec::new(),
+        };
+        for (before, part) in parts {
+            for step in part.steps {
+                let mut step = step.inheriting(&part.defaults, before);
+                if joined.steps.iter().any(|known| known.id == step.id) {
+                    step.id = format!("{}-{}", part.name, step.id);
+                }
+                joined.steps.push(step);
+            }
+        }
+        (joined, problems)
+    }
+}
+
+impl StepSpec {
+    /// The step with these settings below its own, and all locations moved by a number of bytes.
+    fn inheriting(self, defaults: &[Setting], bytes: usize) -> Self {
+        let moved = |s: Setting| Setting { location: s.location.moved_by(bytes), ..s };
+        Self {
+            settings: defaults.iter().cloned().chain(self.settings).map(moved).collect(),
+            sweep: self.sweep.into_iter().map(|values| values.into_iter().map(moved).collect()).collect(),
+            concurrent: self.concurrent.into_iter().map(|step| step.inheriting(defaults, bytes)).collect(),
+            location: self.location.moved_by(bytes),
+            ..self
+        }
+    }
+}
