@@ -155,7 +155,8 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l all -d 'Also show storage that is rarely measured: empty devices, images, and what programs mounted for themselves'
-complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l json -d 'Print JSON'
+complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l health -d 'Show only the health of the disks, the worst first: SMART and NVMe wear, temperature, errors and hours, and whether arrays are complete'
+complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l json -d 'Print JSON, with the health'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s q -l quiet -d 'Do not show progress'

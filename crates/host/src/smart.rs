@@ -100,6 +100,8 @@ fn parse(json: &str) -> Result<BTreeMap<String, String>, Unknown> {
         fact::WEAR,
         whole(&nvme["percentage_used"]).or_else(|| whole(&json["scsi_percentage_used_endurance_indicator"])),
     );
+    put(fact::SPARE, whole(&nvme["available_spare"]));
+    put(fact::LEAST_SPARE, whole(&nvme["available_spare_threshold"]));
     put(fact::MEDIA_ERRORS, whole(&nvme["media_errors"]));
     // Reallocated sectors, pending sectors, cable errors: 5, 197 and 199 with all vendors.
     put(fact::REALLOCATED, attribute(&json, 5).or_else(|| whole(&json["scsi_grown_defect_list"])));
@@ -161,7 +163,7 @@ mod tests {
     use super::*;
     use crate::testing::{Tree, disk};
 
-    const NVME: &str = r#"{"json_format_version":[1,0],"smartctl":{"version":[7,3],"exit_status":0},"device":{"name":"/dev/nvme0n1","type":"nvme","protocol":"NVMe"},"model_name":"Samsung SSD 980 PRO 1TB","serial_number":"S5GXNX0R000000A","firmware_version":"5B2QGXA7","smart_status":{"passed":true,"nvme":{"value":0}},"nvme_smart_health_information_log":{"critical_warning":0,"temperature":41,"available_spare":100,"percentage_used":3,"media_errors":0},"temperature":{"current":41},"power_on_time":{"hours":4321}}"#;
+    const NVME: &str = r#"{"json_format_version":[1,0],"smartctl":{"version":[7,3],"exit_status":0},"device":{"name":"/dev/nvme0n1","type":"nvme","protocol":"NVMe"},"model_name":"Samsung SSD 980 PRO 1TB","serial_number":"S5GXNX0R000000A","firmware_version":"5B2QGXA7","smart_status":{"passed":true,"nvme":{"value":0}},"nvme_smart_health_information_log":{"critical_warning":0,"temperature":41,"available_spare":100,"available_spare_threshold":10,"percentage_used":3,"media_errors":0},"temperature":{"current":41},"power_on_time":{"hours":4321}}"#;
     const SATA: &str = r#"{"smartctl":{"exit_status":64,"messages":[]},"model_family":"Western Digital Red","model_name":"WDC WD40EFRX-68N32N0","serial_number":"WD-WCC7K0000000","firmware_version":"82.00A82","rotation_rate":5400,"interface_speed":{"max":{"sata_value":14,"string":"6.0 Gb/s","units_per_second":60,"bits_per_unit":100000000},"current":{"sata_value":2,"string":"3.0 Gb/s","units_per_second":30,"bits_per_unit":100000000}},"smart_status":{"passed":false},"ata_smart_attributes":{"table":[{"id":5,"name":"Reallocated_Sector_Ct","raw":{"value":128,"string":"128"}},{"id":194,"name":"Temperature_Celsius","raw":{"value":36}},{"id":197,"raw":{"value":2}},{"id":199,"raw":{"value":17}}]},"power_on_time":{"hours":50000},"temperature":{"current":36}}"#;
     const SCSI: &str = r#"{"smartctl":{"exit_status":4},"device":{"protocol":"SCSI"},"scsi_vendor":"QEMU","smart_status":{"passed":true},"temperature":{"current":0,"drive_trip":0}}"#;
     const BRIDGE: &str = r#"{"smartctl":{"exit_status":1,"messages":[{"string":"/dev/sdf: Unknown USB bridge [0x46f4:0x0001 (0x000)]","severity":"error"}]}}"#;
@@ -171,9 +173,16 @@ mod tests {
     #[test]
     fn nvme_reports_health_wear_and_temperature() {
         let facts = parse(NVME).unwrap();
-        let reported_values = [fact::HEALTH, fact::TEMPERATURE, fact::WEAR, fact::HOURS, fact::MEDIA_ERRORS]
-            .map(|n| facts[n].as_str());
-        assert_eq!(reported_values, ["passed", "41", "3", "4321", "0"]);
+        let names = [
+            fact::HEALTH,
+            fact::TEMPERATURE,
+            fact::WEAR,
+            fact::HOURS,
+            fact::MEDIA_ERRORS,
+            fact::SPARE,
+            fact::LEAST_SPARE,
+        ];
+        assert_eq!(names.map(|n| facts[n].as_str()), ["passed", "41", "3", "4321", "0", "100", "10"]);
         assert!(!facts.values().any(|value| value.contains("S5GX")), "no serial number");
     }
 

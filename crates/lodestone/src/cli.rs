@@ -409,7 +409,12 @@ pub struct TargetsArgs {
     #[arg(long, conflicts_with = "paths")]
     pub all: bool,
 
-    /// Print JSON
+    /// Show only the health of the disks, the worst first: SMART and NVMe wear, temperature, errors and hours, and whether
+    /// arrays are complete
+    #[arg(long)]
+    pub health: bool,
+
+    /// Print JSON, with the health
     #[arg(long)]
     pub json: bool,
 }

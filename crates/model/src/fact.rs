@@ -162,6 +162,15 @@ pub const TEMPERATURE: &str = "temperature";
 pub const HOURS: &str = "power-on hours";
 /// Percent of its life that is used up, by its own account; may be above 100.
 pub const WEAR: &str = "life used";
+/// Percent of the spare blocks of an NVMe disk that are left.
+pub const SPARE: &str = "spare blocks left";
+/// The percentage below which its maker calls that critical.
+pub const LEAST_SPARE: &str = "critical spare blocks";
+/// Life that an SD card or eMMC has used, as it says: two numbers, of both kinds of cells, each in tenths counted from 1
+/// (JEDEC JESD84-B51, 7.4.24).
+pub const CARD_WEAR: &str = "life used in tenths";
+/// What an SD card or eMMC says of its spare blocks: 1 is normal, 2 is 80 % used, 3 is 90 % used (the same, 7.4.25).
+pub const CARD_SPARE: &str = "spare blocks";
 /// Errors of the medium.
 pub const MEDIA_ERRORS: &str = "media errors";
 /// Sectors that were replaced.

@@ -355,7 +355,7 @@ impl Words<'_> {
 }
 
 /// The kind of a disk in two words.
-fn disk_kind(facts: &BTreeMap<String, String>) -> String {
+pub(crate) fn disk_kind(facts: &BTreeMap<String, String>) -> String {
     let get = |name: &str| facts.get(name).map(String::as_str);
     let rotates = get(fact::ROTATION_RATE);
     match get(fact::LINK) {

@@ -12,6 +12,7 @@ mod crosscheck;
 mod document;
 mod export;
 mod figures;
+mod health;
 mod layer_words;
 mod page;
 mod pivot;
@@ -40,6 +41,7 @@ pub use export::offsets::{OFFSETS_COLUMNS, has_offsets, offsets_csv};
 pub use export::score_table::{ScoreLayout, score_csv, score_table};
 pub use export::series::{influx, prometheus};
 pub use figures::{Units, display_iops, display_ns, display_rate};
+pub use health::{Condition, Health, health_document};
 pub use page::{gallery_page, run_page, runs_page};
 pub use targets::{
     CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,

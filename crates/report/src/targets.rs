@@ -12,6 +12,7 @@ use crate::document::grid::{width, wrapped};
 use crate::document::text::{TextStyle, tone};
 use crate::export::json::{HostFacts, LayerFacts, host_facts, layer_facts, pretty, word};
 use crate::figures::{Units, display_bytes, display_hz};
+use crate::health::{Health, health};
 use crate::layer_words::{Phrase, describe};
 use crate::terminal::TerminalText;
 
@@ -248,6 +249,8 @@ pub struct TargetsExport {
     pub host: HostFacts,
     /// Mounted filesystems by mount point, then devices that carry nothing mounted.
     pub targets: Vec<CandidateFacts>,
+    /// The health of their disks, arrays and pools, the worst first.
+    pub health: Vec<Health>,
     /// Number of candidates omitted because they are rarely measured.
     pub left_out: usize,
     /// What could not be read, and what is needed to read it.
@@ -274,7 +277,7 @@ pub struct CandidateFacts {
 }
 
 /// All storage of a machine, for programs.
-pub fn targets_export(inventory: &Inventory) -> TargetsExport {
+pub fn targets_export(inventory: &Inventory, units: Units) -> TargetsExport {
     let candidate = |candidate: &Candidate| CandidateFacts {
         path: model::path_text(&candidate.path),
         also: candidate.also.iter().map(model::path_text).collect(),
@@ -288,6 +291,7 @@ pub fn targets_export(inventory: &Inventory) -> TargetsExport {
         schema: TARGETS_SCHEMA,
         host: host_facts(&inventory.host),
         targets: inventory.candidates.iter().map(candidate).collect(),
+        health: health(inventory.candidates.iter().flat_map(|candidate| &candidate.stack), units),
         left_out: inventory.left_out,
         unseen: inventory.unseen.clone(),
     }

@@ -10,7 +10,7 @@ use crate::cli::{Cli, TargetsArgs};
 use crate::failure::Failure;
 use crate::output;
 
-/// Shows all storage that can be measured here, or the named paths.
+/// Shows all storage that can be measured here, or the named paths, or the health of its disks.
 ///
 /// # Errors
 /// A named path is not a directory, file or block device.
@@ -20,9 +20,13 @@ pub fn targets(cli: &Cli, args: &TargetsArgs) -> Result<ExitCode, Failure> {
         true => inventory(&roots, args.all),
         false => inventory_of(&roots, &args.paths).map_err(Failure::usage)?,
     };
-    let text = match args.json {
-        true => json::pretty(&report::targets_export(&found)).into(),
-        false => report::targets_text(&found, view(cli, "").units, output::style(cli.color)),
+    let (units, style) = (view(cli, "").units, output::style(cli.color));
+    let text = if args.json {
+        json::pretty(&report::targets_export(&found, units)).into()
+    } else if args.health {
+        report::text(&report::health_document(&found, units), style)
+    } else {
+        report::targets_text(&found, units, style)
     };
     output::print(text)?;
     Ok(ExitCode::SUCCESS)

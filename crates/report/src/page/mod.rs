@@ -13,6 +13,7 @@ use crate::document::text::TextStyle;
 use crate::document::{Align, Cell, Column, Document, Section, Table, Tone, imported};
 use crate::export::json::run_export;
 use crate::export::offsets::has_offsets;
+use crate::health::{Condition, health, health_sections};
 use crate::targets::targets_text;
 use crate::terminal::{escape_json, escape_text};
 use crate::view::{AnalysedRun, when};
@@ -151,6 +152,7 @@ fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
             }
             (heading(level, "Circumstances"))
             (sections(&[Section::Facts(facts)], level + 1))
+            (disk_health(analysed, level + 1))
             (stacks(analysed))
             (repeat(analysed, level, &id))
             (data(analysed, &id))
@@ -257,6 +259,16 @@ fn figure(chart: &Chart, level: u8) -> Markup {
             figcaption { (chart.caption) }
         }
     }
+}
+
+/// The health of the disks below the targets, if one of them says something.
+fn disk_health(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
+    let layers = analysed.run.started.targets.iter().flat_map(|target| &target.stack);
+    let all = health(layers, analysed.view.units);
+    if all.iter().all(|health| health.condition == Condition::Unknown) {
+        return html! {};
+    }
+    html! { (heading(level, "Health of the disks")) (sections(&health_sections(&all), level + 1)) }
 }
 
 /// The layers below each target, as `lodestone targets` shows them.

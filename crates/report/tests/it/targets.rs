@@ -194,8 +194,52 @@ fn nothing_in_a_name_reaches_the_terminal_as_a_command() {
 
 #[test]
 fn the_export_has_the_facts_as_they_are() {
-    let export = serde_json::to_value(targets_export(&inventory())).unwrap();
+    let export = serde_json::to_value(targets_export(&inventory(), Units::Decimal)).unwrap();
     assert_eq!(export["targets"][0]["stack"][1]["facts"]["link speed"], "8000000000");
     assert_eq!(export["targets"][2]["free"], serde_json::Value::Null);
     assert_eq!(export["host"]["facts"]["governor"], "ondemand");
+}
+
+fn disks() -> Inventory {
+    let disk = |name: &str, text: &str| {
+        candidate(&format!("/dev/{name}"), None, None, vec![layer(0, LayerKind::Disk, name, text)])
+    };
+    Inventory {
+        host: Host { name: "attic".into(), ..Host::default() },
+        candidates: vec![
+            disk(
+                "nvme1n1",
+                "link=nvme; model=KIOXIA EXCERIA; size=1000204886016; SMART health=passed; life used=7; temperature=44; power-on hours=913; spare blocks left=100; critical spare blocks=5",
+            ),
+            disk(
+                "mmcblk1",
+                "link=mmc; type=MMC; name=BJTD4R; life used in tenths=0x0a 0x03; spare blocks=0x01",
+            ),
+            disk(
+                "sdc",
+                "link=ata; rotation rate=7200; model=ST4000DM004; SMART health=failed; pending sectors=24; temperature=58; power-on hours=41234; link errors=3",
+            ),
+            disk("vdb", "link=virtio; size=1000000000"),
+            disk(
+                "nvme2n1",
+                "link=nvme; SMART health=passed; life used=104; spare blocks left=4; critical spare blocks=10",
+            ),
+        ],
+        left_out: 0,
+        unseen: vec!["smartctl reported no health status of vdb.".into()],
+    }
+}
+
+#[test]
+fn health_begins_with_what_fails() {
+    let text = report::text(
+        &report::health_document(&disks(), Units::Decimal),
+        TextStyle { width: 100, color: false },
+    );
+    insta::assert_snapshot!(text.to_string());
+    let json = serde_json::to_value(targets_export(&disks(), Units::Decimal)).unwrap();
+    let conditions: Vec<&str> =
+        json["health"].as_array().unwrap().iter().map(|h| h["condition"].as_str().unwrap()).collect();
+    assert_eq!(conditions, ["failing", "failing", "attention", "unknown", "good"]);
+    assert_eq!(json["health"][2]["life_used_percent"], 90, "the worse of both kinds of cells");
 }

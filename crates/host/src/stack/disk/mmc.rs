@@ -19,9 +19,8 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
         (fact::FIRMWARE, "fwrev"),
         ("hardware revision", "hwrev"),
         ("erase size", "preferred_erase_size"),
-        // For eMMC: each in tenths of its life, for both kinds of cells, and the remaining spare blocks.
-        ("life used in tenths", "life_time"),
-        ("spare blocks", "pre_eol_info"),
+        (fact::CARD_WEAR, "life_time"),
+        (fact::CARD_SPARE, "pre_eol_info"),
         ("command queue", "cmdq_en"),
     ] {
         facts.file(name, device.join(file));

@@ -22,7 +22,7 @@ pub(super) const HOST_FACTS: [&str; 14] = [
 ];
 
 /// Facts about layers whose values are numbers, kernel words or product names.
-pub(super) const LAYER_FACTS: [&str; 65] = [
+pub(super) const LAYER_FACTS: [&str; 69] = [
     fact::LINK,
     fact::LINK_SPEED,
     fact::ROTATION_RATE,
@@ -82,6 +82,10 @@ pub(super) const LAYER_FACTS: [&str; 65] = [
     fact::HEALTH,
     fact::TEMPERATURE,
     fact::WEAR,
+    fact::SPARE,
+    fact::LEAST_SPARE,
+    fact::CARD_WEAR,
+    fact::CARD_SPARE,
     fact::MEDIA_ERRORS,
     fact::REALLOCATED,
     fact::PENDING,
