@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use model::{
-    CpuTime, EngineChoice, Event, Imported, Interval, Phase, Preparation, RepeatFinished, RepeatOutcome,
-    RepeatStarted, Step, Stop, Target, TargetKind,
+    CpuTime, EngineChoice, Event, Imported, Interval, OperationStats, Phase, Preparation, RepeatFinished,
+    RepeatOutcome, RepeatStarted, Step, Stop, Target, TargetKind,
 };
 
 use super::dd;
@@ -249,14 +249,24 @@ fn events_of(repeat: u32, round: u32, step: &str, target: String, placed: Placed
         seed: 0,
         time_ns: None,
     })];
-    if !report.stats.is_empty() {
-        events.push(Event::Interval(Interval {
+    let interval = |start_ns, len_ns, operations| {
+        Event::Interval(Interval {
             repeat,
             phase: Phase::Measure,
-            start_ns: 0,
-            len_ns: report.window_ns,
-            operations: report.stats,
+            start_ns,
+            len_ns,
+            operations,
             in_flight_ns: 0,
+        })
+    };
+    // Complete histograms cover all of the time; counts by the interval would be counted twice.
+    if !report.stats.is_empty() {
+        events.push(interval(0, report.window_ns, report.stats));
+    } else {
+        events.extend(report.intervals.into_iter().map(|part| {
+            let stats = |(count, bytes)| OperationStats { count, bytes, ..OperationStats::default() };
+            let done = part.done.into_iter().map(|(operation, done)| (operation, stats(done)));
+            interval(part.start_ns, part.len_ns, done.collect())
         }));
     }
     events.push(Event::Imported(Box::new(Imported {

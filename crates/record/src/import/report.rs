@@ -15,6 +15,9 @@ pub const NAME_LABEL: &str = "name";
 /// The label with the repeat, the date and the time of day: it never distinguishes targets.
 pub const REPEAT_LABEL: &str = "repeat";
 
+/// The fact that says how often the state of one run was printed.
+const STATES: &str = "states printed";
+
 /// One result of a tool: one repeat of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -52,6 +55,19 @@ pub struct Report {
     pub stats: BTreeMap<Operation, OperationStats>,
     /// The offset of each operation, where the output has it.
     pub offset_log: BTreeMap<Operation, OffsetLog>,
+    /// What was done from time to time, where the output says it, in the order of time.
+    pub intervals: Vec<ReportInterval>,
+}
+
+/// What a tool did in a part of its time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReportInterval {
+    /// Nanoseconds from the start of the measured time.
+    pub start_ns: u64,
+    /// Nanoseconds covered.
+    pub len_ns: u64,
+    /// Completions and bytes of each operation.
+    pub done: BTreeMap<Operation, (u64, u64)>,
 }
 
 /// Everything found in a text.
@@ -143,7 +159,47 @@ impl Report {
             remarks: Vec::new(),
             stats: BTreeMap::new(),
             offset_log: BTreeMap::new(),
+            intervals: Vec::new(),
         }
+    }
+
+    /// This report as a later state of the one that `earlier` tells of, both counted from the start: what was done in
+    /// between becomes an interval.
+    pub(crate) fn continuing(mut self, earlier: Self) -> Self {
+        let before = earlier.done();
+        let mut intervals = earlier.intervals;
+        if intervals.is_empty() && earlier.window_ns > 0 {
+            intervals.push(ReportInterval { start_ns: 0, len_ns: earlier.window_ns, done: before.clone() });
+        }
+        let len_ns = self.window_ns.saturating_sub(earlier.window_ns);
+        let since = |(operation, (count, bytes)): (Operation, (u64, u64))| {
+            let (old_count, old_bytes) = before.get(&operation).copied().unwrap_or_default();
+            (operation, (count.saturating_sub(old_count), bytes.saturating_sub(old_bytes)))
+        };
+        // The last state is often printed twice: at its interval's end, and at the end.
+        if len_ns > 0 {
+            let done = self.done().into_iter().map(since).collect();
+            intervals.push(ReportInterval { start_ns: earlier.window_ns, len_ns, done });
+        }
+        let states: u32 = earlier.facts.get(STATES).and_then(|n| n.parse().ok()).unwrap_or(1);
+        self.fact(STATES, (states + 1).to_string());
+        self.intervals = intervals;
+        self
+    }
+
+    /// Completions and bytes of each operation in the measured time, by its rates.
+    fn done(&self) -> BTreeMap<Operation, (u64, u64)> {
+        let seconds = self.window_ns as f64 / 1e9;
+        let mut done: BTreeMap<Operation, (u64, u64)> = BTreeMap::new();
+        for figure in &self.figures {
+            let amount = (figure.value * seconds).max(0.0).round() as u64;
+            match figure.metric {
+                Metric::Iops => done.entry(figure.operation).or_default().0 = amount,
+                Metric::Bandwidth => done.entry(figure.operation).or_default().1 = amount,
+                _ => {}
+            }
+        }
+        done
     }
 
     /// Sets the measured time, in seconds.

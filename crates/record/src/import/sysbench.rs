@@ -5,7 +5,7 @@
 
 use model::{FileSet, Metric, Operation, Pattern, SyncRule, fact};
 
-use super::report::{EACH_WRITE, Parsed, ProblemKind, Report, ZEROS, random, transfers};
+use super::report::{EACH_WRITE, Parsed, ProblemKind, Report, ReportInterval, ZEROS, random, transfers};
 use super::text::{Line, Num, Text, after, binary, binary_size, block, block_words, bytes, count, number};
 
 const TOOL: &str = "sysbench";
@@ -57,6 +57,8 @@ struct Header {
     /// What the output is, if it is not of a run.
     other: Option<&'static str>,
     failures: Vec<(u32, String)>,
+    /// The lines of `--report-interval`.
+    intervals: Vec<ReportInterval>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -143,9 +145,35 @@ fn close(header: &Header, reports: usize, last: u32, parsed: &mut Parsed) {
 }
 
 impl Header {
+    /// `[ 3s ] reads: 12.01 MiB/s writes: 8.00 MiB/s fsyncs: 2281.80/s latency (ms,95%): 0.006`; 0.5 writes MB for MiB.
+    fn take_interval(&mut self, text: &str) -> Option<()> {
+        let (seconds, rest) = number(text.trim_start_matches('[').trim_start())?;
+        rest.trim_start().strip_prefix('s')?.trim_start().strip_prefix(']')?;
+        let start_ns = self.intervals.last().map_or(0, |last| last.start_ns + last.len_ns);
+        let len_ns = ((seconds.value * 1e9) as u64).checked_sub(start_ns).filter(|len| *len > 0)?;
+        let amount = |label: &str| {
+            let (rate, _) = number(after(rest, label)?.trim_start())?;
+            (rate.value > 0.0).then(|| rate.value * len_ns as f64 / 1e9)
+        };
+        let moved = |label: &str| {
+            let bytes = amount(label)? * MIB;
+            Some(((bytes / f64::from(self.block.unwrap_or(16384))).round() as u64, bytes.round() as u64))
+        };
+        let done = [
+            (Operation::Read, moved("reads:")),
+            (Operation::Write, moved("writes:")),
+            (Operation::Sync, amount("fsyncs:").map(|n| (n.round() as u64, 0))),
+        ];
+        let done = done.into_iter().filter_map(|(operation, done)| Some((operation, done?))).collect();
+        self.intervals.push(ReportInterval { start_ns, len_ns, done });
+        Some(())
+    }
+
     fn take(&mut self, line: &Line) {
         let text = line.text.trim();
-        if let Some(mode) = mode(text) {
+        if text.starts_with('[') {
+            self.take_interval(text);
+        } else if let Some(mode) = mode(text) {
             self.mode = Some(mode);
         } else if let Some(rest) = after(text, "Number of threads:") {
             self.threads = count(rest).and_then(|(n, _)| u32::try_from(n).ok());
@@ -410,6 +438,7 @@ fn report(header: &Header, lines: &[Line], at_end: bool, parsed: &mut Parsed) {
     let numbers = Numbers::of(lines);
     let mut report = header.report(first.number);
     report.last_line = last;
+    report.intervals.clone_from(&header.intervals);
     if header.checkpoints {
         let message =
             "the reports at checkpoints are windows of one run, each from the one before, not repeats";
@@ -675,6 +704,8 @@ fn headlines(report: &mut Report) {
         let order = [Metric::Bandwidth, Metric::Iops, Metric::LatMean];
         headlines.extend(order.into_iter().find(|m| has(operation, *m)).map(|metric| (operation, metric)));
     }
+    let syncs = (Operation::Sync, Metric::Iops);
+    headlines.extend(has(syncs.0, syncs.1).then_some(syncs));
     report.headlines = headlines;
 }
 

@@ -93,6 +93,48 @@ fn a_job_in_three_formats_is_one_result_two_jobs_are_two_steps() {
     assert_ne!(titles[0], titles[1]);
 }
 
+/// `--status-interval` prints the state of a run again and again, counted from its start. In JSON these were four repeats
+/// with an interval of ± 8 %, in text four jobs at once.
+#[test]
+fn states_of_one_run_are_no_repeats_and_make_its_intervals() {
+    for name in ["fio/3.33-status-interval.json", "fio/3.33-status-interval.txt"] {
+        let parsed = fixture(name);
+        assert_eq!((parsed.reports.len(), parsed.problems.len()), (2, 0), "{name}: two jobs, one run each");
+        for report in &parsed.reports {
+            assert_eq!(report.facts["states printed"], "4", "{name}");
+            assert!(report.window_ns > 2_900_000_000, "{name}: the last state counts");
+            let ends: Vec<u64> = report.intervals.iter().map(|i| i.start_ns + i.len_ns).collect();
+            assert_eq!((ends.len(), ends[3]), (4, report.window_ns), "{name}: {ends:?}");
+            assert!(
+                report.intervals[1..].iter().zip(&ends).all(|(next, end)| next.start_ns == *end),
+                "{name}"
+            );
+            let operation = report.headlines[0].0;
+            let bytes: u64 = report.intervals.iter().map(|i| i.done[&operation].1).sum();
+            let rate = report.figures.iter().find(|f| f.metric == Metric::Bandwidth).unwrap().value;
+            let whole = rate * report.window_ns as f64 / 1e9;
+            assert!((bytes as f64 / whole - 1.0).abs() < 1e-3, "{name}: {bytes} of {whole}");
+        }
+    }
+    // Two runs in one file are two, although their jobs have the same name.
+    let once = fs::read_to_string(fixtures().join("fio/3.33-fsync1.json")).unwrap();
+    let later = once.replace("\"timestamp_ms\" : 17", "\"timestamp_ms\" : 18");
+    assert_ne!(once, later);
+    assert_eq!(import((once + &later).as_bytes()).reports.len(), 2);
+}
+
+#[test]
+fn sysbench_says_what_it_did_each_second() {
+    let parsed = fixture("sysbench/1.0-report-interval.txt");
+    let intervals = &parsed.reports[0].intervals;
+    assert_eq!(intervals.len(), 3);
+    assert_eq!(intervals[1].start_ns, 1_000_000_000);
+    let figure = figure(&parsed, Operation::Sync, Metric::Iops);
+    assert!(parsed.reports[0].headlines.contains(&(Operation::Sync, Metric::Iops)));
+    let syncs: u64 = intervals.iter().map(|i| i.done[&Operation::Sync].0).sum();
+    assert!((syncs as f64 / 3.0 / figure.value - 1.0).abs() < 0.02, "{syncs} syncs, {}/s", figure.value);
+}
+
 /// The importer took a direction of terse version 5 to be one field longer than it is: writes got their IOPS as
 /// bandwidth, their run time as IOPS and a mean as the maximum latency.
 #[test]

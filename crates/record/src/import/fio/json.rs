@@ -25,6 +25,7 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
         joined.push_str(&line.text);
         joined.push('\n');
     }
+    let mut state: Option<State> = None;
     let mut at = 0;
     while at < text.lines.len() {
         if !begins(&text.lines[at..]) {
@@ -36,7 +37,7 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
         at += match documents.next() {
             Some(Ok(document)) => {
                 let used = &rest[..documents.byte_offset().min(rest.len())];
-                whole(&document, used, line, &mut parsed);
+                state = take(&document, used, line, state, &mut parsed);
                 used.bytes().filter(|b| *b == b'\n').count().max(1)
             }
             Some(Err(error)) => {
@@ -56,6 +57,49 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
 fn begins(lines: &[Line]) -> bool {
     lines[0].text.trim_start().starts_with('{')
         && lines.iter().take(4).any(|l| l.text.contains("\"fio version\""))
+}
+
+/// A document, and what came of it.
+struct State {
+    jobs: Vec<String>,
+    /// When it was printed, in milliseconds since 1970.
+    printed_ms: f64,
+    /// How many reports and problems there were before it.
+    reports: usize,
+    problems: usize,
+}
+
+/// Takes one document. With `--status-interval` fio prints one after the other from one run, each counted from its start:
+/// the later one replaces the earlier one. It began before the earlier one was printed, which no other run did.
+fn take(
+    document: &Value,
+    text: &str,
+    line: u32,
+    earlier: Option<State>,
+    parsed: &mut Parsed,
+) -> Option<State> {
+    let jobs = document.get("jobs").and_then(Value::as_array);
+    let name = |job: &Value| format!("{} {}", job["groupid"], job["jobname"]);
+    let names: Vec<String> = jobs.into_iter().flatten().map(name).collect();
+    let ran_ms = |job: &Value| job["job_runtime"].as_f64();
+    let ran_ms = jobs.into_iter().flatten().filter_map(ran_ms).fold(f64::NAN, f64::max);
+    let printed_ms = document.get("timestamp_ms").and_then(Value::as_f64).unwrap_or(f64::NAN);
+    let continues = earlier.filter(|e| e.jobs == names && printed_ms - ran_ms < e.printed_ms);
+    let mut before = Vec::new();
+    if let Some(earlier) = &continues {
+        before = parsed.reports.split_off(earlier.reports);
+        parsed.problems.truncate(earlier.problems);
+    }
+    let state =
+        State { jobs: names, printed_ms, reports: parsed.reports.len(), problems: parsed.problems.len() };
+    whole(document, text, line, parsed);
+    if before.len() == parsed.reports.len() - state.reports {
+        let later = parsed.reports.split_off(state.reports);
+        parsed
+            .reports
+            .extend(later.into_iter().zip(before).map(|(report, earlier)| report.continuing(earlier)));
+    }
+    Some(state)
 }
 
 fn whole(document: &Value, text: &str, line: u32, parsed: &mut Parsed) {

@@ -31,12 +31,19 @@ fn job_result(text: &str) -> Option<(String, u64, u32, i64)> {
     Some((name.trim().to_owned(), group, jobs, error))
 }
 
+/// The process of a result, `err= 0: pid=31337: Sun …`; the text before it has a `groupid=`, too.
+fn process(text: &str) -> Option<u64> {
+    after(text, ": pid=").and_then(count).map(|(pid, _)| pid)
+}
+
 /// One session: from the first header of a job to the next one after a result.
 #[derive(Default)]
 struct Session {
     jobs: Vec<Job>,
     version: Option<String>,
     reports: Vec<Report>,
+    /// The process of each report, if its result says it.
+    processes: Vec<Option<u64>>,
     /// The line of a signal that ended it early.
     stopped: Option<u32>,
     first_line: u32,
@@ -161,7 +168,26 @@ impl Session {
             );
         } else {
             headlines(&mut report);
-            self.reports.push(report);
+            self.take(report, process(&lines[0].text));
+        }
+    }
+
+    /// A result of the same process and job is a later state of it, as `--status-interval` prints them.
+    fn take(&mut self, report: Report, process: Option<u64>) {
+        let is_same = |at: &usize| {
+            let earlier = &self.reports[*at];
+            let same = |name: &str| earlier.facts.get(name) == report.facts.get(name);
+            process.is_some() && self.processes[*at] == process && same("job") && same("group")
+        };
+        match (0..self.reports.len()).find(is_same) {
+            Some(at) => {
+                let earlier = self.reports.remove(at);
+                self.reports.insert(at, report.continuing(earlier));
+            }
+            None => {
+                self.reports.push(report);
+                self.processes.push(process);
+            }
         }
     }
 
