@@ -493,7 +493,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         name: "processes-not-together",
         speaks_when: "in iozone's throughput mode the slowest process had moved less than nine tenths of its file when the first ended",
-        advice: "use Parent sees throughput, or processes of equal speed",
+        advice: "use the figure that the parent sees, or processes of equal speed",
         is_told_apart: true,
         apply: imported::remarked,
     },

@@ -428,12 +428,28 @@ fn throughput(header: &Header, lines: &[Line], found: &mut Vec<Report>) {
         report.figure(key, Some((rate.trim().to_owned(), printed, line.number)), None);
         report.headlines = vec![key];
         report.unsaid.push("files".to_owned());
+        let mut parent = report.clone();
+        parent.figures.clear();
         for below in lines[i + 1..].iter().take_while(|l| !is_children(&l.text)).take(8) {
             report.last_line = below.number;
-            below_children(header, below, &mut report);
+            match below.text.split_once('=').filter(|_| below.text.contains("Parent sees throughput for")) {
+                Some((_, rate)) => as_parent(key, rate.trim(), below.number, &mut parent),
+                None => below_children(header, below, &mut report),
+            }
         }
         found.push(report);
+        found.extend(Some(parent).filter(|parent| !parent.figures.is_empty()));
     }
+}
+
+/// What the parent sees: everything that was moved, over the time from the start of the first process to the end of the
+/// last one. It is a step of its own, because the sum of the children's rates is another figure.
+fn as_parent(key: (Operation, Metric), rate: &str, line: u32, report: &mut Report) {
+    let Some((num, _)) = number(rate) else { return };
+    let printed = num.times(if key.1 == Metric::Iops { 1.0 } else { KIB });
+    report.figure(key, Some((rate.to_owned(), printed, line)), None);
+    report.title.push_str(", as the parent sees it");
+    (report.line, report.last_line) = (line, line);
 }
 
 fn below_children(header: &Header, line: &Line, report: &mut Report) {
@@ -483,6 +499,20 @@ mod tests {
         let parsed = parse(&Text::new(format!("{HEAD}{command}{HEADINGS}{row}").as_bytes()));
         let figure = &parsed.reports[0].figures[0];
         assert_eq!((figure.metric, figure.value), (Metric::LatMean, 1_000_000.0));
+    }
+
+    /// The sum of the children's rates was the only figure: 34 times what two processes moved together.
+    #[test]
+    fn what_the_parent_sees_is_a_step_of_its_own() {
+        let lines = "\tThroughput test with 3 processes\n\tEach process writes a 1024 kByte file in 8 kByte records\n\n\
+                     \tChildren see throughput for  3 rewriters \t= 88000.00 kB/sec\n\
+                     \tParent sees throughput for  3 rewriters \t= 2560.50 kB/sec\n\
+                     \tMin xfer \t= 1000.00 kB\n\niozone test complete.\n";
+        let parsed = parse(&Text::new(format!("{HEAD}{lines}").as_bytes()));
+        let told: Vec<(&str, f64)> =
+            parsed.reports.iter().map(|r| (r.title.as_str(), r.figures[0].value / 1024.0)).collect();
+        let title = "iozone: rewriters, 3 processes, 8 KiB records";
+        assert_eq!(told, [(title, 88000.0), (&*format!("{title}, as the parent sees it"), 2560.5)]);
     }
 
     #[test]
