@@ -123,6 +123,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dedupe -d 'S
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l verify -d 'Stamp every block with its offset, generation and checksum, and check what is read [suite default: false]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l read-first -d 'What is read at the same offset before each operation, outside its latency and rate [suite default: none]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l log-offset -d 'Log offset and time of each operation, the first 4096 of a kind in each repeat, for the position graph [suite default: false]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l buffers -d 'Pages of the memory that is read into and written from [suite default: huge]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l interval -d 'Time covered by one record of the time series [suite default: 500ms]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l max-errors -d 'Failed operations after which a repeat is aborted [suite default: 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l metadata-ops -d 'For rw = metadata: passes over all files, in this order [suite default: create,stat,open,unlink]' -r

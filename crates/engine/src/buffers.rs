@@ -4,7 +4,7 @@
 use std::io;
 use std::ptr::NonNull;
 
-use model::Workload;
+use model::{BufferPages, Workload};
 
 use crate::cache::page_bytes;
 
@@ -46,6 +46,8 @@ pub(crate) struct BufferPlan {
     pub write_bytes: usize,
     /// A block of duplicate content is also needed.
     pub duplicate: bool,
+    /// The pages wanted.
+    pub pages: BufferPages,
 }
 
 impl BufferPlan {
@@ -57,6 +59,7 @@ impl BufferPlan {
             read_bytes: bytes(workload.reads_data(), workload.block.read),
             write_bytes: bytes(writes, workload.block.write),
             duplicate: workload.data.dedupe_percent > 0,
+            pages: workload.modifiers.buffers,
         }
     }
 
@@ -120,6 +123,14 @@ fn mapped_huge(len: usize) -> io::Result<NonNull<u8>> {
     }
 }
 
+/// Zeroed memory in ordinary pages, also where the kernel gives huge ones without being asked.
+fn mapped_normal(len: usize) -> io::Result<NonNull<u8>> {
+    let base = mapped(len)?;
+    // SAFETY: the range is the new mapping. The advice fails only on kernels without huge pages.
+    unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_NOHUGEPAGE) };
+    Ok(base)
+}
+
 impl Buffers {
     /// Maps the memory. It is zeroed and not touched yet.
     ///
@@ -128,7 +139,11 @@ impl Buffers {
     pub fn new(plan: BufferPlan) -> io::Result<Self> {
         let layout = plan.layout();
         let len = layout.len;
-        let base = if len < HUGE_PAGE { mapped(len)? } else { mapped_huge(len)? };
+        let base = match plan.pages {
+            BufferPages::Huge if len >= HUGE_PAGE => mapped_huge(len)?,
+            BufferPages::Huge => mapped(len)?,
+            BufferPages::Normal => mapped_normal(len)?,
+        };
         Ok(Self { base, layout })
     }
 
@@ -194,9 +209,27 @@ mod tests {
     #[test]
     fn buffers_are_aligned_and_do_not_overlap() {
         for plan in [
-            BufferPlan { slots: 4, read_bytes: 4096, write_bytes: 65536, duplicate: true },
-            BufferPlan { slots: 1, read_bytes: 0, write_bytes: 512, duplicate: false },
-            BufferPlan { slots: 3, read_bytes: 1 << 20, write_bytes: 2 << 20, duplicate: true },
+            BufferPlan {
+                slots: 4,
+                read_bytes: 4096,
+                write_bytes: 65536,
+                duplicate: true,
+                pages: BufferPages::Huge,
+            },
+            BufferPlan {
+                slots: 1,
+                read_bytes: 0,
+                write_bytes: 512,
+                duplicate: false,
+                pages: BufferPages::Huge,
+            },
+            BufferPlan {
+                slots: 3,
+                read_bytes: 1 << 20,
+                write_bytes: 2 << 20,
+                duplicate: true,
+                pages: BufferPages::Huge,
+            },
         ] {
             let mut buffers = Buffers::new(plan).unwrap();
             buffers.touch();
@@ -222,10 +255,34 @@ mod tests {
         }
     }
 
+    /// What the kernel says about the mapping that begins at `base`: `hg` for advised huge pages, `nh` for none.
+    fn flags(base: *mut u8) -> String {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let begins = format!("{:x}-", base as usize);
+        let own = maps.lines().skip_while(|line| !line.starts_with(&begins));
+        own.filter_map(|line| line.strip_prefix("VmFlags:")).next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_kernel_is_told_which_pages_are_wanted() {
+        for (pages, flag) in [(BufferPages::Huge, " hg"), (BufferPages::Normal, " nh")] {
+            let plan = BufferPlan { slots: 6, read_bytes: 1 << 20, write_bytes: 0, duplicate: false, pages };
+            let buffers = Buffers::new(plan).unwrap();
+            let told = flags(buffers.whole().0);
+            assert!(told.contains(flag), "{pages:?}: {told}");
+        }
+    }
+
     #[test]
     fn large_buffers_are_huge_page_aligned_and_usable() {
         for slots in [2, 5] {
-            let plan = BufferPlan { slots, read_bytes: 1 << 20, write_bytes: 0, duplicate: false };
+            let plan = BufferPlan {
+                slots,
+                read_bytes: 1 << 20,
+                write_bytes: 0,
+                duplicate: false,
+                pages: BufferPages::Huge,
+            };
             let mut buffers = Buffers::new(plan).unwrap();
             buffers.touch();
             let (base, len) = buffers.whole();
@@ -235,9 +292,14 @@ mod tests {
 
     #[test]
     fn a_single_small_slot_cycles_through_a_pool() {
-        let buffers =
-            Buffers::new(BufferPlan { slots: 1, read_bytes: 0, write_bytes: 4096, duplicate: false })
-                .unwrap();
+        let buffers = Buffers::new(BufferPlan {
+            slots: 1,
+            read_bytes: 0,
+            write_bytes: 4096,
+            duplicate: false,
+            pages: BufferPages::Huge,
+        })
+        .unwrap();
         assert_eq!(buffers.layout.variants, POOL_BYTES / 4096);
         assert_eq!(buffers.write(0, 0), buffers.write(0, buffers.layout.variants));
     }

@@ -96,14 +96,20 @@ impl Content {
 mod tests {
     use super::*;
     use crate::buffers::BufferPlan;
+    use model::BufferPages;
     use std::collections::HashSet;
 
     const BLOCK: usize = 4096;
 
     fn blocks(data: Data, seed: u64, n: usize) -> Vec<Vec<u8>> {
-        let mut buffers =
-            Buffers::new(BufferPlan { slots: 1, read_bytes: 0, write_bytes: BLOCK, duplicate: true })
-                .unwrap();
+        let mut buffers = Buffers::new(BufferPlan {
+            slots: 1,
+            read_bytes: 0,
+            write_bytes: BLOCK,
+            duplicate: true,
+            pages: BufferPages::Huge,
+        })
+        .unwrap();
         let mut content = Content::new(data, BLOCK, seed);
         content.fill(&mut buffers, BLOCK);
         (0..n)

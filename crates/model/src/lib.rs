@@ -57,7 +57,7 @@ pub use severity::Severity;
 pub use target::{Layer, LayerKind, Target, TargetKind};
 pub use units::Units;
 pub use workload::{
-    Again, BlockSizes, BlockSplit, CacheState, Calls, Data, DataClass, Distribution, FileSet, LatencyTarget,
-    MetadataOperation, MetadataWork, Mix, Modifiers, NameOrder, Names, Naming, OpenSync, Pace, Pattern,
-    ReadFirst, Regions, SizeShare, SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
+    Again, BlockSizes, BlockSplit, BufferPages, CacheState, Calls, Data, DataClass, Distribution, FileSet,
+    LatencyTarget, MetadataOperation, MetadataWork, Mix, Modifiers, NameOrder, Names, Naming, OpenSync, Pace,
+    Pattern, ReadFirst, Regions, SizeShare, SteadyFigure, SteadyRule, SyncRule, Think, Workload, Zone,
 };

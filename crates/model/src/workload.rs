@@ -527,6 +527,27 @@ pub struct Modifiers {
     /// Each repeat logs offset, size and latency of each operation, up to [`crate::OffsetLog::MOST`].
     #[serde(alias = "keep_places", skip_serializing_if = "std::ops::Not::not")]
     pub log_offset: bool,
+    /// The pages of the buffers.
+    #[serde(skip_serializing_if = "BufferPages::is_default")]
+    pub buffers: BufferPages,
+}
+
+/// The pages of the memory that operations read into and write from. A large block in pages of 4 KiB that are scattered over
+/// the memory reaches a device in many segments or several requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BufferPages {
+    /// Huge pages for 2 MiB and more, where the kernel has them (`MADV_HUGEPAGE`).
+    #[default]
+    Huge,
+    /// The ordinary pages that most applications have (`MADV_NOHUGEPAGE`).
+    Normal,
+}
+
+impl BufferPages {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What is read at the offset of an operation before it begins. That time is part of the window, but of neither the

@@ -1,8 +1,8 @@
 //! A step whose options are being set.
 
 use model::{
-    CacheState, DataClass, Distribution, EngineChoice, LatencyTarget, MetadataOperation, NameOrder, Names,
-    Naming, OpenSync, Preparation, ReadFirst, Regions, SteadyRule, Think,
+    BufferPages, CacheState, DataClass, Distribution, EngineChoice, LatencyTarget, MetadataOperation,
+    NameOrder, Names, Naming, OpenSync, Preparation, ReadFirst, Regions, SteadyRule, Think,
 };
 
 use crate::values::Splits;
@@ -128,6 +128,7 @@ pub(crate) struct Draft {
     pub spaced: Option<u32>,
     pub read_first: Option<ReadFirst>,
     pub log_offset: bool,
+    pub buffers: BufferPages,
     pub update_percent: u8,
     pub call_bytes: Option<u64>,
     pub stream_bytes: Option<u64>,

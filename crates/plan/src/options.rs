@@ -5,8 +5,8 @@ use std::fmt::Display;
 
 use model::units::{parse_duration_ns, parse_size};
 use model::{
-    CacheState, DataClass, EngineChoice, EngineKind, MetadataOperation, NameOrder, Names, Naming, OpenSync,
-    Preparation, ReadFirst,
+    BufferPages, CacheState, DataClass, EngineChoice, EngineKind, MetadataOperation, NameOrder, Names,
+    Naming, OpenSync, Preparation, ReadFirst,
 };
 
 use crate::draft::{Draft, RateProcess, Rw};
@@ -493,6 +493,17 @@ pub static OPTIONS: &[OptionSpec] = &[
         help: "Log offset and time of each operation, the first 4096 of a kind in each repeat, for the position graph",
         allowed: "true or false",
         set: |d, v| put(&mut d.log_offset, boolean(v)),
+    },
+    OptionSpec {
+        key: "buffers",
+        value: "WORD",
+        default: "huge",
+        help: "Pages of the memory that is read into and written from",
+        allowed: "huge (huge pages from 2 MiB of buffers on, where the kernel has them, so that luck with memory does not \
+                  decide large blocks) or normal (the ordinary pages that most applications have)",
+        set: |d, v| {
+            put(&mut d.buffers, word(v, &[("huge", BufferPages::Huge), ("normal", BufferPages::Normal)]))
+        },
     },
     OptionSpec {
         key: "interval",

@@ -507,6 +507,7 @@ fn modifiers(draft: &Draft, split: Option<BlockSplit>) -> Modifiers {
         latency_target: draft.latency_target,
         read_first: draft.read_first,
         log_offset: draft.log_offset,
+        buffers: draft.buffers,
         calls: calls(draft),
         again: again(draft),
     }

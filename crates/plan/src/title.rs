@@ -1,7 +1,9 @@
 //! The title of a step in reports.
 
 use model::units::ExactSize;
-use model::{DataClass, Distribution, Mix, Names, OpenSync, Pace, Pattern, Preparation, Step, Workload};
+use model::{
+    BufferPages, DataClass, Distribution, Mix, Names, OpenSync, Pace, Pattern, Preparation, Step, Workload,
+};
 
 /// A title of what distinguishes the step, such as `Random read, 4 KiB, depth 32`.
 pub(crate) fn title(step: &Step) -> String {
@@ -31,6 +33,9 @@ pub(crate) fn title(step: &Step) -> String {
     }
     if !w.direct && !w.is_metadata() {
         parts.push("buffered".into());
+    }
+    if w.modifiers.buffers == BufferPages::Normal {
+        parts.push("ordinary pages".into());
     }
     parts.extend(pace(w.pace));
     parts.extend(syncs(w));

@@ -1,7 +1,8 @@
 //! The kind of storage that a target behaves like, compared with what the kernel reports.
 
 use model::{
-    Finding, Layer, LayerKind, MeasurementKey, Metric, Mix, Operation, Pattern, Severity, Target, Units, fact,
+    BufferPages, Finding, Layer, LayerKind, MeasurementKey, Metric, Mix, Operation, Pattern, Severity,
+    Target, Units, fact,
 };
 
 use super::context::Pair;
@@ -53,8 +54,9 @@ fn traits(context: &RuleContext<'_>, target: &Target) -> StorageTraits {
     let block = random.step.workload.largest_block();
     let same = |w: &model::Workload| is_random(w) && w.largest_block() == block;
     let deep = deepest(context, target, Operation::Read, |w| same(w) && w.iodepth >= 16 && w.jobs == 1);
-    let large =
-        deepest(context, target, Operation::Read, |w| !is_random(w) && w.largest_block() >= 128 << 10);
+    let large = deepest(context, target, Operation::Read, |w| {
+        !is_random(w) && w.largest_block() >= 128 << 10 && w.modifiers.buffers == BufferPages::Huge
+    });
     let plain = deepest(context, target, Operation::Write, |w| {
         same(w) && is_single(w) && w.sync.every == 0 && w.open_sync == model::OpenSync::None
     });

@@ -351,6 +351,13 @@ pub static RULES: &[Rule] = &[
         apply: tools::honest_figure,
     },
     Rule {
+        name: "ordinary-pages",
+        speaks_when: "two steps differ only in the pages of their buffers (`buffers`), and it is decided that their rates differ, by 10 % or more",
+        advice: "compare other programs with the figure in ordinary pages; ask for huge pages where an application moves large blocks",
+        is_told_apart: true,
+        apply: sweeps::ordinary_pages,
+    },
+    Rule {
         name: "sysbench-views",
         speaks_when: "all files were synced after a fixed number of requests, as sysbench does: the averages and 95th percentiles that sysbench 0.4 and 1.0 would print, and the share of the time in syncs",
         advice: "never compare averages of sysbench 0.4 with those of 1.0",

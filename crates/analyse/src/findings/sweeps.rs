@@ -1,9 +1,12 @@
-//! Steps that differ only in block size, or only in queue depth.
+//! Steps that differ only in block size, in queue depth or in the pages of their buffers.
 
-use model::{BlockSizes, Finding, Metric, Operation, Severity, Verdict, Workload, units::ExactSize};
+use model::{
+    BlockSizes, BufferPages, Comparison, Finding, Metric, Modifiers, Operation, Severity, Verdict, Workload,
+    units::ExactSize,
+};
 
 use super::context::{Against, Pair};
-use super::words::{in_order, percent, rate, time};
+use super::words::{by, figure, in_order, percent, rate, time};
 use super::{Rule, RuleContext, evidence, subject};
 use crate::compare::headline;
 
@@ -200,4 +203,51 @@ pub(super) fn queue_depth_knee(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
         Some(found.changing(1.0 - first.bandwidth / best))
     };
     groups.into_iter().filter_map(finding).collect()
+}
+
+/// Steps with buffers in ordinary pages, against the same work with buffers in huge pages.
+pub(super) fn ordinary_pages(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    /// A smaller change of the rate is not reported.
+    const CHANGE: f64 = 0.1;
+    let in_huge_pages = |w: &Workload| Workload {
+        modifiers: Modifiers { buffers: BufferPages::Huge, ..w.modifiers.clone() },
+        ..w.clone()
+    };
+    let of = |pair| {
+        let Pair { step, target, .. }: &Pair<'_> = pair;
+        let is_same = |other: &&Pair<'_>| {
+            other.target.name == target.name
+                && other.step.prepare == step.prepare
+                && other.step.workload == in_huge_pages(&step.workload)
+        };
+        let to = context.completed().find(is_same).filter(|other| other.step.id != step.id)?;
+        let operation = step.operations().into_iter().find(|o| headline(step, *o).is_some())?;
+        Some(Against { of: pair, to, operation, metric: headline(step, operation)? })
+    };
+    let all: Vec<Against<'_, '_>> = context
+        .completed()
+        .filter(|p| p.step.workload.modifiers.buffers == BufferPages::Normal)
+        .filter_map(of)
+        .collect();
+    let ratios = context.ratios(&all);
+    let finding = |(against, compared): (&Against<'_, '_>, Option<Comparison>)| {
+        let Against { of, to, operation, metric } = *against;
+        let share =
+            compared.filter(|c| matches!(c.verdict, Verdict::Faster | Verdict::Slower))?.ratio.value - 1.0;
+        let [normal, huge] = [of, to].map(|p| context.value(p, operation, metric));
+        let (normal, huge) = (normal?, huge?);
+        let message = format!(
+            "{operation} {} with buffers in the ordinary pages that most applications have, {} in huge pages ({})",
+            figure(context.units, metric, normal),
+            figure(context.units, metric, huge),
+            by(share, "more", "less")
+        );
+        let evidence = vec![
+            evidence("ordinary pages", normal, metric.unit()),
+            evidence("huge pages", huge, metric.unit()),
+        ];
+        (share.abs() >= CHANGE)
+            .then(|| rule.finding(Severity::Info, of.subject(), message, evidence).changing(share.abs()))
+    };
+    all.iter().zip(ratios).filter_map(finding).collect()
 }

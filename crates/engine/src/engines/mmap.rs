@@ -191,6 +191,7 @@ impl Engine for Mmap {
 mod tests {
     use super::*;
     use crate::buffers::{BufferPlan, Buffers};
+    use model::BufferPages;
 
     const BLOCK: u32 = 4096;
 
@@ -209,6 +210,7 @@ mod tests {
             read_bytes: BLOCK as usize,
             write_bytes: BLOCK as usize,
             duplicate: false,
+            pages: BufferPages::Huge,
         };
         let buffers = Buffers::new(plan).unwrap();
         let setup = Setup {

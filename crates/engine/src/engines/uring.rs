@@ -302,6 +302,7 @@ mod tests {
     use crate::buffers::{BufferPlan, Buffers};
     use crate::clock::monotonic_ns;
     use crate::release::await_release;
+    use model::BufferPages;
     use std::fs::File;
     use std::io::Write;
     use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -321,9 +322,14 @@ mod tests {
             let _ = writeln!(io::stderr(), "SKIPPED: io_uring does not work here: {error}");
             return None;
         }
-        let buffers =
-            Buffers::new(BufferPlan { slots: 4, read_bytes: 4096, write_bytes: 0, duplicate: false })
-                .unwrap();
+        let buffers = Buffers::new(BufferPlan {
+            slots: 4,
+            read_bytes: 4096,
+            write_bytes: 0,
+            duplicate: false,
+            pages: BufferPages::Huge,
+        })
+        .unwrap();
         let setup = Setup {
             files: std::slice::from_ref(file),
             file_bytes: 4 * 4096,

@@ -50,12 +50,15 @@ fn a_user_file_is_written_only_with_consent() {
     let file = path.to_str().unwrap();
 
     let json = run(&bench, &[file]);
-    assert_eq!(steps_measured(&json), ["rand-read-d1", "rand-read-d32", "seq-read"]);
+    assert_eq!(
+        steps_measured(&json),
+        ["rand-read-d1", "rand-read-d32", "seq-read", "seq-read-ordinary-pages"]
+    );
     assert!(topics(&json).contains(&"step-left-out"), "omitted steps are noted");
     assert!(std::fs::read(&path).unwrap() == content, "nothing was changed");
 
     let json = run(&bench, &[file, "--overwrite", file]);
-    assert_eq!(steps_measured(&json).len(), 8);
+    assert_eq!(steps_measured(&json).len(), 9);
     assert!(std::fs::read(&path).unwrap() != content);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), content.len() as u64);
 }
@@ -95,7 +98,10 @@ fn a_block_device_is_written_only_with_full_consent() {
     let before = std::fs::read(&image).unwrap();
     let json = run(&bench, &[dev]);
     assert_eq!(json["targets"][0]["kind"], "block_device");
-    assert_eq!(steps_measured(&json), ["rand-read-d1", "rand-read-d32", "seq-read"]);
+    assert_eq!(
+        steps_measured(&json),
+        ["rand-read-d1", "rand-read-d32", "seq-read", "seq-read-ordinary-pages"]
+    );
     assert!(std::fs::read(&image).unwrap() == before, "reading changes nothing");
 
     let said = bench.fails(2, &["run", dev, "--overwrite", dev]);
@@ -111,7 +117,7 @@ fn a_block_device_is_written_only_with_full_consent() {
     assert_eq!(bench.run(&["run", "/dev/null", "--overwrite", "/dev/null"]).status.code(), Some(2));
 
     let json = run(&bench, &[dev, "--overwrite", &format!("{dev},ext2/3/4")]);
-    assert_eq!(steps_measured(&json).len(), 8);
+    assert_eq!(steps_measured(&json).len(), 9);
     assert_eq!(json["run"]["outcome"], "completed");
     assert!(json["measurements"].as_array().unwrap().iter().any(|m| m["metric"] == "device_ratio"));
     // The filesystem no longer exists, so only the device itself must be named.
@@ -352,7 +358,7 @@ fn three_filesystems_are_compared_in_one_command() {
         serde_json::from_str(&stdout(&output)).unwrap()
     });
     assert_eq!(leftovers, [0, 0, 0]);
-    assert_eq!(steps_measured(&quick).len(), 8);
+    assert_eq!(steps_measured(&quick).len(), 9);
     let ratio = |target: &str, step: &str, operation: &str| {
         let m = json["measurements"].as_array().unwrap().iter().find(|m| {
             m["target"] == target

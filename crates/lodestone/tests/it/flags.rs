@@ -34,7 +34,7 @@ fn each_value_of_a_flag_is_a_step() {
 fn steps_are_chosen_by_name_or_group() {
     let bench = Bench::new();
     let some = dry(&bench, "--only seq,durable-write --skip seq-write");
-    assert_eq!(steps(&some), ["seq-read", "durable-write"], "{some}");
+    assert_eq!(steps(&some), ["seq-read", "seq-read-ordinary-pages", "durable-write"], "{some}");
     let disk = bench.disk();
     let disk = disk.to_str().unwrap();
     let unknown = bench.fails(2, &["run", disk, "--only", "seq-raed"]);

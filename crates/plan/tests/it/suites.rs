@@ -65,6 +65,7 @@ fn quick_has_the_documented_steps() {
     insta::assert_debug_snapshot!(titles, @r#"
     [
         "Sequential read, 1 MiB, depth 8",
+        "Sequential read, 1 MiB, depth 8, ordinary pages",
         "Sequential write, 1 MiB, depth 8",
         "Random read, 4 KiB, depth 1",
         "Random read, 4 KiB, depth 32",
@@ -294,7 +295,9 @@ fn a_flag_that_breaks_many_steps_is_reported_once() {
     assert_eq!(problems.len(), 1, "{problems:#?}");
     assert_eq!(problems[0].location, SourceLocation::Flag("engine".into()));
     assert!(
-        problems[0].message.starts_with("steps `seq-read`, `seq-write`, `rand-read-d1` and 5 more: io_uring")
+        problems[0]
+            .message
+            .starts_with("steps `seq-read`, `seq-read-ordinary-pages`, `seq-write` and 6 more: io_uring")
     );
 }
 

@@ -1,7 +1,7 @@
 //! The answer of a run with one target: what that storage does, in the figures that people compare.
 
 use analyse::headline;
-use model::{MeasurementKey, Metric, Mix, Operation, Pace, Pattern, Step, Target};
+use model::{BufferPages, MeasurementKey, Metric, Mix, Operation, Pace, Pattern, Step, Target};
 
 use crate::answer::LONGEST_NAME;
 use crate::figures::{display_block, display_iops, display_ns, display_rate};
@@ -39,8 +39,8 @@ impl<'a> OneTarget<'a> {
         Some(self.analysed.analysis.measurement(key)?.estimate.value)
     }
 
-    /// Steps with a figure that only read, or only write, as fast as the storage can. Where some bypass the page cache, only
-    /// these.
+    /// Steps with a figure that only read, or only write, as fast as the storage can, with buffers in huge pages. Where some
+    /// bypass the page cache, only these.
     fn plain(&self, is_random: bool, operation: Operation) -> Vec<&'a Step> {
         let percent = if operation == Operation::Read { 100 } else { 0 };
         let is_it = |step: &&Step| {
@@ -50,6 +50,7 @@ impl<'a> OneTarget<'a> {
                 && matches!(w.pattern, Pattern::Random { .. }) == is_random
                 && !matches!(w.pattern, Pattern::Spaced { .. } | Pattern::Strided { .. })
                 && w.sync.every == 0
+                && w.modifiers.buffers == BufferPages::Huge
                 && self.value(step, operation, Metric::Bandwidth).is_some()
         };
         let steps: Vec<&Step> = self.analysed.run.started.plan.steps.iter().filter(is_it).collect();
@@ -57,13 +58,16 @@ impl<'a> OneTarget<'a> {
         if direct.is_empty() { steps } else { direct }
     }
 
-    /// The highest sequential rates, such as `reads 3.3 GB/s and writes 6.6 GB/s in sequence`.
+    /// The highest sequential rates, such as `reads 3.3 GB/s (1.9 GB/s in ordinary pages) and writes 6.6 GB/s in sequence`.
     fn in_sequence(&self) -> Option<String> {
         let rate = |operation, verb| {
             let steps = self.plain(false, operation);
             let rates = steps.iter().filter_map(|step| self.value(step, operation, Metric::Bandwidth));
-            let best = rates.reduce(f64::max)?;
-            Some(format!("{verb} {}", display_rate(best, self.analysed.view.units)))
+            let shown = |rate| display_rate(rate, self.analysed.view.units);
+            let best = shown(rates.reduce(f64::max)?);
+            let pages =
+                self.in_ordinary_pages(operation).map(|rate| format!(" ({} in ordinary pages)", shown(rate)));
+            Some(format!("{verb} {best}{}", pages.unwrap_or_default()))
         };
         let both: Vec<String> = [rate(Operation::Read, "reads"), rate(Operation::Write, "writes")]
             .into_iter()
@@ -75,6 +79,17 @@ impl<'a> OneTarget<'a> {
             false => "",
         };
         (!both.is_empty()).then(|| format!("{} in sequence{through}", listed(&both)))
+    }
+
+    /// The rate with buffers in the pages that most applications have, where a finding says that it is another one.
+    fn in_ordinary_pages(&self, operation: Operation) -> Option<f64> {
+        let found = self.analysed.analysis.findings.iter().filter(|f| f.rule == "ordinary-pages");
+        let steps = found
+            .filter(|f| f.subject.target.as_deref() == Some(self.target))
+            .filter_map(|f| f.subject.step.as_ref());
+        let of = |id: &String| self.analysed.run.started.plan.steps.iter().find(|step| step.id == *id);
+        let rates = steps.filter_map(of).filter_map(|step| self.value(step, operation, Metric::Bandwidth));
+        rates.reduce(f64::max)
     }
 
     /// Operations of the smallest block, at the least and at the most at a time: `does 19.7k reads and 18.4k writes of 4 KiB

@@ -63,6 +63,10 @@ fn layers_and_syncs() -> Vec<Case> {
     ]
 }
 
+fn in_ordinary_pages(w: &mut Workload) {
+    w.modifiers.buffers = BufferPages::Normal;
+}
+
 fn sweeps_and_kinds() -> Vec<Case> {
     vec![
         ("queue-depth-knee", true, workload(), |r| {
@@ -85,6 +89,11 @@ fn sweeps_and_kinds() -> Vec<Case> {
         }),
         ("block-size", false, workload(), |r| {
             add_step(r, "64k", |w| w.block = BlockSizes::uniform(1 << 16), 9.0)
+        }),
+        ("ordinary-pages", true, workload(), |r| add_step(r, "normal", in_ordinary_pages, 0.7)),
+        ("ordinary-pages", false, workload(), |r| add_step(r, "normal", in_ordinary_pages, 0.95)),
+        ("ordinary-pages", false, workload(), |r| {
+            add_step(r, "deeper", |w| (w.iodepth, w.modifiers.buffers) = (8, BufferPages::Normal), 0.7);
         }),
         ("behaves-like", true, workload(), |r| behaving(r, 9_000_000, 150_000_000, 2.0)),
         ("behaves-like", false, workload(), |r| {
