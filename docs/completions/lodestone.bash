@@ -179,7 +179,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -205,7 +205,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -255,7 +255,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -281,7 +281,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -343,7 +343,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -421,7 +421,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -783,7 +783,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -833,7 +833,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -859,7 +859,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -885,7 +885,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -931,7 +931,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -957,7 +957,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1327,7 +1327,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1353,7 +1353,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1379,7 +1379,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1429,7 +1429,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1455,7 +1455,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1551,7 +1551,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1577,7 +1577,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1603,7 +1603,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1629,7 +1629,7 @@ _lodestone() {
                     return 0
                     ;;
                 --units)
-                    COMPREPLY=($(compgen -W "si iec" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -29,7 +29,8 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -l color -d 'When to u
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_needs_command" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_needs_command" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s q -l quiet -d 'Do not show progress'
@@ -139,7 +140,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l color -d 'Wh
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Write only the result, as JSON, to standard output'
@@ -154,7 +156,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l color -d
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l all -d 'Also show storage that is rarely measured: empty devices, images, and what programs mounted for themselves'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l health -d 'Show only the health of the disks, the worst first: SMART and NVMe wear, temperature, errors and hours, and whether arrays are complete'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l json -d 'Print JSON, with the health'
@@ -167,7 +170,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fi
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -s q -l quiet -d 'Do not show progress'
@@ -181,7 +185,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_s
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not show progress'
@@ -191,7 +196,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_s
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Do not show progress'
@@ -201,7 +207,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_s
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s q -l quiet -d 'Do not show progress'
@@ -219,7 +226,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l color -d 'W
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s v -l verbose -d 'After an error, print the errors that caused it'
@@ -240,7 +248,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l color -d 'W
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l telemetry -d 'Show the telemetry of each step instead of the result'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l pairs -d 'Compare every target with every other, not only with the baseline'
@@ -261,7 +270,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l color -d
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l details -d 'Show the tables of every step, too, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l pairs -d 'Compare every target with every other, not only with the baseline'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l by-hour -d 'Show only whether speed depends on the hour of the day, for three or more runs of one plan'
@@ -281,7 +291,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l color -d 
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l force -d 'Overwrite FILE if it exists; a report written by Lodestone is overwritten without this flag'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l anonymous -d 'Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store), omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
@@ -314,7 +325,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l color -d 
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l dark -d 'With --format png: light on black. An SVG follows the viewer\'s colour scheme'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l telemetry -d 'Export the telemetry of each step instead of the result'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l offsets -d 'Export offset, size and latency of each operation instead of the result, as CSV, for runs that log them'
@@ -340,7 +352,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l color -d 
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 'Import files again that an earlier import contains: those with the same path and content'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l dry-run -d 'Show what would be imported, and store nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
@@ -363,7 +376,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l color
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s v -l verbose -d 'After an error, print the errors that caused it'
@@ -374,7 +388,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l color -d '
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l dry-run -d 'Only list the leftovers'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s v -l verbose -d 'After an error, print the errors that caused it'
@@ -385,7 +400,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l color -
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s q -l quiet -d 'Do not show progress'
@@ -395,7 +411,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -l color -d 'Whe
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -l dry-run -d 'Only list what would be removed'
 complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -s v -l verbose -d 'After an error, print the errors that caused it'
@@ -406,7 +423,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l color -d
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand reindex" -s q -l quiet -d 'Do not show progress'
@@ -416,7 +434,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l colo
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s q -l quiet -d 'Do not show progress'
@@ -426,7 +445,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l color -d 'Wh
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s q -l quiet -d 'Do not show progress'
@@ -436,7 +456,8 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l color -d 
 always\t'Always'
 never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
-iec\t'1 MiB is 1,048,576 bytes'"
+iec\t'1 MiB is 1,048,576 bytes'
+as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s q -l quiet -d 'Do not show progress'

@@ -63,6 +63,8 @@ pub enum UnitWord {
     Si,
     /// 1 MiB is 1,048,576 bytes.
     Iec,
+    /// Rates of imported results in the unit in which they were printed.
+    AsPublished,
 }
 
 /// The commands.

@@ -17,6 +17,64 @@ pub enum Units {
     Decimal,
     /// 1 MiB is 2^20 bytes.
     Binary,
+    /// Every rate in one unit, and operations per second without prefix, as programs print them.
+    Fixed(RateUnit),
+}
+
+impl Units {
+    /// How many of a unit are one of the next larger.
+    pub fn base(self) -> f64 {
+        match self {
+            Self::Binary | Self::Fixed(RateUnit::Kibi | RateUnit::Mebi | RateUnit::Gibi) => 1024.0,
+            Self::Decimal | Self::Fixed(_) => 1000.0,
+        }
+    }
+}
+
+/// A unit of rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateUnit {
+    /// kB/s
+    Kilo,
+    /// KiB/s
+    Kibi,
+    /// MB/s
+    Mega,
+    /// MiB/s
+    Mebi,
+    /// GB/s
+    Giga,
+    /// GiB/s
+    Gibi,
+}
+
+impl RateUnit {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Kilo, Self::Kibi, Self::Mega, Self::Mebi, Self::Giga, Self::Gibi];
+
+    /// Bytes per second.
+    pub fn bytes(self) -> f64 {
+        match self {
+            Self::Kilo => 1e3,
+            Self::Kibi => 1024.0,
+            Self::Mega => 1e6,
+            Self::Mebi => 1_048_576.0,
+            Self::Giga => 1e9,
+            Self::Gibi => 1_073_741_824.0,
+        }
+    }
+
+    /// Such as `MiB/s`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kilo => "kB/s",
+            Self::Kibi => "KiB/s",
+            Self::Mega => "MB/s",
+            Self::Mebi => "MiB/s",
+            Self::Giga => "GB/s",
+            Self::Gibi => "GiB/s",
+        }
+    }
 }
 
 /// Why a size or duration could not be read.

@@ -1,7 +1,8 @@
 //! Figures as people read them: three significant digits and the unit that fits.
 
 pub use model::Units;
-use model::{Measurement, Metric};
+use model::units::RateUnit;
+use model::{Measurement, Metric, Printed, Run};
 
 /// Three significant digits, without a decimal point from 100 on.
 pub(crate) fn digits(value: f64) -> String {
@@ -31,20 +32,41 @@ pub fn display_rate(bytes_per_second: f64, units: Units) -> String {
     match units {
         Units::Decimal => scaled(bytes_per_second, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
         Units::Binary => scaled(bytes_per_second, 1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]),
+        Units::Fixed(unit) => format!("{} {}", digits(bytes_per_second / unit.bytes()), unit.name()),
     }
 }
 
 /// An amount of bytes, such as `1.07 GB`.
 pub(crate) fn display_bytes(bytes: u64, units: Units) -> String {
-    match units {
-        Units::Decimal => scaled(bytes as f64, 1000.0, &["B", "kB", "MB", "GB", "TB"]),
-        Units::Binary => scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]),
+    match units.base() {
+        1024.0 => scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]),
+        _ => scaled(bytes as f64, 1000.0, &["B", "kB", "MB", "GB", "TB"]),
     }
 }
 
 /// Operations per second, such as `101k`.
 pub fn display_iops(per_second: f64) -> String {
     scaled(per_second, 1000.0, &["", "k", "M", "G"]).replace(' ', "")
+}
+
+/// Operations per second with the reader's units.
+pub(crate) fn display_count(per_second: f64, units: Units) -> String {
+    if matches!(units, Units::Fixed(_)) { digits(per_second) } else { display_iops(per_second) }
+}
+
+/// The unit in which most rates of an imported run were printed, as far as their texts have one of [`RateUnit`]. A run without
+/// any has powers of ten.
+pub fn units_as_published(run: &Run) -> Units {
+    let imported = run.repeats.iter().filter_map(|repeat| repeat.imported.as_ref());
+    let rates = imported.flat_map(|i| &i.figures).filter(|figure| figure.metric == Metric::Bandwidth);
+    let unit = |printed: &Printed| {
+        let number = printed.text.trim_start().split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+        let factor = printed.value / number.parse::<f64>().ok()?;
+        RateUnit::ALL.into_iter().find(|unit| (factor / unit.bytes() - 1.0).abs() < 0.002)
+    };
+    let printed: Vec<RateUnit> = rates.filter_map(|f| f.printed.as_ref()).filter_map(unit).collect();
+    let most = printed.iter().max_by_key(|unit| printed.iter().filter(|other| other == unit).count());
+    most.map_or(Units::Decimal, |unit| Units::Fixed(*unit))
 }
 
 /// A time given in nanoseconds, such as `18.4 µs`.
@@ -115,7 +137,7 @@ pub(crate) fn display_score(m: &Measurement) -> String {
 pub(crate) fn display_metric(metric: Metric, value: f64, units: Units) -> String {
     match metric {
         Metric::Bandwidth => display_rate(value, units),
-        Metric::Iops => format!("{}/s", display_iops(value)),
+        Metric::Iops => format!("{}/s", display_count(value, units)),
         Metric::Score => format!("{value:.0}"),
         _ => display_ns(value),
     }
@@ -131,6 +153,8 @@ mod tests {
         assert_eq!(display_rate(412_345_678.0, Units::Binary), "393 MiB/s");
         assert_eq!(display_rate(999_600.0, Units::Decimal), "1.00 MB/s");
         assert_eq!(display_rate(0.0, Units::Decimal), "0.00 B/s");
+        assert_eq!(display_rate(1e9, Units::Fixed(RateUnit::Kibi)), "976562 KiB/s");
+        assert_eq!(display_count(12_345.0, Units::Fixed(RateUnit::Mebi)), "12345");
         assert_eq!(display_bytes(1 << 30, Units::Decimal), "1.07 GB");
         assert_eq!(display_bytes(1 << 30, Units::Binary), "1.00 GiB");
         assert_eq!(display_iops(100_640.0), "101k");

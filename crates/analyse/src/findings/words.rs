@@ -4,10 +4,8 @@ use model::{Measurement, Metric, Operation, Pattern, Units, Workload};
 
 /// An amount of bytes.
 pub(super) fn amount(units: Units, bytes: u64) -> String {
-    let (base, [small, medium, large]) = match units {
-        Units::Decimal => (1000.0, ["kB", "MB", "GB"]),
-        Units::Binary => (1024.0, ["KiB", "MiB", "GiB"]),
-    };
+    let base = units.base();
+    let [small, medium, large] = if base == 1024.0 { ["KiB", "MiB", "GiB"] } else { ["kB", "MB", "GB"] };
     let kilo = bytes as f64 / base;
     match kilo / base {
         mega if mega < 0.95 => format!("{kilo:.0} {small}"),
@@ -31,6 +29,7 @@ pub(super) fn figure(units: Units, metric: Metric, value: f64) -> String {
     match (metric.unit(), units) {
         ("B/s", Units::Decimal) => scaled(value, 1000.0, ["B/s", "kB/s", "MB/s", "GB/s"]),
         ("B/s", Units::Binary) => scaled(value, 1024.0, ["B/s", "KiB/s", "MiB/s", "GiB/s"]),
+        ("B/s", Units::Fixed(unit)) => scaled(value / unit.bytes(), f64::INFINITY, [unit.name(); 4]),
         ("ns", _) => time(value),
         _ => scaled(value, 1000.0, ["/s", "k/s", "M/s", "G/s"]),
     }

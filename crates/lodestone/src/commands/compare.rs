@@ -27,7 +27,7 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.layout.layout != LayoutWord::Steps {
         return in_one_table(cli, &runs, &args.layout, Estimator::Mean);
     }
-    let hours = by_hour(&runs, &view(cli, "").time_zone, args.by_hour)?;
+    let hours = by_hour(&runs, &view(cli, None, "").time_zone, args.by_hour)?;
     if args.by_hour && !args.json {
         let title = format!("{} runs by hour of the day", runs.len());
         let document = Document::new(title, report::by_hour_sections(&hours));
@@ -51,7 +51,7 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
         let export = json::comparison_export(&all, &compared, &hours);
         json::pretty(&export).into()
     } else {
-        let view = RunView { details: args.details, ..view(cli, &baseline) };
+        let view = RunView { details: args.details, ..view(cli, runs.first(), &baseline) };
         let mut document = report::comparison_document(&all, &compared, &view);
         document.sections.extend(report::by_hour_sections(&hours));
         report::text(&document, output::style(cli.color))

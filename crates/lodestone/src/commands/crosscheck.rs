@@ -263,7 +263,7 @@ fn measure(
             started,
             &store,
             interrupt,
-            Progress::new(cli.quiet, plain, view(cli, "").units),
+            Progress::new(cli.quiet, plain, units(cli, None)),
         )?
     };
     unsafe_directories::note(&mut session, noticed);
@@ -348,10 +348,10 @@ fn hold(target: &Target) -> Result<Option<Hold>, Failure> {
 /// The figures side by side in the requested format.
 fn shown(cli: &Cli, args: &CrosscheckArgs, run: &Run) -> TerminalText {
     // Medians, because a burst of other load in one of a few rounds is not a property of either program.
-    let analysis = analyse(run, TOOLS_TARGET, Estimator::Median, units(cli));
+    let analysis = analyse(run, TOOLS_TARGET, Estimator::Median, units(cli, Some(run)));
     let works: Vec<CheckedWork> = CHECKS.iter().flat_map(Check::works).collect();
     let pairs = agreements(&works, &analysis, run.started.plan.margin());
-    let document = || crosscheck_document(run, &analysis, &pairs, &view(cli, TOOLS_TARGET));
+    let document = || crosscheck_document(run, &analysis, &pairs, &view(cli, Some(run), TOOLS_TARGET));
     match args.format {
         CrosscheckForm::Text => text(&document(), output::style(cli.color)),
         CrosscheckForm::Md => markdown(&document()).into(),

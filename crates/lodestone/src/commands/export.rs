@@ -36,12 +36,12 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
         false => (run, chosen),
     };
     let bytes = if args.telemetry {
-        telemetry_text(&exported_view(cli, "", args.anonymous), &run, args.format)?.into_bytes()
+        telemetry_text(&exported_view(cli, &run, "", args.anonymous), &run, args.format)?.into_bytes()
     } else if args.offsets {
         offsets_text(&run, args.format)?.into_bytes()
     } else {
-        let analysis = analyse(&run, &chosen, estimator(args.summary), units(cli));
-        let view = exported_view(cli, &chosen, args.anonymous);
+        let analysis = analyse(&run, &chosen, estimator(args.summary), units(cli, Some(&run)));
+        let view = exported_view(cli, &run, &chosen, args.anonymous);
         match args.format {
             Format::Svg => chart(&run, &analysis, &view, args)?.standalone().into_bytes(),
             Format::Png => pixels(&chart(&run, &analysis, &view, args)?, args)?,
@@ -63,8 +63,8 @@ pub fn export(cli: &Cli, args: &ExportArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The view with all findings. Times in an anonymous export are UTC, because local time would reveal the location.
-fn exported_view(cli: &Cli, baseline: &str, is_anonymous: bool) -> RunView {
-    let view = RunView { details: true, ..view(cli, baseline) };
+fn exported_view(cli: &Cli, run: &Run, baseline: &str, is_anonymous: bool) -> RunView {
+    let view = RunView { details: true, ..view(cli, Some(run), baseline) };
     if is_anonymous { RunView { time_zone: jiff::tz::TimeZone::UTC, ..view } } else { view }
 }
 

@@ -6,7 +6,7 @@ use analyse::{Analysis, Estimator, analyse};
 use model::{Run, Step};
 use report::{Layout, RunWithAnalysis, ScoreLayout, Table};
 
-use super::{units, view};
+use super::units;
 use crate::cli::{Cli, LayoutArgs, LayoutWord};
 use crate::failure::Failure;
 use crate::output;
@@ -21,7 +21,7 @@ pub(super) fn in_one_table(
     layout: &LayoutArgs,
     rule: Estimator,
 ) -> Result<ExitCode, Failure> {
-    let of = |run: &Run| analyse(run, &run.started.baseline, rule, units(cli));
+    let of = |run: &Run| analyse(run, &run.started.baseline, rule, units(cli, Some(run)));
     let analyses: Vec<Analysis> = runs.iter().map(of).collect();
     let differ = alike_only_in_name(runs);
     if !differ.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn laid_out(
     runs: &[RunWithAnalysis<'_>],
     args: &LayoutArgs,
 ) -> Result<Option<Table>, Failure> {
-    let units = view(cli, "").units;
+    let units = units(cli, runs.first().map(|(run, _)| *run));
     let table = match args.layout {
         LayoutWord::Steps => return Ok(None),
         LayoutWord::Matrix => report::matrix_table(runs, &matrix_layout(runs, args), units),

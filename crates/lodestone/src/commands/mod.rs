@@ -28,8 +28,9 @@ mod via;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ::report::{RunView, Units};
+use ::report::{RunView, Units, units_as_published};
 use analyse::Estimator;
+use model::Run;
 use record::{OnDamage, Store};
 
 use crate::cli::{Cli, SummaryRule, UnitWord};
@@ -87,17 +88,19 @@ fn estimator(rule: SummaryRule) -> Estimator {
     }
 }
 
-fn units(cli: &Cli) -> Units {
+/// The units in which the results of a run are shown.
+fn units(cli: &Cli, run: Option<&Run>) -> Units {
     match cli.units {
         UnitWord::Si => Units::Decimal,
         UnitWord::Iec => Units::Binary,
+        UnitWord::AsPublished => run.map_or(Units::Decimal, units_as_published),
     }
 }
 
-/// The view of results with the given baseline.
-fn view(cli: &Cli, baseline: &str) -> RunView {
+/// The view of a run's results with the given baseline.
+fn view(cli: &Cli, run: Option<&Run>, baseline: &str) -> RunView {
     RunView {
-        units: units(cli),
+        units: units(cli, run),
         baseline: baseline.to_owned(),
         time_zone: jiff::tz::TimeZone::system(),
         details: false,

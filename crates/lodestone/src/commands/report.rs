@@ -35,8 +35,8 @@ pub fn report(cli: &Cli, args: &ReportArgs) -> Result<ExitCode, Failure> {
         ));
     }
     let page = if let [run] = runs.as_slice() {
-        let analysis = analyse(run, &against, estimator(args.summary), units(cli));
-        let view = page_view(cli, args, &against);
+        let analysis = analyse(run, &against, estimator(args.summary), units(cli, Some(run)));
+        let view = page_view(cli, args, run, &against);
         run_page(&AnalysedRun::new(run, &analysis, &view))
     } else {
         several(cli, args, &runs, &against)?
@@ -69,8 +69,8 @@ fn chosen_baseline(runs: &[Run], wanted: Option<&str>) -> Result<String, Failure
 }
 
 /// The view for a page. Times in an anonymous page are UTC, because local time would reveal the location.
-fn page_view(cli: &Cli, args: &ReportArgs, baseline: &str) -> RunView {
-    let view = RunView { details: true, ..view(cli, baseline) };
+fn page_view(cli: &Cli, args: &ReportArgs, run: &Run, baseline: &str) -> RunView {
+    let view = RunView { details: true, ..view(cli, Some(run), baseline) };
     if args.anonymous { RunView { time_zone: jiff::tz::TimeZone::UTC, ..view } } else { view }
 }
 
@@ -78,7 +78,7 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> Result<
     let measurements = common_measurements(runs, &same_steps(runs).0);
     let compared = compared(runs, measurements, against, args.margin.as_deref())?;
     let all: Vec<&Run> = runs.iter().collect();
-    let view = page_view(cli, args, against);
+    let view = page_view(cli, args, &runs[0], against);
     let mut document = report::comparison_document(&all, &compared, &view);
     if let Some(pairs) = AllPairs::on_page(all, &compared.series, Pairing::None, compared.margin) {
         document.sections.push(Section::Heading("Every pair of targets".to_owned()));
@@ -88,8 +88,8 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> Result<
         .iter()
         .map(|run| {
             let baseline = &run.started.baseline;
-            let analysis = analyse(run, baseline, estimator(args.summary), units(cli));
-            (run, analysis, page_view(cli, args, baseline))
+            let analysis = analyse(run, baseline, estimator(args.summary), units(cli, Some(run)));
+            (run, analysis, page_view(cli, args, run, baseline))
         })
         .collect();
     let analysed: Vec<AnalysedRun<'_>> =

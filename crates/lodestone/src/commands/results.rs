@@ -68,7 +68,7 @@ fn since_unix_ns(text: &str) -> Result<i64, Failure> {
 
 fn listed(cli: &Cli, runs: &[RunSummary]) -> TerminalText {
     use report::{Align, Cell, Column, Table};
-    let time_zone = view(cli, "").time_zone;
+    let time_zone = view(cli, None, "").time_zone;
     // Logs with the same id differ only in their file.
     let mut ids = std::collections::BTreeSet::new();
     let has_doubles = !runs.iter().all(|run| ids.insert(&run.id));
@@ -129,13 +129,17 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
         return in_one_table(cli, &runs, &args.layout, estimator(args.summary));
     };
     if args.telemetry {
-        let document =
-            report::telemetry_document(run, &telemetry(run), &host::probes::labels(), &view(cli, ""));
+        let document = report::telemetry_document(
+            run,
+            &telemetry(run),
+            &host::probes::labels(),
+            &view(cli, Some(run), ""),
+        );
         output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let baseline = baseline(run, args.baseline.as_deref())?;
-    let analysis = analyse(run, &baseline, estimator(args.summary), units(cli));
+    let analysis = analyse(run, &baseline, estimator(args.summary), units(cli, Some(run)));
     if args.pairs {
         let series = Series::of_run(run, &analysis.measurements);
         let plan = &run.started.plan;
@@ -158,7 +162,7 @@ pub(crate) fn shown(
     baseline: &str,
     details: bool,
 ) -> TerminalText {
-    let view = RunView { details, ..view(cli, baseline) };
+    let view = RunView { details, ..view(cli, Some(run), baseline) };
     let document = report::run_document(run, analysis, &view);
     report::text(&document, output::style(cli.color))
 }

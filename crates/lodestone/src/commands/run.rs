@@ -89,7 +89,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
             started,
             &store,
             interrupt,
-            Progress::new(cli.quiet, args.json, view(cli, "").units),
+            Progress::new(cli.quiet, args.json, units(cli, None)),
         )?
     };
     session.note(Severity::Info, "engine", None, engines.sentence());
@@ -187,7 +187,7 @@ fn finish(
     baseline: &str,
 ) -> Result<ExitCode, Failure> {
     let run = recorder.run();
-    let analysis = analyse(run, baseline, estimator(args.summary), units(cli));
+    let analysis = analyse(run, baseline, estimator(args.summary), units(cli, Some(run)));
     if args.json {
         output::print(report::json::pretty(&report::json::run_export(run, &analysis)))?;
     } else {
@@ -200,7 +200,7 @@ fn finish(
         }
     }
     if !args.no_report {
-        let view = RunView { details: true, ..view(cli, baseline) };
+        let view = RunView { details: true, ..view(cli, Some(run), baseline) };
         // The run is complete without its page, which `report` can write at any time.
         let message = match after_run(store, &AnalysedRun::new(run, &analysis, &view)) {
             Ok(path) => format!("HTML report: {}", path.display()),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use host::{Roots, inventory, inventory_of};
 use report::json;
 
-use super::view;
+use super::units;
 use crate::cli::{Cli, TargetsArgs};
 use crate::failure::Failure;
 use crate::output;
@@ -20,7 +20,7 @@ pub fn targets(cli: &Cli, args: &TargetsArgs) -> Result<ExitCode, Failure> {
         true => inventory(&roots, args.all),
         false => inventory_of(&roots, &args.paths).map_err(Failure::usage)?,
     };
-    let (units, style) = (view(cli, "").units, output::style(cli.color));
+    let (units, style) = (units(cli, None), output::style(cli.color));
     let text = if args.json {
         json::pretty(&report::targets_export(&found, units)).into()
     } else if args.health {

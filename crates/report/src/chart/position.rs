@@ -244,10 +244,7 @@ fn legend(svg: &mut Svg, panel: &Panel, units: Units, area: &Area) -> f64 {
 
 /// Bytes per unit of the axis, chosen for the end of the axis.
 fn power(size: f64, units: Units) -> f64 {
-    let base: f64 = match units {
-        Units::Decimal => 1000.0,
-        Units::Binary => 1024.0,
-    };
+    let base = units.base();
     (0..5).map(|k| base.powi(k)).find(|unit| size / unit < base).unwrap_or(1e15)
 }
 

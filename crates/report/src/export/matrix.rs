@@ -5,12 +5,14 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use analyse::{Analysis, headline, labels_of};
+use model::units::RateUnit;
 use model::{Imported, Measurement, Metric, Mix, Operation, Pattern, Run, Step};
 
+use crate::document::run::is_counted;
 use crate::document::{Align, Cell, Column, Provenance, Table};
 use crate::export::csv::row;
 use crate::figures::{
-    Units, digits, display_block, display_iops, display_ns, display_percent, display_rate, display_score,
+    Units, digits, display_block, display_count, display_ns, display_percent, display_rate, display_score,
 };
 
 /// The layout of the matrix.
@@ -114,11 +116,7 @@ pub fn matrix_table(
         cells.extend((0..matrix.columns.len()).map(|c| matrix.cell(r, c, &show)));
         cells
     });
-    let unit = match (bare, units) {
-        (true, Units::Decimal) => " in MB/s",
-        (true, Units::Binary) => " in MiB/s",
-        _ => "",
-    };
+    let unit = if bare { format!(" in {}", rate_unit(units).name()) } else { String::new() };
     let method = matrix.cells.values().flatten().next().map_or("", |(_, m)| m.method);
     let title = format!("{}{unit}: {method}", layout.cell);
     Ok(Table { title, columns, stub: layout.rows.len(), rows: rows.collect() })
@@ -258,7 +256,7 @@ impl<'a> Matrix<'a> {
                 operation: m.operation,
                 metric: m.metric,
             }),
-            ..Cell::text(texts.join("/"))
+            ..Cell::text(together(&texts))
         }
     }
 }
@@ -266,9 +264,17 @@ impl<'a> Matrix<'a> {
 impl Part {
     fn asks_for(self, m: &Measurement, step: &Step) -> bool {
         match self {
-            Self::Headline => headline(step, m.operation) == Some(m.metric),
+            Self::Headline => shown_metric(step, m.operation) == Some(m.metric),
             Self::Of(operation, metric) => (operation, metric) == (m.operation, m.metric),
         }
+    }
+}
+
+/// The headline of an operation as people compare it: small random transfers in operations per second.
+fn shown_metric(step: &Step, operation: Operation) -> Option<Metric> {
+    match headline(step, operation)? {
+        Metric::Bandwidth if is_counted(step) => Some(Metric::Iops),
+        other => Some(other),
     }
 }
 
@@ -392,12 +398,28 @@ fn joined(key: &[Value]) -> Cow<'static, str> {
     Cow::Owned(words.join(" "))
 }
 
-/// A rate as a plain number of millions or mebibytes per second.
-pub(crate) fn mega(value: f64, units: Units) -> String {
+/// The unit of rates whose unit is in a heading.
+pub(crate) fn rate_unit(units: Units) -> RateUnit {
     match units {
-        Units::Decimal => digits(value / 1e6),
-        Units::Binary => digits(value / 1_048_576.0),
+        Units::Decimal => RateUnit::Mega,
+        Units::Binary => RateUnit::Mebi,
+        Units::Fixed(unit) => unit,
     }
+}
+
+/// Figures of one cell: `234 µs/218 µs`, several numbers of operations per second without the unit: `40.5k/13.5k`.
+fn together(texts: &[String]) -> String {
+    let short =
+        |text: &String| text.strip_suffix("/s").filter(|t| !t.contains(' ')).unwrap_or(text).to_owned();
+    match texts {
+        [only] => only.clone(),
+        several => several.iter().map(short).collect::<Vec<_>>().join("/"),
+    }
+}
+
+/// A rate as a plain number in the unit of its heading.
+pub(crate) fn mega(value: f64, units: Units) -> String {
+    digits(value / rate_unit(units).bytes())
 }
 
 pub(crate) fn shown(m: &Measurement, units: Units) -> String {
@@ -405,7 +427,7 @@ pub(crate) fn shown(m: &Measurement, units: Units) -> String {
     match (m.metric, m.metric.unit()) {
         (Metric::Score, _) => display_score(m),
         (_, "B/s") => display_rate(value, units),
-        (_, "1/s") => display_iops(value),
+        (_, "1/s") => format!("{}/s", display_count(value, units)),
         (_, "ns") => display_ns(value),
         (Metric::SyncShare | Metric::Cpu, _) => display_percent(value),
         _ => digits(value),
@@ -422,6 +444,8 @@ mod tests {
         let read = Part::Of(Operation::Read, Metric::LatP99);
         assert_eq!(parts("write/read:lat_p99"), Ok(vec![write, read]));
         assert_eq!(parts("headline"), Ok(vec![Part::Headline]));
+        assert_eq!(together(&["234 µs".into(), "9.3k/s".into(), "863 MB/s".into()]), "234 µs/9.3k/863 MB/s");
+        assert_eq!(together(&["9.3k/s".into()]), "9.3k/s");
         assert_eq!(parts("write/speed"), Err(MatrixError::Cell { what: "speed".into() }));
     }
 }

@@ -4,8 +4,10 @@ use model::{Measurement, Metric};
 
 use crate::document::{Align, Cell, Column, Provenance, Table};
 use crate::export::csv::row;
-use crate::export::matrix::{FigureOfRun, Layout, Matrix, MatrixError, RunWithAnalysis, mega, shown};
-use crate::figures::{Units, display_iops};
+use crate::export::matrix::{
+    FigureOfRun, Layout, Matrix, MatrixError, RunWithAnalysis, mega, rate_unit, shown,
+};
+use crate::figures::{Units, display_count};
 use crate::scores::scores;
 
 /// The layout of such a table.
@@ -111,11 +113,11 @@ pub fn score_table(
     units: Units,
 ) -> Result<Table, MatrixError> {
     let published = Published::of(runs, layout)?;
-    let rate = if units == Units::Decimal { ", MB/s" } else { ", MiB/s" };
+    let rate = format!(", {}", rate_unit(units).name());
     let titles: Vec<String> = published.columns.iter().copied().map(title_of).collect();
     let heading = |((_, m), title): (&FigureOfRun<'_>, String)| {
         let unit = match m.metric {
-            Metric::Bandwidth => rate,
+            Metric::Bandwidth => &*rate,
             Metric::Iops => ", per second",
             _ => "",
         };
@@ -126,7 +128,7 @@ pub fn score_table(
     columns.extend(published.scores.iter().map(|title| Column::new(title.clone(), Align::Right)));
     let show = |m: &Measurement| match m.metric {
         Metric::Bandwidth => mega(m.estimate.value, units),
-        Metric::Iops => display_iops(m.estimate.value),
+        Metric::Iops => display_count(m.estimate.value, units),
         Metric::Score => format!("{:.0}", m.estimate.value),
         _ => shown(m, units),
     };

@@ -289,6 +289,25 @@ fn scores_of(rows: &[&str], cell: &str) -> ScoreLayout {
     ScoreLayout { rows: rows.iter().map(|r| (*r).to_owned()).collect(), cell: cell.to_owned() }
 }
 
+/// fio prints MiB/s, so 40.3 MB/s are 38.4 MiB/s; operations per second have no prefix.
+#[test]
+fn rates_are_shown_in_the_unit_in_which_they_were_printed() {
+    let run = run(vec![gathered("disk.txt", &[], &fio("read", 65536, 40.3e6))]);
+    let units = report::units_as_published(&run);
+    let (analysis, _) = seen(&run);
+    let table = |cell: &str| {
+        let table = score_table(&[(&run, &analysis)], &scores_of(&["target"], cell), units).unwrap();
+        cells(&markdown(&Document::new("fio", vec![Section::Table(table)])))
+    };
+    let [rates, counts] = ["read", "read:iops"].map(table);
+    assert!(rates[0][1].ends_with(", MiB/s") && rates[2][1] == "38.4", "{rates:?}");
+    assert_eq!(counts[2][1], "615");
+    // A run without printed rates has no unit of its own.
+    let mut none = run;
+    none.repeats.iter_mut().for_each(|repeat| repeat.imported = None);
+    assert_eq!(report::units_as_published(&none), Units::Decimal);
+}
+
 #[test]
 fn a_score_table_has_a_row_per_target_and_the_score_last() {
     let run = pi();

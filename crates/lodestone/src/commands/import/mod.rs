@@ -73,7 +73,7 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
         text.push(format!("saved as run {id}; all its tables: lodestone show {id} --details\n"));
         let run = store.find(&id).map_err(Failure::failed)?.run;
         let baseline = &run.started.baseline;
-        let analysis = analyse(&run, baseline, estimator(args.summary), units(cli));
+        let analysis = analyse(&run, baseline, estimator(args.summary), units(cli, Some(&run)));
         let mut answer = match laid_out(cli, &[(&run, &analysis)], &args.layout)? {
             Some(table) => report::table_text(&table, output::style(cli.color)),
             None => shown(cli, &run, &analysis, baseline, args.details),
