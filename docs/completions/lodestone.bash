@@ -1614,7 +1614,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__targets)
-            opts="-v -q -h --all --health --json --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-v -q -h --all --health --explain --json --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -160,6 +160,7 @@ iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l all -d 'Also show storage that is rarely measured: empty devices, images, and what programs mounted for themselves'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l health -d 'Show only the health of the disks, the worst first: SMART and NVMe wear, temperature, errors and hours, and whether arrays are complete'
+complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l explain -d 'Show what is behind the paths, such as which volume of which cloud, with the evidence: what the firmware and the disks say of themselves, and latency, limits and burst credit from stored runs'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l json -d 'Print JSON, with the health'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s v -l verbose -d 'After an error, print the errors that caused it'

@@ -33,8 +33,9 @@ const ABSENT_IS_NO: [&str; 7] = [
     "paths lost",
 ];
 /// Facts about machines that are present only if they apply.
-const ABSENT_OF_MACHINE: [&str; 6] = [
+const ABSENT_OF_MACHINE: [&str; 7] = [
     fact::VIRTUALISATION,
+    fact::CLOUD,
     fact::CONTAINER,
     fact::THROTTLED,
     fact::THROTTLED_BEFORE,

@@ -6,6 +6,7 @@
 //! * One value per repeat: operations within a repeat depend on each other and are never the basis of an interval.
 
 mod agreement;
+mod backing;
 mod change;
 mod circumstances;
 mod compare;
@@ -30,6 +31,7 @@ mod telemetry;
 mod transient;
 
 pub use agreement::{Agreement, CheckedPair, agreements};
+pub use backing::{Backing, Clue, MeasuredHere, backing};
 pub use change::{Cliff, common_cliff};
 pub use circumstances::{ABSENT, Difference, differences};
 pub use compare::{Series, Summary, compare, compare_all, headline, headline_operations, summarise};

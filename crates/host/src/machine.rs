@@ -31,6 +31,7 @@ pub(crate) fn facts(roots: &Roots, root: &Path) -> BTreeMap<String, String> {
     put(fact::THROTTLED, Some(slow.join("; ")).filter(|text| !text.is_empty()));
     put(fact::THROTTLED_BEFORE, throttled_before(roots).then(|| "1".to_owned()));
     put(fact::VIRTUALISATION, virtualisation(roots));
+    put(fact::CLOUD, cloud(roots).map(str::to_owned));
     put(fact::CONTAINER, container(roots, root));
     put(fact::MEMORY_LIMIT, memory_limit(roots).map(|bytes| bytes.to_string()));
     put(fact::PAGE_SIZE, Some(rustix::param::page_size().to_string()));
@@ -130,6 +131,34 @@ fn virtualisation(roots: &Roots) -> Option<String> {
         .or(flagged.then(|| "yes".to_owned()))
 }
 
+/// The cloud that made this machine, as its firmware's tables name it (as cloud-init's `ds-identify` reads them).
+fn cloud(roots: &Roots) -> Option<&'static str> {
+    /// File in `/sys/class/dmi/id`, how its text begins, and the cloud.
+    const CLOUDS: [(&str, &str, &str); 17] = [
+        ("sys_vendor", "Amazon EC2", "Amazon EC2"),
+        ("product_name", "Google Compute Engine", "Google Cloud"),
+        ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", "Microsoft Azure"),
+        ("chassis_asset_tag", "OracleCloud.com", "Oracle Cloud"),
+        ("chassis_asset_tag", "HUAWEICLOUD", "Huawei Cloud"),
+        ("chassis_asset_tag", "OpenTelekomCloud", "Open Telekom Cloud"),
+        ("product_name", "Alibaba Cloud", "Alibaba Cloud"),
+        ("sys_vendor", "Tencent Cloud", "Tencent Cloud"),
+        ("sys_vendor", "DigitalOcean", "DigitalOcean"),
+        ("sys_vendor", "Hetzner", "Hetzner Cloud"),
+        ("sys_vendor", "Scaleway", "Scaleway"),
+        ("sys_vendor", "Vultr", "Vultr"),
+        ("sys_vendor", "UpCloud", "UpCloud"),
+        ("sys_vendor", "Akamai", "Akamai (Linode)"),
+        ("sys_vendor", "Linode", "Akamai (Linode)"),
+        ("product_name", "Exoscale", "Exoscale"),
+        ("product_name", "OpenStack", "a cloud of OpenStack"),
+    ];
+    let dmi = roots.sys.join("class/dmi/id");
+    let says =
+        |file: &str, begins: &str| read_line(dmi.join(file)).is_some_and(|text| text.starts_with(begins));
+    CLOUDS.iter().find(|(file, begins, _)| says(file, begins)).map(|(.., name)| *name)
+}
+
 /// The kind of container, by the marks of its manager or the type of the root filesystem.
 fn container(roots: &Roots, root: &Path) -> Option<String> {
     let table = mounts(roots);
@@ -219,6 +248,21 @@ mod tests {
             assert_eq!(facts[name], value, "{name}");
         }
         assert!(!facts.contains_key(fact::VIRTUALISATION) && !facts.contains_key(fact::CONTAINER));
+    }
+
+    #[test]
+    fn a_cloud_is_named_by_the_firmwares_tables() {
+        for (file, text, cloud) in [
+            ("sys_vendor", "Amazon EC2", Some("Amazon EC2")),
+            ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", Some("Microsoft Azure")),
+            ("product_name", "Google Compute Engine", Some("Google Cloud")),
+            ("chassis_asset_tag", "No Asset Tag", None),
+            ("sys_vendor", "QEMU", None),
+        ] {
+            let tree = Tree::new();
+            tree.file(&format!("sys/class/dmi/id/{file}"), &format!("{text}\n"));
+            assert_eq!(reported(&tree).get(fact::CLOUD).map(String::as_str), cloud, "{text}");
+        }
     }
 
     #[test]

@@ -416,6 +416,11 @@ pub struct TargetsArgs {
     #[arg(long)]
     pub health: bool,
 
+    /// Show what is behind the paths, such as which volume of which cloud, with the evidence: what the firmware and the disks
+    /// say of themselves, and latency, limits and burst credit from stored runs
+    #[arg(long, requires = "paths", conflicts_with = "health")]
+    pub explain: bool,
+
     /// Print JSON, with the health
     #[arg(long)]
     pub json: bool,

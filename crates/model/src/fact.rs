@@ -91,6 +91,10 @@ pub const VENDOR: &str = "vendor";
 pub const MODEL: &str = "model";
 /// The end of its serial number; never the whole, because runs get published.
 pub const SERIAL: &str = "serial";
+/// What the serial number looks like, where that tells something: `uuid` or `EBS volume`.
+pub const SERIAL_FORM: &str = "form of serial";
+/// Vendor and device of its controller on PCI, such as `1d0f:8061`.
+pub const PCI_ID: &str = "PCI id";
 /// Revision of its firmware.
 pub const FIRMWARE: &str = "firmware";
 /// The most that the disk could do, for SATA also its port, in bits per second, as [`LINK_SPEED`].
@@ -204,6 +208,8 @@ pub const THROTTLED: &str = "throttled";
 pub const THROTTLED_BEFORE: &str = "throttled since its start";
 /// The hypervisor, or `yes` where it does not say its name; absent on bare metal.
 pub const VIRTUALISATION: &str = "virtualisation";
+/// The cloud that the firmware's tables name, such as `Amazon EC2`.
+pub const CLOUD: &str = "cloud";
 /// What kind of container, or `yes`; absent outside.
 pub const CONTAINER: &str = "container";
 /// Memory in bytes that the control group may use.

@@ -7,6 +7,7 @@
 //!   and what has a meaning in Markdown, CSV or HTML is escaped.
 
 mod answer;
+mod backing;
 pub mod chart;
 mod crosscheck;
 mod document;
@@ -23,6 +24,7 @@ mod terminal;
 mod view;
 mod words;
 
+pub use backing::{Explanation, explanation_document};
 pub use crosscheck::{
     CROSSCHECK_SCHEMA, CrosscheckExport, crosscheck_document, crosscheck_export, crosscheck_schema,
 };

@@ -7,6 +7,7 @@ use model::{Candidate, Host, Inventory, Layer, fact};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::backing::Explanation;
 use crate::document::Tone;
 use crate::document::grid::{width, wrapped};
 use crate::document::text::{TextStyle, tone};
@@ -251,6 +252,8 @@ pub struct TargetsExport {
     pub targets: Vec<CandidateFacts>,
     /// The health of their disks, arrays and pools, the worst first.
     pub health: Vec<Health>,
+    /// What is behind the paths; empty unless that was asked.
+    pub explanations: Vec<Explanation>,
     /// Number of candidates omitted because they are rarely measured.
     pub left_out: usize,
     /// What could not be read, and what is needed to read it.
@@ -277,7 +280,7 @@ pub struct CandidateFacts {
 }
 
 /// All storage of a machine, for programs.
-pub fn targets_export(inventory: &Inventory, units: Units) -> TargetsExport {
+pub fn targets_export(inventory: &Inventory, explanations: Vec<Explanation>, units: Units) -> TargetsExport {
     let candidate = |candidate: &Candidate| CandidateFacts {
         path: model::path_text(&candidate.path),
         also: candidate.also.iter().map(model::path_text).collect(),
@@ -292,6 +295,7 @@ pub fn targets_export(inventory: &Inventory, units: Units) -> TargetsExport {
         host: host_facts(&inventory.host),
         targets: inventory.candidates.iter().map(candidate).collect(),
         health: health(inventory.candidates.iter().flat_map(|candidate| &candidate.stack), units),
+        explanations,
         left_out: inventory.left_out,
         unseen: inventory.unseen.clone(),
     }

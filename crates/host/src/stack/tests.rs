@@ -357,6 +357,8 @@ fn controller(tree: &Tree, number: u32, lanes: &str, rate: &str) -> String {
         ("max_link_width", "4"),
         ("current_link_speed", rate),
         ("max_link_speed", "8.0 GT/s PCIe"),
+        ("vendor", "0x144d"),
+        ("device", "0xa80a"),
     ] {
         tree.file(&format!("sys/devices/{function}/{file}"), &format!("{text}\n"));
     }
@@ -379,8 +381,8 @@ fn an_nvme_disk_in_a_narrow_slot_reports_its_own_limits() {
         "nvme | pcie | 8000000000 | 1 | 32000000000 | 4 | nvme | 042A"
     );
     assert_eq!(
-        reported_facts(&layers, "nvme6n1", &["model", "firmware", "server"]),
-        "Samsung SSD 980 PRO 1TB | 5B2QGXA7 | -"
+        reported_facts(&layers, "nvme6n1", &["model", "firmware", "server", "PCI id"]),
+        "Samsung SSD 980 PRO 1TB | 5B2QGXA7 | - | 144d:a80a"
     );
 }
 

@@ -66,6 +66,36 @@ fn conforms(value: &Value, schema: &Value, whole: &Value, at: &str) {
     }
 }
 
+/// With a run on the same disk its latency is evidence, and the schema has room for all of it.
+#[test]
+fn what_is_behind_a_path_is_explained_with_its_evidence() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let disk = disk.to_str().unwrap();
+    let schema: Value = serde_json::from_str(&bench.ok(&["schema", "targets"])).unwrap();
+    let explained = || {
+        let json = targets(&bench, &["--explain", disk]);
+        conforms(&json, &schema, &schema, "targets");
+        json["explanations"][0].clone()
+    };
+    let before = explained();
+    assert!(
+        before["path"] == disk && before["missing"][0].as_str().unwrap().contains("no stored run"),
+        "{before}"
+    );
+    let options =
+        "--rw randread --bs 4k --ops 40 --runtime none --ramp 0s --rounds 1 --size 1M --direct auto";
+    bench.ok(&[&["run", disk], &options.split(' ').collect::<Vec<_>>()[..]].concat());
+    let after = explained();
+    // Where no disk shows, as in memory or in some containers, a run cannot be told to be on the same one.
+    let shows =
+        !["is in memory", "is on no disk"].iter().any(|what| after["answer"].to_string().contains(what));
+    assert_eq!(after.to_string().contains("no stored run"), !shows, "{after}");
+    let text = bench.ok(&["targets", "--explain", disk]);
+    assert!(text.starts_with(&format!("{disk} is ")), "{text}");
+    bench.fails(2, &["targets", "--explain"]);
+}
+
 #[test]
 fn the_root_filesystem_is_shown_and_json_follows_the_schema() {
     let bench = Bench::new();

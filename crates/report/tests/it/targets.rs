@@ -194,7 +194,7 @@ fn nothing_in_a_name_reaches_the_terminal_as_a_command() {
 
 #[test]
 fn the_export_has_the_facts_as_they_are() {
-    let export = serde_json::to_value(targets_export(&inventory(), Units::Decimal)).unwrap();
+    let export = serde_json::to_value(targets_export(&inventory(), Vec::new(), Units::Decimal)).unwrap();
     assert_eq!(export["targets"][0]["stack"][1]["facts"]["link speed"], "8000000000");
     assert_eq!(export["targets"][2]["free"], serde_json::Value::Null);
     assert_eq!(export["host"]["facts"]["governor"], "ondemand");
@@ -237,7 +237,7 @@ fn health_begins_with_what_fails() {
         TextStyle { width: 100, color: false },
     );
     insta::assert_snapshot!(text.to_string());
-    let json = serde_json::to_value(targets_export(&disks(), Units::Decimal)).unwrap();
+    let json = serde_json::to_value(targets_export(&disks(), Vec::new(), Units::Decimal)).unwrap();
     let conditions: Vec<&str> =
         json["health"].as_array().unwrap().iter().map(|h| h["condition"].as_str().unwrap()).collect();
     assert_eq!(conditions, ["failing", "failing", "attention", "unknown", "good"]);

@@ -114,6 +114,20 @@ fn names(directory: &Path, facts: &mut Facts) {
     facts.put(fact::FIRMWARE, firmware);
     let serial = read_line(directory.join("serial")).or_else(|| read_line(device.join("serial")));
     facts.put(fact::SERIAL, serial.as_deref().and_then(shortened));
+    facts.put(fact::SERIAL_FORM, serial.as_deref().and_then(serial_form).map(str::to_owned));
+}
+
+/// Clouds put the ids of their volumes into serial numbers; virtio cuts a UUID off after 20 characters.
+fn serial_form(serial: &str) -> Option<&'static str> {
+    let groups: Vec<&str> = serial.trim().split('-').collect();
+    let is_hex = |text: &&str| !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
+    match groups.as_slice() {
+        [first, second, third, ..] if [8, 4, 4] == [first, second, third].map(|g| g.len()) => {
+            groups.iter().all(is_hex).then_some("uuid")
+        }
+        [only] => only.strip_prefix("vol").filter(is_hex).filter(|id| id.len() >= 8).map(|_| "EBS volume"),
+        _ => None,
+    }
 }
 
 /// The end of a serial number; `None` if it is so short that its end would be all of it.
@@ -161,6 +175,20 @@ mod tests {
         assert_eq!(shortened("12345").unwrap(), "2345");
         assert_eq!(shortened("1234"), None);
         assert_eq!(shortened(""), None);
+    }
+
+    #[test]
+    fn ids_of_volumes_are_recognised_in_serial_numbers() {
+        for (serial, form) in [
+            ("9b6f2c1e-7d1a-4b52-8", Some("uuid")),
+            ("9b6f2c1e-7d1a-4b52-8f00-5a6b7c8d9e0f", Some("uuid")),
+            ("vol0a1b2c3d4e5f60718", Some("EBS volume")),
+            ("volume", None),
+            ("S5GXNX0R000042A", None),
+            ("drive-scsi0", None),
+        ] {
+            assert_eq!(serial_form(serial), form, "{serial}");
+        }
     }
 
     #[test]

@@ -33,7 +33,13 @@ pub(super) fn facts(directory: &Path, facts: &mut Facts) {
     facts.put(fact::SERVER, part("traddr=").filter(|_| transport.as_deref() != Some("pcie")));
     facts.put("port", part("trsvcid="));
     facts.put(fact::VENDOR, None);
-    pcie(&first.join("device"), facts);
+    let function = first.join("device");
+    let id = |file: &str| Some(read_line(function.join(file))?.trim_start_matches("0x").to_owned());
+    facts.put(
+        fact::PCI_ID,
+        id("vendor").zip(id("device")).map(|(vendor, device)| format!("{vendor}:{device}")),
+    );
+    pcie(&function, facts);
 }
 
 /// With several controllers, or where several are possible, the disk belongs to a subsystem that links to them.

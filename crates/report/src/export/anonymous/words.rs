@@ -4,13 +4,14 @@
 use model::fact;
 
 /// Facts about machines.
-pub(super) const HOST_FACTS: [&str; 14] = [
+pub(super) const HOST_FACTS: [&str; 15] = [
     fact::GOVERNOR,
     fact::LOWEST_CLOCK,
     fact::HIGHEST_CLOCK,
     fact::THROTTLED,
     fact::THROTTLED_BEFORE,
     fact::VIRTUALISATION,
+    fact::CLOUD,
     fact::CONTAINER,
     fact::MEMORY_LIMIT,
     fact::PAGE_SIZE,
@@ -22,7 +23,7 @@ pub(super) const HOST_FACTS: [&str; 14] = [
 ];
 
 /// Facts about layers whose values are numbers, kernel words or product names.
-pub(super) const LAYER_FACTS: [&str; 69] = [
+pub(super) const LAYER_FACTS: [&str; 71] = [
     fact::LINK,
     fact::LINK_SPEED,
     fact::ROTATION_RATE,
@@ -51,6 +52,8 @@ pub(super) const LAYER_FACTS: [&str; 69] = [
     fact::LOOP_DIRECT,
     fact::VENDOR,
     fact::MODEL,
+    fact::SERIAL_FORM,
+    fact::PCI_ID,
     fact::FIRMWARE,
     fact::HIGHEST_LINK_SPEED,
     fact::DISK_LINK_SPEED,
