@@ -292,7 +292,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__crosscheck)
-            opts="-f -v -q -h --with --only --rounds --size --runtime --allow-unsafe-directory --seed --format --show --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-f -v -q -h --with --only --rounds --budget --size --runtime --allow-unsafe-directory --seed --format --show --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -307,6 +307,10 @@ _lodestone() {
                     return 0
                     ;;
                 --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -363,8 +363,9 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s v -l verb
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l with -d 'Tools to compare with: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l only -d 'Run only these checks, such as fio-randread-d16 or dd-write-fsync; one step of a check selects the whole check' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l rounds -d 'Number of repeats of each check, by the tool and by Lodestone' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l only -d 'Run only these checks, such as fio-randread-d16 or dd-write-fsync, or only these steps of a check, such as bonnie-seeks' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l rounds -d 'Number of repeats of each check, by the tool and by Lodestone [default: until its rates are decided, or the budget ends]' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l budget -d 'How long to go on at most [default: 30m, without --rounds]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l size -d 'Size of the test data of each check' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l runtime -d 'Runtime of one repeat, for checks that end by time' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l seed -d 'Seed of Lodestone\'s random numbers and of the order' -r

@@ -7,6 +7,7 @@ use model::{
 
 use crate::Analysis;
 use crate::percentile::percent_of;
+use crate::score::{PiFigures, pi_score};
 use crate::stats::RobustMean;
 
 /// The result of comparing the same work by two programs.
@@ -77,6 +78,34 @@ pub fn agreements<'a>(works: &'a [CheckedWork], analysis: &Analysis, margin: f64
         }
     }
     found
+}
+
+/// The score of PiBenchmarks by the other programs' figures and by Lodestone's; `None` unless all of its inputs were measured
+/// by both.
+pub fn pi_scores(pairs: &[CheckedPair<'_>]) -> Option<[u64; 2]> {
+    let of = |step: &str, metric: Metric| {
+        let pair = pairs.iter().find(|p| p.work.step == step && p.figure.metric == metric)?;
+        Some([pair.tool?.value, pair.lodestone?.value])
+    };
+    let rate = |step: &str| of(step, Metric::Bandwidth);
+    let dd = rate("dd-pi")?;
+    let [reads, writes] = ["fio-pi-randread", "fio-pi-randwrite"].map(|step| of(step, Metric::Iops));
+    let (reads, writes) = (reads?, writes?);
+    let [read, write, random_read, random_write] =
+        ["iozone-read", "iozone-write", "iozone-random-read", "iozone-random-write"].map(rate);
+    let (read, write, random_read, random_write) = (read?, write?, random_read?, random_write?);
+    let score = |i: usize| {
+        pi_score(&PiFigures {
+            dd_mb_per_second: dd[i] / 1e6,
+            fio_random_reads: reads[i],
+            fio_random_writes: writes[i],
+            iozone_read: read[i] / 1024.0,
+            iozone_write: write[i] / 1024.0,
+            iozone_random_read: random_read[i] / 1024.0,
+            iozone_random_write: random_write[i] / 1024.0,
+        })
+    };
+    Some([score(0), score(1)])
 }
 
 fn measured<'m>(
@@ -193,5 +222,43 @@ mod tests {
         let of = [measurement(TOOLS_TARGET, tool), measurement(OWN_TARGET, own)];
         let [tool, own] = means_of_common_rounds(&of[0], &of[1]);
         assert!((own.value / tool.value / ratio - 1.0).abs() < 1e-9, "{own:?} ÷ {tool:?} is not {ratio}");
+    }
+
+    #[test]
+    fn the_score_of_pibenchmarks_needs_all_of_its_inputs() {
+        let inputs = [
+            ("dd-pi", Metric::Bandwidth, 23.7e6),
+            ("fio-pi-randread", Metric::Iops, 2500.0),
+            ("fio-pi-randwrite", Metric::Iops, 800.0),
+            ("iozone-read", Metric::Bandwidth, 9000.0 * 1024.0),
+            ("iozone-write", Metric::Bandwidth, 2251.0 * 1024.0),
+            ("iozone-random-read", Metric::Bandwidth, 8500.0 * 1024.0),
+            ("iozone-random-write", Metric::Bandwidth, 3432.0 * 1024.0),
+        ];
+        let works = inputs.map(|(step, metric, _)| CheckedWork {
+            tool: String::new(),
+            step: step.into(),
+            title: String::new(),
+            command: String::new(),
+            defined_cost: true,
+            figures: vec![CheckedFigure { operation: Operation::Read, metric, known: None }],
+        });
+        let pair = |(work, (.., value)): (&'static CheckedWork, (&str, Metric, f64))| {
+            let of = |value| Some(Estimate { value, interval: None });
+            let figure = &work.figures[0];
+            CheckedPair {
+                work,
+                figure,
+                tool: of(value),
+                lodestone: of(value * 2.0),
+                ratio: None,
+                agreement: None,
+            }
+        };
+        let works: &'static [CheckedWork] = Box::leak(Box::new(works));
+        let mut pairs: Vec<CheckedPair<'_>> = works.iter().zip(inputs).map(pair).collect();
+        assert_eq!(pi_scores(&pairs), Some([1218, 2436]));
+        pairs.pop();
+        assert_eq!(pi_scores(&pairs), None);
     }
 }

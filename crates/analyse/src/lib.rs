@@ -30,7 +30,7 @@ mod stopping;
 mod telemetry;
 mod transient;
 
-pub use agreement::{Agreement, CheckedPair, agreements};
+pub use agreement::{Agreement, CheckedPair, agreements, pi_scores};
 pub use backing::{Backing, Clue, MeasuredHere, backing};
 pub use change::{Cliff, common_cliff};
 pub use circumstances::{ABSENT, Difference, differences};

@@ -346,13 +346,17 @@ pub struct CrosscheckArgs {
     #[arg(long, value_name = "TOOL,TOOL…", value_delimiter = ',', help = with_help())]
     pub with: Vec<String>,
 
-    /// Run only these checks, such as fio-randread-d16 or dd-write-fsync; one step of a check selects the whole check
+    /// Run only these checks, such as fio-randread-d16 or dd-write-fsync, or only these steps of a check, such as bonnie-seeks
     #[arg(long, value_name = "CHECK,CHECK…", value_delimiter = ',')]
     pub only: Vec<String>,
 
-    /// Number of repeats of each check, by the tool and by Lodestone
-    #[arg(long, value_name = "N", default_value_t = plan::checks::DEFAULT_ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: u32,
+    /// Number of repeats of each check, by the tool and by Lodestone [default: until its rates are decided, or the budget ends]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+
+    /// How long to go on at most [default: 30m, without --rounds]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
 
     /// Size of the test data of each check
     #[arg(long, value_name = "SIZE", default_value = plan::checks::DEFAULT_SIZE)]
@@ -375,7 +379,7 @@ pub struct CrosscheckArgs {
     pub format: CrosscheckForm,
 
     /// Show a stored crosscheck instead of running one
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "with", "only", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "with", "only", "seed", "rounds", "budget"])]
     pub show: Option<OsString>,
 }
 

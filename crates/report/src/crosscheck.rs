@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use analyse::{Agreement, Analysis, CheckedPair};
+use analyse::{Agreement, Analysis, CheckedPair, pi_scores};
 use model::{Metric, Operation, Run, TOOLS_TARGET};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,6 +32,10 @@ pub struct CrosscheckExport {
     pub margin: f64,
     /// The figures.
     pub figures: Vec<PairFacts>,
+    /// The score of PiBenchmarks by the tools' figures; `null` unless all of its inputs were measured.
+    pub pi_score_of_tools: Option<u64>,
+    /// The same by Lodestone's.
+    pub pi_score_of_lodestone: Option<u64>,
 }
 
 /// One figure.
@@ -88,11 +92,14 @@ pub fn crosscheck_export(run: &Run, pairs: &[CheckedPair<'_>]) -> CrosscheckExpo
         verdict: pair.agreement.map(|a| a.name().to_owned()),
         known: known(pair).map(str::to_owned),
     };
+    let scores = pi_scores(pairs);
     CrosscheckExport {
         schema: CROSSCHECK_SCHEMA,
         run: run.started.id.clone(),
         margin: run.started.plan.margin(),
         figures: pairs.iter().map(facts).collect(),
+        pi_score_of_tools: scores.map(|[tools, _]| tools),
+        pi_score_of_lodestone: scores.map(|[_, own]| own),
     }
 }
 
@@ -109,6 +116,12 @@ pub fn crosscheck_document(
     view: &RunView,
 ) -> Document {
     let mut sections = vec![Section::Facts(facts(run, analysis, view)), Section::Text(answer(pairs))];
+    sections.extend(pi_scores(pairs).map(|[tools, own]| {
+        let ratio = display_ratio(own as f64 / tools.max(1) as f64);
+        Section::Text(format!(
+            "PiBenchmarks' score of these figures: {tools} by the tools, {own} by Lodestone ({ratio})."
+        ))
+    }));
     let mut tools: Vec<&str> = Vec::new();
     for pair in pairs {
         if !tools.contains(&pair.work.tool.as_str()) {

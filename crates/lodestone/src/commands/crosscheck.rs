@@ -9,7 +9,7 @@ use analyse::{Estimator, agreements, analyse};
 use host::{Hold, Roots, identify, presence};
 use model::units::{parse_duration_ns, parse_size};
 use model::{
-    CheckedWork, LayerKind, OWN_TARGET, Plan, Run, Severity, Step, TOOLS_TARGET, Target, TargetKind,
+    CheckedWork, LayerKind, OWN_TARGET, Plan, Rounds, Run, Severity, Step, TOOLS_TARGET, Target, TargetKind,
 };
 use plan::checks::{
     AGREEMENT_MARGIN_PPM, CHECKS, CROSSCHECK_SUITE, Check, TOOLS, Tool, Values, WorksOn, suite,
@@ -65,9 +65,10 @@ pub fn crosscheck(cli: &Cli, args: &CrosscheckArgs) -> Result<ExitCode, Failure>
 /// The user's choices.
 struct Asked {
     tools: Vec<&'static Tool>,
-    /// Ids of checks; all if there are none.
+    /// Ids of parts of checks; all if there are none.
     only: Vec<&'static str>,
-    rounds: u32,
+    rounds: Option<u32>,
+    budget_ns: Option<u64>,
     size: u64,
     runtime_s: u64,
 }
@@ -105,7 +106,8 @@ impl Asked {
                 let clash = format!("it is a check of {}, which --with leaves out", check.tool);
                 return Err(wrong("only", id, &clash));
             }
-            only.push(check.id);
+            let parts = check.parts.iter().filter(|part| check.id == id || part.id == id);
+            only.extend(parts.map(|part| part.id));
         }
         let size = parse_size(&args.size).ok().filter(|bytes| *bytes >= LEAST_BYTES);
         let size = size.ok_or_else(|| wrong("size", &args.size, "use a size from 16MiB, such as 1GiB"))?;
@@ -115,16 +117,28 @@ impl Asked {
         let runtime_s = whole.ok_or_else(|| wrong("runtime", &args.runtime, allowed))? / 1_000_000_000;
         // Files of one size each, all of them of whole blocks.
         let size = size / LEAST_BYTES * LEAST_BYTES;
-        Ok(Self { tools, only, rounds: args.rounds, size, runtime_s })
+        let budget = |text: &String| {
+            let ns = parse_duration_ns(text).ok().filter(|ns| *ns > 0);
+            ns.ok_or_else(|| wrong("budget", text, "use a time, such as 10m or 1h"))
+        };
+        let budget_ns = args.budget.as_ref().map(budget).transpose()?;
+        Ok(Self { tools, only, rounds: args.rounds, budget_ns, size, runtime_s })
     }
 
     fn values(&self) -> Values {
-        Values { size: self.size, runtime: self.runtime_s, is_root: host::is_root(), ..Values::default() }
+        let only = self.only.clone();
+        Values {
+            size: self.size,
+            runtime: self.runtime_s,
+            is_root: host::is_root(),
+            only,
+            ..Values::default()
+        }
     }
 
     fn wants(&self, check: &Check) -> bool {
         let of_tool = self.tools.iter().any(|tool| tool.word == check.tool);
-        of_tool && (self.only.is_empty() || self.only.contains(&check.id))
+        of_tool && check.wanted(&self.values()).next().is_some()
     }
 }
 
@@ -218,7 +232,8 @@ fn steps(checks: &[&Check], asked: &Asked) -> Result<Vec<Step>, Failure> {
 fn resolved(checks: &[&Check], asked: &Asked) -> Result<Plan, Failure> {
     let suite = suite(checks, &asked.values()).map_err(Failure::failed)?;
     let overrides = RunOverrides {
-        rounds: Some(asked.rounds),
+        rounds: asked.rounds,
+        budget_ns: asked.budget_ns,
         margin_ppm: Some(AGREEMENT_MARGIN_PPM),
         ..RunOverrides::default()
     };
@@ -273,6 +288,9 @@ fn measure(
     for message in &chosen.left_out {
         session.note(Severity::Warning, "tool-missing", None, message.clone());
     }
+    if !cli.quiet {
+        output::say(&format!("lodestone: {}", how_long(&plan, &checks, &asked.values())));
+    }
     let (recorder, broken) = session.run();
     let run = recorder.run();
     output::print(shown(cli, args, run))?;
@@ -291,6 +309,31 @@ fn measure(
         return Err(Failure::failed(trouble));
     }
     Ok(ExitCode::from(concluded(run, &analyse(run, TOOLS_TARGET, Estimator::Median, model::Units::Decimal))))
+}
+
+/// How long the crosscheck takes, before it begins.
+fn how_long(plan: &Plan, checks: &[&Check], values: &Values) -> String {
+    let own: f64 = plan.steps.iter().map(plan::step_seconds).sum();
+    let share = |check: &Check| check.wanted(values).count() as f64 / check.parts.len() as f64;
+    let more: f64 = checks.iter().map(|check| check.extra_seconds as f64 * share(check)).sum();
+    let round = 2.0 * own + more;
+    let shown = |seconds: f64| match seconds {
+        s if s < 100.0 => format!("{s:.0} s"),
+        s => format!("{:.0} min", s / 60.0),
+    };
+    let checks = checks.len();
+    match plan.rounds {
+        Rounds::Fixed(rounds) => format!(
+            "{checks} check(s) in {rounds} round(s) of about {}, {} together",
+            shown(round),
+            shown(round * f64::from(rounds))
+        ),
+        Rounds::Auto { budget_ns, .. } => format!(
+            "{checks} check(s) in rounds of about {}, until their rates are decided, at most {} (--budget)",
+            shown(round),
+            shown(budget_ns as f64 / 1e9)
+        ),
+    }
 }
 
 /// Steps of one call of a tool belong together.
@@ -312,7 +355,8 @@ fn lent_targets(
         let calls: Vec<(&'static Check, PathBuf)> =
             chosen.calls.iter().filter(|(check, _)| on_device(check) == of_device).cloned().collect();
         let (Some(target), false) = (target, calls.is_empty()) else { continue };
-        let steps = calls.iter().flat_map(|(check, _)| check.parts).map(|part| part.id.to_owned());
+        let values = asked.values();
+        let steps = calls.iter().flat_map(|(check, _)| check.wanted(&values)).map(|part| part.id.to_owned());
         let steps: BTreeSet<String> = steps.collect();
         let lender = targets.len();
         for (name, lends) in [(OWN_TARGET, true), (TOOLS_TARGET, false)] {

@@ -6,7 +6,7 @@ use analyse::{Aims, forecasts, out_of_reach};
 use model::units::ShortDuration;
 use model::{Rounds, Severity};
 
-use super::Session;
+use super::{Order, Session};
 
 /// Rounds before the first forecast; then after twice as many, and so on.
 const FIRST_FORECAST: u32 = 8;
@@ -28,20 +28,21 @@ fn seconds(ns: u64) -> ShortDuration {
 
 impl Session<'_> {
     /// After `done` rounds: finds the steps that the budget is not enough for. They keep half of their share of the time,
-    /// and the others get the rest.
+    /// and the others get the rest. Not where a program runs several steps at once: it runs all of them or none.
     pub(super) fn reconsider_reach(&mut self, done: u32) {
         let Rounds::Auto { budget_ns, precision_ppm } = self.plan.rounds else { return };
         let is_due = done >= FIRST_FORECAST && done.is_multiple_of(FIRST_FORECAST) && {
             (done / FIRST_FORECAST).is_power_of_two()
         };
-        if !is_due || precision_ppm == 0 || self.targets.len() < 2 {
+        let left_ns = budget_ns.saturating_sub(self.recorder.at_ns());
+        let is_alone = self.targets.len() < 2 || matches!(self.order, Order::SideBySide(_));
+        if !is_due || precision_ppm == 0 || left_ns == 0 || is_alone {
             return;
         }
         let aims = Aims { precision: f64::from(precision_ppm) / 1e6, margin: self.plan.margin() };
         let baseline = self.recorder.run().started.baseline.clone();
         let forecasts = forecasts(&self.history.series, &baseline, aims);
         let pairs = self.pairs(done);
-        let left_ns = budget_ns.saturating_sub(self.recorder.at_ns());
         let mut needs: Vec<(usize, Option<u64>)> = Vec::new();
         for (index, step) in self.plan.steps.iter().enumerate() {
             let own: Vec<(usize, usize)> = pairs.iter().copied().filter(|(s, _)| *s == index).collect();

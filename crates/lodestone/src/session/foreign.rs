@@ -49,7 +49,7 @@ pub(crate) struct Tools {
 impl Tools {
     fn call(&self, step: &str) -> Option<(&'static Check, &'static Part, &Path)> {
         self.calls.iter().find_map(|(check, program)| {
-            let part = check.parts.iter().find(|part| part.id == step)?;
+            let part = check.wanted(&self.values).find(|part| part.id == step)?;
             Some((*check, part, program.as_path()))
         })
     }
@@ -149,9 +149,9 @@ fn by_tool(
     let Some((check, _, program)) = tools.call(&step.id) else {
         return Err(failed(step, "no tool was named for it"));
     };
-    let is_first = check.parts.first().is_some_and(|part| part.id == step.id);
+    let is_first = check.wanted(&tools.values).next().is_some_and(|part| part.id == step.id);
     if is_first {
-        check.parts.iter().for_each(|part| drop(session.pending_reports.0.remove(part.id)));
+        check.wanted(&tools.values).for_each(|part| drop(session.pending_reports.0.remove(part.id)));
         let paths = set.map_or_else(Vec::new, |set| set.paths(state));
         if let WorksOn::DataFiles(name) = check.works_on {
             let links = paths.iter().enumerate().map(|(i, path)| (format!("{name}{i}"), path.clone()));
@@ -170,7 +170,7 @@ fn by_tool(
             TOOL_TIMEOUT + Duration::from_secs(values.size / SLOWEST + values.runtime + check.extra_seconds);
         let (ran, command) = call(session, step, program, &args, directories, timeout)?;
         let mut reports = read(step, check.tool().program, &ran, &command)?;
-        for part in check.parts {
+        for part in check.wanted(&tools.values) {
             let is_it = |report: &Report| {
                 let words = report.title.split_once(": ").map_or("", |(_, words)| words);
                 words.starts_with(part.report)

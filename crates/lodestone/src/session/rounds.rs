@@ -68,6 +68,18 @@ impl RoundHistory {
     }
 }
 
+/// Without the settled steps of groups in which another step is not settled on that target: a program that runs several steps
+/// runs all of them.
+fn in_whole_groups(groups: &[Vec<&str>], settled: BTreeSet<(String, String)>) -> BTreeSet<(String, String)> {
+    let is_kept = |(step, target): &&(String, String)| {
+        let group = groups.iter().find(|group| group.contains(&step.as_str()));
+        group.is_none_or(|group| {
+            group.iter().all(|other| settled.contains(&((*other).to_owned(), target.clone())))
+        })
+    };
+    settled.iter().filter(is_kept).cloned().collect()
+}
+
 /// The first headline figure of a repeat.
 pub(super) fn headline_value(step: &Step, repeat: &Repeat) -> Option<f64> {
     let values = repeat_values(step, repeat).into_iter();
@@ -140,7 +152,13 @@ impl Session<'_> {
         match self.plan.rounds {
             Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => {
                 let aims = Aims { precision: f64::from(precision_ppm) / 1e6, margin: self.plan.margin() };
-                settled(&self.history.series, &self.recorder.run().started.baseline, aims)
+                let settled = settled(&self.history.series, &self.recorder.run().started.baseline, aims);
+                let Order::SideBySide(groups) = &self.order else { return settled };
+                let id = |step: &usize| self.plan.steps[*step].id.as_str();
+                let going_on = |step: &&str| !self.given_up.contains(*step);
+                let groups: Vec<Vec<&str>> =
+                    groups.iter().map(|group| group.iter().map(id).filter(going_on).collect()).collect();
+                in_whole_groups(&groups, settled)
             }
             _ => BTreeSet::new(),
         }
@@ -223,5 +241,28 @@ impl Session<'_> {
         };
         let end_ns = now.saturating_add(round_ns.saturating_mul(u64::from(rounds.saturating_sub(done))));
         self.progress.expect(end_ns, Some(rounds));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_one_program_are_settled_together() {
+        let pair = |step: &str, target: &str| (step.to_owned(), target.to_owned());
+        let groups = [vec!["seeks", "read"], vec!["copy"]];
+        let settled: BTreeSet<_> = [
+            pair("seeks", "tools"),
+            pair("read", "lodestone"),
+            pair("seeks", "lodestone"),
+            pair("copy", "tools"),
+        ]
+        .into();
+        let kept = in_whole_groups(&groups, settled);
+        assert_eq!(
+            kept,
+            [pair("read", "lodestone"), pair("seeks", "lodestone"), pair("copy", "tools")].into()
+        );
     }
 }

@@ -53,9 +53,9 @@ fn a_dd_crosscheck_is_stored_like_any_other_run() {
     let bench = Bench::new();
     let found = figures(&bench, &["--with", "dd"]);
     let steps: Vec<&str> = found.iter().map(|figure| figure["step"].as_str().unwrap()).collect();
-    let expected =
-        ["dd-write-direct", "dd-write-fsync", "dd-write-dsync", "dd-write-dsync", "dd-read-direct"];
-    assert_eq!(steps, expected);
+    let expected = "dd-write-direct dd-write-fsync dd-write-dsync dd-write-dsync dd-write-dsync-1m dd-write-dsync-1m \
+                    dd-read-direct dd-pi";
+    assert_eq!(steps.join(" "), expected);
     for figure in &found {
         for key in ["tool_value", "lodestone_value", "ratio", "low", "high"] {
             assert!(figure[key].as_f64() > Some(0.0), "{key}: {figure}");
@@ -71,7 +71,7 @@ fn a_dd_crosscheck_is_stored_like_any_other_run() {
     let run: Value = serde_json::from_str(&bench.ok(&["export", "last", "--format", "json"])).unwrap();
     let repeats = run["repeats"].as_array().unwrap();
     let of = |target: &str| repeats.iter().filter(|r| r["target"] == target).collect::<Vec<_>>();
-    assert_eq!((of("tools").len(), of("lodestone").len()), (8, 8), "both in each of two rounds");
+    assert_eq!((of("tools").len(), of("lodestone").len()), (12, 12), "both in each of two rounds");
     assert!(of("tools").iter().all(|r| r["imported"]["tool"] == "dd"));
     let report = bench.path("page.html");
     bench.ok(&["report", "last", "-o", report.to_str().unwrap()]);
@@ -111,6 +111,32 @@ fn every_installed_tool_is_compared_with_lodestone() {
     }
 }
 
+/// Without `--rounds` it goes on within the budget, which it says before it begins.
+#[test]
+fn a_crosscheck_ends_with_its_budget() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let args = [
+        "crosscheck",
+        disk.to_str().unwrap(),
+        "--only",
+        "dd-read-direct",
+        "--size",
+        "16MiB",
+        "--budget",
+        "1s",
+    ];
+    let output = bench.run(&args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 check(s) in rounds of about"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("at most 1 s (--budget)"), "{}", stderr(&output));
+    let run: Value = serde_json::from_str(&bench.ok(&["export", "last", "--format", "json"])).unwrap();
+    let rounds = run["repeats"].as_array().unwrap().iter().filter_map(|r| r["round"].as_u64()).max();
+    assert!(rounds >= Some(1), "{rounds:?}");
+    let wrong = bench.fails(2, &["crosscheck", "--budget", "soon"]);
+    assert!(wrong.contains("--budget soon: use a time, such as 10m or 1h"), "{wrong}");
+}
+
 /// A device is read by both, and never written.
 #[test]
 fn hdparm_and_lodestone_read_a_block_device() {
@@ -127,7 +153,7 @@ fn hdparm_and_lodestone_read_a_block_device() {
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     let steps: Vec<&str> =
         json["figures"].as_array().unwrap().iter().map(|f| f["step"].as_str().unwrap()).collect();
-    assert_eq!(steps, ["dd-read-direct", "hdparm-direct"]);
+    assert_eq!(steps, ["dd-read-direct", "hdparm-direct", "hdparm-cached"]);
     assert!(std::fs::read(bench.path("image")).unwrap() == before, "nothing was written");
 }
 

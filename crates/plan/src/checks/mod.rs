@@ -20,8 +20,8 @@ pub use table::{CHECKS, TOOLS};
 /// The suite of a run that compares tools with Lodestone.
 pub const CROSSCHECK_SUITE: &str = "crosscheck";
 
-/// Number of repeats of each check.
-pub const DEFAULT_ROUNDS: u32 = 5;
+/// How long the repeats go on at most, unless all is decided sooner.
+pub const DEFAULT_BUDGET_NS: u64 = 30 * 60 * 1_000_000_000;
 /// Size of the test data of each check.
 pub const DEFAULT_SIZE: &str = "512MiB";
 /// Runtime of one repeat, for checks that end by time.
@@ -64,10 +64,23 @@ pub struct Check {
     pub works_on: WorksOn,
     /// Its arguments; see [`Values`] for the names in braces.
     pub args: &'static [&'static str],
+    /// Further arguments, by the parts that are wanted.
+    pub by_parts: &'static [ByParts],
     /// Seconds that it takes in addition to the workload.
     pub extra_seconds: u64,
     /// The workloads in its output.
     pub parts: &'static [Part],
+}
+
+/// Arguments that depend on which workloads of a tool are wanted.
+#[derive(Debug)]
+pub struct ByParts {
+    /// Ids of the parts that it is about.
+    pub parts: &'static [&'static str],
+    /// Arguments if any of them is wanted.
+    pub with: &'static [&'static str],
+    /// Arguments if none is.
+    pub without: &'static [&'static str],
 }
 
 /// One workload that a tool reports.
@@ -117,6 +130,8 @@ pub struct Values {
     pub device: String,
     /// The user is root.
     pub is_root: bool,
+    /// Ids of the wanted parts; empty for all.
+    pub only: Vec<&'static str>,
 }
 
 impl Values {
@@ -142,12 +157,24 @@ impl Check {
         TOOLS.iter().find(|tool| tool.word == self.tool).expect("every check names a known tool")
     }
 
+    /// The parts that are wanted.
+    pub fn wanted<'v>(&self, values: &'v Values) -> impl Iterator<Item = &'static Part> + use<'v> {
+        self.parts.iter().filter(|part| values.only.is_empty() || values.only.contains(&part.id))
+    }
+
+    /// Its arguments with names in braces, for the wanted parts.
+    fn words(&self, values: &Values) -> impl Iterator<Item = &'static str> {
+        let is_wanted = |by: &&ByParts| self.wanted(values).any(|part| by.parts.contains(&part.id));
+        let of = |by: &ByParts| if is_wanted(&by) { by.with } else { by.without };
+        let more: Vec<&'static str> = self.by_parts.iter().flat_map(of).copied().collect();
+        self.args.iter().copied().chain(more)
+    }
+
     /// Its arguments with all values filled in.
     pub fn arguments(&self, values: &Values) -> Vec<String> {
-        let as_root = |word: &&&str| **word == "{as_root}";
         let mut words = Vec::new();
-        for word in self.args {
-            match as_root(&word) {
+        for word in self.words(values) {
+            match word == "{as_root}" {
                 true if values.is_root => words.extend(["-u".to_owned(), "root".to_owned()]),
                 true => {}
                 false => words.push(values.fill(word)),
@@ -158,8 +185,9 @@ impl Check {
 
     /// The command line with its names in braces, for reports.
     pub fn command(&self) -> String {
-        let words = self.args.iter().filter(|word| **word != "{as_root}");
-        let words: Vec<&str> = std::iter::once(self.tool().program).chain(words.copied()).collect();
+        let all = Values::default();
+        let words = self.words(&all).filter(|word| *word != "{as_root}");
+        let words: Vec<&str> = std::iter::once(self.tool().program).chain(words).collect();
         words.join(" ")
     }
 
@@ -189,15 +217,15 @@ impl Check {
 pub fn suite(checks: &[&Check], values: &Values) -> Result<Suite, String> {
     let mut steps = Vec::new();
     for check in checks {
-        for part in check.parts {
+        for part in check.wanted(values) {
             steps.push(part.spec(check.tool().word, values)?);
         }
     }
     Ok(Suite {
         name: CROSSCHECK_SUITE.to_owned(),
         description: "what the classic tools measure, next to them".to_owned(),
-        budget_ns: None,
-        rounds: Some(5),
+        budget_ns: Some(DEFAULT_BUDGET_NS),
+        rounds: None,
         in_order: false,
         until_steady: None,
         until_written: None,

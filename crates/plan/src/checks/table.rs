@@ -2,7 +2,7 @@
 
 use model::{Metric, Operation};
 
-use super::{Check, Pair, Part, Tool, WorksOn};
+use super::{ByParts, Check, Pair, Part, Tool, WorksOn};
 
 /// The tools, in display order.
 pub static TOOLS: &[Tool] = &[
@@ -62,6 +62,7 @@ macro_rules! fio {
                 "--name=check", "--filename={file}", "--size={size}", "--direct=1", $($arg,)* "--time_based",
                 "--runtime={runtime}", "--randrepeat=0", "--lat_percentiles=1", "--output-format=json+",
             ],
+            by_parts: &[],
             extra_seconds: 1,
             parts: &[Part {
                 id: $id,
@@ -87,6 +88,7 @@ macro_rules! sysbench {
                 "fileio", "--file-num=128", "--file-block-size=16384", "--file-total-size={size}", "--file-extra-flags=direct",
                 "--file-fsync-freq=0", "--file-fsync-end=off", $($arg,)* "--time={runtime}", "--events=0", "run",
             ],
+            by_parts: &[],
             extra_seconds: 1,
             parts: &[Part {
                 id: $id,
@@ -112,6 +114,7 @@ macro_rules! dd {
             tool: "dd",
             works_on: $on,
             args: &[$($arg),*],
+            by_parts: &[],
             extra_seconds: 1,
             parts: &[Part {
                 id: $id,
@@ -122,6 +125,39 @@ macro_rules! dd {
                 defined_cost: true,
                 figures: &[$($pair),*],
             }],
+        }
+    };
+}
+
+/// One input of the score of PiBenchmarks.
+macro_rules! pi {
+    ($id:literal, $title:literal, $step:literal, $pair:expr) => {
+        Part {
+            id: $id,
+            title: $title,
+            report: "",
+            native: Some(("pi", $step)),
+            settings: &[],
+            defined_cost: true,
+            figures: &[$pair],
+        }
+    };
+}
+
+/// One run of fio as PiBenchmarks does it, but with other offsets in each round.
+macro_rules! pi_fio {
+    ($id:literal, $title:literal, $step:literal, $on:expr, [$($arg:literal),*], $pair:expr) => {
+        Check {
+            id: $id,
+            tool: "fio",
+            works_on: $on,
+            args: &[
+                "--name=test", "--randrepeat=0", "--ioengine=libaio", "--direct=1", "--gtod_reduce=1", "--bs=4k",
+                "--iodepth=64", "--size=80M", $($arg,)* "--output-format=json+",
+            ],
+            by_parts: &[],
+            extra_seconds: 5,
+            parts: &[pi!($id, $title, $step, $pair)],
         }
     };
 }
@@ -173,6 +209,7 @@ const DD_CACHE: &str = "dd's clock runs while it reads /dev/zero for every block
 const DD_EACH: &str =
     "dd reads /dev/zero before every write, and its latency is the whole time divided by the records";
 const HDPARM_TOUCHES: &str = "hdparm touches one byte in every 512 of each 2 MiB that it has read while its clock runs, and has nothing in flight meanwhile";
+const HDPARM_MEMORY: &str = "both read 2 MiB of the page cache again and again: a figure of memory and system calls, not of the device";
 const IOZONE_FILE: &str = "iozone creates and closes its file before its clock starts, and its records extend a file that is being written for the \
      first time";
 const IOZONE_CHECKS: &str = "iozone checks a word in every page that it has read while its clock runs, and its file is at another location than Lodestone's";
@@ -328,6 +365,22 @@ pub static CHECKS: &[Check] = &[
         [but(WRITE_BANDWIDTH, DD_EACH), but(WRITE_MEAN, DD_EACH)]
     ),
     dd!(
+        "dd-write-dsync-1m",
+        "16 sequential overwrites of 1 MiB, zeros, each durable (bs=1M oflag=dsync)",
+        WorksOn::DataFile,
+        ["if=/dev/zero", "of={file}", "bs=1M", "count=16", "oflag=dsync", "conv=notrunc"],
+        [
+            ("rw", "write"),
+            ("bs", "1MiB"),
+            ("direct", "false"),
+            ("sync", "dsync"),
+            ("data", "zero"),
+            ("ops", "16"),
+            ("end_fsync", "false")
+        ],
+        [but(WRITE_BANDWIDTH, DD_EACH), but(WRITE_MEAN, DD_EACH)]
+    ),
+    dd!(
         "dd-read-direct",
         "sequential reads of 1 MiB, direct (iflag=direct)",
         WorksOn::DataFile,
@@ -336,10 +389,41 @@ pub static CHECKS: &[Check] = &[
         [same(READ_BANDWIDTH)]
     ),
     Check {
+        id: "dd-pi",
+        tool: "dd",
+        works_on: WorksOn::OwnFiles,
+        args: &["if=/dev/zero", "of={dir}/test", "bs=4k", "count=130k", "conv=fsync"],
+        by_parts: &[],
+        extra_seconds: 10,
+        parts: &[pi!(
+            "dd-pi",
+            "PiBenchmarks: a new file of 130k blocks of 4 KiB, zeros, through the page cache, fsync at the end",
+            "dd",
+            but(WRITE_BANDWIDTH, DD_CACHE)
+        )],
+    },
+    pi_fio!(
+        "fio-pi-randwrite",
+        "PiBenchmarks: 80 MiB written at random in blocks of 4 KiB, depth 64",
+        "fio-randwrite",
+        WorksOn::OwnFiles,
+        ["--filename={dir}/test", "--rw=randwrite"],
+        but(WRITE_IOPS, FIO_PROCESSOR)
+    ),
+    pi_fio!(
+        "fio-pi-randread",
+        "PiBenchmarks: 80 MiB read at random in blocks of 4 KiB, depth 64",
+        "fio-randread",
+        WorksOn::DataFile,
+        ["--filename={file}", "--rw=randread"],
+        but(READ_IOPS, FIO_PROCESSOR)
+    ),
+    Check {
         id: "hdparm-direct",
         tool: "hdparm",
         works_on: WorksOn::Device,
         args: &["-t", "--direct", "{device}"],
+        by_parts: &[],
         extra_seconds: 7,
         parts: &[Part {
             id: "hdparm-direct",
@@ -352,24 +436,34 @@ pub static CHECKS: &[Check] = &[
         }],
     },
     Check {
+        id: "hdparm-cached",
+        tool: "hdparm",
+        works_on: WorksOn::Device,
+        args: &["-T", "{device}"],
+        by_parts: &[],
+        extra_seconds: 5,
+        parts: &[Part {
+            id: "hdparm-cached",
+            title: "the first 2 MiB of the device from the page cache for 2 s: memory, not storage (-T)",
+            report: "reads of the same 2 MiB from memory",
+            native: Some(("hdparm", "cached")),
+            settings: &[],
+            defined_cost: false,
+            figures: &[but(READ_BANDWIDTH, HDPARM_MEMORY)],
+        }],
+    },
+    Check {
         id: "iozone",
         tool: "iozone",
         works_on: WorksOn::OwnFiles,
-        args: &[
-            "-e",
-            "-I",
-            "-i",
-            "0",
-            "-i",
-            "1",
-            "-i",
-            "2",
-            "-s",
-            "80m",
-            "-r",
-            "4k",
-            "-f",
-            "{dir}/iozone.tmp",
+        args: &["-e", "-I", "-i", "0", "-s", "80m", "-r", "4k", "-f", "{dir}/iozone.tmp"],
+        by_parts: &[
+            ByParts { parts: &["iozone-read", "iozone-reread"], with: &["-i", "1"], without: &[] },
+            ByParts {
+                parts: &["iozone-random-read", "iozone-random-write"],
+                with: &["-i", "2"],
+                without: &[],
+            },
         ],
         extra_seconds: 60,
         parts: &[
@@ -421,7 +515,34 @@ pub static CHECKS: &[Check] = &[
         id: "bonnie",
         tool: "bonnie",
         works_on: WorksOn::OwnFiles,
-        args: &["-d", "{dir}", "-s", "{mib}", "-r", "0", "-n", "16", "-m", "check", "-q", "{as_root}"],
+        args: &["-d", "{dir}", "-r", "0", "-m", "check", "-q", "{as_root}"],
+        by_parts: &[
+            ByParts {
+                parts: &[
+                    "bonnie-putc",
+                    "bonnie-write",
+                    "bonnie-rewrite",
+                    "bonnie-getc",
+                    "bonnie-read",
+                    "bonnie-seeks",
+                ],
+                with: &["-s", "{mib}"],
+                without: &["-s", "0"],
+            },
+            ByParts { parts: &["bonnie-putc", "bonnie-getc"], with: &[], without: &["-f"] },
+            ByParts {
+                parts: &[
+                    "bonnie-create-seq",
+                    "bonnie-stat-seq",
+                    "bonnie-delete-seq",
+                    "bonnie-create-random",
+                    "bonnie-stat-random",
+                    "bonnie-delete-random",
+                ],
+                with: &["-n", "16"],
+                without: &["-n", "0"],
+            },
+        ],
         extra_seconds: 120,
         parts: &[
             bonnie!(
@@ -539,6 +660,7 @@ pub static CHECKS: &[Check] = &[
         tool: "ioping",
         works_on: WorksOn::DataFile,
         args: &["-D", "-q", "-i", "0", "-w", "{runtime}", "-s", "4k", "-S", "{size}", "{file}"],
+        by_parts: &[],
         extra_seconds: 1,
         parts: &[Part {
             id: "ioping-read",
@@ -563,6 +685,7 @@ pub static CHECKS: &[Check] = &[
         tool: "ioping",
         works_on: WorksOn::OwnFiles,
         args: &["-D", "-W", "-q", "-i", "0", "-w", "{runtime}", "-s", "4k", "-S", "64m", "{dir}"],
+        by_parts: &[],
         extra_seconds: 5,
         parts: &[Part {
             id: "ioping-write",

@@ -20,6 +20,7 @@ fn values() -> Values {
         dir: "/data/private".into(),
         device: "/dev/sdz".into(),
         is_root: true,
+        only: Vec::new(),
     }
 }
 
@@ -106,7 +107,28 @@ fn command_lines_have_no_placeholders_left() {
 #[test]
 fn only_root_passes_a_user_to_bonnie() {
     let bonnie = CHECKS.iter().find(|check| check.id == "bonnie").unwrap();
-    assert!(bonnie.arguments(&values()).ends_with(&["-u".to_owned(), "root".to_owned()]));
+    let as_root = ["-u".to_owned(), "root".to_owned()];
+    assert!(bonnie.arguments(&values()).windows(2).any(|words| words == as_root));
     let other = Values { is_root: false, ..values() };
     assert!(!bonnie.arguments(&other).iter().any(|word| word == "-u"));
+}
+
+/// bonnie++ used to write and read byte by byte, and to make 16384 files, for its seeks alone.
+#[test]
+fn a_program_does_only_what_the_wanted_steps_need() {
+    let arguments = |check: &str, only: &[&'static str]| {
+        let check = CHECKS.iter().find(|of| of.id == check).unwrap();
+        let values = Values { only: only.to_vec(), is_root: false, ..values() };
+        let steps: Vec<&str> = check.wanted(&values).map(|part| part.id).collect();
+        assert_eq!(steps, only);
+        check.arguments(&values).join(" ")
+    };
+    let seeks = arguments("bonnie", &["bonnie-seeks"]);
+    assert!(seeks.ends_with("-s 512 -f -n 0"), "{seeks}");
+    let names = arguments("bonnie", &["bonnie-create-seq", "bonnie-delete-seq"]);
+    assert!(names.ends_with("-s 0 -f -n 16"), "{names}");
+    let bytes = arguments("bonnie", &["bonnie-getc"]);
+    assert!(bytes.ends_with("-s 512 -n 0"), "{bytes}");
+    let random = arguments("iozone", &["iozone-random-read"]);
+    assert!(random.ends_with("-i 2") && !random.contains("-i 1"), "{random}");
 }
