@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Figure, Finding, Imported, Metric, Operation, Severity, Units, fact};
+use model::{Figure, Finding, Imported, Metric, Operation, Repeat, Severity, Units, fact};
 
 use super::context::{Ended, Pair};
 use super::words::{amount, percent};
@@ -58,6 +58,33 @@ pub(super) fn remarked(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
         Some(rule.finding(severity, pair.subject(), message, figures.collect()).changing(effect))
     };
     context.completed().filter_map(finding).collect()
+}
+
+/// What a signal stopped: figures that are partial, or a repeat that does not count beside whole ones.
+pub(super) fn stopped_early(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found = remarked(rule, context);
+    let is_stopped = |repeat: &&Repeat| {
+        let remarks = repeat.imported.iter().flat_map(|imported| &imported.remarks);
+        !repeat.is_complete() && remarks.into_iter().any(|remark| remark.topic == rule.name)
+    };
+    for pair in context.completed() {
+        let is_own = |repeat: &&Repeat| {
+            let started = &repeat.started;
+            (&started.step, &started.target) == (&pair.step.id, &pair.target.name)
+        };
+        let stopped = context.run.repeats.iter().filter(is_own).filter(is_stopped);
+        let rounds: Vec<u32> = stopped.map(|repeat| repeat.started.round).collect();
+        if rounds.is_empty() {
+            continue;
+        }
+        let message = format!(
+            "a signal stopped fio before its end in {} of the repeats, which do not count",
+            rounds.len()
+        );
+        let evidence = evidence("stopped repeats", rounds.len() as f64, "1").in_rounds(rounds);
+        found.push(rule.finding(Severity::Info, pair.subject(), message, vec![evidence]).changing(0.02));
+    }
+    found
 }
 
 /// A figure that the raw numbers of the same output contradict, and the remarks of the same kind.

@@ -10,7 +10,7 @@ use model::{
 };
 
 use super::dd;
-use super::report::{NAME_LABEL, REPEAT_LABEL, Report};
+use super::report::{NAME_LABEL, REPEAT_LABEL, Report, STOPPED_EARLY};
 
 /// The reports of one file.
 #[derive(Clone, Debug)]
@@ -77,6 +77,9 @@ pub fn assemble(gathered: Vec<Gathered>) -> Assembled {
         }
     }
     let keys = differing(&placed);
+    let place = |p: &Placed| (p.step, target_name(p, &keys));
+    // What a signal stopped counts only where nothing else was measured.
+    let whole: BTreeSet<_> = placed.iter().filter(|p| !is_stopped(&p.report)).map(place).collect();
     let (mut targets, mut known): (Vec<Target>, BTreeSet<String>) = Default::default();
     let mut rounds: BTreeMap<(usize, String), u32> = BTreeMap::new();
     let mut events = Vec::new();
@@ -86,7 +89,9 @@ pub fn assemble(gathered: Vec<Gathered>) -> Assembled {
             targets.push(target(&name));
         }
         let round = rounds.entry((placed.step, name.clone())).or_default();
-        events.extend(events_of(repeat, *round, &steps.all[placed.step].id, name, placed));
+        let is_left_out = is_stopped(&placed.report) && whole.contains(&(placed.step, name.clone()));
+        let outcome = if is_left_out { RepeatOutcome::Interrupted } else { RepeatOutcome::Completed };
+        events.extend(events_of((repeat, *round, outcome), &steps.all[placed.step].id, name, placed));
         *round += 1;
     }
     Assembled { targets, steps: steps.all, events, rounds: rounds.into_values().max().unwrap_or(0) }
@@ -235,7 +240,17 @@ fn target(name: &str) -> Target {
     }
 }
 
-fn events_of(repeat: u32, round: u32, step: &str, target: String, placed: Placed) -> Vec<Event> {
+/// True if a signal stopped the program before its end.
+fn is_stopped(report: &Report) -> bool {
+    report.remarks.iter().any(|remark| remark.topic == STOPPED_EARLY)
+}
+
+fn events_of(
+    (repeat, round, outcome): (u32, u32, RepeatOutcome),
+    step: &str,
+    target: String,
+    placed: Placed,
+) -> Vec<Event> {
     let Placed { file, labels, report, .. } = placed;
     let mut events = vec![Event::RepeatStarted(RepeatStarted {
         repeat,
@@ -284,7 +299,7 @@ fn events_of(repeat: u32, round: u32, step: &str, target: String, placed: Placed
     events.push(Event::RepeatFinished(Box::new(RepeatFinished {
         repeat,
         at_ns: 0,
-        outcome: RepeatOutcome::Completed,
+        outcome,
         window_ns: report.window_ns,
         counted_ns: report.window_ns,
         settled_ns: None,

@@ -9,6 +9,9 @@ use model::{
 
 use super::text::Num;
 
+/// The remark that a signal stopped the program before its end.
+pub(super) const STOPPED_EARLY: &str = "stopped-early";
+
 /// The label with the name of the file: it distinguishes targets only where no other label does.
 pub const NAME_LABEL: &str = "name";
 

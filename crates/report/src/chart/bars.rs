@@ -1,6 +1,6 @@
 //! Every target's figure in every step as a bar with its interval, and how it compares.
 
-use model::Comparison;
+use model::{Comparison, Measurement};
 
 use unicode_width::UnicodeWidthStr;
 
@@ -8,7 +8,7 @@ use super::frame::{Area, Axis, COLUMN, fit, label_width, panels, title, x_axis};
 use super::scale::Scale;
 use super::svg::{Anchor, Mark, Svg};
 use super::{ChartKind, Headline, Sketch, metric_words, paged, part};
-use crate::figures::{display_ratio, display_ratios};
+use crate::figures::{display_ratio, display_ratios, with_one_unit};
 use crate::view::AnalysedRun;
 use crate::view::RunView;
 use crate::words::short;
@@ -20,7 +20,8 @@ pub(super) const KIND: ChartKind = ChartKind {
 };
 
 const ROW: f64 = 34.0;
-const CAPTION: &str = "Each bar starts at zero; the thin line at its end is the 95 % interval. Next to it are the figure and, below \
+const CAPTION: &str = "Each bar starts at zero; the thin line at its end is the 95 % interval; where the repeats \
+    have two modes, dashed marks are these two instead. Next to it are the figure and, below \
     it, the ratio to the baseline with its interval and the verdict. Each panel has its own scale.";
 
 /// A panel with the labels of its bars.
@@ -29,6 +30,8 @@ struct Panel {
     headline: Headline,
     figures: Vec<String>,
     ratios: Vec<String>,
+    /// The two values of a target's repeats, where they have two.
+    modes: Vec<Option<[f64; 2]>>,
 }
 
 fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
@@ -50,7 +53,13 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
 
 fn panel(p: &AnalysedRun<'_>, headline: Headline) -> Panel {
     let figure = |value: f64| p.view.display(headline.metric, value);
-    let figures = headline.targets.iter().map(|(.., m)| figure(m.estimate.value)).collect();
+    let modes: Vec<Option<[f64; 2]>> =
+        headline.targets.iter().map(|(_, name, _)| p.modes(&headline, name)).collect();
+    let both = |[low, high]: &[f64; 2]| with_one_unit(&figure(*low), "or", &figure(*high));
+    let shown = |((.., m), modes): (&(usize, String, Measurement), &Option<[f64; 2]>)| {
+        modes.as_ref().map_or_else(|| figure(m.estimate.value), both)
+    };
+    let figures = headline.targets.iter().zip(&modes).map(shown).collect();
     let ratio = |target: &str| {
         let found = p.analysis.comparisons.iter().find(|c| {
             c.target == target
@@ -65,7 +74,7 @@ fn panel(p: &AnalysedRun<'_>, headline: Headline) -> Panel {
         }
     };
     let ratios = headline.targets.iter().map(|(_, name, _)| ratio(name)).collect();
-    Panel { figures, ratios, headline }
+    Panel { figures, ratios, modes, headline }
 }
 
 /// Such as `1.34 × (1.30–1.38) faster`.
@@ -89,7 +98,8 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
         .targets
         .iter()
         .map(|(.., m)| m.estimate.interval.map_or(m.estimate.value, |i| i.1.max(m.estimate.value)));
-    let highest = ends.filter(|v| v.is_finite()).fold(0.0, f64::max);
+    let modes = panel.modes.iter().flatten().flatten().copied();
+    let highest = ends.chain(modes).filter(|v| v.is_finite()).fold(0.0, f64::max);
     // An interval is cut at twice the largest bar, so that one wide interval does not flatten all bars.
     let largest = headline.targets.iter().map(|(.., m)| m.estimate.value).fold(0.0, f64::max);
     let scale = Scale::linear((0.0, highest.min(2.0 * largest)), (plot.x, plot.right()));
@@ -116,7 +126,12 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
         let end = scale.at(m.estimate.value);
         let mark = Mark::of("bar", *target).tip(tip);
         svg.rect((plot.x, y + 4.0), ((end - plot.x).max(1.0), 18.0), &mark);
-        if let Some((low, high)) = m.estimate.interval {
+        if let Some(modes) = panel.modes[i] {
+            // One figure with an interval describes none of the two.
+            for mode in modes {
+                svg.line((scale.at(mode), y + 2.0), (scale.at(mode), y + 24.0), &Mark::of("mode", *target));
+            }
+        } else if let Some((low, high)) = m.estimate.interval {
             whisker(svg, (scale.at(low.max(0.0)), scale.at(high)), y + 13.0, *target);
         }
         let x = plot.right() + 10.0;

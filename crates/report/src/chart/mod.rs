@@ -236,6 +236,14 @@ impl AnalysedRun<'_> {
         found
     }
 
+    /// The two values that a headline's repeats have, where they have two: then their mean describes neither.
+    pub(crate) fn modes(&self, headline: &Headline, target: &str) -> Option<[f64; 2]> {
+        let Headline { step, operation, metric, .. } = headline;
+        let key = MeasurementKey { target, step: &step.id, operation: *operation, metric: *metric };
+        let modes = self.analysis.diagnostics_of(key)?.modes.as_ref()?;
+        Some([modes.low_mean, modes.high_mean])
+    }
+
     /// The names of all targets, by number.
     pub(crate) fn target_names(&self) -> Vec<String> {
         self.run.started.targets.iter().map(|t| t.name.clone()).collect()

@@ -21,8 +21,9 @@ const HEIGHT: f64 = 220.0;
 /// With more dots in a panel than this, each is only a dot.
 const MANY: usize = 150;
 const CAPTION: &str = "Each dot is one repeat, in the order of the run. If the repeats are few, a line through each dot runs from \
-    the 10th to the 90th percentile of its intervals. The band is the 95 % interval of the target's figure. If \
-    the dots drift, jump or form two groups, one figure does not describe the target. The axis may not start at \
+    the 10th to the 90th percentile of its intervals. The band is the 95 % interval of the target's figure; where \
+    the repeats have two modes, dashed lines are these two instead. If the dots drift or jump, one figure does not \
+    describe the target. The axis may not start at \
     zero.";
 
 /// One repeat.
@@ -43,6 +44,8 @@ struct Panel {
     dots: Vec<Dot>,
     /// Target, and the ends of its confidence interval.
     bands: Vec<(usize, f64, f64)>,
+    /// Target, and the two values that its repeats have, instead of a band.
+    modes: Vec<(usize, String, [f64; 2])>,
 }
 
 fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
@@ -77,13 +80,19 @@ fn panels_of(p: &AnalysedRun<'_>) -> Vec<Panel> {
             let spread = (values.len() > 1).then(|| (values[tenth], values[values.len() - 1 - tenth]));
             dots.push(Dot { target: *target, name: name.clone(), round, value: *value, spread });
         }
+        let modes: Vec<(usize, String, [f64; 2])> = headline
+            .targets
+            .iter()
+            .filter_map(|(target, name, _)| Some((*target, name.clone(), p.modes(&headline, name)?)))
+            .collect();
         let band = |(target, _, m): &(usize, String, model::Measurement)| {
-            m.estimate.interval.map(|(low, high)| (*target, low, high))
+            let is_one = modes.iter().all(|(other, ..)| other != target);
+            m.estimate.interval.filter(|_| is_one).map(|(low, high)| (*target, low, high))
         };
         let bands = headline.targets.iter().filter_map(band).collect();
         // A single dot is the same as its bar, and few dots show no order.
         if dots.len() >= 2 * headline.targets.len() {
-            found.push(Panel { title: headline.title, metric: headline.metric, dots, bands });
+            found.push(Panel { title: headline.title, metric: headline.metric, dots, bands, modes });
         }
     }
     found
@@ -116,6 +125,16 @@ fn draw_panel(svg: &mut Svg, panel: &Panel, view: &RunView, area: Area) {
     for (target, low, high) in &panel.bands {
         let (top, bottom) = (y.at(*high), y.at(*low));
         svg.rect((plot.x, top), (plot.width, (bottom - top).max(1.5)), &Mark::of("band", *target));
+    }
+    for (target, name, modes) in &panel.modes {
+        for (which, value) in ["lower", "higher"].into_iter().zip(modes) {
+            let tip = format!("{}, {which} mode: {}", short(name, 60), show(*value));
+            svg.line(
+                (plot.x, y.at(*value)),
+                (plot.right(), y.at(*value)),
+                &Mark::of("level", *target).tip(tip),
+            );
+        }
     }
     let placed: Vec<(&Dot, (f64, f64))> = panel
         .dots

@@ -308,6 +308,30 @@ fn rates_are_shown_in_the_unit_in_which_they_were_printed() {
     assert_eq!(report::units_as_published(&none), Units::Decimal);
 }
 
+/// Two whole repeats and one that Ctrl-C ended at a third of the rate: that one does not count, unless it is all there is.
+#[test]
+fn a_repeat_that_a_signal_stopped_is_not_averaged_in() {
+    let file = |name: &str, rate: f64, stopped: bool| {
+        let text = fio("read", 65536, rate);
+        let text = if stopped {
+            text.replace("\njob: (groupid", "\nfio: terminating on signal 2\n\njob: (groupid")
+        } else {
+            text
+        };
+        gathered(name, &[("repeat", &name[..1])], &text)
+    };
+    let figure = |files: Vec<Gathered>| {
+        let run = run(files);
+        let (analysis, _) = seen(&run);
+        let m = analysis.measurements.iter().find(|m| m.metric == model::Metric::Bandwidth).unwrap();
+        let told = analysis.findings.iter().find(|f| f.rule == "stopped-early").map(|f| f.severity);
+        ((m.estimate.value / 1e6).round(), told)
+    };
+    let (first, second, third) = (file("1", 90e6, false), file("2", 92e6, false), file("3", 30e6, true));
+    assert_eq!(figure(vec![first, second, third.clone()]), (91.0, Some(model::Severity::Info)));
+    assert_eq!(figure(vec![third]), (30.0, Some(model::Severity::Warning)));
+}
+
 #[test]
 fn a_score_table_has_a_row_per_target_and_the_score_last() {
     let run = pi();

@@ -37,6 +37,26 @@ fn the_bars_as_svg() {
     insta::assert_snapshot!(bars.wide);
 }
 
+/// One figure with an interval would describe neither of the two.
+#[test]
+fn two_modes_are_drawn_instead_of_an_interval() {
+    let run = fixture();
+    let mut analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
+    let count = |analysis: &Analysis, kind: &str, class: &str| {
+        let all = charts(&AnalysedRun::new(&run, analysis, &view()));
+        let mark = format!("class=\"{class}");
+        all.iter().filter(|c| c.kind == kind).map(|c| c.wide.matches(&mark).count()).sum::<usize>()
+    };
+    let before = [count(&analysis, "bars", "whisker"), count(&analysis, "repeats", "band")];
+    let found = analysis.diagnostics.iter_mut().flatten().next().unwrap();
+    let values = &analysis.measurements[0].values;
+    let (low_mean, high_mean) = (values[0].1 * 0.5, values[0].1 * 1.5);
+    found.modes = Some(analyse::Modes { low: vec![0, 1], high: vec![2, 3], low_mean, high_mean, p: 0.0 });
+    assert_eq!([count(&analysis, "bars", "mode"), count(&analysis, "repeats", "level")], [2, 2]);
+    assert_eq!(count(&analysis, "bars", "whisker"), before[0] - 3, "a line with its two ends");
+    assert_eq!(count(&analysis, "repeats", "band"), before[1] - 1);
+}
+
 #[test]
 fn the_latencies_as_svg_for_a_telephone() {
     let all = pictures(&fixture());

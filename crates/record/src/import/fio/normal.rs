@@ -3,7 +3,7 @@
 use model::{Metric, Operation};
 
 use super::{Job, TOOL, distinguish, headlines, percentile_metric, version};
-use crate::import::report::{Parsed, ProblemKind, Report};
+use crate::import::report::{Parsed, ProblemKind, Report, STOPPED_EARLY};
 use crate::import::text::{Line, Num, Text, after, binary, block, count, decimal, number};
 
 /// True if there is a header of a job, its result, or a message of fio.
@@ -152,7 +152,7 @@ impl Session {
         let whole = figures(&job, lines, is_old, &mut report);
         if let Some(stopped) = self.stopped {
             report.remark(
-                "stopped-early",
+                STOPPED_EARLY,
                 stopped,
                 "a signal stopped fio before its end: it did less than the job asked for",
             );
