@@ -328,8 +328,8 @@ fn a_repeat_that_a_signal_stopped_is_not_averaged_in() {
         ((m.estimate.value / 1e6).round(), told)
     };
     let (first, second, third) = (file("1", 90e6, false), file("2", 92e6, false), file("3", 30e6, true));
-    assert_eq!(figure(vec![first, second, third.clone()]), (91.0, Some(model::Severity::Info)));
-    assert_eq!(figure(vec![third]), (30.0, Some(model::Severity::Warning)));
+    assert_eq!(figure(vec![first, second, third.clone()]), (91.0, Some(Severity::Info)));
+    assert_eq!(figure(vec![third]), (30.0, Some(Severity::Warning)));
 }
 
 #[test]
