@@ -1,7 +1,7 @@
 //! Parts of sentences: names cut to a width, enumerations, the command line of a run.
 
-use analyse::headline_operations;
-use model::{Operation, Run, Step};
+use analyse::{headline, headline_operations};
+use model::{Metric, Operation, Run, Step};
 use unicode_width::UnicodeWidthChar;
 
 use crate::terminal::escape_line;
@@ -34,12 +34,21 @@ pub(crate) fn listed(words: &[String]) -> String {
     }
 }
 
-/// The name of a step's figure in a table: its title, and the operation where the step has several.
+/// The name of a step's figure in a table: its title, the operation where the step has several, and which latency it is.
 pub(crate) fn figure_name(step: &Step, operation: Operation) -> String {
-    match headline_operations(step).len() {
+    let name = match headline_operations(step).len() {
         0 | 1 => step.title.clone(),
         _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
-    }
+    };
+    let latency = headline(step, operation).and_then(|metric| match metric {
+        Metric::LatMean => Some("mean latency"),
+        Metric::LatP50 => Some("median"),
+        Metric::LatP95 => Some("p95"),
+        Metric::LatP99 => Some("p99"),
+        Metric::LatMax => Some("longest latency"),
+        _ => None,
+    });
+    latency.map_or(name.clone(), |latency| format!("{name}, {latency}"))
 }
 
 /// The same within a sentence, such as `random write (4 KiB, depth 32)`.

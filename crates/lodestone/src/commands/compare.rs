@@ -8,7 +8,7 @@ use analyse::{
 };
 use jiff::tz::TimeZone;
 use model::{Measurement, Run, Step};
-use report::{ComparedRuns, Document, RunView, json};
+use report::{ComparedRuns, RunView, json};
 
 use super::layouts::in_one_table;
 use super::pairs::{all_pairs, print_pairs};
@@ -29,8 +29,7 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let hours = by_hour(&runs, &view(cli, None, "").time_zone, args.by_hour)?;
     if args.by_hour && !args.json {
-        let title = format!("{} runs by hour of the day", runs.len());
-        let document = Document::new(title, report::by_hour_sections(&hours));
+        let document = report::by_hour_document(runs.len(), &hours);
         output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }

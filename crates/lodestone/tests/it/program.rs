@@ -367,7 +367,7 @@ fn runs_of_one_plan_are_compared_by_hour_of_the_day() {
     };
     let (_, text, _) = compare(16, &["--by-hour"]);
     assert!(text.contains("hours differ") && text.contains("20 h") && text.contains("8 h"), "{text}");
-    assert!(text.contains("read is 0.80 times as fast at 20 h as at the other hours"), "{text}");
+    assert!(text.contains("read is 20 % slower at 20 h than at the other hours"), "{text}");
     assert!(!text.contains("different runs"), "only the hours were asked for: {text}");
 
     let (_, text, _) = compare(6, &[]);

@@ -23,7 +23,9 @@ pub(crate) struct Pair<'a> {
 pub(crate) fn pairs<'a>(steps: &[&Step], comparisons: &'a [Comparison]) -> Vec<Pair<'a>> {
     let mut pairs: Vec<Pair<'a>> = Vec::new();
     for step in steps {
-        let of_step = comparisons.iter().filter(|c| c.step == step.id && c.metric != Metric::Score);
+        // The longest of all latencies is chance, and a score is told by itself.
+        let is_told = |c: &&Comparison| !matches!(c.metric, Metric::Score | Metric::LatMax);
+        let of_step = comparisons.iter().filter(|c| c.step == step.id).filter(is_told);
         for c in of_step.filter(|c| headline(step, c.operation) == Some(c.metric)) {
             let figure = (figure_words(step, c.operation), c);
             match pairs.iter_mut().find(|pair| pair.target == c.target) {
@@ -81,7 +83,8 @@ impl Pair<'_> {
                 display_margin(margin)
             ),
             [.., n] if n == all => format!(
-                "{target} and {baseline} cannot be told apart yet in any of {all} figures{}.",
+                "{target} and {baseline} cannot be told apart yet in {}{}.",
+                if all == 2 { "either of 2 figures".to_owned() } else { format!("any of {all} figures") },
                 in_brackets(more(&open, wait))
             ),
             [.., 0, 0] => format!(

@@ -3,8 +3,8 @@
 use analyse::{ByHour, HourFigure, HoursVerdict, TargetByHour};
 use jiff::tz::TimeZone;
 
-use crate::document::{Align, Cell, Column, Section, Table, Tone};
-use crate::figures::display_ratio;
+use crate::document::{Align, Cell, Column, Document, Section, Table, Tone};
+use crate::figures::{display_percent, display_ratio};
 
 /// Local hour of a time, 0 to 23, and the number of its local day.
 pub fn hour_and_day(unix_ns: i64, time_zone: &TimeZone) -> (u8, i64) {
@@ -18,6 +18,15 @@ const HOURS: [&str; 24] = [
     "0 h", "1 h", "2 h", "3 h", "4 h", "5 h", "6 h", "7 h", "8 h", "9 h", "10 h", "11 h", "12 h", "13 h",
     "14 h", "15 h", "16 h", "17 h", "18 h", "19 h", "20 h", "21 h", "22 h", "23 h",
 ];
+
+/// The answer for each target, then the tables.
+pub fn by_hour_document(runs: usize, targets: &[TargetByHour]) -> Document {
+    Document {
+        title: format!("{runs} runs by hour of the day"),
+        answer: targets.iter().map(answer).collect(),
+        sections: targets.iter().map(|target| Section::Table(table(target))).collect(),
+    }
+}
 
 /// A table and an answer for each target.
 pub fn by_hour_sections(targets: &[TargetByHour]) -> Vec<Section> {
@@ -81,18 +90,20 @@ fn answer(target: &TargetByHour) -> String {
     let said = if !differ.is_empty() {
         let steps: Vec<String> = differ.iter().map(|(name, step)| slow_hours(name, step)).collect();
         format!(
-            "The hours differ: {}. Over all steps, at most one such answer in twenty is wrong.",
+            "{} is not equally fast at all hours: {}. Over all steps, at most one such answer in twenty is wrong.",
+            target.target,
             steps.join("; ")
         )
     } else if target.steps.iter().all(|(_, s)| s.verdict == HoursVerdict::OneHour) {
         return "All these runs started in the same hour of the day, so hours cannot be compared.".into();
     } else if let Some(missing) = missing.max() {
         format!(
-            "There are too few runs to show whether the hours differ: about {missing} more, spread evenly over these \
-    hours, could."
+            "{}: there are too few runs to show whether the hours differ: about {missing} more, spread evenly over these \
+    hours, could.",
+            target.target
         )
     } else {
-        "No difference between the hours was found.".to_owned()
+        format!("{}: no difference between the hours was found.", target.target)
     };
     let within = target.steps.iter().all(|(_, s)| s.within_days);
     let how = if within {
@@ -112,12 +123,11 @@ fn slow_hours(name: &str, step: &ByHour) -> String {
         .filter(|h| h.is_slower())
         .filter_map(|h| {
             let (low, high) = h.speed.interval?;
+            let [by, least, most] = [h.speed.value, high, low].map(|speed| display_percent(1.0 - speed));
+            let hour = HOURS[usize::from(h.hour) % 24];
             Some(format!(
-                "{} times as fast at {} as at the other hours ({}–{})",
-                display_ratio(h.speed.value),
-                HOURS[usize::from(h.hour) % 24],
-                display_ratio(low),
-                display_ratio(high)
+                "{by} slower at {hour} than at the other hours ({} to {most})",
+                least.trim_end_matches(" %")
             ))
         })
         .collect();
@@ -144,7 +154,7 @@ mod tests {
 
     fn shown(verdict: HoursVerdict) -> String {
         let sections = by_hour_sections(&[target(verdict)]);
-        let document = crate::Document::new("t", sections);
+        let document = Document::new("t", sections);
         crate::markdown(&document)
     }
 
@@ -153,22 +163,19 @@ mod tests {
         let text = shown(HoursVerdict::Differ);
         assert!(text.contains("| read | 1.25 | 0.80 | hours differ |"), "{text}");
         assert!(text.contains("| runs | 6 | 6 |"), "{text}");
-        assert!(
-            text.contains("read is 0.80 times as fast at 20 h as at the other hours (0.71–0.91)"),
-            "{text}"
-        );
+        assert!(text.contains("read is 20 % slower at 20 h than at the other hours (9.0 to 29 %)"), "{text}");
         assert!(text.contains("within days"), "{text}");
     }
 
     #[test]
     fn nothing_is_claimed_that_was_not_found() {
         for (verdict, words) in [
-            (HoursVerdict::NotShown, "No difference between the hours was found"),
+            (HoursVerdict::NotShown, "no difference between the hours was found"),
             (HoursVerdict::TooFew { missing: 4 }, "about 4 more"),
             (HoursVerdict::OneHour, "hours cannot be compared"),
         ] {
             let text = shown(verdict);
-            assert!(text.contains(words) && !text.contains("The hours differ:"), "{text}");
+            assert!(text.contains(words) && !text.contains("not equally fast"), "{text}");
         }
         assert_eq!(by_hour_sections(&[]), []);
     }

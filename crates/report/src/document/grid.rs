@@ -87,7 +87,13 @@ pub(crate) fn gap() -> String {
     " ".repeat(GAP)
 }
 
-/// Breaks a text into lines of at most `available` columns at blanks; longer words stay whole.
+/// Units that stay on the line of their number.
+const UNITS: [&str; 22] = [
+    "%", "×", "B/s", "kB/s", "MB/s", "GB/s", "KiB/s", "MiB/s", "GiB/s", "ns", "µs", "ms", "s", "min", "kB",
+    "MB", "GB", "KiB", "MiB", "GiB", "IOPS", "°C",
+];
+
+/// Breaks a text into lines of at most `available` columns at blanks, but not before a unit; longer words stay whole.
 pub(crate) fn wrapped(text: &str, available: usize) -> Vec<String> {
     let text = escape_line(text);
     let mut lines = vec![String::new()];
@@ -99,7 +105,17 @@ pub(crate) fn wrapped(text: &str, available: usize) -> Vec<String> {
             line.push(' ');
             line.push_str(word);
         } else {
-            lines.push(word.to_owned());
+            let is_unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+            let number = line
+                .rsplit_once(' ')
+                .filter(|(_, last)| is_unit && last.ends_with(|c: char| c.is_ascii_digit()));
+            match number.map(|(before, number)| (before.len(), format!("{number} {word}"))) {
+                Some((kept, amount)) => {
+                    line.truncate(kept);
+                    lines.push(amount);
+                }
+                None => lines.push(word.to_owned()),
+            }
         }
     }
     lines
@@ -118,6 +134,13 @@ mod tests {
             stub: 1,
             rows: vec![vec![Cell::text(cell); columns]; 2],
         }
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(wrapped("it costs 4 to 19 % of speed", 17), ["it costs 4 to", "19 % of speed"]);
+        assert_eq!(wrapped("about 900 MB/s, or so", 11), ["about", "900 MB/s,", "or so"]);
+        assert_eq!(wrapped("1234567 %", 8), ["1234567", "%"], "there is no word to keep");
     }
 
     proptest! {

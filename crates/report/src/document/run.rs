@@ -72,7 +72,9 @@ pub(crate) fn figure_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
     let mut rows = Vec::new();
     for step in &run.started.plan.steps {
         let maker = StepTable { run, analysis, step, view };
-        for operation in headline_operations(step) {
+        // The longest of all latencies is chance: where that is all that there is, nothing is compared.
+        let compared = |operation: &Operation| headline(step, *operation) != Some(Metric::LatMax);
+        for operation in headline_operations(step).into_iter().filter(compared) {
             let cell = |target: &&str| (maker.headline(target, operation), maker.compared(target, operation));
             let cells: Vec<_> = targets.iter().map(cell).collect();
             if cells.iter().any(|(cell, _)| !cell.text.is_empty()) {
@@ -433,14 +435,14 @@ impl<'a> StepTable<'a> {
 
     /// The headline figure of an operation; for a score, without those of the repeats.
     fn headline(&self, target: &str, operation: Operation) -> Cell {
-        let [_, bandwidth, iops, _, _, _, _, p99, ..] = self.figures(target, operation, false);
+        let [_, bandwidth, iops, ..] = self.figures(target, operation, false);
         let per_second = || Cell { text: format!("{} IOPS", iops.text), ..iops.clone() };
         let score = || self.cell(target, operation, Metric::Score, |v| format!("{v:.0}"));
         match headline(self.step, operation) {
             Some(Metric::Iops) if !iops.text.is_empty() => Cell { text: format!("{}/s", iops.text), ..iops },
             Some(Metric::Bandwidth) if is_counted(self.step) && !iops.text.is_empty() => per_second(),
-            Some(Metric::LatP99) if !p99.text.is_empty() => p99,
             Some(Metric::Score) => score(),
+            Some(latency) if latency.unit() == "ns" => self.cell(target, operation, latency, display_ns),
             _ => bandwidth,
         }
     }

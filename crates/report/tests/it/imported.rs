@@ -308,6 +308,33 @@ fn rates_are_shown_in_the_unit_in_which_they_were_printed() {
     assert_eq!(report::units_as_published(&none), Units::Decimal);
 }
 
+/// Access times had no row though they were counted, and the longest latency of what was too quick was compared.
+#[test]
+fn the_answer_counts_the_figures_that_its_table_shows() {
+    for (file, rows, named) in [
+        ("ioping/text.txt", 1, "mean latency"),
+        ("bonnie/2.00a-text.txt", 2, "write by character"),
+        ("sysbench/1.0-rndrw.txt", 4, "mixed, mean latency"),
+    ] {
+        let path = format!("{}/../../fixtures/imports/{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let of =
+            |target: &str, repeat: &str| gathered(file, &[("target", target), ("repeat", repeat)], &text);
+        let run = run(vec![of("a", "1"), of("a", "2"), of("b", "1"), of("b", "2")]);
+        let page = page(&run);
+        let table = first_table(&page);
+        assert_eq!(
+            table.iter().filter(|row| !row[0].contains("geometric mean")).count(),
+            rows,
+            "{file}: {table:?}"
+        );
+        assert!(table.iter().any(|row| row[0].contains(named)), "{file}: {table:?}");
+        let said = answer(&page).join(" ");
+        let all = ["", "", "both figures", "", "4 figures"][rows];
+        assert!(said.contains(all), "{file}: {said}");
+    }
+}
+
 /// Two whole repeats and one that Ctrl-C ended at a third of the rate: that one does not count, unless it is all there is.
 #[test]
 fn a_repeat_that_a_signal_stopped_is_not_averaged_in() {

@@ -61,7 +61,7 @@ fn each_pair_is_judged_once_and_read_from_both_sides() {
             ["Random read, 4 KiB, depth 4", "a", "", "−20 %", "="],
             ["", "b", "+25 %", "", "+25 %"],
             ["", "c", "=", "−20 %", ""],
-            ["Random mix 75/25, 4 KiB, depth 8, 2000/s offered: read", "a", "", "+25 %", "="],
+            ["Random mix 75/25, 4 KiB, depth 8, 2000/s offered: read, p99", "a", "", "+25 %", "="],
             ["", "b", "−20 %", "", "−20 %"],
             ["", "c", "=", "+25 %", ""],
         ],
