@@ -8,6 +8,7 @@ pub(crate) mod table;
 
 use model::{Comparison, Finding, Run, Step};
 
+use crate::chart::position::position_sentences;
 use crate::document::stalls::stall_sentences;
 use crate::view::AnalysedRun;
 use crate::words::short;
@@ -25,6 +26,7 @@ const TOLD: usize = 3;
 /// The answer of a run, in sentences.
 pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = scores(analysed);
+    sentences.extend(position_sentences(analysed));
     match analysed.labels() {
         Some(pivot) => {
             sentences.extend(Costs::of(analysed).sentences());

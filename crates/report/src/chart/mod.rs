@@ -18,7 +18,7 @@ mod machine;
 mod matrix;
 #[cfg(feature = "png")]
 mod png;
-mod position;
+pub(crate) mod position;
 mod profile;
 mod repeats;
 mod saturation;

@@ -7,7 +7,7 @@ use super::frame::{Area, Axis, COLUMN, axes, panels, title};
 use super::scale::{Scale, range};
 use super::svg::{Anchor, Mark, Svg};
 use super::{ChartKind, Sketch, paged, part};
-use crate::figures::{Units, display_bytes, display_ns, display_rate};
+use crate::figures::{Units, digits, display_bytes, display_ns, display_rate, with_one_unit};
 use crate::view::AnalysedRun;
 use crate::words::short;
 
@@ -21,6 +21,8 @@ const BINS: usize = 200;
 const DOTS: (usize, usize) = (1000, 400);
 /// If times differ from their median by more than this factor, the axis is logarithmic.
 const FAR: f64 = 12.0;
+/// Targets that the answer tells of.
+const FEW: usize = 4;
 const CAPTION: &str = "Lines are the rate at each offset (left axis): the median of the rounds, with a band from the slowest to the \
     fastest. Dots are single accesses at random offsets (right axis). A hard disk is fastest at its start and \
     drops to about half at its end, and its dots form a cloud some milliseconds high. Flash is level; a dip is \
@@ -151,6 +153,34 @@ impl Series {
             (true, _) => "places second",
         }
     }
+}
+
+/// Each target's mean rate with the slowest and the fastest, and its access time in milliseconds, as GNOME Disks tells them.
+pub(crate) fn position_sentences(p: &AnalysedRun<'_>) -> Vec<String> {
+    let units = p.view.units;
+    let of = |panel: Panel| {
+        let part = |s: &Series| {
+            let (low, high) = range(s.values()).unwrap_or_default();
+            let mean = s.mean();
+            match (s.is_access, s.operation) {
+                (true, Operation::Read) => format!("an access takes {} ms on average", digits(mean / 1e6)),
+                (true, o) => format!(
+                    "an access to {} takes {} ms on average",
+                    o.name().replace('_', " "),
+                    digits(mean / 1e6)
+                ),
+                (false, o) => {
+                    let [mean, low, high] = [mean, low, high].map(|rate| display_rate(rate, units));
+                    let ends = with_one_unit(&low, "to", &high);
+                    format!("{}s {mean} on average, {ends} by place", o.name().replace('_', " "))
+                }
+            }
+        };
+        let parts: Vec<String> = panel.series.iter().map(part).collect();
+        let colon = if panel.series.first().is_some_and(|s| s.is_access) { ":" } else { "" };
+        format!("{}{colon} {}.", short(&panel.name, 60), parts.join("; "))
+    };
+    panels_of(p).into_iter().take(FEW).map(of).collect()
 }
 
 /// The caption of these panels: means, and what is omitted.

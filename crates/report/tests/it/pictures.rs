@@ -97,6 +97,21 @@ fn the_positions_as_svg_for_a_telephone() {
     }
 }
 
+/// As GNOME Disks tells them: the rate with its ends, the access time in milliseconds.
+#[test]
+fn rates_and_access_times_by_place_come_first() {
+    let mut run = with_places();
+    for (pattern, sentence) in [
+        (Pattern::Spaced { count: 6 }, "one reads 81.5 MB/s on average, 66.7 to 100 MB/s by place."),
+        (model::Workload::random_reads().pattern, "one: an access takes 12.5 ms on average."),
+    ] {
+        run.started.plan.steps[0].workload.pattern = pattern;
+        let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
+        let page = run_page(&AnalysedRun::new(&run, &analysis, &view()));
+        assert!(page.contains(&format!("<div class=\"answer\"><p>{sentence}</p>")), "{sentence}");
+    }
+}
+
 #[test]
 fn extreme_offsets_are_drawn() {
     let mut run = with_places();
