@@ -130,6 +130,27 @@ pub(crate) fn independent(labels: &[BTreeMap<String, String>]) -> Vec<String> {
     kept
 }
 
+/// Labels that always change together, such as device and machine: which of them makes a difference cannot be told. Each group
+/// is of labels that every target has.
+pub(crate) fn confounded(labels: &[BTreeMap<String, String>]) -> Vec<Vec<String>> {
+    let Some(first) = labels.first() else { return Vec::new() };
+    let all_have = |key: &&String| labels.iter().all(|l| l.contains_key(*key));
+    let differs = |key: &&String| labels.iter().any(|l| l[*key] != first[*key]);
+    let is_name = |key: &&String| ["name", "repeat"].contains(&key.as_str());
+    let together = |a: &String, b: &String| {
+        labels.iter().all(|one| labels.iter().all(|other| (one[a] == other[a]) == (one[b] == other[b])))
+    };
+    let mut groups: Vec<Vec<String>> = Vec::new();
+    for key in first.keys().filter(|key| !is_name(key)).filter(all_have).filter(differs) {
+        match groups.iter_mut().find(|group| together(&group[0], key)) {
+            Some(group) => group.push(key.clone()),
+            None => groups.push(vec![key.clone()]),
+        }
+    }
+    groups.retain(|group| group.len() > 1);
+    groups
+}
+
 /// True if block size and direction suffice to name every figure.
 fn plainly_named(steps: &[Judged<'_>]) -> bool {
     let names: Vec<_> = steps.iter().map(|(step, operation, _)| names_of(step, *operation, true)).collect();

@@ -6,12 +6,14 @@ pub(crate) mod decided;
 mod labels;
 pub(crate) mod table;
 
-use model::{Comparison, Finding, Run, Step};
+use analyse::labels_of;
+use model::{Comparison, Finding, Run, Step, Target};
 
 use crate::chart::position::position_sentences;
 use crate::document::stalls::stall_sentences;
+use crate::pivot::confounded;
 use crate::view::AnalysedRun;
-use crate::words::short;
+use crate::words::{listed, short};
 use alone::alone;
 use costs::Costs;
 pub(crate) use decided::in_time;
@@ -40,11 +42,32 @@ pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
     if sentences.is_empty() {
         sentences.extend(analysed.run.started.targets.iter().flat_map(|t| alone(analysed, t)));
     }
+    sentences.extend(changed_together(analysed));
     if sentences.is_empty() {
         sentences.push("No step has a figure: no repeat was completed.".to_owned());
     }
     sentences.extend(slow_link(analysed));
     sentences
+}
+
+/// What cannot be told apart, because the targets differ in it together.
+fn changed_together(analysed: &AnalysedRun<'_>) -> Vec<String> {
+    let AnalysedRun { run, analysis, .. } = analysed;
+    let has_figures = |t: &&Target| analysis.measurements.iter().any(|m| m.target == t.name);
+    let labels: Vec<_> =
+        run.started.targets.iter().filter(has_figures).map(|target| labels_of(run, target)).collect();
+    let sentence = |group: Vec<String>| {
+        format!(
+            "{} always change together here: which of them makes a difference cannot be told.",
+            capital(&listed(&group))
+        )
+    };
+    confounded(&labels).into_iter().map(sentence).collect()
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The published scores, where the run has some: the highest first.

@@ -156,6 +156,7 @@ fn the_answer_ranks_filesystems_by_device_and_block_size() {
             "For reads of 4 MiB on ssd it is xfs: 120 MB/s against 115 MB/s.",
             "Overall, it is 1.29 times as fast as xfs and 1.77 times as fast as btrfs (geometric means).",
             "24 of the 24 figures were measured only once, so small differences may be chance.",
+            "Device and machine always change together here: which of them makes a difference cannot be told.",
         ]
     );
     let table = first_table(&page);
@@ -333,6 +334,30 @@ fn the_answer_counts_the_figures_that_its_table_shows() {
         let all = ["", "", "both figures", "", "4 figures"][rows];
         assert!(said.contains(all), "{file}: {said}");
     }
+}
+
+/// The disk at the laptop and the stick at the Pi: the one that is slower may be so for the machine.
+#[test]
+fn labels_that_always_change_together_are_named() {
+    let of = |device: &str, machine: &str, filesystem: &str, rate: f64| {
+        let labels = [("device", device), ("machine", machine), ("filesystem", filesystem)];
+        gathered(&format!("{device}-{machine}-{filesystem}"), &labels, &fio("read", 65536, rate))
+    };
+    let said = |files: Vec<Gathered>| answer(&page(&run(files))).join(" ");
+    let sentence =
+        "Device and machine always change together here: which of them makes a difference cannot be told.";
+    let apart = vec![
+        of("disk", "laptop", "ext4", 90e6),
+        of("stick", "pi", "ext4", 40e6),
+        of("disk", "laptop", "xfs", 80e6),
+    ];
+    assert!(said(apart.clone()).contains(sentence), "{}", said(apart));
+    let crossed = vec![
+        of("disk", "laptop", "ext4", 90e6),
+        of("stick", "pi", "ext4", 40e6),
+        of("stick", "laptop", "ext4", 60e6),
+    ];
+    assert!(!said(crossed.clone()).contains("change together"), "{}", said(crossed));
 }
 
 /// Two whole repeats and one that Ctrl-C ended at a third of the rate: that one does not count, unless it is all there is.
