@@ -132,12 +132,30 @@ fn header(title: &str, answers: &[String]) -> Markup {
     }
 }
 
+/// The charts of a run, of those that show all its figures only one: the one in which their pattern is seen best.
+fn page_charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
+    /// Of more targets than these, bars are too many for a pattern to be seen.
+    const FEW: usize = 4;
+    const ALL_FIGURES: [&str; 4] = ["labels", "matrix", "profile", "bars"];
+    let mut all = charts(analysed);
+    let has = |kind: &&str| all.iter().any(|chart| chart.kind == *kind);
+    let targets = analysed.run.started.targets.len();
+    let is_best = |kind: &&str| match *kind {
+        "matrix" => targets > FEW,
+        "profile" => targets == 1,
+        _ => true,
+    };
+    let best = ALL_FIGURES.into_iter().filter(has).find(is_best);
+    all.retain(|chart| !ALL_FIGURES.contains(&chart.kind) || Some(chart.kind) == best);
+    all
+}
+
 /// Everything of a run below its answer, with headings of the given level.
 fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
     let id = format!("run-{}", safe_id(&run.started.id));
     let several = run.started.targets.len() > 1;
-    let pictures = charts(analysed);
+    let pictures = page_charts(analysed);
     let facts =
         if run.is_imported() { imported::facts(run, analysis) } else { circumstances(run, analysis, view) };
     html! {
@@ -147,7 +165,7 @@ fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
             (findings(analysed, level))
             @if !pictures.is_empty() {
                 (heading(level, "Charts"))
-                (toggles(&run.started.targets))
+                (toggles(&run.started.targets, &pictures))
                 (all_charts(&pictures, level + 1))
             }
             (heading(level, "Circumstances"))
@@ -217,11 +235,16 @@ fn findings(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
 }
 
 /// The buttons that show and hide targets in the charts.
-fn toggles(targets: &[Target]) -> Markup {
+fn toggles(targets: &[Target], charts: &[Chart]) -> Markup {
+    let has_marks = |(i, _): &(usize, &Target)| {
+        let mark = format!(" data-t=\"{i}\"");
+        charts.iter().any(|chart| chart.wide.contains(&mark) && chart.narrow.contains(&mark))
+    };
+    let marked: Vec<(usize, &Target)> = targets.iter().enumerate().filter(has_marks).collect();
     html! {
-        @if targets.len() > 1 {
+        @if marked.len() > 1 {
             div.tools role="group" aria-label="Targets in the charts" {
-                @for (i, target) in targets.iter().enumerate() {
+                @for (i, target) in marked {
                     button.chart.{ "c" (i % 8) } type="button" aria-pressed="true" data-target=(i) {
                         (short(&target.name, 60))
                     }

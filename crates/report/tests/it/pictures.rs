@@ -112,6 +112,30 @@ fn rates_and_access_times_by_place_come_first() {
     }
 }
 
+/// The same figures stood in bars, in a matrix and in a profile.
+#[test]
+fn a_page_has_one_picture_of_all_figures() {
+    let shown = |run: &Run| {
+        let analysis = analyse(run, "one", Estimator::Mean, Units::Decimal);
+        let page = run_page(&AnalysedRun::new(run, &analysis, &view()));
+        let has = |kind: &&str| page.contains(&format!("data-kind=\"{kind}\""));
+        ["labels", "matrix", "profile", "bars", "repeats"].into_iter().filter(has).collect::<Vec<_>>()
+    };
+    let two = fixture();
+    assert_eq!(shown(&two), ["bars", "repeats"]);
+    let mut six = two.clone();
+    for i in 0..4 {
+        let name = format!("more {i}");
+        let copies: Vec<_> = two.repeats.iter().filter(|r| r.started.target == "two").cloned().collect();
+        six.started.targets.push(model::Target { name: name.clone(), ..two.started.targets[1].clone() });
+        six.repeats.extend(copies.into_iter().map(|mut repeat| {
+            repeat.started.target.clone_from(&name);
+            repeat
+        }));
+    }
+    assert_eq!(shown(&six), ["matrix", "repeats"]);
+}
+
 #[test]
 fn extreme_offsets_are_drawn() {
     let mut run = with_places();
