@@ -77,10 +77,10 @@ pub(super) fn stopped_early(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findi
         if rounds.is_empty() {
             continue;
         }
-        let message = format!(
-            "a signal stopped fio before its end in {} of the repeats, which do not count",
-            rounds.len()
-        );
+        let message = match rounds.len() {
+            1 => "a signal stopped fio before its end in one repeat, which does not count".to_owned(),
+            n => format!("a signal stopped fio before its end in {n} repeats, which do not count"),
+        };
         let evidence = evidence("stopped repeats", rounds.len() as f64, "1").in_rounds(rounds);
         found.push(rule.finding(Severity::Info, pair.subject(), message, vec![evidence]).changing(0.02));
     }

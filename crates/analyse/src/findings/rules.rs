@@ -479,7 +479,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         name: "stopped-early",
         speaks_when: "fio was stopped by a signal: a warning where that is all that was measured; beside whole repeats the stopped ones do not count",
-        advice: "treat the result as partial: less was done than requested",
+        advice: "run it again where nothing else was measured: less was done than requested",
         is_told_apart: true,
         apply: imported::stopped_early,
     },
