@@ -132,3 +132,11 @@ fn a_program_does_only_what_the_wanted_steps_need() {
     let random = arguments("iozone", &["iozone-random-read"]);
     assert!(random.ends_with("-i 2") && !random.contains("-i 1"), "{random}");
 }
+
+/// With a size beyond a file's end fio writes to the file before it reads.
+#[test]
+fn programs_that_read_a_data_file_know_its_size() {
+    for check in CHECKS.iter().filter(|check| check.works_on == WorksOn::DataFile && check.tool == "fio") {
+        assert!(check.arguments(&values()).contains(&format!("--size={}", values().size)), "{}", check.id);
+    }
+}
