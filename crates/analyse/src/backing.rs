@@ -22,7 +22,7 @@ pub struct Clue {
 /// What is behind a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backing {
-    /// The answer in a few words that continue the volume's name, such as `is an EBS volume of Amazon, …`.
+    /// The answer in a few words that continue the volume's name, such as `is an Amazon EBS volume …`.
     pub answer: String,
     /// True if the disk or the mount says so itself; else it does not show, or is only inferred from measurements.
     pub is_certain: bool,
@@ -39,7 +39,7 @@ pub type MeasuredHere<'a> = (&'a Run, &'a Analysis, &'a str);
 pub fn backing(host: &Host, stack: &[Layer], runs: &[MeasuredHere<'_>]) -> Backing {
     let mut clues = Vec::new();
     let cloud = host.facts.get(fact::CLOUD).map(String::as_str);
-    let says = |cloud: &str| format!("this machine is one of {cloud}");
+    let says = |cloud: &str| format!("this machine runs on {cloud}");
     clues.extend(cloud.map(|cloud| clue("DMI", host.board.as_deref().unwrap_or(cloud), &says(cloud))));
     let ends: Vec<&Layer> =
         stack.iter().filter(|l| matches!(l.kind, LayerKind::Disk | LayerKind::Network)).collect();
@@ -85,33 +85,37 @@ fn time(ns: f64) -> String {
 
 /// How vendor and model begin, and what such a disk is.
 const IDENTITIES: [(&str, &str, &str); 25] = [
-    ("", "Amazon Elastic Block Store", "an EBS volume of Amazon, storage over the network"),
+    ("", "Amazon Elastic Block Store", "an Amazon EBS volume (network storage)"),
     (
         "",
         "Amazon EC2 NVMe Instance Storage",
-        "an instance store of Amazon, a local NVMe drive that is lost when the instance stops",
+        "an Amazon EC2 instance store: a local NVMe drive whose data are lost when the instance stops",
     ),
-    ("", "nvme_card-pd", "a Persistent Disk or Hyperdisk of Google, storage over the network"),
-    ("", "nvme_card", "a Local SSD of Google, a drive of the host that is lost when the instance stops"),
-    ("Google", "PersistentDisk", "a Persistent Disk of Google, storage over the network"),
+    ("", "nvme_card-pd", "a Google Persistent Disk or Hyperdisk (network storage)"),
+    ("", "nvme_card", "a Google Local SSD: a drive in the host whose data are lost when the instance stops"),
+    ("Google", "PersistentDisk", "a Google Persistent Disk (network storage)"),
     (
         "Google",
         "EphemeralDisk",
-        "a Local SSD of Google, a drive of the host that is lost when the instance stops",
+        "a Google Local SSD: a drive in the host whose data are lost when the instance stops",
     ),
-    ("", "Microsoft NVMe Direct Disk", "a local NVMe drive of an Azure host, lost when the machine is moved"),
-    ("", "MSFT NVMe Accelerator", "a managed disk of Azure, storage over the network"),
-    ("Msft", "Virtual Disk", "a virtual disk of Hyper-V or Azure"),
-    ("DO", "Volume", "a volume of DigitalOcean, storage over the network"),
-    ("HC", "Volume", "a volume of Hetzner Cloud, storage over the network"),
-    ("ORACLE", "BlockVolume", "a block volume of Oracle Cloud, storage over the network"),
-    ("LIO-ORG", "", "a volume of a Linux machine that exports it (LIO)"),
-    ("IET", "VIRTUAL-DISK", "a volume of a Linux machine that exports it (tgt)"),
-    ("SYNOLOGY", "", "a volume of a Synology NAS"),
-    ("TrueNAS", "", "a volume of TrueNAS"),
-    ("NETAPP", "LUN", "a LUN of a NetApp array"),
-    ("PURE", "FlashArray", "a volume of a Pure Storage array"),
-    ("Nutanix", "VDISK", "a virtual disk of Nutanix"),
+    (
+        "",
+        "Microsoft NVMe Direct Disk",
+        "a local NVMe drive in an Azure host, whose data are lost when the machine is moved",
+    ),
+    ("", "MSFT NVMe Accelerator", "an Azure managed disk (network storage)"),
+    ("Msft", "Virtual Disk", "a Hyper-V or Azure virtual disk"),
+    ("DO", "Volume", "a DigitalOcean volume (network storage)"),
+    ("HC", "Volume", "a Hetzner Cloud volume (network storage)"),
+    ("ORACLE", "BlockVolume", "an Oracle Cloud block volume (network storage)"),
+    ("LIO-ORG", "", "a volume exported by a Linux machine (LIO)"),
+    ("IET", "VIRTUAL-DISK", "a volume exported by a Linux machine (tgt)"),
+    ("SYNOLOGY", "", "a volume on a Synology NAS"),
+    ("TrueNAS", "", "a volume on TrueNAS"),
+    ("NETAPP", "LUN", "a LUN on a NetApp array"),
+    ("PURE", "FlashArray", "a volume on a Pure Storage array"),
+    ("Nutanix", "VDISK", "a Nutanix virtual disk"),
     ("", "QEMU", HIDDEN),
     ("QEMU", "", HIDDEN),
     ("VMware", "", HIDDEN),
@@ -120,7 +124,7 @@ const IDENTITIES: [(&str, &str, &str); 25] = [
     ("", "VBOX", HIDDEN),
 ];
 /// What the identity of a hypervisor's own disk says.
-const HIDDEN: &str = "a virtual disk: the hypervisor hides what is behind it";
+const HIDDEN: &str = "a virtual disk; the hypervisor hides what backs it";
 
 /// What a disk says of itself: what it is, where that settles it, and the evidence.
 fn identified(disk: &Layer) -> (Option<&'static str>, Vec<Clue>) {
@@ -163,7 +167,7 @@ fn identified(disk: &Layer) -> (Option<&'static str>, Vec<Clue>) {
     let pci = get(fact::PCI_ID);
     clues.extend(maker(pci).map(|says| clue("PCI", pci, says)));
     if !get(fact::SERVER).is_empty() {
-        clues.push(clue("connection", link, "storage of another machine, over the network"));
+        clues.push(clue("connection", link, "storage on another machine, over the network"));
     }
     (known, clues)
 }
@@ -204,7 +208,7 @@ fn answer(
     if let Some(mount) =
         ends.iter().find(|l| l.kind == LayerKind::Network || l.facts.contains_key(fact::SERVER))
     {
-        return (format!("is storage of another machine, over the network ({})", mount.name), true);
+        return (format!("is storage on another machine, over the network ({})", mount.name), true);
     }
     if let Some(memory) = stack.iter().find(|l| ["tmpfs", "ramfs"].contains(&l.name.as_str())) {
         return (format!("is in memory ({})", memory.name), true);
@@ -231,11 +235,11 @@ fn answer(
 /// round trip through two hosts and the volume's server; their makers promise "below a millisecond" at best.
 fn says_latency(ns: f64) -> &'static str {
     match ns {
-        ns if ns < 40e3 => "quicker than most flash: memory of the host or the drive answers",
-        ns if ns < 150e3 => "as from local flash; a network in between would take longer",
-        ns if ns < 250e3 => "from slow local flash or over a quick network",
-        ns if ns < 2e6 => "as over a network, or from slow flash",
-        _ => "as from a mechanical disk, or a volume that is held back",
+        ns if ns < 40e3 => "faster than most flash: probably served from memory, in the host or the drive",
+        ns if ns < 150e3 => "typical of local flash; a network would add more latency",
+        ns if ns < 250e3 => "typical of slow local flash or a fast network volume",
+        ns if ns < 2e6 => "typical of a network volume or slow flash",
+        _ => "typical of a hard disk or a throttled volume",
     }
 }
 
@@ -348,10 +352,7 @@ impl<'a> MeasuredVolume<'a> {
             let is_one = (read / write - 1.0).abs() <= NEAR;
             let seen = format!("reads and writes both end at {}", shown(read.midpoint(write)));
             is_one.then(|| {
-                self.clue(
-                    &seen,
-                    "as at a limit that software sets: devices are rarely as fast at one as at the other",
-                )
+                self.clue(&seen, "suggests a limit set in software: few devices read and write equally fast")
             })
         };
         let iops = limit(true, Metric::Iops, |iops| format!("{iops:.0} operations a second"));
@@ -383,7 +384,7 @@ impl<'a> MeasuredVolume<'a> {
     fn found(&self) -> Vec<Clue> {
         let says = |rule: &str| match rule {
             "write-cliff" | "read-cliff" => Some("burst credit, or a fast cache, that runs out"),
-            "behaves-like" => Some("what it behaves like, whatever it is called"),
+            "behaves-like" => Some("how it behaves, whatever its name says"),
             _ => None,
         };
         let own = self.analysis.findings.iter().filter(|f| f.subject.target.as_deref() == Some(self.target));
@@ -430,14 +431,17 @@ mod tests {
             (fact::PCI_ID, "1d0f:8061"),
         ];
         for (facts, what) in [
-            (ebs, "an EBS volume of Amazon"),
+            (ebs, "an Amazon EBS volume"),
             (
                 &[(fact::LINK, "scsi"), (fact::VENDOR, "Google"), (fact::MODEL, "PersistentDisk")],
-                "a Persistent Disk",
+                "a Google Persistent Disk",
             ),
-            (&[(fact::LINK, "nvme"), (fact::MODEL, "nvme_card3")], "a Local SSD of Google"),
-            (&[(fact::LINK, "nvme"), (fact::MODEL, "nvme_card-pd")], "a Persistent Disk or Hyperdisk"),
-            (&[(fact::LINK, "scsi"), (fact::VENDOR, "HC"), (fact::MODEL, "Volume")], "a volume of Hetzner"),
+            (&[(fact::LINK, "nvme"), (fact::MODEL, "nvme_card3")], "a Google Local SSD"),
+            (&[(fact::LINK, "nvme"), (fact::MODEL, "nvme_card-pd")], "a Google Persistent Disk or Hyperdisk"),
+            (
+                &[(fact::LINK, "scsi"), (fact::VENDOR, "HC"), (fact::MODEL, "Volume")],
+                "a Hetzner Cloud volume",
+            ),
         ] {
             let stack = [layer(LayerKind::Filesystem, "xfs", &[]), layer(LayerKind::Disk, "disk", facts)];
             let told = backing(&machine(Some("Amazon EC2")), &stack, &[]);
@@ -472,7 +476,7 @@ mod tests {
         let told = backing(&Host::default(), &disk, &[]);
         assert!(told.is_certain && told.answer == "is a disk of this machine: WDC WD40 (ata)", "{told:?}");
         let mount = [layer(LayerKind::Network, "nfs4", &[(fact::LINK, "nfs"), (fact::SERVER, "nas")])];
-        assert!(backing(&machine(None), &mount, &[]).answer.starts_with("is storage of another machine"));
+        assert!(backing(&machine(None), &mount, &[]).answer.starts_with("is storage on another machine"));
         let memory = [layer(LayerKind::Filesystem, "tmpfs", &[])];
         assert_eq!(backing(&Host::default(), &memory, &[]).answer, "is in memory (tmpfs)");
     }
@@ -505,7 +509,7 @@ mod tests {
         let stack = [layer(LayerKind::Disk, "vda", &[(fact::LINK, "virtio")])];
         let told = backing(&machine(None), &stack, &[(&made, &analysis, "disk")]);
         assert!(
-            told.answer.contains("a read takes 1.0 ms: as over a network, or from slow flash"),
+            told.answer.contains("a read takes 1.0 ms: typical of a network volume or slow flash"),
             "{told:?}"
         );
         // The same figure for writes, then a lower one.

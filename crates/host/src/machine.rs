@@ -151,7 +151,7 @@ fn cloud(roots: &Roots) -> Option<&'static str> {
         ("sys_vendor", "Akamai", "Akamai (Linode)"),
         ("sys_vendor", "Linode", "Akamai (Linode)"),
         ("product_name", "Exoscale", "Exoscale"),
-        ("product_name", "OpenStack", "a cloud of OpenStack"),
+        ("product_name", "OpenStack", "an OpenStack cloud"),
     ];
     let dmi = roots.sys.join("class/dmi/id");
     let says =

@@ -130,7 +130,7 @@ pub(crate) fn independent(labels: &[BTreeMap<String, String>]) -> Vec<String> {
     kept
 }
 
-/// Labels that always change together, such as device and machine: which of them makes a difference cannot be told. Each group
+/// Labels that always vary together, such as device and machine: their effects cannot be separated. Each group
 /// is of labels that every target has.
 pub(crate) fn confounded(labels: &[BTreeMap<String, String>]) -> Vec<Vec<String>> {
     let Some(first) = labels.first() else { return Vec::new() };

@@ -171,11 +171,8 @@ pub static FIO_OPTIONS: &[FioOption] = &[
     ignored("dedupe_global", "duplicates are the same in all jobs"),
     honoured("invalidate", "`cache = cold`, and checked; 0 is `cache = warm`"),
     honoured("sync", "`sync`"),
-    ignored(
-        "iomem",
-        "buffers are one mapping, aligned to pages; `--buffers normal` keeps it out of huge pages",
-    )
-    .or("mem"),
+    ignored("iomem", "buffers are one mapping, aligned to pages; `--buffers normal` avoids huge pages")
+        .or("mem"),
     ignored("iomem_align", "buffers are aligned to pages").or("mem_align"),
     ignored("hugepage-size", "buffers are one mapping, aligned to pages"),
     ignored("lockmem", "locked memory changes the size of the page cache; direct I/O does not need it"),

@@ -58,7 +58,7 @@ fn changed_together(analysed: &AnalysedRun<'_>) -> Vec<String> {
         run.started.targets.iter().filter(has_figures).map(|target| labels_of(run, target)).collect();
     let sentence = |group: Vec<String>| {
         format!(
-            "{} always change together here: which of them makes a difference cannot be told.",
+            "{} always vary together here, so their effects cannot be separated.",
             capital(&listed(&group))
         )
     };

@@ -163,16 +163,19 @@ pub(crate) fn position_sentences(p: &AnalysedRun<'_>) -> Vec<String> {
             let (low, high) = range(s.values()).unwrap_or_default();
             let mean = s.mean();
             match (s.is_access, s.operation) {
-                (true, Operation::Read) => format!("an access takes {} ms on average", digits(mean / 1e6)),
+                (true, Operation::Read) => format!("average access time {} ms", digits(mean / 1e6)),
                 (true, o) => format!(
-                    "an access to {} takes {} ms on average",
+                    "average time of an access to {} {} ms",
                     o.name().replace('_', " "),
                     digits(mean / 1e6)
                 ),
                 (false, o) => {
                     let [mean, low, high] = [mean, low, high].map(|rate| display_rate(rate, units));
                     let ends = with_one_unit(&low, "to", &high);
-                    format!("{}s {mean} on average, {ends} by place", o.name().replace('_', " "))
+                    format!(
+                        "{}s {mean} on average ({ends}, depending on position)",
+                        o.name().replace('_', " ")
+                    )
                 }
             }
         };

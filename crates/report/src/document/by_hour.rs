@@ -126,7 +126,7 @@ fn slow_hours(name: &str, step: &ByHour) -> String {
             let [by, least, most] = [h.speed.value, high, low].map(|speed| display_percent(1.0 - speed));
             let hour = HOURS[usize::from(h.hour) % 24];
             Some(format!(
-                "{by} slower at {hour} than at the other hours ({} to {most})",
+                "{by} slower at {hour} than at the other hours (95 %: {} to {most})",
                 least.trim_end_matches(" %")
             ))
         })
@@ -163,7 +163,10 @@ mod tests {
         let text = shown(HoursVerdict::Differ);
         assert!(text.contains("| read | 1.25 | 0.80 | hours differ |"), "{text}");
         assert!(text.contains("| runs | 6 | 6 |"), "{text}");
-        assert!(text.contains("read is 20 % slower at 20 h than at the other hours (9.0 to 29 %)"), "{text}");
+        assert!(
+            text.contains("read is 20 % slower at 20 h than at the other hours (95 %: 9.0 to 29 %)"),
+            "{text}"
+        );
         assert!(text.contains("within days"), "{text}");
     }
 

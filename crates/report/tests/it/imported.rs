@@ -156,7 +156,7 @@ fn the_answer_ranks_filesystems_by_device_and_block_size() {
             "For reads of 4 MiB on ssd it is xfs: 120 MB/s against 115 MB/s.",
             "Overall, it is 1.29 times as fast as xfs and 1.77 times as fast as btrfs (geometric means).",
             "24 of the 24 figures were measured only once, so small differences may be chance.",
-            "Device and machine always change together here: which of them makes a difference cannot be told.",
+            "Device and machine always vary together here, so their effects cannot be separated.",
         ]
     );
     let table = first_table(&page);
@@ -344,8 +344,7 @@ fn labels_that_always_change_together_are_named() {
         gathered(&format!("{device}-{machine}-{filesystem}"), &labels, &fio("read", 65536, rate))
     };
     let said = |files: Vec<Gathered>| answer(&page(&run(files))).join(" ");
-    let sentence =
-        "Device and machine always change together here: which of them makes a difference cannot be told.";
+    let sentence = "Device and machine always vary together here, so their effects cannot be separated.";
     let apart = vec![
         of("disk", "laptop", "ext4", 90e6),
         of("stick", "pi", "ext4", 40e6),
@@ -357,7 +356,7 @@ fn labels_that_always_change_together_are_named() {
         of("stick", "pi", "ext4", 40e6),
         of("stick", "laptop", "ext4", 60e6),
     ];
-    assert!(!said(crossed.clone()).contains("change together"), "{}", said(crossed));
+    assert!(!said(crossed.clone()).contains("vary together"), "{}", said(crossed));
 }
 
 /// Two whole repeats and one that Ctrl-C ended at a third of the rate: that one does not count, unless it is all there is.

@@ -102,8 +102,11 @@ fn the_positions_as_svg_for_a_telephone() {
 fn rates_and_access_times_by_place_come_first() {
     let mut run = with_places();
     for (pattern, sentence) in [
-        (Pattern::Spaced { count: 6 }, "one reads 81.5 MB/s on average, 66.7 to 100 MB/s by place."),
-        (model::Workload::random_reads().pattern, "one: an access takes 12.5 ms on average."),
+        (
+            Pattern::Spaced { count: 6 },
+            "one reads 81.5 MB/s on average (66.7 to 100 MB/s, depending on position).",
+        ),
+        (model::Workload::random_reads().pattern, "one: average access time 12.5 ms."),
     ] {
         run.started.plan.steps[0].workload.pattern = pattern;
         let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
