@@ -37,7 +37,7 @@ pub use circumstances::{ABSENT, Difference, differences};
 pub use compare::{Series, Summary, compare, compare_all, headline, headline_operations, summarise};
 pub use costs::{Cost, TargetParts, costs, labels_of};
 pub use disturbance::disturbance;
-pub use findings::{RULES, Rule};
+pub use findings::{RULES, Rule, link_name};
 pub use forecast::{Forecast, forecasts, out_of_reach};
 pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
 pub use kinds::{KindVerdict, StorageKind, StorageTraits, classify_storage};

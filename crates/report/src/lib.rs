@@ -13,6 +13,7 @@ mod crosscheck;
 mod document;
 mod export;
 mod figures;
+mod frame;
 mod health;
 mod layer_words;
 mod page;

@@ -82,6 +82,12 @@ fn linked(target: &Target) -> Option<(&Layer, Payload)> {
     Some((layer, payload))
 }
 
+/// The common name of the link that a target's only disk or server is reached over, such as `USB 2`; `None` where its speed is
+/// not known.
+pub fn link_name(target: &Target) -> Option<String> {
+    linked(target).map(|(_, payload)| payload.name)
+}
+
 pub(super) fn link_bound(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     /// From this share of what the link can carry, the link is the limit.
     const NEAR: f64 = 0.9;

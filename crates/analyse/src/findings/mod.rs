@@ -30,6 +30,7 @@ use model::{Evidence, Finding, Severity, Subject};
 
 pub(crate) use context::RuleContext;
 use context::{evidence, subject, total};
+pub use link::link_name;
 pub use rules::RULES;
 
 /// One rule.

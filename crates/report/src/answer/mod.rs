@@ -6,7 +6,7 @@ pub(crate) mod decided;
 mod labels;
 pub(crate) mod table;
 
-use analyse::labels_of;
+use analyse::{labels_of, link_name};
 use model::{Comparison, Finding, Run, Step, Target};
 
 use crate::chart::position::position_sentences;
@@ -150,13 +150,16 @@ fn about<'a>(analysed: &AnalysedRun<'a>, rule: &str) -> Option<&'a Finding> {
 /// What limits the fastest target.
 fn limit(analysed: &AnalysedRun<'_>) -> Option<String> {
     let finding = about(analysed, "link-bound")?;
-    let (carried, rates) = finding.evidence.split_first()?;
-    let link = carried.what.strip_prefix("what ")?.strip_suffix(" can carry")?;
-    let name = short(fastest(analysed)?, LONGEST_NAME);
+    let name = fastest(analysed)?;
+    let link = link_name(analysed.run.started.targets.iter().find(|t| t.name == name)?)?;
     let all = analysed.run.started.plan.steps.len();
-    let steps =
-        if rates.len() == all { "every step".to_owned() } else { format!("{} of {all} steps", rates.len()) };
-    Some(format!("{name} is limited by {link} in {steps}."))
+    let limited = finding
+        .evidence
+        .iter()
+        .filter(|e| e.scope.as_ref().is_some_and(|scope| scope.step.is_some()))
+        .count();
+    let steps = if limited == all { "every step".to_owned() } else { format!("{limited} of {all} steps") };
+    Some(format!("{} is limited by {link} in {steps}.", short(name, LONGEST_NAME)))
 }
 
 /// The finding that the fastest target's link is below its capability.

@@ -6,38 +6,21 @@ use model::{Comparison, Metric, Verdict};
 use crate::answer::LONGEST_NAME;
 use crate::document::{Align, Cell, Column, Section, Table, Tone};
 use crate::figures::{display_margin, display_ratio};
+use crate::frame::{FigureRow, Frame};
 use crate::words::short;
 
-/// One figure.
-pub(crate) struct FigureRow<'a> {
-    /// Its name.
-    pub name: String,
-    /// For each target its figure and its comparison with the baseline.
-    pub cells: Vec<(Cell, Option<&'a Comparison>)>,
-}
-
 /// The table and the meaning of its marks. Nothing without rows.
-pub(crate) fn answer_sections(
-    targets: &[&str],
-    baseline: &str,
-    rows: &[FigureRow<'_>],
-    summaries: &[Summary],
-    margin: f64,
-) -> Vec<Section> {
+pub(crate) fn answer_sections(frame: &Frame<'_>, summaries: &[Summary], margin: f64) -> Vec<Section> {
+    let rows = frame.rows();
     if rows.is_empty() {
         return Vec::new();
     }
-    let table = answer_table(targets, baseline, rows, summaries);
-    [Section::Table(table)].into_iter().chain(legend(rows, margin).map(Section::Text)).collect()
+    let table = answer_table(&frame.targets, frame.baseline, &rows, summaries);
+    [Section::Table(table)].into_iter().chain(legend(&rows, margin).map(Section::Text)).collect()
 }
 
 /// A table of these rows. Behind each figure except the baseline's stands a mark: what it differs by, `=` or `?`.
-pub(crate) fn answer_table(
-    targets: &[&str],
-    baseline: &str,
-    rows: &[FigureRow<'_>],
-    summaries: &[Summary],
-) -> Table {
+fn answer_table(targets: &[&str], baseline: &str, rows: &[FigureRow<'_>], summaries: &[Summary]) -> Table {
     let mut columns = vec![Column::new("", Align::Left)];
     for target in targets {
         columns.push(Column::new(short(target, LONGEST_NAME), Align::Right));

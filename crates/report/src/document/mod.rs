@@ -10,6 +10,7 @@ pub(crate) mod pairs;
 pub(crate) mod remarks;
 pub(crate) mod run;
 pub(crate) mod stalls;
+pub(crate) mod tables;
 pub(crate) mod text;
 
 use std::borrow::Cow;

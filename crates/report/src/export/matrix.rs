@@ -8,12 +8,12 @@ use analyse::{Analysis, headline, labels_of};
 use model::units::RateUnit;
 use model::{Imported, Measurement, Metric, Mix, Operation, Pattern, Run, Step};
 
-use crate::document::run::is_counted;
 use crate::document::{Align, Cell, Column, Provenance, Table};
 use crate::export::csv::row;
 use crate::figures::{
     Units, digits, display_block, display_count, display_ns, display_percent, display_rate, display_score,
 };
+use crate::frame::is_counted;
 
 /// The layout of the matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]

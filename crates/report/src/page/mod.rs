@@ -8,11 +8,13 @@ use crate::answer::answers;
 use crate::chart::{Chart, charts, history, style};
 use crate::document::pairs::AllPairs;
 use crate::document::remarks::remarks;
-use crate::document::run::{circumstances, figure_sections, overview_table, step_table};
+use crate::document::run::{circumstances, figure_sections};
+use crate::document::tables::{overview_table, step_table};
 use crate::document::text::TextStyle;
 use crate::document::{Align, Cell, Column, Document, Section, Table, Tone, imported};
 use crate::export::json::run_export;
 use crate::export::offsets::has_offsets;
+use crate::frame::Frame;
 use crate::health::{Condition, health, health_sections};
 use crate::targets::targets_text;
 use crate::terminal::{escape_json, escape_text};
@@ -181,12 +183,13 @@ fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
 /// The table of the answer, and behind a fold all figures.
 fn figures(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
-    let steps = run.started.plan.steps.iter().filter_map(|step| step_table(run, analysis, step, view));
+    let frame = Frame::of_run(run, analysis, view);
+    let steps = frame.steps.iter().filter_map(|step| step_table(&frame, step));
     let is_alone = run.started.targets.len() == 1;
     let series = Series::of_run(run, &analysis.measurements);
     let plan = &run.started.plan;
     let pairs = AllPairs::on_page(vec![run], &series, Pairing::within(plan), plan.margin());
-    let overview = overview_table(run, analysis, view).filter(|_| !is_alone);
+    let overview = overview_table(&frame).filter(|_| !is_alone);
     html! {
         (sections(&figure_sections(analysed), level))
         p.small { (FIGURE_WORDS) }

@@ -2,8 +2,10 @@
 
 use analyse::{Analysis, Estimator, analyse, headline};
 use jiff::tz::TimeZone;
-use model::{Better, Comparison, Run, Unseen, Verdict};
-use report::{ComparedRuns, RunView, TextStyle, Units, comparison_document, run_document, text};
+use model::{
+    Better, Comparison, Evidence, Finding, LayerKind, Metric, Run, Severity, Subject, Unseen, Verdict, fact,
+};
+use report::{ComparedRuns, RunView, Section, TextStyle, Units, comparison_document, run_document, text};
 
 fn fixture() -> Run {
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
@@ -164,6 +166,35 @@ fn one_target_is_told_in_the_figures_that_people_compare() {
 }
 
 #[test]
+fn the_link_that_limits_is_named() {
+    let mut run = fixture();
+    for target in &mut run.started.targets {
+        let disk = target.stack.iter_mut().find(|layer| layer.kind == LayerKind::Disk).unwrap();
+        disk.facts.insert(fact::LINK.into(), "usb".into());
+        disk.facts.insert(fact::LINK_SPEED.into(), "480000000".into());
+    }
+    let mut analysis = judged(&run, [SAME; 9]);
+    let evidence = |step: &str| {
+        Evidence { what: "a rate".into(), value: 40e6, unit: "B/s".into(), scope: None }.in_step(step)
+    };
+    let finding = |target: &str| Finding {
+        rule: "link-bound".into(),
+        severity: Severity::Warning,
+        subject: Subject { target: Some(target.into()), step: None },
+        message: "words that nobody reads back".into(),
+        advice: None,
+        effect: 0.3,
+        evidence: vec![evidence("first"), evidence("second")],
+    };
+    analysis.findings = vec![finding("one"), finding("two")];
+    let told = answer(&run, &analysis);
+    assert!(
+        told.ends_with(&format!(" is limited by USB 2 in 2 of {} steps.", run.started.plan.steps.len())),
+        "{told}"
+    );
+}
+
+#[test]
 fn runs_are_compared_in_the_same_words() {
     let (first, mut second) = (fixture(), fixture());
     second.started.id = "fixture2".into();
@@ -198,4 +229,14 @@ fn runs_are_compared_in_the_same_words() {
         "rates, and latencies of a given load: {shown}"
     );
     assert!(!shown.contains("verdict"), "the tables of every step are for --details");
+    let detailed = comparison_document(&runs, &compared, &RunView { details: true, ..view });
+    let latency = |section: &Section| match section {
+        Section::Table(table) => {
+            let column = table.columns.iter().position(|c| c.heading == "p99")?;
+            table.rows.last()?[column].provenance.clone().filter(|_| table.title.contains("andom read"))
+        }
+        _ => None,
+    };
+    let from = detailed.sections.iter().find_map(latency).expect("steps have latencies, with their source");
+    assert_eq!((from.run.as_str(), from.target.as_str(), from.metric), ("fixture2", "one", Metric::LatP99));
 }
