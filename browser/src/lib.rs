@@ -7,7 +7,7 @@ use analyse::{Estimator, analyse};
 use jiff::tz::TimeZone;
 use model::Run;
 use report::chart::{CHARTS, Chart, charts, history};
-use report::{AnalysedRun, RunView, Units, gallery_page, run_page};
+use report::{AnalysedRun, RunView, Units, gallery_page, page_charts, run_page};
 
 /// The view of synthetic runs.
 pub fn view(run: &Run) -> RunView {
@@ -20,15 +20,22 @@ pub fn view(run: &Run) -> RunView {
 }
 
 /// All pictures of a run.
-pub fn pictures(run: &Run) -> Vec<Chart> {
+fn pictures(run: &Run) -> Vec<Chart> {
     let analysis = analyse(run, &run.started.baseline, Estimator::Mean, Units::Decimal);
     charts(&AnalysedRun::new(run, &analysis, &view(run)))
 }
 
 /// The page of a run.
 pub fn page(run: &Run) -> String {
+    page_with_pictures(run).0
+}
+
+/// The page of a run, and the pictures on it.
+pub fn page_with_pictures(run: &Run) -> (String, Vec<Chart>) {
     let analysis = analyse(run, &run.started.baseline, Estimator::Mean, Units::Decimal);
-    run_page(&AnalysedRun::new(run, &analysis, &view(run)))
+    let view = view(run);
+    let analysed = AnalysedRun::new(run, &analysis, &view);
+    (run_page(&analysed), page_charts(&analysed))
 }
 
 /// The history of synthetic runs over some days.

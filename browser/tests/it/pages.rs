@@ -256,10 +256,7 @@ fn pages_of(pdf: &Path) -> Option<Vec<String>> {
 fn printed_pictures_stand_whole_on_a_page() {
     let Some(browser) = browser() else { return };
     let imported = browser::made::filesystems();
-    let pages = [
-        (browser::page(&imported), browser::pictures(&imported)),
-        (browser::gallery(), browser::gallery_pictures()),
-    ];
+    let pages = [browser::page_with_pictures(&imported), (browser::gallery(), browser::gallery_pictures())];
     for (page, charts) in tried(&pages) {
         let directory = tempfile::tempdir().unwrap();
         let (file, pdf) = (directory.path().join("page.html"), directory.path().join("page.pdf"));

@@ -45,7 +45,7 @@ pub use export::score_table::{ScoreLayout, score_csv, score_table};
 pub use export::series::{influx, prometheus};
 pub use figures::{Units, display_iops, display_ns, display_rate, units_as_published};
 pub use health::{Condition, Health, health_document};
-pub use page::{gallery_page, run_page, runs_page};
+pub use page::{gallery_page, page_charts, run_page, runs_page};
 pub use targets::{
     CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,
 };

@@ -134,8 +134,9 @@ fn header(title: &str, answers: &[String]) -> Markup {
     }
 }
 
-/// The charts of a run, of those that show all its figures only one: the one in which their pattern is seen best.
-fn page_charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
+/// The charts on the page of a run. Of those that show all its figures it has only one: the one in which their pattern is seen
+/// best.
+pub fn page_charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
     /// Of more targets than these, bars are too many for a pattern to be seen.
     const FEW: usize = 4;
     const ALL_FIGURES: [&str; 4] = ["labels", "matrix", "profile", "bars"];
