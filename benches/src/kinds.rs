@@ -1,7 +1,7 @@
 //! What `behaves-like` says of storage whose kind is known: a matrix of confusion and the calibration of its probabilities.
 //!
 //! The storage is made: each kind is a law from the data sheets and standards of its technology, independent of the ranges
-//! by which Lodestone classifies ([`KINDS`]), and of kinds that Lodestone has no name for ([`OTHERS`]). Every trait has the
+//! by which Lodestone classifies (`KINDS`), and of kinds that Lodestone has no name for (`OTHERS`). Every trait has the
 //! error of a measurement. The seed is fixed.
 
 use analyse::{StorageKind, StorageTraits, classify_storage};

@@ -48,7 +48,7 @@ pub struct StorageTraits {
 pub(crate) const TRAITS: usize = 7;
 
 impl StorageTraits {
-    /// All of them, in the order of [`Range`]s.
+    /// All of them, in the order of `Range`s.
     pub fn values(&self) -> [Option<f64>; TRAITS] {
         [
             self.random_read_ns,
