@@ -10,7 +10,7 @@ use model::{
 use crate::compare::headline;
 use crate::percentile::{METHOD_PERCENTILE, merged_percentile, percent_of};
 use crate::stalls::{LongRun, METHOD_LONG_RUN, METHOD_LOST, exposure_of};
-use crate::stats::{Estimator, METHOD_LARGEST};
+use crate::stats::{Estimator, METHOD_LARGEST, METHOD_SMALLEST};
 use crate::steady::STEADY_WINDOW;
 
 /// Every metric that one repeat gives, by operation, in the metric's unit.
@@ -113,7 +113,7 @@ fn values_of(step: &Step, repeat: &Repeat, counts: &RepeatCounts) -> Vec<(Operat
         values.push((Operation::Sync, Metric::SyncShare, share));
     }
     if let Some(first) = primary(step).filter(|o| measured.contains_key(o)) {
-        circumstances(first, repeat, finished, counts.whole(), &mut values);
+        circumstances((step, first), repeat, finished, counts.whole(), &mut values);
     }
     values
 }
@@ -149,14 +149,21 @@ fn latencies(operation: Operation, stats: &OperationStats, values: &mut Vec<(Ope
         (Metric::LatP99, percentile(99.0)),
         (Metric::LatP999, percentile(99.9)),
         (Metric::LatMax, lat.max_ns().map(|ns| ns as f64)),
+        (Metric::LatMin, lat.min_ns().map(|ns| ns as f64)),
+        (Metric::LatStddev, lat.stddev_ns()),
         (Metric::SlatMean, mean(&stats.slat)),
         (Metric::ClatMean, mean(&stats.clat)),
     ];
     values.extend(all.into_iter().filter_map(|(metric, value)| Some((operation, metric, value?))));
 }
 
+/// All jobs of a step, those of its concurrent workloads included.
+fn jobs(step: &Step) -> u32 {
+    step.workload.jobs + step.concurrent.iter().map(|s| s.workload.jobs).sum::<u32>()
+}
+
 fn circumstances(
-    operation: Operation,
+    (step, operation): (&Step, Operation),
     repeat: &Repeat,
     finished: &RepeatFinished,
     whole: &Totals,
@@ -166,6 +173,11 @@ fn circumstances(
     let operations: u64 = all.map(|(_, s)| s.count).sum();
     if let Some(share) = finished.machine.and_then(|m| m.busy_share()) {
         values.push((operation, Metric::Cpu, share));
+    }
+    if finished.counted_ns > 0 {
+        let jobs_ns = finished.counted_ns as f64 * f64::from(jobs(step));
+        let worked = (finished.workers.user_ns + finished.workers.system_ns) as f64;
+        values.push((operation, Metric::CpuJob, worked / jobs_ns));
     }
     if operations > 0 {
         let user = finished.workers.user_ns as f64 / operations as f64;
@@ -315,9 +327,13 @@ pub fn first_round_that_counts(run: &Run) -> u32 {
 
 fn estimated(metric: Metric, rule: Estimator, values: &[(u32, f64)]) -> (Estimate, &'static str) {
     let plain: Vec<f64> = values.iter().map(|(_, v)| *v).collect();
-    if metric == Metric::LatMax {
-        let largest = plain.iter().copied().fold(0.0, f64::max);
-        return (Estimate { value: largest, interval: None }, METHOD_LARGEST);
+    let extreme = match metric {
+        Metric::LatMax => Some((plain.iter().copied().fold(0.0, f64::max), METHOD_LARGEST)),
+        Metric::LatMin => Some((plain.iter().copied().fold(f64::INFINITY, f64::min), METHOD_SMALLEST)),
+        _ => None,
+    };
+    if let Some((value, method)) = extreme {
+        return (Estimate { value, interval: None }, method);
     }
     let nothing = Estimate { value: f64::NAN, interval: None };
     (rule.estimate(&plain).unwrap_or(nothing), rule.method())
@@ -472,12 +488,26 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn extremes_are_those_of_all_repeats() {
+        let mut run = run(workload());
+        for (repeat, ns) in run.repeats.iter_mut().zip([700_000, 900_000, 2_000_000]) {
+            let mut lat = LatencyRecorder::new();
+            lat.record_many(ns, 1000);
+            repeat.intervals[0].operations.get_mut(&Operation::Read).unwrap().lat = lat.finish();
+        }
+        assert_eq!(value(&run, Operation::Read, Metric::LatMin), 700_000.0);
+        assert_eq!(value(&run, Operation::Read, Metric::LatMax), 2_000_000.0);
+    }
+
+    #[test]
     fn rates_are_total_operations_over_total_time() {
         let run = run(workload());
         assert_eq!(value(&run, Operation::Read, Metric::Iops), 1000.0);
         assert_eq!(value(&run, Operation::Read, Metric::Bandwidth), 4_096_000.0);
         assert_eq!(value(&run, Operation::Read, Metric::LatMax), 1e6);
+        assert_eq!(value(&run, Operation::Read, Metric::LatStddev), 0.0);
         assert_eq!(value(&run, Operation::Read, Metric::Cpu), 0.25);
+        assert!((value(&run, Operation::Read, Metric::CpuJob) - 0.1).abs() < 1e-12);
         assert_eq!(value(&run, Operation::Read, Metric::CpuUserPerIo), 10_000.0);
         assert_eq!(value(&run, Operation::Read, Metric::QueueDepth), 1.0);
         assert_eq!(value(&run, Operation::Read, Metric::DeviceRatio), 1.0);

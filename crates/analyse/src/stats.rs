@@ -5,6 +5,7 @@ use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, Student
 
 /// The method of a maximum.
 pub(crate) const METHOD_LARGEST: &str = "largest over repeats, no interval";
+pub(crate) const METHOD_SMALLEST: &str = "smallest over repeats, no interval";
 
 /// How the repeats of a measurement become one figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

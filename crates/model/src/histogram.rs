@@ -257,6 +257,16 @@ impl Histogram {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
+    /// Standard deviation in nanoseconds, of values in the middle of their buckets (each at most 1/256 off); `None` when empty.
+    pub fn stddev_ns(&self) -> Option<f64> {
+        let mean = self.mean_ns()?;
+        let squares = self.buckets.iter().map(|(index, count)| {
+            let middle = bucket_middle(index).clamp(self.min_ns, self.max_ns) as f64;
+            count as f64 * (middle - mean).powi(2)
+        });
+        Some((squares.sum::<f64>() / self.count as f64).sqrt())
+    }
+
     /// True if no value was recorded.
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -408,6 +418,9 @@ mod tests {
         }
         assert_eq!(histogram.percentile_ns(0.0), Some(1));
         assert_eq!(histogram.mean_ns(), Some(50.5));
+        // Of the numbers from 1 to n it is √((n² − 1) / 12).
+        let deviation = histogram.stddev_ns().unwrap();
+        assert!((deviation - (9_999.0_f64 / 12.0).sqrt()).abs() < 0.01, "{deviation}");
     }
 
     #[test]

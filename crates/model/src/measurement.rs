@@ -33,6 +33,12 @@ pub enum Metric {
     /// Largest latency in nanoseconds.
     #[serde(rename = "lat_max")]
     LatMax,
+    /// Smallest latency in nanoseconds.
+    #[serde(rename = "lat_min")]
+    LatMin,
+    /// Standard deviation of the latency in nanoseconds.
+    #[serde(rename = "lat_stddev")]
+    LatStddev,
     /// Mean time inside the submitting call in nanoseconds.
     #[serde(rename = "slat_mean")]
     SlatMean,
@@ -45,6 +51,10 @@ pub enum Metric {
     /// Share of all processors' time spent working, 0 to 1, whole machine.
     #[serde(rename = "cpu")]
     Cpu,
+    /// CPU time of the jobs of the program that measures, in user and kernel mode, divided by their time: the share of one
+    /// processor that each of them used, above 1 only where a job has threads.
+    #[serde(rename = "cpu_job")]
+    CpuJob,
     /// CPU time of Lodestone in user mode per operation in nanoseconds.
     #[serde(rename = "cpu_user_per_io")]
     CpuUserPerIo,
@@ -76,7 +86,7 @@ pub enum Better {
 
 impl Metric {
     /// All metrics, in the order in which they are exported.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Bandwidth,
         Self::Iops,
         Self::LatMean,
@@ -85,10 +95,13 @@ impl Metric {
         Self::LatP99,
         Self::LatP999,
         Self::LatMax,
+        Self::LatMin,
+        Self::LatStddev,
         Self::SlatMean,
         Self::ClatMean,
         Self::SyncShare,
         Self::Cpu,
+        Self::CpuJob,
         Self::CpuUserPerIo,
         Self::QueueDepth,
         Self::DeviceRatio,
@@ -107,10 +120,13 @@ impl Metric {
             Self::LatP99 => "lat_p99",
             Self::LatP999 => "lat_p99.9",
             Self::LatMax => "lat_max",
+            Self::LatMin => "lat_min",
+            Self::LatStddev => "lat_stddev",
             Self::SlatMean => "slat_mean",
             Self::ClatMean => "clat_mean",
             Self::SyncShare => "sync_share",
             Self::Cpu => "cpu",
+            Self::CpuJob => "cpu_job",
             Self::CpuUserPerIo => "cpu_user_per_io",
             Self::QueueDepth => "queue_depth",
             Self::DeviceRatio => "device_ratio",
@@ -130,11 +146,14 @@ impl Metric {
             | Self::LatP99
             | Self::LatP999
             | Self::LatMax
+            | Self::LatMin
+            | Self::LatStddev
             | Self::SlatMean
             | Self::ClatMean
             | Self::CpuUserPerIo => "ns",
             Self::SyncShare
             | Self::Cpu
+            | Self::CpuJob
             | Self::QueueDepth
             | Self::DeviceRatio
             | Self::Score
@@ -146,9 +165,14 @@ impl Metric {
     pub fn better(self) -> Better {
         match self {
             Self::Bandwidth | Self::Iops | Self::Score => Better::Higher,
-            Self::LatMean | Self::LatP50 | Self::LatP95 | Self::LatP99 | Self::LatP999 | Self::LatMax => {
-                Better::Lower
-            }
+            Self::LatMean
+            | Self::LatP50
+            | Self::LatP95
+            | Self::LatP99
+            | Self::LatP999
+            | Self::LatMax
+            | Self::LatMin
+            | Self::LatStddev => Better::Lower,
             _ => Better::Neither,
         }
     }

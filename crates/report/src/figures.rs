@@ -135,11 +135,15 @@ pub(crate) fn display_score(m: &Measurement) -> String {
 
 /// A value of a metric, with its unit.
 pub(crate) fn display_metric(metric: Metric, value: f64, units: Units) -> String {
-    match metric {
-        Metric::Bandwidth => display_rate(value, units),
-        Metric::Iops => format!("{}/s", display_count(value, units)),
-        Metric::Score => format!("{value:.0}"),
-        _ => display_ns(value),
+    match (metric, metric.unit()) {
+        (Metric::Score, _) => format!("{value:.0}"),
+        (Metric::SyncShare | Metric::Cpu | Metric::CpuJob | Metric::StalledShare, _) => {
+            display_percent(value)
+        }
+        (_, "B/s") => display_rate(value, units),
+        (_, "1/s") => format!("{}/s", display_count(value, units)),
+        (_, "ns") => display_ns(value),
+        _ => digits(value),
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct FigureRow<'a> {
 }
 
 /// The headings of [`FrameStep::figures`].
-pub(crate) const FIGURES: [&str; 14] = [
+pub(crate) const FIGURES: [&str; 17] = [
     "score",
     "bandwidth",
     "IOPS",
@@ -49,8 +49,11 @@ pub(crate) const FIGURES: [&str; 14] = [
     "p99",
     "p99.9",
     "max",
+    "min",
+    "stdev",
     "sync",
     "CPU",
+    "job CPU",
     "device",
 ];
 
@@ -228,8 +231,11 @@ impl<'a> FrameStep<'_, 'a> {
             cell(Metric::LatP99, &display_ns),
             cell(Metric::LatP999, &display_ns),
             cell(Metric::LatMax, &display_ns),
+            foreign(Metric::LatMin, &display_ns),
+            foreign(Metric::LatStddev, &display_ns),
             step_wide(Operation::Sync, Metric::SyncShare, &display_percent),
             step_wide(primary, Metric::Cpu, &display_percent),
+            foreign(Metric::CpuJob, &display_percent),
             self.cell(target, moved, Metric::DeviceRatio, |v| format!("{}×", display_ratio(v))),
         ]
     }

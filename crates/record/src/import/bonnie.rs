@@ -376,7 +376,8 @@ fn reports(outcome: &Outcome, table: Option<&Outcome>, parsed: &mut Parsed) {
             rated(outcome, phase, &rate, line, &mut report);
         }
         if !cpu.is_empty() && !cpu.starts_with('+') {
-            report.fact("cpu", format!("{cpu} % of one processor"));
+            let share = number(&cpu).map(|(n, _)| (format!("{cpu} %"), n.times(0.01), line));
+            report.figure((phase.operation, Metric::CpuJob), share, None);
             if phase.counts == Counts::Seeks && cpu.parse::<u32>().is_ok_and(|cpu| cpu > 100) {
                 let message = format!(
                     "{cpu} % of a processor for random seeks: each seeker counts the whole process, so the figure is inflated by their number"

@@ -43,6 +43,8 @@ pub fn ceiling(metric: Metric) -> Ceiling {
         | Metric::LatP99
         | Metric::LatP999
         | Metric::LatMax
+        | Metric::LatMin
+        | Metric::LatStddev
         | Metric::SlatMean
         | Metric::ClatMean
         | Metric::CpuUserPerIo => {
@@ -50,6 +52,7 @@ pub fn ceiling(metric: Metric) -> Ceiling {
         }
         Metric::SyncShare => ceiling(1e5, "100000", "it is above 1 only where syncs are in flight at once"),
         Metric::Cpu => ceiling(1.01, "101 %", "it is a share of all processors"),
+        Metric::CpuJob => ceiling(1e5, "100000", "no process has as many threads"),
         Metric::StalledShare => ceiling(1.0, "1", "it is a share of the time"),
         Metric::QueueDepth => ceiling(1e7, "10 million", "an NVMe queue has at most 65536 entries"),
         Metric::DeviceRatio => ceiling(1e6, "1 million", "one byte moves at most a few blocks"),
@@ -177,6 +180,8 @@ fn contradictory(figures: &[Figure]) -> Vec<(usize, usize, &'static str)> {
             | Metric::LatP95
             | Metric::LatP99
             | Metric::LatP999
+            | Metric::LatMin
+            | Metric::LatStddev
             | Metric::ClatMean
             | Metric::SlatMean => {
                 let Some(&max) = largest.get(&figure.operation) else { continue };

@@ -113,8 +113,20 @@ fn fill(operation: Operation, name: &str, points: &[(u64, f64)], block: f64, rep
             None,
             Some((Num::exact(longest), "longest of the access times")),
         );
+        let deviation = points.iter().map(|(_, v)| (v - sum / n).powi(2)).sum::<f64>() / n;
+        report.figure(
+            (operation, Metric::LatStddev),
+            None,
+            Some((Num::exact(deviation.sqrt() * 1e9), "deviation of the access times")),
+        );
         let mut sorted: Vec<f64> = points.iter().map(|(_, v)| v * 1e9).collect();
         sorted.sort_by(f64::total_cmp);
+        let shortest = sorted.first().copied().unwrap_or(0.0);
+        report.figure(
+            (operation, Metric::LatMin),
+            None,
+            Some((Num::exact(shortest), "shortest of the access times")),
+        );
         for (percent, metric) in [(0.5, Metric::LatP50), (0.95, Metric::LatP95), (0.99, Metric::LatP99)] {
             let at = ((n * percent).ceil() as usize).clamp(1, sorted.len());
             report.figure(

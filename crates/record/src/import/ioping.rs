@@ -246,6 +246,8 @@ fn latencies(operation: Operation, line: &Line, requests: &[Request], report: &m
         value(2),
         longest.map(|n| (n, "times of the requests that count")),
     );
+    report.figure((operation, Metric::LatMin), value(0), None);
+    report.figure((operation, Metric::LatStddev), value(3), None);
 }
 
 /// The ten whole numbers of a line of `-B`; eight in older versions.
@@ -277,6 +279,8 @@ fn batch_report(values: &[f64], line: u32, parsed: &mut Parsed) {
     let mean = exact(values[1]).over(Num::exact(values[0])).map(|n| (n, "sum of latencies / requests"));
     report.figure(key(Metric::LatMean), printed(5, "ns"), mean);
     report.figure(key(Metric::LatMax), printed(6, "ns"), None);
+    report.figure(key(Metric::LatMin), printed(4, "ns"), None);
+    report.figure(key(Metric::LatStddev), printed(7, "ns"), None);
     if let [_, _, _, _, _, _, _, _, all, wall] = values {
         let seconds = Num { value: *wall, error: 1.0 }.times(1e-9);
         let rate = Num::exact(*all).over(seconds);
@@ -357,6 +361,8 @@ fn json_report(
     });
     report.figure((operation, Metric::LatMean), printed("avg"), mean);
     report.figure((operation, Metric::LatMax), printed("max"), None);
+    report.figure((operation, Metric::LatMin), printed("min"), None);
+    report.figure((operation, Metric::LatStddev), printed("mdev"), None);
     if let Some(load) = object.get("load").and_then(Value::as_object) {
         let seconds = get(load, "time").map(|ns| Num { value: ns, error: 1.0 }.times(1e-9));
         let printed = |name: &str, unit: &str, error: f64| {

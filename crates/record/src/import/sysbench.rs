@@ -346,6 +346,7 @@ struct Numbers {
     event_s: Option<Num>,
     mean: Option<(Num, u32, String)>,
     max: Option<(Num, u32, String)>,
+    min: Option<(Num, u32, String)>,
     p95: Option<(Num, u32, String)>,
     percentile: u64,
     fairness: Option<(Num, Num, u32)>,
@@ -383,6 +384,7 @@ impl Numbers {
             "total time taken by event execution" => self.event_s = number(value).map(|(n, _)| n),
             "sum" => self.event_s = number(value).map(|(n, _)| n.times(1e-3)),
             "avg" => self.mean = milliseconds(value, line),
+            "min" => self.min = milliseconds(value, line),
             "max" => self.max = milliseconds(value, line),
             "reads/s" => self.rates[0] = plain("/s"),
             "writes/s" => self.rates[1] = plain("/s"),
@@ -632,6 +634,7 @@ fn latencies(operation: Operation, numbers: &Numbers, events: Option<u64>, repor
     let raw = raw.map(|n| (n.times(1e9), "event time / events"));
     report.figure((operation, Metric::LatMean), printed(&numbers.mean), raw);
     report.figure((operation, Metric::LatMax), printed(&numbers.max), None);
+    report.figure((operation, Metric::LatMin), printed(&numbers.min), None);
     let Some((p, line, text)) = &numbers.p95 else {
         report.unsaid(&["lat_p95"]);
         return;

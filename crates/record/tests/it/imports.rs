@@ -234,3 +234,105 @@ fn published_outputs_are_imported_from_the_named_directory() {
     }
     assert!(reports > 400, "{reports}");
 }
+
+/// Each file with one printed number replaced, so that no value comes from elsewhere.
+#[test]
+fn minima_deviations_and_shares_of_the_processor_are_figures() {
+    let cases = [
+        ("fio/3.33-fdatasync.txt", "min=9324", "min=8123", Operation::Write, Metric::LatMin, 8_123.0),
+        (
+            "fio/3.33-fdatasync.txt",
+            "stdev=9357.63",
+            "stdev=7001.5",
+            Operation::Write,
+            Metric::LatStddev,
+            7_001.5,
+        ),
+        (
+            "fio/3.33-fdatasync.txt",
+            "usr=10.00%, sys=0.00%",
+            "usr=3.25%, sys=40.50%",
+            Operation::Write,
+            Metric::CpuJob,
+            0.4375,
+        ),
+        (
+            "fio/3.33-terse3.txt",
+            ";31;1510;202.079087;145.487379;",
+            ";29;1510;202.079087;99.25;",
+            Operation::Read,
+            Metric::LatStddev,
+            99_250.0,
+        ),
+        (
+            "fio/3.33-terse3.txt",
+            ";31;1510;202.079087;145.487379;",
+            ";29;1510;202.079087;99.25;",
+            Operation::Read,
+            Metric::LatMin,
+            29_000.0,
+        ),
+        ("fio/3.33-terse3.txt", "17.647059%;245", "21.5%;245", Operation::Read, Metric::CpuJob, 0.215),
+        (
+            "fio/3.33-fsync1.json",
+            "\"sys_cpu\" : 6.775068",
+            "\"sys_cpu\" : 55.5",
+            Operation::Write,
+            Metric::CpuJob,
+            0.555,
+        ),
+        (
+            "fio/3.33-fsync1.json",
+            "\"min\" : 101071",
+            "\"min\" : 77000",
+            Operation::Sync,
+            Metric::LatMin,
+            77_000.0,
+        ),
+        (
+            "ioping/text.txt",
+            "376.9 us / 849.9 us / 1.69 ms / 594.9 us",
+            "301.5 us / 849.9 us / 1.69 ms / 12.5 us",
+            Operation::Read,
+            Metric::LatStddev,
+            12_500.0,
+        ),
+        (
+            "ioping/text.txt",
+            "376.9 us / 849.9 us / 1.69 ms / 594.9 us",
+            "301.5 us / 849.9 us / 1.69 ms / 12.5 us",
+            Operation::Read,
+            Metric::LatMin,
+            301_500.0,
+        ),
+        (
+            "ioping/batch.txt",
+            "163624 178971 193499 12210",
+            "150000 178971 193499 4321",
+            Operation::Read,
+            Metric::LatStddev,
+            4_321.0,
+        ),
+        (
+            "sysbench/1.0-rndrw.txt",
+            "min:                                    0.00",
+            "min:                                    0.07",
+            Operation::Mixed,
+            Metric::LatMin,
+            70_000.0,
+        ),
+    ];
+    for (file, printed, other, operation, metric, value) in cases {
+        let text = fs::read_to_string(fixtures().join(file)).unwrap();
+        assert!(text.contains(printed), "{file} has no {printed}");
+        let parsed = import(text.replace(printed, other).as_bytes());
+        let found = figure(&parsed, operation, metric).value;
+        assert!((found - value).abs() < value * 1e-9, "{file}: {metric} is {found}, not {value}");
+    }
+    let seeks = fixture("bonnie/2.00a-both.txt");
+    let share = |title: &str| {
+        let report = seeks.reports.iter().find(|r| r.title.contains(title)).unwrap();
+        report.figures.iter().find(|f| f.metric == Metric::CpuJob).unwrap().value
+    };
+    assert_eq!((share("rewrite"), share("delete in order")), (0.85, 0.32));
+}

@@ -10,9 +10,7 @@ use model::{Imported, Measurement, Metric, Mix, Operation, Pattern, Run, Step};
 
 use crate::document::{Align, Cell, Column, Provenance, Table};
 use crate::export::csv::row;
-use crate::figures::{
-    Units, digits, display_block, display_count, display_ns, display_percent, display_rate, display_score,
-};
+use crate::figures::{Units, digits, display_block, display_metric, display_score};
 use crate::frame::is_counted;
 
 /// The layout of the matrix.
@@ -423,14 +421,10 @@ pub(crate) fn mega(value: f64, units: Units) -> String {
 }
 
 pub(crate) fn shown(m: &Measurement, units: Units) -> String {
-    let value = m.estimate.value;
-    match (m.metric, m.metric.unit()) {
-        (Metric::Score, _) => display_score(m),
-        (_, "B/s") => display_rate(value, units),
-        (_, "1/s") => format!("{}/s", display_count(value, units)),
-        (_, "ns") => display_ns(value),
-        (Metric::SyncShare | Metric::Cpu, _) => display_percent(value),
-        _ => digits(value),
+    if m.metric == Metric::Score {
+        display_score(m)
+    } else {
+        display_metric(m.metric, m.estimate.value, units)
     }
 }
 

@@ -3,7 +3,7 @@
 use model::{LatencyRecorder, Metric, Operation, OperationStats};
 use serde_json::{Map, Value};
 
-use super::{Job, KIB, distinguish, headlines, percentile_metric};
+use super::{Job, KIB, cpu, distinguish, headlines, percentile_metric};
 use crate::import::report::{Parsed, ProblemKind, Report};
 use crate::import::text::{Line, Num, Text, binary_size, block, decimal, number};
 
@@ -212,6 +212,10 @@ fn one(value: &Value, global: Option<&Map<String, Value>>, line: u32) -> Report 
         syncs(sync, line, &mut report);
     }
     headlines(&mut report);
+    let share = |name: &str| value[name].as_f64().filter(|share| share.is_finite());
+    if let Some((user, system)) = share("usr_cpu").zip(share("sys_cpu")) {
+        cpu(Num { value: user, error: 5e-7 }, Num { value: system, error: 5e-7 }, line, &mut report);
+    }
     report
 }
 
@@ -271,7 +275,15 @@ fn latency(operation: Operation, object: &Map<String, Value>, line: u32, report:
     let metrics = [
         ("slat", vec![("mean", Metric::SlatMean)]),
         ("clat", vec![("mean", Metric::ClatMean)]),
-        ("lat", vec![("mean", Metric::LatMean), ("max", Metric::LatMax)]),
+        (
+            "lat",
+            vec![
+                ("mean", Metric::LatMean),
+                ("max", Metric::LatMax),
+                ("min", Metric::LatMin),
+                ("stddev", Metric::LatStddev),
+            ],
+        ),
     ];
     for (name, fields) in metrics {
         let Some((of, unit)) = latency_object(object, name) else { continue };
@@ -373,7 +385,13 @@ fn syncs(object: &Map<String, Value>, line: u32, report: &mut Report) {
         return;
     }
     report.fact("syncs", format!("{counted}"));
-    for (field, metric) in [("mean", Metric::LatMean), ("max", Metric::LatMax)] {
+    let fields = [
+        ("mean", Metric::LatMean),
+        ("max", Metric::LatMax),
+        ("min", Metric::LatMin),
+        ("stddev", Metric::LatStddev),
+    ];
+    for (field, metric) in fields {
         report.figure(
             (Operation::Sync, metric),
             float(of, field).map(|v| printed_latency(v, unit, line)),

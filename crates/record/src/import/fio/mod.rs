@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use model::{EngineKind, Metric, Mix, Operation, Pattern, Workload};
 
 use super::report::{Parsed, Report, random, transfers};
-use super::text::{Text, block_words};
+use super::text::{Num, Text, block_words};
 
 const TOOL: &str = "fio";
 const KIB: f64 = 1024.0;
@@ -175,6 +175,14 @@ fn headlines(report: &mut Report) {
         found.push((Operation::Sync, Metric::LatMean));
     }
     report.headlines = found;
+}
+
+/// The CPU time of the jobs in percent of their time.
+fn cpu(user: Num, system: Num, line: u32, report: &mut Report) {
+    let Some((operation, _)) = report.headlines.first().copied() else { return };
+    let all = Num { value: user.value + system.value, error: user.error + system.error };
+    let text = format!("usr {} % + sys {} %", user.value, system.value);
+    report.figure((operation, Metric::CpuJob), Some((text, all.times(0.01), line)), None);
 }
 
 /// A version such as `fio-3.33`, without the name.

@@ -2,7 +2,7 @@
 
 use model::{Metric, Operation};
 
-use super::{Job, TOOL, distinguish, headlines, percentile_metric, version};
+use super::{Job, TOOL, cpu, distinguish, headlines, percentile_metric, version};
 use crate::import::report::{Parsed, ProblemKind, Report, STOPPED_EARLY};
 use crate::import::text::{Line, Num, Text, after, binary, block, count, decimal, number};
 
@@ -167,7 +167,6 @@ impl Session {
                 format!("the result of job {name} has no reads, writes or trims"),
             );
         } else {
-            headlines(&mut report);
             self.take(report, process(&lines[0].text));
         }
     }
@@ -312,6 +311,7 @@ fn figures(job: &Job, lines: &[Line], is_old: bool, report: &mut Report) -> bool
     let issued = lines.iter().find_map(|line| issued(&line.text));
     let mut current = None;
     let mut unit = 1.0;
+    let mut shares = None;
     for line in &lines[1..] {
         let text = line.text.trim();
         if let Some(direction) = direction(line, is_old) {
@@ -323,9 +323,14 @@ fn figures(job: &Job, lines: &[Line], is_old: bool, report: &mut Report) -> bool
             latency_line(operation, line, &mut unit, report);
         }
         if text.starts_with("cpu") && text.contains("usr=") {
-            report.fact("cpu", text.split_once(':').map_or("", |(_, rest)| rest.trim()));
+            let share = |label: &str| Some(number(after(text, label)?.trim())?.0);
+            shares = share("usr=").zip(share("sys=")).map(|shares| (shares, line.number));
             current = None;
         }
+    }
+    headlines(report);
+    if let Some(((user, system), line)) = shares {
+        cpu(user, system, line, report);
     }
     if let Some(counts) = issued {
         note_syncs(counts, report);
@@ -448,7 +453,12 @@ fn extremes(operation: Operation, text: &str, line: u32, report: &mut Report) {
     let kept: &[(&str, Metric)] = match (label, operation) {
         ("slat", _) => &[("avg=", Metric::SlatMean)],
         ("clat", _) => &[("avg=", Metric::ClatMean)],
-        ("lat" | "sync", _) => &[("avg=", Metric::LatMean), ("max=", Metric::LatMax)],
+        ("lat" | "sync", _) => &[
+            ("avg=", Metric::LatMean),
+            ("max=", Metric::LatMax),
+            ("min=", Metric::LatMin),
+            ("stdev=", Metric::LatStddev),
+        ],
         _ => return,
     };
     for (name, metric) in kept {

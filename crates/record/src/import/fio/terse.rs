@@ -2,7 +2,7 @@
 
 use model::{Metric, Operation};
 
-use super::{Job, KIB, headlines, percentile_metric};
+use super::{Job, KIB, cpu, headlines, percentile_metric};
 use crate::import::report::{Parsed, ProblemKind, Report};
 use crate::import::text::{Line, Num, Text, number};
 
@@ -81,6 +81,10 @@ fn one(line: u32, version: u32, fields: &[&str], parsed: &mut Parsed) {
     }
     set_workload(&job, &blocks, &mut report);
     headlines(&mut report);
+    let share = |i: usize| number(fields[first + width * directions.len() + i].trim()).map(|(n, _)| n);
+    if let Some((user, system)) = share(0).zip(share(1)) {
+        cpu(user, system, line, &mut report);
+    }
     parsed.reports.push(report);
 }
 
@@ -162,6 +166,8 @@ fn latencies(operation: Operation, fields: &[&str], line: u32, report: &mut Repo
     report.figure((operation, Metric::ClatMean), micros(10), None);
     report.figure((operation, Metric::LatMean), micros(34), None);
     report.figure((operation, Metric::LatMax), micros(33), None);
+    report.figure((operation, Metric::LatMin), micros(32), None);
+    report.figure((operation, Metric::LatStddev), micros(35), None);
     for field in &fields[12..32] {
         let Some((percent, value)) = field.split_once("%=") else { continue };
         let (Some((percent, _)), Some((num, _))) = (number(percent), number(value)) else { continue };
