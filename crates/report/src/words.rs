@@ -40,19 +40,32 @@ pub(crate) fn figure_name(step: &Step, operation: Operation) -> String {
         0 | 1 => step.title.clone(),
         _ => format!("{}: {}", step.title, operation.name().replace('_', " ")),
     };
-    let latency = headline(step, operation).and_then(|metric| match metric {
+    let latency = headline(step, operation).and_then(latency_name);
+    latency.map_or(name.clone(), |latency| format!("{name}, {latency}"))
+}
+
+/// Which latency a metric is; `None` if it is none, or a part of one.
+pub(crate) fn latency_name(metric: Metric) -> Option<&'static str> {
+    match metric {
         Metric::LatMean => Some("mean latency"),
         Metric::LatP50 => Some("median"),
         Metric::LatP95 => Some("p95"),
         Metric::LatP99 => Some("p99"),
         Metric::LatMax => Some("longest latency"),
         _ => None,
-    });
-    latency.map_or(name.clone(), |latency| format!("{name}, {latency}"))
+    }
 }
 
 /// The same within a sentence, such as `random write (4 KiB, depth 32)`.
 pub(crate) fn figure_words(step: &Step, operation: Operation) -> String {
+    match headline_operations(step).len() {
+        0 | 1 => step_words(step),
+        _ => format!("{} of {}", operation.name().replace('_', " "), step_words(step)),
+    }
+}
+
+/// The title of a step within a sentence.
+pub(crate) fn step_words(step: &Step) -> String {
     let (subject, details) = match step.title.split_once(", ") {
         Some((subject, details)) => (subject, format!(" ({details})")),
         None => (step.title.as_str(), String::new()),
@@ -62,10 +75,7 @@ pub(crate) fn figure_words(step: &Step, operation: Operation) -> String {
     let is_plain = word.chars().skip(1).all(char::is_lowercase) && word.chars().nth(1).is_some();
     let mut subject = subject.to_owned();
     subject.get_mut(..1).filter(|_| is_plain).into_iter().for_each(str::make_ascii_lowercase);
-    match headline_operations(step).len() {
-        0 | 1 => format!("{subject}{details}"),
-        _ => format!("{} of {subject}{details}", operation.name().replace('_', " ")),
-    }
+    format!("{subject}{details}")
 }
 
 /// The command line that repeats the run, for a shell: as it was given, with the seed that was drawn.

@@ -22,6 +22,7 @@ mod text;
 
 pub use assemble::{Assembled, Gathered, assemble};
 pub use ceilings::{Ceiling, GROSS, LARGEST_SIZE, LONGEST_NS, ceiling};
+pub use fio::log_name;
 pub use report::{NAME_LABEL, Parsed, Problem, ProblemKind, REPEAT_LABEL, Report};
 pub use text::Text;
 
@@ -68,7 +69,16 @@ pub fn tools() -> Vec<&'static str> {
 
 /// Imports everything that any importer finds in a file's content, in the order of its lines.
 pub fn import(content: &[u8]) -> Parsed {
+    import_named("", content)
+}
+
+/// The same of a file with this name, which says what the values of fio's logs are.
+pub fn import_named(name: &str, content: &[u8]) -> Parsed {
     let text = Text::new(content);
+    if let Some(mut log) = fio::log(&text, name) {
+        log.finish();
+        return log;
+    }
     let mut parsed = Parsed::default();
     let mut recognised = false;
     for importer in IMPORTERS {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::{Figure, Metric, Operation};
-use record::import::{IMPORTERS, Parsed, ProblemKind, Text, import};
+use record::import::{IMPORTERS, Parsed, ProblemKind, Text, import, import_named};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imports")
@@ -19,8 +19,12 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+fn file(path: &Path) -> Parsed {
+    import_named(path.file_name().unwrap().to_str().unwrap(), &fs::read(path).unwrap())
+}
+
 fn fixture(name: &str) -> Parsed {
-    import(&fs::read(fixtures().join(name)).unwrap())
+    file(&fixtures().join(name))
 }
 
 fn figure(parsed: &Parsed, operation: Operation, metric: Metric) -> &Figure {
@@ -44,7 +48,7 @@ fn every_importer_reads_a_fixture() {
 #[test]
 fn printed_figures_agree_with_raw_numbers_unless_falsified() {
     for path in files(&fixtures()) {
-        let parsed = import(&fs::read(&path).unwrap());
+        let parsed = file(&path);
         let wrong: Vec<&Figure> =
             parsed.reports.iter().flat_map(|r| &r.figures).filter(|f| f.contradiction().is_some()).collect();
         let falsified = path.to_str().unwrap().contains("falsified");
@@ -56,7 +60,7 @@ fn printed_figures_agree_with_raw_numbers_unless_falsified() {
 fn fixture_names_state_the_expected_problem() {
     for path in files(&fixtures()) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let parsed = import(&fs::read(&path).unwrap());
+        let parsed = file(&path);
         let kinds: Vec<ProblemKind> = parsed.problems.iter().map(|p| p.kind).collect();
         let expected = match name.as_str() {
             n if n.contains("failed") || n == "full.txt" => Some(ProblemKind::Failed),
@@ -223,7 +227,7 @@ fn published_outputs_are_imported_from_the_named_directory() {
         if name.ends_with("INDEX.tsv") || name.ends_with("README.md") {
             continue;
         }
-        let parsed = import(&fs::read(&path).unwrap());
+        let parsed = file(&path);
         let bad = parsed.problems.iter().find(|p| p.kind == ProblemKind::Unrecognised);
         let is_progress = name.contains("bonnie/") && name.ends_with(".stderr");
         let is_message = name.contains("hdparm/") && name.ends_with(".stderr");

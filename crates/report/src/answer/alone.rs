@@ -1,12 +1,12 @@
 //! The answer of a run with one target: what that storage does, in the figures that people compare.
 
-use analyse::headline;
+use analyse::{headline, headline_operations};
 use model::{BufferPages, MeasurementKey, Metric, Mix, Operation, Pace, Pattern, Step, Target};
 
 use crate::answer::LONGEST_NAME;
 use crate::figures::{display_block, display_iops, display_ns, display_rate};
 use crate::view::AnalysedRun;
-use crate::words::{figure_words, listed, short};
+use crate::words::{latency_name, listed, short, step_words};
 
 /// The sentences about a target; none without a figure.
 pub(crate) fn alone(analysed: &AnalysedRun<'_>, target: &Target) -> Vec<String> {
@@ -23,7 +23,7 @@ pub(crate) fn alone(analysed: &AnalysedRun<'_>, target: &Target) -> Vec<String> 
     }
     sentences.extend(of.durably());
     if sentences.is_empty() {
-        sentences.extend(of.first_figure().map(|figure| format!("{name}: {figure}.")));
+        sentences.extend(of.first_figures().map(|figure| format!("{name}: {figure}.")));
     }
     sentences
 }
@@ -39,10 +39,19 @@ impl<'a> OneTarget<'a> {
         Some(self.analysed.analysis.measurement(key)?.estimate.value)
     }
 
-    /// Steps with a figure that only read, or only write, as fast as the storage can, with buffers in huge pages. Where some
-    /// bypass the page cache, only these.
+    /// True unless an imported output leaves this field of the step open, so that its value is only assumed.
+    fn is_said(&self, step: &Step, field: &str) -> bool {
+        let mut imported =
+            self.analysed.run.completed(&step.id, self.target).filter_map(|r| r.imported.as_ref());
+        imported.all(|imported| !imported.unsaid.iter().any(|unsaid| unsaid == field))
+    }
+
+    /// Steps with a figure that only read, or only write, as fast as the storage can, with buffers in huge pages, and of which that is
+    /// known. Where some bypass the page cache, only these.
     fn plain(&self, is_random: bool, operation: Operation) -> Vec<&'a Step> {
         let percent = if operation == Operation::Read { 100 } else { 0 };
+        let told: &[&str] =
+            if is_random { &["rw", "direction", "block", "iodepth"] } else { &["rw", "direction"] };
         let is_it = |step: &&Step| {
             let w = &step.workload;
             w.mix == Mix::Transfer { read_percent: percent }
@@ -51,7 +60,9 @@ impl<'a> OneTarget<'a> {
                 && !matches!(w.pattern, Pattern::Spaced { .. } | Pattern::Strided { .. })
                 && w.sync.every == 0
                 && w.modifiers.buffers == BufferPages::Huge
+                && matches!(headline(step, operation), Some(Metric::Bandwidth | Metric::Iops))
                 && self.value(step, operation, Metric::Bandwidth).is_some()
+                && told.iter().all(|field| self.is_said(step, field))
         };
         let steps: Vec<&Step> = self.analysed.run.started.plan.steps.iter().filter(is_it).collect();
         let direct: Vec<&Step> = steps.iter().copied().filter(|step| step.workload.direct).collect();
@@ -73,7 +84,8 @@ impl<'a> OneTarget<'a> {
             .into_iter()
             .flatten()
             .collect();
-        let is_cached = |o| self.plain(false, o).iter().any(|step| !step.workload.direct);
+        let is_cached =
+            |o| self.plain(false, o).iter().any(|step| !step.workload.direct && self.is_said(step, "direct"));
         let through = match is_cached(Operation::Read) || is_cached(Operation::Write) {
             true => ", through the page cache",
             false => "",
@@ -139,13 +151,24 @@ impl<'a> OneTarget<'a> {
         })
     }
 
-    fn first_figure(&self) -> Option<String> {
+    /// The figures of the first step that has some.
+    fn first_figures(&self) -> Option<String> {
         self.analysed.run.started.plan.steps.iter().find_map(|step| {
-            let operation = step.operations().into_iter().find(|o| headline(step, *o).is_some())?;
-            let metric = headline(step, operation)?;
-            let value = self.analysed.view.display(metric, self.value(step, operation, metric)?);
-            let value = if metric == Metric::LatP99 { format!("p99 {value}") } else { value };
-            Some(format!("{}, {value}", figure_words(step, operation)))
+            let operations = headline_operations(step);
+            let figure = |operation: &Operation| {
+                let metric = headline(step, *operation)?;
+                let value = self.analysed.view.display(metric, self.value(step, *operation, metric)?);
+                let value = latency_name(metric).map_or(value.clone(), |name| format!("{name} {value}"));
+                let of = if operations.len() > 1 {
+                    operation.name().replace('_', " ") + " "
+                } else {
+                    String::new()
+                };
+                Some(format!("{of}{value}"))
+            };
+            let figures: Vec<String> = operations.iter().filter_map(figure).collect();
+            (!figures.is_empty())
+                .then(|| format!("{}: {}", step_words(step).replacen(": ", ", ", 1), figures.join(", ")))
         })
     }
 }

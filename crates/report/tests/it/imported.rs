@@ -53,6 +53,36 @@ fn run(files: Vec<Gathered>) -> Run {
     run
 }
 
+fn told(text: &str) -> String {
+    answer(&page(&run(vec![gathered("a.txt", &[], text)]))).join(" ")
+}
+
+#[test]
+fn a_single_output_is_told_by_what_it_says() {
+    let terse = |reads: u32, writes: u32| {
+        let direction = |kib: u32| {
+            let latencies = "0;0;0;0;".to_owned() + "1;9;5;1;" + &"0%=0;".repeat(20) + "1;9;5;1;";
+            format!("{kib};{};{};1000;{latencies}0;0;0%;0;0;", kib, kib / 4)
+        };
+        format!("3;fio-3.30;job;0;0;{}{}5%;6%;1;0;3\n", direction(reads), direction(writes))
+    };
+    assert_eq!(
+        told(&terse(8000, 4000)),
+        "imported: fio, job job (reads and writes, 4 KiB): read 8.19 MB/s, write 4.10 MB/s."
+    );
+    // The order of the offsets is not in the line, so \"in sequence\" would be a guess.
+    assert_eq!(told(&terse(8000, 0)), "imported: fio, job job (reads, 4 KiB): 8.19 MB/s.");
+    let ioping = "--- . (ext4 /dev/sdb) ioping statistics ---\n\
+                  9 requests completed in 8.1 ms, 36 KiB read, 1.11 k iops, 4.34 MiB/s\n\
+                  generated 9 requests in 8.00 s, 36 KiB, 1 iops, 4.5 KiB/s\n\
+                  min/avg/max/mdev = 700 us / 900 us / 1.10 ms / 90 us\n";
+    assert_eq!(
+        told(ioping),
+        "imported: ioping, random reads one at a time (4 KiB): mean latency 900 µs.",
+        "its rate is that of its pauses"
+    );
+}
+
 /// Megabytes per second of filesystem and device: 4 KiB written and read, 4 MiB written and read.
 type Rates = [(&'static str, &'static str, [f64; 4]); 6];
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use record::import::{NAME_LABEL, REPEAT_LABEL};
+use record::import::{NAME_LABEL, REPEAT_LABEL, log_name};
 
 use super::repeats;
 use crate::failure::Failure;
@@ -99,6 +99,7 @@ pub(super) fn of(parts: &[Part], given: &BTreeMap<String, String>) -> BTreeMap<S
 
 /// The parts of a file's name: its repeats, and the filesystem in it, else the rest without its extension.
 fn of_name(name: &str) -> Vec<Part> {
+    let name = log_name(name).map_or(name, |(stem, ..)| stem);
     // An extension is short and starts with a letter; the `03` of a version such as `v1.03` is not an extension.
     let mut stem = name;
     while let Some((before, end)) = stem.rsplit_once('.').filter(|(before, _)| !before.is_empty())
@@ -174,6 +175,9 @@ mod tests {
         assert_eq!(labels("3.txt", None), "repeat=3");
         assert_eq!(labels("raid5.txt", None), "name=raid5");
         assert_eq!(labels("ssd-run5.txt", None), "name=ssd repeat=run5");
+        // The end of a log's name says what its values are.
+        assert_eq!(labels("SSD/xfs_bw.1.log", None), "device=SSD filesystem=xfs");
+        assert_eq!(labels("night_r2_clat.3.log", None), "name=night repeat=r2");
     }
 
     /// Three directories r1, r2, r3 were three devices.

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use analyse::analyse;
 use model::{Event, Host, Plan, Rounds, RunFinished, RunOutcome, RunStarted, Source};
 use record::Store;
-use record::import::{Assembled, Gathered, Problem, ProblemKind, assemble, import as read};
+use record::import::{Assembled, Gathered, Problem, ProblemKind, assemble, import_named};
 use record::input::FileId;
 use report::TerminalText;
 use twox_hash::XxHash3_128;
@@ -135,7 +135,8 @@ impl ImportBatch {
             self.lines.push(format!("{file}: left out: {reason}"));
             return Ok(false);
         }
-        let parsed = read(&content.bytes);
+        let name = input.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let parsed = import_named(&name, &content.bytes);
         let limit = self.lines.len() + MOST_PROBLEMS;
         for problem in &parsed.problems {
             self.add_problem(&content.location(input, problem.line), problem);

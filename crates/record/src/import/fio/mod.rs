@@ -3,6 +3,7 @@
 //! Up to 2.x its `KB/s` is 1024 bytes per second; from 3.x the units are exact (`kB` is 1000 bytes, `KiB` 1024).
 
 mod json;
+mod logs;
 mod normal;
 mod terse;
 
@@ -18,8 +19,15 @@ const KIB: f64 = 1024.0;
 /// Largest number of pairs of results in different formats that are compared.
 const MOST_PAIRS: usize = 100_000;
 
+pub use logs::log_name;
+
 pub(super) fn recognises(text: &Text<'_>) -> bool {
     normal::recognises(text) || json::recognises(text) || terse::recognises(text)
+}
+
+/// What a file of this name has, if it is a log that fio writes beside its output.
+pub(super) fn log(text: &Text<'_>, name: &str) -> Option<Parsed> {
+    logs::recognises(text).then(|| logs::parse(text, name))
 }
 
 /// All jobs. A job in several formats is reported once, from the most exact one.
