@@ -57,6 +57,9 @@ pub(crate) const FIGURES: [&str; 17] = [
     "device",
 ];
 
+/// How many of them precede the comparison: the figure and its spread.
+pub(crate) const JUDGED: usize = 4;
+
 impl<'a> Frame<'a> {
     /// The figures of one run.
     pub fn of_run(run: &'a Run, analysis: &'a Analysis, view: &'a RunView) -> Self {

@@ -214,7 +214,7 @@ mod tests {
                 Section::Heading(bad.clone()),
                 Section::Text(bad.clone()),
                 Section::Facts(vec![(bad.clone(), bad.clone())]),
-                Section::Table(table),
+                Section::Folded { summary: "more", sections: vec![Section::Table(table)] },
                 Section::Remark {
                     severity: model::Severity::Error,
                     about: bad.clone(),

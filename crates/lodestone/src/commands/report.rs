@@ -81,8 +81,7 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> Result<
     let view = page_view(cli, args, &runs[0], against);
     let mut document = report::comparison_document(&all, &compared, &view);
     if let Some(pairs) = AllPairs::on_page(all, &compared.series, Pairing::None, compared.margin) {
-        document.sections.push(Section::Heading("Every pair of targets".to_owned()));
-        document.sections.extend(pairs);
+        document.sections.push(Section::Folded { summary: "Every pair of targets", sections: pairs });
     }
     let views: Vec<(&Run, Analysis, RunView)> = runs
         .iter()

@@ -45,7 +45,10 @@ pub fn comparison_document(runs: &[&Run], compared: &ComparedRuns, view: &RunVie
     sections.push(Section::Facts(runs.iter().map(about).collect()));
     if view.details {
         let tables = frame.steps.iter().filter_map(|step| step_table(&frame, step));
-        sections.extend(tables.map(Section::Table));
+        sections.push(Section::Folded {
+            summary: "All figures of every step",
+            sections: tables.map(Section::Table).collect(),
+        });
     }
     sections.extend(circumstances_sections(runs, view.units));
     sections.push(Section::Heading("Caveats".into()));

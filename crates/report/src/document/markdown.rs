@@ -9,27 +9,30 @@ pub fn markdown(document: &Document) -> String {
     for sentence in &document.answer {
         out.push_str(&format!("\n{}\n", escaped(sentence)));
     }
-    for section in &document.sections {
-        match section {
-            Section::Heading(heading) => out.push_str(&format!("\n## {}\n", escaped(heading))),
-            Section::Text(text) => out.push_str(&format!("\n{}\n", escaped(text))),
-            Section::Facts(facts) => {
-                out.push('\n');
-                for (name, value) in facts {
-                    out.push_str(&format!("- **{}**: {}\n", escaped(name), escaped(value)));
-                }
+    document.sections.iter().for_each(|section| push_section(&mut out, section));
+    out
+}
+
+fn push_section(out: &mut String, section: &Section) {
+    match section {
+        Section::Heading(heading) => out.push_str(&format!("\n## {}\n", escaped(heading))),
+        Section::Text(text) => out.push_str(&format!("\n{}\n", escaped(text))),
+        Section::Facts(facts) => {
+            out.push('\n');
+            for (name, value) in facts {
+                out.push_str(&format!("- **{}**: {}\n", escaped(name), escaped(value)));
             }
-            Section::Table(table) => push_table(&mut out, table),
-            Section::Remark { severity, about, message, advice } => {
-                let (about, message) = (escaped(about), escaped(message));
-                out.push_str(&format!("\n- **{}** {about}: {message}\n", severity.name()));
-                if let Some(advice) = advice {
-                    out.push_str(&format!("  → {}\n", escaped(advice)));
-                }
+        }
+        Section::Table(table) => push_table(out, table),
+        Section::Folded { sections, .. } => sections.iter().for_each(|section| push_section(out, section)),
+        Section::Remark { severity, about, message, advice } => {
+            let (about, message) = (escaped(about), escaped(message));
+            out.push_str(&format!("\n- **{}** {about}: {message}\n", severity.name()));
+            if let Some(advice) = advice {
+                out.push_str(&format!("  → {}\n", escaped(advice)));
             }
         }
     }
-    out
 }
 
 fn push_table(out: &mut String, table: &Table) {

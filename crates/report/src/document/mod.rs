@@ -141,6 +141,13 @@ pub enum Section {
     Facts(Vec<(String, String)>),
     /// A table.
     Table(Table),
+    /// Parts that a page shows once their summary is chosen.
+    Folded {
+        /// What they are; text and Markdown do not need it.
+        summary: &'static str,
+        /// The parts.
+        sections: Vec<Section>,
+    },
     /// A remark with its severity and subject.
     Remark {
         /// Its severity.

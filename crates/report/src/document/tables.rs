@@ -4,7 +4,7 @@ use analyse::{headline, headline_operations};
 use model::{Metric, Operation, Step, Target};
 
 use crate::document::{Align, Cell, Column, Table, Tone};
-use crate::frame::{FIGURES, Frame};
+use crate::frame::{FIGURES, Frame, JUDGED};
 use crate::pivot::{Pivot, Row};
 use crate::words::figure_name;
 
@@ -34,8 +34,11 @@ pub(crate) fn step_table(frame: &Frame<'_>, step: &Step) -> Option<Table> {
     }
     let column = |name| Column { spare: name == "repeats", ..Column::new(name, Align::Right) };
     columns.extend(FIGURES.map(column));
+    // The comparison stands beside the figure that it is about, before the latencies.
+    let beside = columns.len() - FIGURES.len() + JUDGED;
     if compared {
-        columns.extend(comparison_columns(operations.first().and_then(|o| headline(step, *o))));
+        let metric = operations.first().and_then(|o| headline(step, *o));
+        columns.splice(beside..beside, comparison_columns(metric));
     }
     let mut rows = Vec::new();
     for target in targets {
@@ -46,7 +49,7 @@ pub(crate) fn step_table(frame: &Frame<'_>, step: &Step) -> Option<Table> {
             }
             row.extend(of.figures(target, *operation, i == 0));
             if compared {
-                row.extend(of.comparison(target, *operation));
+                row.splice(beside..beside, of.comparison(target, *operation));
             }
             rows.push(row);
         }

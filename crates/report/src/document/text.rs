@@ -80,6 +80,7 @@ impl Writer {
             }
             Section::Facts(facts) => self.facts(facts),
             Section::Table(table) => self.table(table),
+            Section::Folded { sections, .. } => sections.iter().for_each(|section| self.section(section)),
             Section::Remark { severity, about, message, advice } => {
                 self.remark(*severity, about, message, advice.as_deref());
             }

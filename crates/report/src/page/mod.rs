@@ -29,6 +29,8 @@ const FIGURE_WORDS: &str = "The figure is the bandwidth; of small random transfe
 const RATIO_WORDS: &str = "Ratios are to the baseline, with their 95 % interval.";
 /// Tables with more columns than this become a card for each row on a telephone.
 const MOST_SIDE_BY_SIDE: usize = 3;
+/// Tables with more columns than this have less room between them.
+const MOST_AT_EASE: usize = 10;
 /// Row names longer than this are wrapped.
 const LONG_NAME: usize = 20;
 /// Charts of a kind shown without unfolding.
@@ -386,6 +388,12 @@ fn section(section: &Section, level: u8) -> Markup {
             dl { @for (name, value) in facts { dt { (name) } dd { (value) } } }
         },
         Section::Table(of) => table(of),
+        Section::Folded { summary, sections: folded } => html! {
+            details {
+                summary { (summary) }
+                (sections(folded, level))
+            }
+        },
         Section::Remark { severity, about, message, advice } => {
             let class = match severity {
                 Severity::Info => "info",
@@ -411,7 +419,7 @@ fn table(table: &Table) -> Markup {
     };
     html! {
         div.scroll role="region" tabindex="0" aria-label=(table.title) {
-            table.cards[shown.len() > MOST_SIDE_BY_SIDE] {
+            table.cards[shown.len() > MOST_SIDE_BY_SIDE].dense[shown.len() > MOST_AT_EASE] {
                 caption { (table.title) }
                 thead {
                     tr {

@@ -230,13 +230,16 @@ fn runs_are_compared_in_the_same_words() {
     );
     assert!(!shown.contains("verdict"), "the tables of every step are for --details");
     let detailed = comparison_document(&runs, &compared, &RunView { details: true, ..view });
-    let latency = |section: &Section| match section {
-        Section::Table(table) => {
-            let column = table.columns.iter().position(|c| c.heading == "p99")?;
-            table.rows.last()?[column].provenance.clone().filter(|_| table.title.contains("andom read"))
-        }
+    let folded = |section: &Section| match section {
+        Section::Folded { sections, .. } => Some(sections.clone()),
         _ => None,
     };
-    let from = detailed.sections.iter().find_map(latency).expect("steps have latencies, with their source");
+    let tables = detailed.sections.iter().find_map(folded).unwrap();
+    let latency = |section: &Section| {
+        let Section::Table(table) = section else { return None };
+        let column = table.columns.iter().position(|c| c.heading == "p99")?;
+        table.rows.last()?[column].provenance.clone().filter(|_| table.title.contains("andom read"))
+    };
+    let from = tables.iter().find_map(latency).expect("steps have latencies, with their source");
     assert_eq!((from.run.as_str(), from.target.as_str(), from.metric), ("fixture2", "one", Metric::LatP99));
 }
