@@ -13,6 +13,9 @@ pub struct CertaintyArgs {
     /// Simulated runs per figure
     #[arg(long, default_value_t = 4000)]
     runs: u64,
+    /// Simulated runs per figure of the table of stalls with --md; as --runs without
+    #[arg(long, requires = "md", value_name = "RUNS")]
+    stalls: Option<u64>,
     /// Simulated measurements per figure of the tables of `repeats`, which --md includes
     #[arg(long, default_value_t = 4000)]
     draws: usize,
@@ -32,7 +35,8 @@ pub struct CertaintyArgs {
 pub fn certainty(args: &CertaintyArgs) -> io::Result<String> {
     let Some(path) = &args.md else { return Ok(printed(args.runs, args.table.as_deref())) };
     let before = fs::read_to_string(path)?;
-    let after = page::filled(&before, args.runs, args.draws).map_err(io::Error::other)?;
+    let after = page::filled(&before, args.runs, args.stalls.unwrap_or(args.runs), args.draws)
+        .map_err(io::Error::other)?;
     fs::write(path, after)?;
     Ok(format!("{}: {} runs, {} draws", path.display(), args.runs, args.draws))
 }

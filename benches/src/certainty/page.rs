@@ -25,7 +25,7 @@ pub fn small() -> String {
          {SMALL_RUNS} runs, {SMALL_DRAWS} draws: too few to mean anything. They show whether the code still gives the \
          figures that it gave when the tables were written.\n"
     );
-    for (name, table) in all(SMALL_RUNS, SMALL_DRAWS) {
+    for (name, table) in all(SMALL_RUNS, SMALL_RUNS, SMALL_DRAWS) {
         text.push_str(&format!("\n{}\n\n{table}\n{END}\n", begin(name)));
     }
     text
@@ -35,16 +35,16 @@ pub fn small() -> String {
 ///
 /// # Errors
 /// The page lacks the stamp or the marks of a table.
-pub fn filled(page: &str, runs: u64, draws: usize) -> Result<String, String> {
+pub fn filled(page: &str, runs: u64, stalls: u64, draws: usize) -> Result<String, String> {
     let small = small();
     // Half an hour is not to end with a missing mark.
     marked(page, &small)?;
     let mut page = page.to_owned();
-    for (name, table) in all(runs, draws) {
+    for (name, table) in all(runs, stalls, draws) {
         let (from, to) = between(&page, name).ok_or_else(|| no_table(name))?;
         page.replace_range(from..to, &format!("\n\n{table}\n"));
     }
-    stamped(&page, runs, draws, &small)
+    stamped(&page, runs, stalls, draws, &small)
 }
 
 /// The page must have the stamp, and the marks of every table that the small page has.
@@ -84,19 +84,21 @@ fn stamp(page: &str) -> Option<(usize, usize)> {
     Some((from, page[from..].find('\n').map_or(page.len(), |length| from + length)))
 }
 
-fn stamped(page: &str, runs: u64, draws: usize, small: &str) -> Result<String, String> {
+fn stamped(page: &str, runs: u64, stalls: u64, draws: usize, small: &str) -> Result<String, String> {
     let (from, to) = stamp(page).ok_or_else(no_stamp)?;
     let digests = [field("small", small), field("tables", &contents(page))].join(" ");
     let seeds = runs.saturating_sub(1);
     let stamp = format!(
-        "{STAMP}{runs} runs (seeds 0 to {seeds}), {draws} draws (seed {}); {digests} -->",
+        "{STAMP}{runs} runs (seeds 0 to {seeds}), {stalls} of stalls, {draws} draws (seed {}); {digests} -->",
         repeats::SEED
     );
     Ok([&page[..from], &stamp, &page[to..]].concat())
 }
 
-fn all(runs: u64, draws: usize) -> Vec<(&'static str, String)> {
-    let mut all = tables::tables(runs, None);
+fn all(runs: u64, stalls: u64, draws: usize) -> Vec<(&'static str, String)> {
+    let runs_of = |name: &str| if name == "stalls" { stalls } else { runs };
+    let mut all: Vec<_> =
+        tables::TABLES.iter().flat_map(|name| tables::tables(runs_of(name), Some(name))).collect();
     all.extend(repeats::tables(draws, &[0.05]));
     all
 }
@@ -139,13 +141,13 @@ mod tests {
         let table = |value: &str| format!("{}\n\n| a |\n| :-- |\n| {value} |\n\n{END}\n", begin("drift"));
         let small = format!("# Small\n\n{}", table("1"));
         let page = format!("# Page\n\n{STAMP}-->\n\nBefore.\n\n{}\nAfter.\n", table("1.02"));
-        (stamped(&page, 4000, 100, &small).unwrap(), small)
+        (stamped(&page, 4000, 2000, 100, &small).unwrap(), small)
     }
 
     #[test]
     fn a_stamped_page_is_current() {
         let (page, small) = page();
-        assert!(page.contains("4000 runs (seeds 0 to 3999), 100 draws"), "{page}");
+        assert!(page.contains("4000 runs (seeds 0 to 3999), 2000 of stalls, 100 draws"), "{page}");
         assert_eq!(complaints(&page, &small), [""; 0]);
         assert_eq!(complaints(&page.replace("After", "Later"), &small), [""; 0], "the text is free");
     }

@@ -35,6 +35,7 @@ pub enum Ending {
 
 pub(super) fn empty(target: usize) -> Series {
     Series {
+        run: 0,
         target: target.to_string(),
         step: "step".into(),
         operation: Operation::Read,

@@ -198,6 +198,7 @@ mod tests {
         let own = [70.0, 118.0, 79.0, 300.0, 85.0, 117.0, 84.0, 85.8, 87.0, 30.0];
         let rounds = |values: [f64; 10]| (0..).zip(values).collect::<Vec<(u32, f64)>>();
         let series = |target: &str, values: [f64; 10]| crate::Series {
+            run: 0,
             target: target.into(),
             step: "x".into(),
             operation: Operation::Read,

@@ -24,6 +24,8 @@ use crate::stats::{Centre, RobustMean};
 /// The values of one metric of one operation of one step on one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
+    /// Number of the run that it is of, from 0.
+    pub run: u32,
     /// Target's name, unique among the series that are compared.
     pub target: String,
     /// Step's id.
@@ -55,6 +57,7 @@ impl Series {
         let series = |m: &Measurement| {
             let step = run.started.plan.step(&m.step)?;
             (m.metric.better() != Better::Neither).then(|| Self {
+                run: 0,
                 target: m.target.clone(),
                 step: m.step.clone(),
                 operation: m.operation,
@@ -181,7 +184,7 @@ fn judged(
     let longest = series.iter().map(Series::longest_stall).fold(0.0, f64::max);
     let mut found: Vec<Judged> = Vec::new();
     for (own, base) in pairs {
-        let centre = centre(own.metric);
+        let (centre, pairing) = (centre(own.metric), pairing.of(own.run == base.run));
         let Some(mut test) = RatioTest::new(own.side(), base.side(), pairing, margin, centre) else {
             continue;
         };
@@ -365,6 +368,7 @@ mod tests {
 
     fn series(target: &str, step: &str, metric: Metric, values: &[f64]) -> Series {
         Series {
+            run: 0,
             target: target.into(),
             step: step.into(),
             operation: Operation::Read,
@@ -393,6 +397,13 @@ mod tests {
         let unpaired = compare(&both, "a", Pairing::None, 0.03).remove(0);
         assert!(unpaired.ratio.interval.unwrap().0 < 1.5, "without pairs the drift is in the interval");
         assert!(unpaired.method.contains("drift"));
+
+        // Of several runs, those of one are paired.
+        let mut all = both.to_vec();
+        all.push(Series { run: 1, ..series("c", "s", Metric::Bandwidth, &twice) });
+        let across = compare(&all, "a", Pairing::AcrossRuns { interim: false }, 0.03);
+        assert_eq!((across[0].ratio, across[0].method), (comparison.ratio, comparison.method));
+        assert_eq!((across[1].ratio, across[1].method), (unpaired.ratio, unpaired.method));
     }
 
     #[test]

@@ -58,6 +58,7 @@ mod tests {
 
     fn series(target: &str, step: &str, values: &[f64]) -> Series {
         Series {
+            run: 0,
             target: target.into(),
             step: step.into(),
             operation: Operation::Read,

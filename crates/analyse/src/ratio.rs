@@ -22,6 +22,11 @@ pub enum Pairing {
     ByRoundInterim,
     /// The values come from different runs; drift between them is not cancelled.
     None,
+    /// Values of one run are paired by round, with or without interim analyses; those of different runs are not paired.
+    AcrossRuns {
+        /// The runs decided after every round on whether another was needed.
+        interim: bool,
+    },
 }
 
 impl Pairing {
@@ -30,6 +35,21 @@ impl Pairing {
         match plan.rounds {
             Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => Self::ByRoundInterim,
             _ => Self::ByRound,
+        }
+    }
+
+    /// How the values of several runs of this plan are paired.
+    pub fn across(plan: &Plan) -> Self {
+        Self::AcrossRuns { interim: Self::within(plan) == Self::ByRoundInterim }
+    }
+
+    /// How values of one run, or of two, are paired.
+    pub(crate) fn of(self, is_one_run: bool) -> Self {
+        match self {
+            Self::AcrossRuns { .. } if !is_one_run => Self::None,
+            Self::AcrossRuns { interim: true } => Self::ByRoundInterim,
+            Self::AcrossRuns { interim: false } => Self::ByRound,
+            other => other,
         }
     }
 
@@ -48,10 +68,10 @@ impl Pairing {
             (Self::ByRoundInterim, false) => {
                 "trimmed mean of paired log ratios by round, 95 % interval allowing for the interim analyses; verdict by Holm and TOST over Bayes factors after each round and a t test at the end"
             }
-            (Self::None, true) => {
+            (Self::None | Self::AcrossRuns { .. }, true) => {
                 "ratio of long-run rates (time lost in stalls included), unpaired (Welch), 95 % interval; drift between runs is not cancelled"
             }
-            (Self::None, false) => {
+            (Self::None | Self::AcrossRuns { .. }, false) => {
                 "trimmed means of unpaired log ratios (Yuen and Welch), 95 % interval; drift between runs is not cancelled"
             }
         }

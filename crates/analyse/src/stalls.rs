@@ -3,11 +3,11 @@
 //! The long-run rate is all work ÷ all time. Where stalls are rare and long, few rounds have one, and an interval from the
 //! spread of the rounds is too narrow as long as none was seen, and too wide afterwards. So the rate is taken apart:
 //! rate = (rate between stalls) · (1 − share of the time lost). The first factor is that of rounds without a stall, where
-//! the noise that targets share cancels in pairs. The second is a sum of rare events of different size, a compound Poisson
-//! process, with the gamma interval of Fay and Feuer (Statist. Med. 16, 1997): for a sum y of events with the sum of
-//! squares v the lower limit is the quantile of a gamma distribution with mean y and variance v, the upper limit that with
-//! mean y + w and variance v + w², where w is the largest event. Without an event the upper limit is w·(−ln α): what was not
-//! seen is bounded by what was measured.
+//! the noise that targets share cancels in pairs. The second follows from the time lost for each second of work, a sum of
+//! rare events of different size: a compound Poisson process in the time between stalls. Its limits are the gamma interval
+//! of Fay and Feuer (Statist. Med. 16, 1997): for a sum y of events with the sum of squares v the lower limit is the quantile
+//! of a gamma distribution with mean y and variance v, the upper limit that with mean y + w and variance v + w², where w is
+//! the largest event. Without an event the upper limit is w·(−ln α): what was not seen is bounded by what was measured.
 //!
 //! A repeat counts with all its time, the ramp and the wait for its last operation included: it ends at an operation's
 //! completion, so that by Wald's identity all time ÷ all work is the mean time of an operation however long repeats are.
@@ -140,19 +140,18 @@ impl Loss {
         self.stalls.iter().map(|stalls| stalls.lost / f64::from(stalls.count)).fold(0.0, f64::max)
     }
 
-    /// The limits of the share at `z` standard normal deviations, if no stall is longer than `longest` seconds.
+    /// The limits of the share at `z` standard normal deviations, if no stall is longer than `longest` seconds. What is
+    /// limited is the time lost for each second of work, because storage that stalls does not begin another stall: the longer
+    /// it is up, the more stalls.
     pub(crate) fn limits(&self, z: f64, longest: f64) -> (f64, f64) {
-        let (sum, squares) = self.sums();
-        let heaviest = longest.max(self.longest()) / self.seconds.max(f64::MIN_POSITIVE);
-        let low = gamma_quantile(sum, squares, -z);
-        let high = gamma_quantile(sum + heaviest, squares + heaviest * heaviest, z);
-        (low.min(sum), high.clamp(sum, 1.0 - f64::EPSILON))
-    }
-
-    fn sums(&self) -> (f64, f64) {
-        let share = |stalls: &Stalls| stalls.lost / self.seconds.max(f64::MIN_POSITIVE);
-        let square = |stalls: &Stalls| share(stalls).powi(2) / f64::from(stalls.count);
-        (self.stalls.iter().map(share).sum::<f64>().min(1.0), self.stalls.iter().map(square).sum())
+        let lost = self.share() * self.seconds;
+        let worked = (self.seconds - lost).max(f64::MIN_POSITIVE);
+        let squares = self.stalls.iter().map(|s| (s.lost / worked).powi(2) / f64::from(s.count)).sum::<f64>();
+        let (sum, heaviest) = (lost / worked, longest.max(self.longest()) / worked);
+        let low = gamma_quantile(sum, squares, -z).min(sum);
+        let high = gamma_quantile(sum + heaviest, squares + heaviest * heaviest, z).max(sum);
+        let share = |lost: f64| (lost / (1.0 + lost)).min(1.0 - f64::EPSILON);
+        (share(low), share(high))
     }
 
     /// The share with its 95 % interval. Without a stall there is no interval: its upper end depends on what one would be.
@@ -334,13 +333,14 @@ mod tests {
     fn the_limits_are_those_of_a_poisson_count() {
         // Five equal stalls: the exact limits of a Poisson count of 5 are 1.62 and 11.67 (Garwood 1936).
         let stalls = (0..5).map(|round| Stalls { round, lost: 1.0, count: 1 }).collect();
-        let loss = Loss { seconds: 100.0, stalls };
-        let (low, high) = loss.limits(normal_quantile(0.975), 0.0);
-        assert!((low * 100.0 - 1.62).abs() < 0.1 && (high * 100.0 - 11.67).abs() < 0.1, "{low} {high}");
+        let per_second = |(low, high): (f64, f64)| [low, high].map(|share| share / (1.0 - share));
+        let loss = Loss { seconds: 105.0, stalls };
+        let [low, high] = per_second(loss.limits(normal_quantile(0.975), 0.0)).map(|lost| lost * 100.0);
+        assert!((low - 1.62).abs() < 0.1 && (high - 11.67).abs() < 0.1, "{low} {high}");
         // None in 100 s: 3.69 by the longest that is known from elsewhere.
         let none = Loss { seconds: 100.0, stalls: Vec::new() };
-        let (low, high) = none.limits(normal_quantile(0.975), 2.0);
-        assert!(low == 0.0 && (high * 100.0 - 2.0 * 3.69).abs() < 0.1, "{low} {high}");
+        let [low, high] = per_second(none.limits(normal_quantile(0.975), 2.0)).map(|lost| lost * 100.0);
+        assert!(low == 0.0 && (high - 2.0 * 3.69).abs() < 0.1, "{low} {high}");
         assert_eq!(none.limits(1.96, 0.0), (0.0, 0.0));
         assert!(none.share().is_sign_positive());
     }

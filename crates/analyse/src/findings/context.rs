@@ -129,7 +129,7 @@ impl<'a> RuleContext<'a> {
             let values = if m.paired.is_empty() { m.values.clone() } else { m.paired.clone() };
             let exposures = m.exposures.clone();
             let (target, step) = (target.to_owned(), i.to_string());
-            Some(Series { target, step, operation, metric, is_headline: true, values, exposures })
+            Some(Series { run: 0, target, step, operation, metric, is_headline: true, values, exposures })
         };
         let of_both = |i: usize| [series(i, figures[i].of, "of"), series(i, figures[i].to, "to")];
         let all: Vec<Series> = (0..figures.len()).flat_map(of_both).flatten().collect();

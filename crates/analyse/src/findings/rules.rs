@@ -303,7 +303,7 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "stalled-repeats",
-        speaks_when: "in ten or more repeats at least 1 % of the time was lost in stalls: operations of 25 ms and ten times the median or more, or rare repeats with less than two thirds of the usual rate and five standard deviations below it; what `stall`, `slow-operation`, `outliers` and `two-modes` would report of the same is part of it; one finding tells it of all targets that stall in the same rounds, and a single stall is a note",
+        speaks_when: "in ten or more repeats at least 1 % of the time was lost in stalls: operations of 25 ms and ten times the median or more, or rare repeats with less than two thirds of the usual rate and five standard deviations below it; what `stall`, `slow-operation`, `outliers` and `two-modes` would report of the same is part of it; one finding tells it of all targets that stall in the same rounds, that of regular stalls (nine or more, whose gaps scatter by less than 35 %) says their period, and a single stall is a note",
         advice: "look at what happened in these rounds (show --telemetry); the storage itself may pause, for garbage collection or error recovery",
         is_told_apart: true,
         apply: stalled::stalled_repeats,

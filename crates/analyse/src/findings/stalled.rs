@@ -23,6 +23,12 @@ const FEWEST_FOR_STALLS: usize = 10;
 /// Chance of stalls in the same rounds by luck, over all pairs of targets, from which they are called together.
 const TOGETHER_LEVEL: f64 = 0.01;
 
+/// Gaps between stalls from which their regularity is told…
+const FEWEST_GAPS: usize = 8;
+/// … if they scatter by less than this share of their mean. Of eight gaps of stalls that come at random as many scatter so
+/// little in 0.24 % of cases (40,000 simulated).
+const MOST_SCATTER: f64 = 0.35;
+
 /// What one target lost in one step, for an operation that is judged by its rate.
 struct Lost<'a> {
     m: &'a Measurement,
@@ -34,6 +40,28 @@ struct Lost<'a> {
 impl Lost<'_> {
     fn rounds(&self) -> Vec<u32> {
         self.loss.stalls.iter().map(|stalls| stalls.round).collect()
+    }
+
+    /// Seconds of work from one stall to the next, where these are about equal: a cache that is written back, or a limit that
+    /// is enforced, from time to time. The clock is that of the target's own work.
+    fn period(&self) -> Option<f64> {
+        let (mut clock, mut at) = (0.0, Vec::new());
+        for e in &self.m.exposures {
+            let stalled = self.loss.stalls.iter().find(|stalls| stalls.round == e.round);
+            let worked = e.seconds - stalled.map_or(0.0, |stalls| stalls.lost);
+            match stalled.map(|stalls| stalls.count) {
+                None => {}
+                Some(1) => at.push(clock + worked / 2.0),
+                // Where in the round each of several was is not known.
+                Some(_) => return None,
+            }
+            clock += worked;
+        }
+        let gaps: Vec<f64> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let squares: f64 = gaps.iter().map(|gap| (gap - mean).powi(2)).sum();
+        let scatter = (squares / (gaps.len().max(2) - 1) as f64).sqrt();
+        (gaps.len() >= FEWEST_GAPS && scatter < MOST_SCATTER * mean).then_some(mean)
     }
 
     /// True if more than half of the time was lost in these rounds.
@@ -174,7 +202,15 @@ fn own_finding(rule: &Rule, lost: &Lost<'_>, all: &[Lost<'_>]) -> Option<Finding
     let each_ns = loss.share() * loss.seconds / stalls * 1e9;
     let work_ns = (1.0 - loss.share()) * loss.seconds / stalls * 1e9;
     let rounds = lost.rounds();
+    let period = lost.period();
     let how_often = match loss.count() {
+        n if let Some(period) = period => format!(
+            "stopped regularly, {n} times in {}: for {} after each {} of work, so that it works {:.0} % of the time",
+            time(loss.seconds * 1e9),
+            time(each_ns),
+            time(period * 1e9),
+            100.0 * (1.0 - loss.share())
+        ),
         1 => format!("stopped once in {}, for {}", time(loss.seconds * 1e9), time(each_ns)),
         n => format!(
             "stopped {} in {}, for {} on average, about every {} or {:.0} operations",
@@ -193,12 +229,14 @@ fn own_finding(rule: &Rule, lost: &Lost<'_>, all: &[Lost<'_>]) -> Option<Finding
         low * 100.0,
         high * 100.0,
     );
-    let figures = vec![
+    let mut figures = vec![
         evidence("share of the time lost in stalls", loss.share(), "1").in_rounds(rounds),
         evidence("stalls", stalls, "1"),
         evidence("mean length of a stall", each_ns, "ns"),
         evidence("mean time between stalls", work_ns, "ns"),
     ];
+    let pause_ns = period.map(|period| period * 1e9 + each_ns);
+    figures.extend(pause_ns.map(|ns| evidence("period of the stalls", ns, "ns")));
     let severity = if is_certain { Severity::Warning } else { Severity::Info };
     let about = Subject { target: Some(m.target.clone()), step: Some(m.step.clone()) };
     Some(rule.finding(severity, about, message, figures).changing(loss.share()))

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use analyse::{
-    Cost, Estimator, Pairing, Series, TargetByHour, TargetParts, compare as compare_series, costs,
-    measurements, runs_by_hour, summarise,
+    Estimator, Pairing, Series, TargetByHour, TargetParts, compare as compare_series, costs, measurements,
+    runs_by_hour, summarise,
 };
 use jiff::tz::TimeZone;
 use model::{Measurement, Run, Step};
@@ -39,7 +39,8 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let mut compared = compared(&runs, measurements, &baseline, args.margin.as_deref())?;
     let all: Vec<&Run> = runs.iter().collect();
     if args.pairs {
-        let pairs = all_pairs(all.clone(), &compared.series, Pairing::None, compared.margin)?;
+        let pairs =
+            all_pairs(all.clone(), &compared.series, Pairing::across(&all[0].started.plan), compared.margin)?;
         if !args.json {
             print_pairs(cli, &pairs)?;
             return Ok(ExitCode::SUCCESS);
@@ -108,27 +109,19 @@ pub(super) fn compared(
         })?,
     };
     // These steps are the same in every run.
-    let series = Series::of_run(&runs[0], &measurements);
-    let comparisons = compare_series(&series, baseline, Pairing::None, margin);
+    let mut series = Series::of_run(&runs[0], &measurements);
+    for (number, run) in (0..).zip(runs) {
+        let is_of =
+            |target: &str| target.strip_prefix(&run.started.id).is_some_and(|rest| rest.starts_with(':'));
+        series.iter_mut().filter(|series| is_of(&series.target)).for_each(|series| series.run = number);
+    }
+    let comparisons = compare_series(&series, baseline, Pairing::across(plan), margin);
     let summaries = summarise(plan, &comparisons);
-    let costs = costs_of(runs, &series, margin);
-    Ok(ComparedRuns { measurements, series, comparisons, summaries, costs, margin })
-}
-
-/// What parts of the storage cost: targets of one run are paired by round, those of different runs are not.
-fn costs_of(runs: &[Run], series: &[Series], margin: f64) -> Vec<Cost> {
     let parts =
         |run: &Run| TargetParts::of_run(run).into_iter().map(TargetParts::with_run).collect::<Vec<_>>();
-    let all: Vec<TargetParts> = runs.iter().flat_map(parts).collect();
-    let mut found = costs(&all, series, Pairing::None, margin);
-    for run in runs {
-        for paired in costs(&parts(run), series, Pairing::within(&run.started.plan), margin) {
-            let is_it =
-                |c: &&mut Cost| (&c.of, &c.target, &c.plain) == (&paired.of, &paired.target, &paired.plain);
-            found.iter_mut().filter(is_it).for_each(|cost| cost.comparisons.clone_from(&paired.comparisons));
-        }
-    }
-    found
+    let parts: Vec<TargetParts> = runs.iter().flat_map(parts).collect();
+    let costs = costs(&parts, &series, Pairing::across(plan), margin);
+    Ok(ComparedRuns { measurements, series, comparisons, summaries, costs, margin })
 }
 
 /// Ids of the steps that are the same in every run, and ids of the other steps of the first run.

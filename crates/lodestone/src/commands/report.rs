@@ -80,7 +80,9 @@ fn several(cli: &Cli, args: &ReportArgs, runs: &[Run], against: &str) -> Result<
     let all: Vec<&Run> = runs.iter().collect();
     let view = page_view(cli, args, &runs[0], against);
     let mut document = report::comparison_document(&all, &compared, &view);
-    if let Some(pairs) = AllPairs::on_page(all, &compared.series, Pairing::None, compared.margin) {
+    if let Some(pairs) =
+        AllPairs::on_page(all, &compared.series, Pairing::across(&runs[0].started.plan), compared.margin)
+    {
         document.sections.push(Section::Folded { summary: "Every pair of targets", sections: pairs });
     }
     let views: Vec<(&Run, Analysis, RunView)> = runs

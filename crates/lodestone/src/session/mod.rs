@@ -127,8 +127,14 @@ pub(crate) struct TargetState {
     pub borrows: Option<usize>,
 }
 
-/// Why a step does not run on a target that was not meant for it.
-const ELSEWHERE: &str = "it runs elsewhere";
+/// Why a step does not run on a target.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Obstacle {
+    /// It was not meant for this target.
+    Elsewhere,
+    /// It cannot: the reason, in words.
+    Impossible(String),
+}
 
 impl TargetState {
     /// A target, with the open file or device if it is one.
@@ -148,14 +154,13 @@ impl TargetState {
     }
 
     /// For each step of a plan why it does not run here; `None` if it does.
-    fn obstacles(&self, plan: &Plan) -> Vec<Option<String>> {
-        let mut found = plan::obstacles(plan, &self.target);
-        for (step, why) in plan.steps.iter().zip(&mut found) {
-            if self.only.as_ref().is_some_and(|only| !only.contains(&step.id)) {
-                *why = Some(ELSEWHERE.to_owned());
-            }
-        }
-        found
+    fn obstacles(&self, plan: &Plan) -> Vec<Option<Obstacle>> {
+        let found = plan::obstacles(plan, &self.target);
+        let is_meant = |step: &Step| self.only.as_ref().is_none_or(|only| only.contains(&step.id));
+        let obstacle = |(step, why): (&Step, Option<String>)| {
+            if is_meant(step) { why.map(Obstacle::Impossible) } else { Some(Obstacle::Elsewhere) }
+        };
+        plan.steps.iter().zip(found).map(obstacle).collect()
     }
 
     /// The laid-out set with a key.
@@ -386,7 +391,7 @@ impl Session<'_> {
         let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
         for state in &self.targets {
             for (step, why) in self.plan.steps.iter().zip(state.obstacles(self.plan)) {
-                let Some(why) = why.filter(|why| why != ELSEWHERE) else { continue };
+                let Some(Obstacle::Impossible(why)) = why else { continue };
                 let name = &state.target.name;
                 match found.iter_mut().find(|(target, reason, _)| target == name && *reason == why) {
                     Some((.., steps)) => steps.push(step.id.clone()),

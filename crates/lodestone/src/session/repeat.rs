@@ -40,10 +40,11 @@ pub(super) fn run(
     let (timing, start) = (session.timing(step), session.start(round, step, index));
     let mut step = session.plan.steps[step].clone();
     timing.apply(&mut step);
-    // The target is taken out of the session while its data are borrowed.
-    let state = session.targets.remove(index);
+    // The target is taken out of the session while its data are borrowed; the others keep their indices.
+    let in_its_place = TargetState::new(session.targets[index].target.clone(), None);
+    let state = std::mem::replace(&mut session.targets[index], in_its_place);
     let result = on_target(session, round, &step, &state, (timing, start));
-    session.targets.insert(index, state);
+    session.targets[index] = state;
     result
 }
 

@@ -4,7 +4,7 @@ use host::testfiles::free_bytes;
 use model::{Plan, Preparation, Regions, Target, TargetKind, Workload};
 use plan::{AUTO_SIZE_BYTES, DataKey, needs_own_data};
 
-use super::SessionError;
+use super::{Obstacle, SessionError};
 
 /// Smallest such set, whatever the time.
 const LEAST_BYTES: u64 = 64 << 20;
@@ -31,7 +31,7 @@ pub(super) struct Wanted {
 }
 
 /// The data sets that the steps of a plan without an obstacle need on a target, in the order of the plan.
-pub(super) fn wanted(plan: &Plan, target: &Target, obstacles: &[Option<String>]) -> Vec<Wanted> {
+pub(super) fn wanted(plan: &Plan, target: &Target, obstacles: &[Option<Obstacle>]) -> Vec<Wanted> {
     let mut sets: Vec<Wanted> = Vec::new();
     let possible = plan.steps.iter().zip(obstacles).filter(|(_, why)| why.is_none());
     for step in possible.flat_map(|(step, _)| step.parts()) {

@@ -15,6 +15,7 @@ fn series(run: &Run, targets: &[(&str, f64)], rounds: u32) -> Vec<Series> {
     let ids: Vec<String> = run.started.plan.steps.iter().map(|step| step.id.clone()).collect();
     let figures = [(&ids[0], Metric::Bandwidth), (&ids[1], Metric::LatP99)];
     let of = |(step, metric): (&String, Metric), (target, speed): (&str, f64)| Series {
+        run: 0,
         target: target.to_owned(),
         step: step.clone(),
         operation: Operation::Read,

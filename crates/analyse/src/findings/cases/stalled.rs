@@ -49,6 +49,37 @@ fn targets_that_stall_in_other_rounds_have_a_finding_each() {
     assert_eq!(whose, ["disk", "other"]);
 }
 
+/// Storage that stops after every seventh round, and one that does so as often at random.
+#[test]
+fn stalls_that_come_regularly_have_a_period() {
+    let told = |rounds: &[u32]| {
+        let mut run = run(workload());
+        in_turns(&mut run, 70, 1.0);
+        for repeat in run.repeats.iter_mut().filter(|r| r.started.target == "disk") {
+            if rounds.contains(&repeat.started.round) {
+                repeat.finished.as_mut().unwrap().window_ns += 1_500_000_000;
+            }
+        }
+        of(&found_in(&run), "stalled-repeats")[0].clone()
+    };
+    let regular = told(&[4, 11, 18, 25, 32, 39, 46, 53, 60, 67]);
+    assert!(
+        regular.message.contains(
+            "stopped regularly, 10 times in 84.7 s: for 1.5 s after each 7.0 s of work, so that it works 82 % of the time"
+        ),
+        "{}",
+        regular.message
+    );
+    let period = regular.evidence.iter().find(|e| e.what == "period of the stalls").unwrap().value;
+    assert!((period / 8.5e9 - 1.0).abs() < 0.01, "{period}");
+    let random = told(&[2, 3, 9, 25, 28, 44, 46, 47, 60, 69]);
+    assert!(
+        random.message.contains("stopped 10 times in 84.7 s, for 1.5 s on average"),
+        "{}",
+        random.message
+    );
+}
+
 #[test]
 fn a_stall_that_may_be_the_only_one_is_a_note() {
     let severity = |rounds: &[u32]| of(&found_with_stalls(rounds, &[]), "stalled-repeats")[0].severity;

@@ -74,6 +74,10 @@ pub(super) fn parts(relative: &Path, levels: &[Option<String>]) -> Vec<Part> {
                 parts.push(Part::repeat(kind, text));
                 continue;
             }
+            (None, None) if FILESYSTEMS.iter().any(|fs| fs.eq_ignore_ascii_case(text)) => {
+                parts.push(Part::label("filesystem", text));
+                continue;
+            }
             (None, None) if level == 0 => Part::label("device", text),
             (None, None) => Part::label(&format!("level{}", level + 1), text),
         });
@@ -173,6 +177,9 @@ mod tests {
             "device=SDCard name=output_benchmark repeat=3"
         );
         assert_eq!(labels("3.txt", None), "repeat=3");
+        // A directory named after a filesystem is not a device.
+        assert_eq!(labels("FAT32/SSD/r1.txt", None), "device=SSD filesystem=FAT32 repeat=r1");
+        assert_eq!(labels("FAT32/r1.txt", Some("card")), "card=FAT32 repeat=r1");
         assert_eq!(labels("raid5.txt", None), "name=raid5");
         assert_eq!(labels("ssd-run5.txt", None), "name=ssd repeat=run5");
         // The end of a log's name says what its values are.
