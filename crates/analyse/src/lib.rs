@@ -99,12 +99,18 @@ pub fn analyse(run: &Run, baseline: &str, rule: Estimator, units: Units) -> Anal
     let pairing = Pairing::within(plan);
     let context = RuleContext::new(run, &measurements, &counts, units);
     let comparisons = compare(&series, baseline, pairing, plan.margin());
-    Analysis {
-        summaries: summarise(plan, &comparisons),
-        comparisons,
-        findings: findings(&context),
-        costs: context.costs,
-        diagnostics: context.diagnostics,
-        measurements,
+    let findings = findings(&context);
+    let (costs, mut diagnostics) = (context.costs, context.diagnostics);
+    for (m, diagnostics) in measurements.iter().zip(&mut diagnostics) {
+        let is_told = |f: &Finding| {
+            let about = (f.subject.target.as_deref(), f.subject.step.as_deref());
+            f.rule == "two-modes" && about == (Some(&m.target), Some(&m.step))
+        };
+        // Where a stall tells why some repeats were slow, they are no second mode: the figure is that of the long run.
+        if let Some(diagnostics) = diagnostics.as_mut().filter(|_| !findings.iter().any(is_told)) {
+            diagnostics.modes = None;
+        }
     }
+    let summaries = summarise(plan, &comparisons);
+    Analysis { summaries, comparisons, findings, costs, diagnostics, measurements }
 }

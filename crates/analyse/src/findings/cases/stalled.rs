@@ -6,7 +6,7 @@ use super::repeats::in_turns;
 use super::{found_in, run, workload};
 
 /// Twenty rounds of two targets, of which each stalls in these rounds, counted from 0: they take three times as long.
-fn found_with_stalls(disk: &[u32], other: &[u32]) -> Vec<Finding> {
+fn with_stalls(disk: &[u32], other: &[u32]) -> Run {
     let mut run = run(workload());
     in_turns(&mut run, 20, 1.0);
     for repeat in &mut run.repeats {
@@ -15,7 +15,26 @@ fn found_with_stalls(disk: &[u32], other: &[u32]) -> Vec<Finding> {
             repeat.finished.as_mut().unwrap().window_ns *= 3;
         }
     }
-    found_in(&run)
+    run
+}
+
+fn found_with_stalls(disk: &[u32], other: &[u32]) -> Vec<Finding> {
+    found_in(&with_stalls(disk, other))
+}
+
+/// Three of twenty repeats that take three times as long look like a second mode, but a stall explains them.
+#[test]
+fn repeats_that_stalled_are_no_second_mode() {
+    let run = with_stalls(&[3, 9, 15], &[]);
+    let of = |run: &Run| {
+        let analysis = crate::analyse(run, "disk", crate::Estimator::Mean, Units::Decimal);
+        let modes = analysis.diagnostics.iter().flatten().filter(|d| d.modes.is_some()).count();
+        (modes, of(&analysis.findings, "stalled-repeats").len(), of(&analysis.findings, "two-modes").len())
+    };
+    assert_eq!(of(&run), (0, 1, 0));
+    // Half of the repeats are no rare stall.
+    let half: Vec<u32> = (0..20).step_by(2).collect();
+    assert_eq!(of(&with_stalls(&half, &[])), (1, 0, 1));
 }
 
 fn of<'a>(found: &'a [Finding], rule: &str) -> Vec<&'a Finding> {
