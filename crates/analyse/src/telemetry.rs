@@ -1,6 +1,6 @@
 //! Telemetry of each step: the readings within its repeats.
 
-use model::{Reading, Run};
+use model::{Reading, Repeat, Run, Step};
 
 /// A reading counts for the minimum and the maximum if at least half of it, or this much time, is within a repeat.
 const ENOUGH_NS: u64 = 1_000_000_000;
@@ -57,14 +57,7 @@ pub(crate) fn telemetry_of(run: &Run, readings: &Readings<'_>) -> Vec<StepTeleme
     let mut found = Vec::new();
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
-            let spans: Vec<(u64, u64)> = run
-                .completed(&step.id, &target.name)
-                .filter_map(|repeat| {
-                    let window_ns = repeat.finished.as_ref()?.window_ns;
-                    let begin = repeat.started.at_ns;
-                    Some((begin, begin.saturating_add(repeat.ramp_ns(step)).saturating_add(window_ns)))
-                })
-                .collect();
+            let spans = spans(run, step, &target.name);
             let is_below = |device: &str| target.stack.iter().any(|layer| layer.name == device);
             let figures = figures(all, &spans, is_below);
             if !figures.is_empty() {
@@ -74,6 +67,16 @@ pub(crate) fn telemetry_of(run: &Run, readings: &Readings<'_>) -> Vec<StepTeleme
         }
     }
     found
+}
+
+/// The completed repeats of a step on a target, from the start to the end of the measured window, in nanoseconds of the run.
+pub(crate) fn spans(run: &Run, step: &Step, target: &str) -> Vec<(u64, u64)> {
+    let span = |repeat: &Repeat| {
+        let window_ns = repeat.finished.as_ref()?.window_ns;
+        let begin = repeat.started.at_ns;
+        Some((begin, begin.saturating_add(repeat.ramp_ns(step)).saturating_add(window_ns)))
+    };
+    run.completed(&step.id, target).filter_map(span).collect()
 }
 
 /// All readings of a run, by series.
@@ -148,6 +151,16 @@ impl Series<'_> {
             self.pieces(*span).for_each(|piece| summary.record(piece, *span, 1.0));
         }
         (summary.covered_ns > 0).then(|| (summary.mean(), summary.covered_ns))
+    }
+
+    /// Mean during these spans: of the readings inside them where these cover a good part of them, because a reading that
+    /// reaches beyond a span also tells of other work.
+    pub fn mean_during(&self, spans: &[(u64, u64)]) -> Option<f64> {
+        /// Of what all readings cover.
+        const GOOD_PART: u64 = 4;
+        let (over, covered_ns) = self.mean_over(spans)?;
+        let inside = self.mean_inside(spans).filter(|(_, inside_ns)| inside_ns * GOOD_PART >= covered_ns);
+        Some(inside.map_or(over, |(mean, _)| mean))
     }
 
     /// The mean and the nanoseconds covered of only those readings that are wholly inside a span, or that the log has at

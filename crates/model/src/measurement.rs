@@ -140,24 +140,9 @@ impl Metric {
         match self {
             Self::Bandwidth => "B/s",
             Self::Iops => "1/s",
-            Self::LatMean
-            | Self::LatP50
-            | Self::LatP95
-            | Self::LatP99
-            | Self::LatP999
-            | Self::LatMax
-            | Self::LatMin
-            | Self::LatStddev
-            | Self::SlatMean
-            | Self::ClatMean
-            | Self::CpuUserPerIo => "ns",
-            Self::SyncShare
-            | Self::Cpu
-            | Self::CpuJob
-            | Self::QueueDepth
-            | Self::DeviceRatio
-            | Self::Score
-            | Self::StalledShare => "1",
+            Self::SlatMean | Self::ClatMean | Self::CpuUserPerIo => "ns",
+            _ if self.is_latency() => "ns",
+            _ => "1",
         }
     }
 
@@ -165,16 +150,24 @@ impl Metric {
     pub fn better(self) -> Better {
         match self {
             Self::Bandwidth | Self::Iops | Self::Score => Better::Higher,
-            Self::LatMean
-            | Self::LatP50
-            | Self::LatP95
-            | Self::LatP99
-            | Self::LatP999
-            | Self::LatMax
-            | Self::LatMin
-            | Self::LatStddev => Better::Lower,
+            _ if self.is_latency() => Better::Lower,
             _ => Better::Neither,
         }
+    }
+
+    /// Whether it is a figure of the time that whole operations take.
+    fn is_latency(self) -> bool {
+        matches!(
+            self,
+            Self::LatMean
+                | Self::LatP50
+                | Self::LatP95
+                | Self::LatP99
+                | Self::LatP999
+                | Self::LatMax
+                | Self::LatMin
+                | Self::LatStddev
+        )
     }
 }
 

@@ -6,6 +6,7 @@ use model::{Finding, Operation, Pattern, Severity};
 use super::context::Pair;
 use super::words::percent;
 use super::{Rule, RuleContext, evidence, total};
+use crate::telemetry::spans;
 
 /// A worker that was busy for this share of the time had no time left to keep the storage busy.
 const SATURATED_WORKER: f64 = 0.9;
@@ -48,17 +49,18 @@ pub(super) fn core_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
         let telemetry = pair.telemetry(context)?;
         let busiest = telemetry.get("cpu", "busiest").filter(|f| f.mean >= SATURATED_CORE)?;
         // The other two rules name the cause more precisely.
-        if saturated_worker(pair).is_some() || saturated_threads(pair, context).is_some() {
+        let threads = kernel_threads(pair, context);
+        if saturated_worker(pair).is_some() || saturated_threads(&threads).is_some() {
             return None;
         }
         let part = |key: &str| telemetry.get("cpu", &format!("busiest.{key}")).map_or(0.0, |f| f.mean);
         let (user, kernel, interrupts) = (part("user"), part("system"), part("irq"));
         // The kernel counts some ticks late, which can make the sum exceed 1.
         let worked = busiest.mean.min(1.0);
-        let own = own_share(pair);
-        let whose = match own {
-            Some(own) if own < 0.5 => {
-                format!("; other programs did {} of all work on the processors", percent(1.0 - own))
+        let others = others_share(pair, threads.iter().map(|(_, cores)| cores).sum());
+        let whose = match others {
+            Some(others) if others > 0.5 => {
+                format!("; other programs did {} of all work on the processors", percent(others))
             }
             _ => String::new(),
         };
@@ -75,7 +77,9 @@ pub(super) fn core_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
             evidence("of it in the kernel", kernel, "1"),
             evidence("of it in interrupts", interrupts, "1"),
         ];
-        figures.extend(own.map(|own| evidence("Lodestone's share of the work of all processors", own, "1")));
+        figures.extend(
+            others.map(|others| evidence("other programs' share of the work of all processors", others, "1")),
+        );
         let found = rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.3);
         let advice = "stop other programs on this machine and run again";
         Some(if whose.is_empty() { found } else { found.advising(advice) })
@@ -83,22 +87,30 @@ pub(super) fn core_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
     context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
 }
 
-/// Lodestone's share of the work of all processors; kernel threads belong to no program.
-fn own_share(pair: &Pair<'_>) -> Option<f64> {
+/// The share of the work of all processors that neither Lodestone did nor the kernel's threads for storage, which use so many
+/// cores.
+fn others_share(pair: &Pair<'_>, kernel_cores: f64) -> Option<f64> {
     pair.median(|r| {
         let (m, p) = (r.finished.machine?, r.finished.process);
-        let busy = total([m.user_ns, m.system_ns, m.irq_ns].into_iter());
-        (busy > 0).then(|| (p.user_ns.saturating_add(p.system_ns) as f64 / busy as f64).min(1.0))
+        let busy_ns = total([m.user_ns, m.system_ns, m.irq_ns].into_iter()) as f64;
+        let own_ns =
+            p.user_ns.saturating_add(p.system_ns) as f64 + kernel_cores * r.finished.counted_ns as f64;
+        (busy_ns > 0.0).then(|| (1.0 - own_ns / busy_ns).max(0.0))
     })
 }
 
+/// The kinds of kernel threads, each with its processor time in cores.
+fn kernel_threads<'a>(pair: &Pair<'_>, context: &'a RuleContext<'_>) -> Vec<(&'a str, f64)> {
+    let spans = spans(context.run, pair.step, &pair.target.name);
+    let kinds = context.readings.of("kernel_threads");
+    kinds.filter_map(|series| Some((series.key, series.mean_during(&spans)?))).collect()
+}
+
 /// The kind of kernel threads with the most processor time, and that time in cores, if it nearly fills a core.
-fn saturated_threads<'a>(pair: &Pair<'_>, context: &'a RuleContext<'_>) -> Option<(&'a str, f64)> {
-    let telemetry = pair.telemetry(context)?;
+fn saturated_threads<'a>(kinds: &[(&'a str, f64)]) -> Option<(&'a str, f64)> {
     // Memory reclaim is not storage work.
-    let kinds = telemetry.of("kernel_threads").filter(|f| f.key != "reclaim");
-    let most = kinds.max_by(|a, b| a.mean.total_cmp(&b.mean))?;
-    (most.mean >= SATURATED_THREAD).then_some((most.key.as_str(), most.mean))
+    let most = kinds.iter().filter(|(kind, _)| *kind != "reclaim").max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (most.1 >= SATURATED_THREAD).then_some(*most)
 }
 
 /// The name of a kind of kernel threads, and the work they do.
@@ -116,7 +128,8 @@ fn work_of(kind: &str) -> (&str, String) {
 
 pub(super) fn kernel_threads_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        let (kind, cores) = saturated_threads(pair, context)?;
+        let kinds = kernel_threads(pair, context);
+        let (kind, cores) = saturated_threads(&kinds)?;
         let (threads, work) = work_of(kind);
         let all = f64::from(context.run.started.host.cpus.max(1));
         let busiest = pair.telemetry(context)?.get("cpu", "busiest").map_or(0.0, |f| f.mean);
@@ -128,10 +141,10 @@ pub(super) fn kernel_threads_saturated(rule: &Rule, context: &RuleContext<'_>) -
             if is_sure { "is" } else { "may be" }
         );
         let mut figures = vec![evidence(format!("time of {threads} ÷ time"), cores, "1")];
-        let others =
-            pair.telemetry(context)?.of("kernel_threads").filter(|f| f.key != kind && f.mean >= 0.01);
-        figures
-            .extend(others.map(|f| evidence(format!("time of {} ÷ time", work_of(&f.key).0), f.mean, "1")));
+        let others = kinds.iter().filter(|(other, mean)| *other != kind && *mean >= 0.01);
+        figures.extend(
+            others.map(|(other, mean)| evidence(format!("time of {} ÷ time", work_of(other).0), *mean, "1")),
+        );
         figures.push(evidence("share of the time that the busiest core was busy", busiest, "1"));
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.4))
     };

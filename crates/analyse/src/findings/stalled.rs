@@ -205,7 +205,7 @@ fn own_finding(rule: &Rule, lost: &Lost<'_>, all: &[Lost<'_>]) -> Option<Finding
     let period = lost.period();
     let how_often = match loss.count() {
         n if let Some(period) = period => format!(
-            "stopped regularly, {n} times in {}: for {} after each {} of work, so that it works {:.0} % of the time",
+            "stopped regularly, {n} times in {}: for {} after each {} of work, so it is working {:.0} % of the time",
             time(loss.seconds * 1e9),
             time(each_ns),
             time(period * 1e9),

@@ -2,7 +2,8 @@
 //!
 //! A kworker serves many queues; its name states which it served last. Its time since the last poll is attributed
 //! to that work or, if that was not storage work, to what the name stated at the last poll: a short item that
-//! came last must not receive all of the time. Threads inside processes (io_uring's) count as those processes'
+//! came last must not receive all of the time. Threads whose names never change and state no storage work are not read.
+//! Threads inside processes (io_uring's) count as those processes'
 //! own.
 
 use super::change_filter::{Sample, SeriesId};
@@ -98,13 +99,19 @@ impl KernelThreads {
         for process in changes.born {
             let mut file = self.listing.file(process, "stat");
             let Some(stat) = file.bytes().and_then(Stat::parse) else { continue };
-            if stat.is_kernel_thread {
+            let name = String::from_utf8_lossy(stat.name);
+            let kind = kind(&name);
+            if stat.is_kernel_thread && (kind.is_some() || changes_name(&name)) {
                 let ticks = if changes.is_first { stat.ticks } else { 0 };
-                let kind = kind(&String::from_utf8_lossy(stat.name));
                 self.threads.push(Thread { process, ticks, kind, stat: file });
             }
         }
     }
+}
+
+/// A kworker's name states its work, except that of one which stands by for a single queue (`R`: rescuer).
+fn changes_name(name: &str) -> bool {
+    name.strip_prefix("kworker/").is_some_and(|worker| !worker.starts_with('R'))
 }
 
 /// Index of the kind of work that a thread of this name does; `None` if it is not storage work.
@@ -165,6 +172,23 @@ mod tests {
         for (name, expected) in cases {
             assert_eq!(kind(name).map(|kind| KINDS[kind].0), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn only_threads_that_may_do_storage_work_are_read() {
+        let tree = Tree::new();
+        let names = [
+            "ksoftirqd/0",
+            "kworker/R-netns",
+            "kworker/R-kcryptd-253:0-1",
+            "kworker/0:0-events",
+            "md0_raid1",
+        ];
+        names.iter().zip(10..).for_each(|(name, number)| process(&tree, number, name, true, 0));
+        let listing = Listing::new(tree.path("proc"));
+        let mut probe = KernelThreads { listing, threads: Vec::new(), series: [None; KINDS.len()] };
+        probe.find();
+        assert_eq!(probe.threads.iter().map(|t| t.process).collect::<Vec<_>>(), [12, 13, 14]);
     }
 
     #[test]

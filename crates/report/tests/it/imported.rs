@@ -79,7 +79,7 @@ fn a_single_output_is_told_by_what_it_says() {
     assert_eq!(
         told(ioping),
         "imported: ioping, random reads one at a time (4 KiB): mean latency 900 µs.",
-        "its rate is that of its pauses"
+        "its rate says how long it pauses, not how fast the storage is"
     );
 }
 

@@ -49,3 +49,41 @@ pub(super) fn cases() -> Vec<Case> {
         }),
     ]
 }
+
+#[test]
+fn readings_that_reach_beyond_a_repeat_do_not_hide_what_happened_in_it() {
+    let found = |values: &[(u64, f64)]| {
+        let mut run = run(writes());
+        // The repeats begin at 0, 2 and 4 s, and take a second.
+        readings(&mut run, "load", "1min", &[0.0; 9]);
+        run.readings.extend(values.iter().map(|(ms, value)| Reading {
+            at_ns: ms * 1_000_000,
+            probe: "kernel_threads".into(),
+            key: "dm-crypt".into(),
+            value: *value,
+            unit: "1".into(),
+        }));
+        found_in(&run).iter().filter(|f| f.rule == "kernel-threads-saturated").count()
+    };
+    assert_eq!(found(&[(0, 0.0), (1000, 0.95), (2500, 0.4), (3500, 0.3), (6000, 0.5)]), 1);
+    assert_eq!(found(&[(0, 0.0), (1000, 0.4), (2500, 0.95), (3500, 0.99), (6000, 0.95)]), 0);
+    // Nothing else is known here.
+    assert_eq!(found(&[(1500, 0.0), (3500, 0.95), (6000, 0.9)]), 1);
+}
+
+#[test]
+fn the_kernels_own_threads_are_not_other_programs() {
+    let told = |kernel_threads: f64| {
+        let mut run = run(writes());
+        readings(&mut run, "cpu", "0.system", &[0.99; 9]);
+        readings(&mut run, "kernel_threads", "dm-crypt", &[kernel_threads; 9]);
+        each_finished(&mut run, |f| {
+            f.counted_ns = 1_000_000_000;
+            f.process.system_ns = 100_000_000;
+            f.machine = Some(MachineCpu { system_ns: 990_000_000, ..MachineCpu::default() });
+        });
+        found_in(&run).into_iter().find(|f| f.rule == "core-saturated").unwrap().message
+    };
+    assert!(told(0.2).ends_with("; other programs did 70 % of all work on the processors"), "{}", told(0.2));
+    assert!(told(0.8).ends_with("may be the limit"), "{}", told(0.8));
+}

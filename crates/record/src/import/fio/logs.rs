@@ -211,7 +211,7 @@ fn intervals(kind: LogKind, entries: &[Entry], report: &mut Report) {
     }
     for (operation, (sum, ms)) in sums {
         let mean = Num { value: sum / ms, error: sum / ms * 0.01 };
-        report.figure((operation, kind.metric), None, Some((mean, "mean of the lines by their time")));
+        report.figure((operation, kind.metric), None, Some((mean, "time-weighted mean of the lines")));
         report.headlines.push((operation, kind.metric));
     }
     if matches!(kind.metric, Metric::Bandwidth | Metric::Iops) {
@@ -222,7 +222,7 @@ fn intervals(kind: LogKind, entries: &[Entry], report: &mut Report) {
         };
         report.intervals = done.into_iter().map(interval).collect();
     } else {
-        report.fact("mean", "each interval counts by its time, not by its operations (log_avg_msec)");
+        report.fact("mean", "intervals are weighted by time, not by operations (log_avg_msec)");
     }
 }
 
