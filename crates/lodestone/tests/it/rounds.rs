@@ -136,3 +136,71 @@ fn invalid_shares_are_refused() {
         assert!(said.contains(flag) && said.contains(value) && said.contains("such as 2%"), "{said}");
     }
 }
+
+/// Eight operations in each repeat of four steps, of which the first runs only once.
+const FOUR_STEPS: &str = r#"
+[defaults]
+size = "1M"
+runtime = "none"
+ops = 8
+ramp = "0s"
+
+[[step]]
+id = "fill"
+rw = "write"
+once = true
+
+[[step]]
+id = "read"
+rw = "read"
+
+[[step]]
+id = "any"
+rw = "randread"
+
+[[step]]
+id = "write"
+rw = "randwrite"
+"#;
+
+/// The repeats of five rounds on three directories, a line for each round, and the seed of the last; `head` is the first
+/// line of the suite.
+fn order(head: &str) -> (Vec<String>, u64) {
+    let bench = Bench::new();
+    let suite = bench.path("suite.toml");
+    std::fs::write(&suite, format!("{head}{FOUR_STEPS}")).unwrap();
+    let targets = ["a", "b", "c"].map(|name| {
+        std::fs::create_dir(bench.path(name)).unwrap();
+        bench.path(name).display().to_string()
+    });
+    let options =
+        ["--suite", suite.to_str().unwrap(), "--seed", "7", "--rounds", "5", "--quiet", "--no-report"];
+    bench.ok(&[&["run"], &targets.each_ref().map(String::as_str)[..], &options].concat());
+    let run = logged(&bench);
+    let mut lines = vec![String::new(); 5];
+    for repeat in &run.repeats {
+        let started = &repeat.started;
+        lines[started.round as usize] += &format!("{}:{} ", started.step, started.target);
+    }
+    (lines, run.repeats.last().unwrap().started.seed)
+}
+
+#[test]
+fn a_seed_gives_the_same_repeats_in_every_version() {
+    let (lines, seed) = order("");
+    let expected = [
+        "fill:c fill:b fill:a read:c read:b read:a write:b write:c write:a any:c any:b any:a ",
+        "write:c write:a write:b any:b any:a any:c read:c read:a read:b ",
+        "any:a any:c any:b read:b read:c read:a write:c write:b write:a ",
+        "write:b write:a write:c any:a any:b any:c read:b read:a read:c ",
+        "write:a write:c write:b read:a read:b read:c any:c any:a any:b ",
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(seed, 8_010_332_385_900_197);
+    let (lines, _) = order("in_order = true");
+    assert_eq!(
+        lines[0],
+        "fill:a fill:b fill:c read:a read:b read:c any:a any:b any:c write:a write:b write:c "
+    );
+    assert!(lines[1..].iter().all(|line| *line == lines[0].replace("fill:a fill:b fill:c ", "")));
+}
