@@ -131,6 +131,16 @@ impl Step {
         std::iter::once(self).chain(&self.concurrent)
     }
 
+    /// Seconds that one repeat takes by its limits, without the time to open, settle and close.
+    pub fn seconds(&self) -> f64 {
+        let part = |step: &Self| {
+            let modifiers = &step.workload.modifiers;
+            let least_ns = modifiers.again.map_or(5_000_000_000, |again| again.least_ns);
+            modifiers.start_delay_ns + step.ramp_ns + step.stop.time_ns.unwrap_or(least_ns)
+        };
+        self.parts().map(part).max().unwrap_or(0) as f64 / 1e9
+    }
+
     /// The operations that have figures, those beside it included, in the order in which they are shown.
     pub fn operations(&self) -> Vec<Operation> {
         if !self.foreign.is_empty() {

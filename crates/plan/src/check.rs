@@ -570,13 +570,3 @@ fn part_obstacle(step: &Step, target: &Target) -> Option<String> {
     }
     None
 }
-
-/// Seconds that one repeat of a step takes by its limits, without the time to open, settle and close.
-pub fn step_seconds(step: &Step) -> f64 {
-    let part = |step: &Step| {
-        let modifiers = &step.workload.modifiers;
-        let least_ns = modifiers.again.map_or(5_000_000_000, |again| again.least_ns);
-        modifiers.start_delay_ns + step.ramp_ns + step.stop.time_ns.unwrap_or(least_ns)
-    };
-    step.parts().map(part).max().unwrap_or(0) as f64 / 1e9
-}

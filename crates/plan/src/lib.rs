@@ -24,7 +24,6 @@ mod suites;
 mod title;
 mod values;
 
-pub use check::step_seconds;
 pub use data_key::{DataKey, needs_own_data, obstacles};
 pub use options::{AUTO_SIZE_BYTES, OPTIONS, OptionSpec, option};
 pub use overrides::{RunOverrides, Telemetry};

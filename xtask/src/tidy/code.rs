@@ -10,7 +10,7 @@ use super::relative;
 use super::tree::{Module, Survey, Tree};
 
 /// Crates that open no file, start no process and read no clock.
-const PURE: [&str; 4] = ["model", "plan", "analyse", "report"];
+const PURE: [&str; 5] = ["model", "plan", "analyse", "schedule", "report"];
 const IMPURE_PATHS: [&str; 8] = [
     "std::fs",
     "std::net",

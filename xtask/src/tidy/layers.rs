@@ -6,7 +6,7 @@ use std::path::Path;
 use super::manifest::names;
 
 /// Which crates of the workspace a crate may use. Siblings are strangers that speak only `model`.
-pub(super) const LAYERS: [(&str, &[&str]); 9] = [
+pub(super) const LAYERS: [(&str, &[&str]); 10] = [
     ("model", &[]),
     ("plan", &["model"]),
     ("engine", &["model"]),
@@ -14,7 +14,8 @@ pub(super) const LAYERS: [(&str, &[&str]); 9] = [
     ("record", &["model"]),
     ("analyse", &["model"]),
     ("report", &["model", "analyse"]),
-    ("lodestone", &["model", "plan", "engine", "host", "record", "analyse", "report"]),
+    ("schedule", &["model", "analyse"]),
+    ("lodestone", &["model", "plan", "engine", "host", "record", "analyse", "report", "schedule"]),
     ("xtask", &["analyse", "lodestone", "model", "plan", "record", "report"]),
 ];
 

@@ -27,7 +27,7 @@ use super::{store, units, view};
 use crate::cli::{Cli, CrosscheckArgs, CrosscheckForm};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::session::{Driver, Order, Session, TargetState, Tools};
+use crate::session::{Driver, Session, TargetState, Tools};
 use crate::{interrupt, output};
 
 /// The smallest size of the test data: work in whole mebibytes needs as much.
@@ -270,7 +270,6 @@ fn measure(
     let mut session = Session {
         presence,
         targets,
-        order: Order::SideBySide(groups(&checks, &plan)),
         ..new_session(
             roots,
             &plan,
@@ -281,6 +280,7 @@ fn measure(
             Progress::new(cli.quiet, plain, units(cli, None)),
         )?
     };
+    session.scheduler.side_by_side(groups(&checks, &plan));
     unsafe_directories::note(&mut session, noticed);
     for message in cleaned {
         session.note(Severity::Info, "leftovers", None, message);
@@ -313,7 +313,7 @@ fn measure(
 
 /// How long the crosscheck takes, before it begins.
 fn how_long(plan: &Plan, checks: &[&Check], values: &Values) -> String {
-    let own: f64 = plan.steps.iter().map(plan::step_seconds).sum();
+    let own: f64 = plan.steps.iter().map(Step::seconds).sum();
     let share = |check: &Check| check.wanted(values).count() as f64 / check.parts.len() as f64;
     let more: f64 = checks.iter().map(|check| check.extra_seconds as f64 * share(check)).sum();
     let round = 2.0 * own + more;

@@ -17,8 +17,7 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
     text.push_str(&format!("{}\n", engines.sentence()));
     let obstacles: Vec<Vec<Option<String>>> = targets.iter().map(|t| plan::obstacles(plan, t)).collect();
     let possible = obstacles.iter().flat_map(|whys| plan.steps.iter().zip(whys));
-    let seconds: f64 =
-        possible.filter(|(_, why)| why.is_none()).map(|(step, _)| plan::step_seconds(step)).sum();
+    let seconds: f64 = possible.filter(|(_, why)| why.is_none()).map(|(step, _)| step.seconds()).sum();
     text.push_str(&match plan.rounds {
         Rounds::Fixed(rounds) => {
             let budget = plan.budget_ns.map(|ns| format!(", at most {}", ShortDuration(ns)));

@@ -14,6 +14,8 @@ use host::{Hold, Roots, consent, identify, presence};
 use model::{EngineKind, Host, Plan, RunStarted, Severity, Step, Target, TargetKind, path_text};
 use plan::{Environment, Level, Problem, Resolved, RunOverrides, resolve};
 
+use schedule::Scheduler;
+
 use super::dry_run::dry_run;
 use super::engines::Engines;
 use super::report::after_run;
@@ -26,8 +28,7 @@ use crate::cli::{Cli, RunArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::session::{
-    Lengths, Order, PendingReports, Reach, Recorder, RoundHistory, Session, TargetState, Turns, Watching,
-    engine_of, fallback_directories,
+    PendingReports, Recorder, Session, TargetState, Watching, engine_of, fallback_directories,
 };
 use crate::{interrupt, output};
 
@@ -132,7 +133,7 @@ fn unregistered(plan: &Plan, best: EngineKind) -> Option<String> {
     })
 }
 
-/// A session without targets, with Lodestone's own engines and the plan's order.
+/// A session without targets, with Lodestone's own engines.
 pub(super) fn new_session<'a>(
     roots: Roots,
     plan: &'a Plan,
@@ -143,6 +144,7 @@ pub(super) fn new_session<'a>(
     progress: Progress,
 ) -> Result<Session<'a>, Failure> {
     let seed = started.seed;
+    let scheduler = Scheduler::new(plan.clone(), started.baseline.clone(), seed);
     Ok(Session {
         roots,
         plan,
@@ -157,14 +159,7 @@ pub(super) fn new_session<'a>(
         telemetry_period: plan::DEFAULT_TELEMETRY.period(),
         settle: plan::DEFAULT_SETTLE,
         watching: Watching::default(),
-        history: RoundHistory::default(),
-        lengths: Lengths::default(),
-        turns: Turns::default(),
-        reach: Reach::default(),
-        disturbed_groups: 0,
-        repeated_groups: 0,
-        order: if plan.in_order { Order::Plan } else { Order::Balanced },
-        given_up: BTreeSet::new(),
+        scheduler,
         pending_reports: PendingReports::default(),
     })
 }

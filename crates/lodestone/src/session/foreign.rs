@@ -237,7 +237,7 @@ fn by_fio(
         .map_err(|e| failed(step, format!("cannot write fio's job file: {e}")))?;
     let job = working.scratch.path().join(JOB_FILE);
     let args = ["--output-format=json+".to_owned(), job.to_string_lossy().into_owned()];
-    let seconds = plan::step_seconds(step) as u64 + task.stop.bytes.unwrap_or(0) / SLOWEST;
+    let seconds = step.seconds() as u64 + task.stop.bytes.unwrap_or(0) / SLOWEST;
     let timeout = TOOL_TIMEOUT + Duration::from_secs(seconds);
     let (ran, _) = call(session, step, program, &args, working, timeout)?;
     let command = format!("fio, job: {}", written.text.trim().replace('\n', " "));

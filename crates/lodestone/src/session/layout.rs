@@ -16,7 +16,7 @@ use plan::DataKey;
 use super::data_sets::{Backing, DataSet, make_durable, reserve};
 use super::sizes::{Wanted, sizes, wanted};
 use super::timeout::with_timeout;
-use super::{Session, SessionError, depth_for, storage_errno};
+use super::{Session, SessionError, TargetState, depth_for, storage_errno};
 
 /// Why a data set was not laid out.
 enum Stopped {
@@ -41,7 +41,7 @@ impl Session<'_> {
             let sets = wanted(self.plan, &target, &self.targets[index].obstacles(self.plan));
             let sizes = match sizes(&sets, &target) {
                 Ok(sizes) => sizes,
-                Err(error) if self.targets.iter().filter(|p| !p.given_up).count() == 1 => return Err(error),
+                Err(error) if self.active().count() == 1 => return Err(error),
                 Err(error) => {
                     self.give_up(index, &error.to_string());
                     continue;
@@ -57,7 +57,7 @@ impl Session<'_> {
                     continue;
                 }
                 self.prepare(index, set, bytes)?;
-                if self.targets[index].given_up {
+                if self.scheduler.is_given_up(index) {
                     break;
                 }
             }
@@ -71,12 +71,13 @@ impl Session<'_> {
     fn lend(&mut self) {
         for index in 0..self.targets.len() {
             let Some(lender) = self.targets[index].borrows else { continue };
-            let (sets, fresh, given_up) = {
-                let lender = &self.targets[lender];
-                (lender.sets.clone(), lender.fresh.clone(), lender.given_up)
-            };
+            let state = &self.targets[lender];
+            let (sets, fresh) = (state.sets.clone(), state.fresh.clone());
             let state = &mut self.targets[index];
-            (state.sets, state.fresh, state.given_up) = (sets, fresh, given_up);
+            (state.sets, state.fresh) = (sets, fresh);
+            if self.scheduler.is_given_up(lender) {
+                self.scheduler.give_up_with(index);
+            }
         }
     }
 
@@ -249,6 +250,12 @@ impl Session<'_> {
         })
     }
 
+    /// The targets that were not given up.
+    fn active(&self) -> impl Iterator<Item = &TargetState> {
+        let of_active = |(index, _): &(usize, &TargetState)| !self.scheduler.is_given_up(*index);
+        self.targets.iter().enumerate().filter(of_active).map(|(_, state)| state)
+    }
+
     /// Gives sets of open size the same size on every target: the smallest.
     fn equalise(&mut self) {
         let fresh = self.targets.iter().flat_map(|p| &p.fresh).map(|(wanted, _)| wanted.key);
@@ -256,11 +263,11 @@ impl Session<'_> {
             self.targets.iter().flat_map(|p| &p.sets).filter(|s| !s.stays_whole()).map(|s| s.wanted.key);
         let keys: Vec<DataKey> = fresh.chain(kept).filter(|k| k.files.size_bytes.is_none()).collect();
         for key in keys {
-            let active = || self.targets.iter().filter(|p| !p.given_up);
-            let sets = active().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
+            let sets = self.active().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
             let kept = sets.map(|s| s.bytes).min();
-            let fresh = active().filter_map(|p| p.fresh_bytes(key)).min();
-            for state in self.targets.iter_mut().filter(|p| !p.given_up) {
+            let fresh = self.active().filter_map(|p| p.fresh_bytes(key)).min();
+            let is_active = |index: &usize| !self.scheduler.is_given_up(*index);
+            for (_, state) in self.targets.iter_mut().enumerate().filter(|(index, _)| is_active(index)) {
                 for (_, bytes) in state.fresh.iter_mut().filter(|(wanted, _)| wanted.key == key) {
                     *bytes = fresh.unwrap_or(*bytes);
                 }

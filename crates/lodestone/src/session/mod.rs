@@ -1,22 +1,17 @@
 //! Measuring: lays out test data, then runs round after round of repeats, and records everything as it happens.
 
-mod budget;
 mod data_sets;
-mod disturbed;
 mod foreign;
 mod layout;
-mod lengths;
 mod readiness;
 mod recorder;
 mod release;
 mod repeat;
-mod rounds;
 mod sharing;
 mod silence;
 mod sizes;
 mod telemetry;
 mod timeout;
-mod turns;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -28,27 +23,19 @@ use std::time::Duration;
 use host::presence::Presence;
 use host::{Hold, Roots};
 use model::{
-    EngineKind, Event, FailureKind, Mix, Note, Plan, Preparation, RepeatOutcome, Rounds, RunFinished,
-    RunOutcome, Severity, Step, Target,
+    EngineKind, Event, Mix, Note, Plan, Preparation, RepeatOutcome, RunFinished, RunOutcome, Severity, Step,
+    Target,
 };
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
+use schedule::{Lane, Measured, Next, Order, Outcome, Said, Scheduler};
 
 use crate::progress::Progress;
-pub(crate) use budget::Reach;
 use data_sets::DataSet;
 pub(crate) use foreign::{Driver, PendingReports, Tools};
-pub(crate) use lengths::Lengths;
 use plan::DataKey;
 pub(crate) use recorder::{Recorder, fallback_directories};
 pub(crate) use repeat::engine_of;
-pub(crate) use rounds::RoundHistory;
 use sizes::Wanted;
 use telemetry::Telemetry;
-pub(crate) use turns::Turns;
-
-/// Failed repeats after which a target is given up.
-const MAX_FAILURES: u32 = 3;
 
 /// What a session needs.
 pub(crate) struct Session<'a> {
@@ -70,36 +57,10 @@ pub(crate) struct Session<'a> {
     pub settle: Duration,
     /// Empty until the session begins.
     pub watching: Watching,
-    /// Empty until the session begins.
-    pub history: RoundHistory,
-    /// Empty until the session begins.
-    pub lengths: Lengths,
-    /// The order of the targets in the rounds to come.
-    pub turns: Turns,
-    /// Steps for whose comparisons the time is not enough.
-    pub reach: Reach,
-    /// Rounds of a step in which the machine was disturbed.
-    pub disturbed_groups: u32,
-    /// Those of them that were measured again.
-    pub repeated_groups: u32,
-    /// The order of the repeats in a round.
-    pub order: Order,
-    /// Steps that are no longer repeated, because their program failed.
-    pub given_up: BTreeSet<String>,
+    /// Decides what is measured next; its lanes are the targets.
+    pub scheduler: Scheduler,
     /// Reports of programs on steps whose turn comes next.
     pub pending_reports: PendingReports,
-}
-
-/// The order of the repeats in a round.
-pub(crate) enum Order {
-    /// As the plan has them.
-    Plan,
-    /// The steps in random order in each round; within a step one target directly after the other, in an order by which
-    /// each target follows each other one equally often.
-    Balanced,
-    /// Groups of steps in random order; within a group, one target after the other in random order, so that compared
-    /// repeats are close together in time. The steps of a group, by their index, keep their order.
-    SideBySide(Vec<Vec<usize>>),
 }
 
 /// Telemetry under way, if it is read.
@@ -114,9 +75,6 @@ pub(crate) struct TargetState {
     sets: Vec<DataSet>,
     /// Sizes of sets that are created anew for each repeat.
     fresh: Vec<(Wanted, u64)>,
-    failures: u32,
-    /// It was given up.
-    given_up: bool,
     /// The kernel still has requests of this run in flight on it.
     hangs: bool,
     /// What runs its repeats.
@@ -144,8 +102,6 @@ impl TargetState {
             hold,
             sets: Vec::new(),
             fresh: Vec::new(),
-            failures: 0,
-            given_up: false,
             hangs: false,
             driver: Driver::Own,
             only: None,
@@ -236,9 +192,7 @@ impl Session<'_> {
         self.note_clock_step(clock_ahead_ns);
         let outcome = match &broken {
             Some(_) => RunOutcome::Failed,
-            None if self.interrupted() => RunOutcome::Interrupted,
-            None if self.targets.iter().any(|p| p.failures > 0) => RunOutcome::Failed,
-            None => RunOutcome::Completed,
+            None => self.scheduler.outcome(),
         };
         if let Some(error) = &broken {
             self.note(Severity::Error, "run-broke", None, error.to_string());
@@ -254,88 +208,76 @@ impl Session<'_> {
         self.note_other_runs();
         self.note_obstacles();
         self.share_data();
-        self.expect(0, &self.pairs(0));
+        self.scheduler.at(self.lanes());
+        self.scheduler.expect_start(self.recorder.at_ns());
+        self.repeat_said();
         self.lay_out_all()?;
-        self.await_readiness(self.expected());
-        self.begin_lengths();
-        let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
-        for round in 0.. {
-            self.reconsider_reach(round);
-            let all = self.pairs(round);
-            let pairs = self.within_reach(round, all.clone());
-            if self.interrupted() || pairs.is_empty() || self.is_enough(round, &pairs) {
-                break;
+        self.await_readiness(self.scheduler.planned());
+        loop {
+            if self.interrupted() {
+                self.scheduler.stop();
             }
-            self.begin_round(&pairs);
-            self.expect(round, &all);
-            let ordered = self.ordered(pairs.clone(), &mut order);
-            let mut again = Vec::new();
-            for group in ordered.chunk_by(|a, b| a.0 == b.0) {
-                let first = self.one_group(round, group)?;
-                if self.repeats_disturbed(round, group, first) {
-                    again.push(group);
+            let next = self.scheduler.next(self.recorder.at_ns());
+            self.repeat_said();
+            match next {
+                Next::Repeat(order) => self.carry_out(&order)?,
+                Next::RoundEnded => {
+                    self.note_other_runs();
+                    self.note_layer_states();
                 }
+                Next::Done => return Ok(()),
             }
-            // By the end of the round the disturbance may be over.
-            for group in again {
-                self.one_group(round, group)?;
-            }
-            self.end_round(&pairs);
-            self.note_other_runs();
-            self.note_layer_states();
         }
-        self.note_disturbed();
+    }
+
+    /// The targets as the scheduler sees them.
+    fn lanes(&self) -> Vec<Lane> {
+        let lane = |state: &TargetState| Lane {
+            target: state.target.name.clone(),
+            runs: state.obstacles(self.plan).iter().map(Option::is_none).collect(),
+            shares: state.borrows,
+            may_shorten: matches!(state.driver, Driver::Own) && state.target.direct,
+        };
+        self.targets.iter().map(lane).collect()
+    }
+
+    /// Repeats what the scheduler has said: to the log, and to those who wait.
+    fn repeat_said(&mut self) {
+        for said in self.scheduler.said() {
+            match said {
+                Said::Event(event) => self.emit(event),
+                Said::Expected { end_ns, rounds } => self.progress.expect(end_ns, Some(rounds)),
+                Said::Forecast(message) => self.progress.say(&message),
+            }
+        }
+    }
+
+    fn carry_out(&mut self, order: &Order) -> Result<(), SessionError> {
+        let began_ns = self.recorder.at_ns();
+        let outcome = self.one_repeat(order)?;
+        let now_ns = self.recorder.at_ns();
+        self.scheduler.record(order, Outcome { took_ns: now_ns - began_ns, ..outcome }, now_ns);
+        self.repeat_said();
         Ok(())
     }
 
-    /// The repeats of one step in a round, one target after the other. Returns the number of the first of them.
-    fn one_group(&mut self, round: u32, group: &[(usize, usize)]) -> Result<u32, SessionError> {
-        let first = self.recorder.run().begun();
-        for (step, index) in group {
-            let is_left =
-                !self.targets[*index].given_up && !self.given_up.contains(&self.plan.steps[*step].id);
-            if !self.interrupted() && is_left {
-                let began = self.recorder.at_ns();
-                self.one_repeat(round, *step, *index)?;
-                let took_ns = self.recorder.at_ns() - began;
-                self.history.took((*step, *index), took_ns);
-                self.learn_length(*step, *index, took_ns);
-            }
-        }
-        Ok(first)
-    }
-
-    /// The planned duration of the rounds.
-    fn expected(&self) -> Duration {
-        match self.plan.rounds {
-            Rounds::Fixed(rounds) => {
-                let later = self.round_ns(&self.pairs(1)).saturating_mul(u64::from(rounds.saturating_sub(1)));
-                let planned = self.round_ns(&self.pairs(0)).saturating_add(later);
-                Duration::from_nanos(self.plan.budget_ns.map_or(planned, |budget_ns| planned.min(budget_ns)))
-            }
-            Rounds::Auto { budget_ns, .. } => Duration::from_nanos(budget_ns),
-        }
-    }
-
-    fn one_repeat(&mut self, round: u32, step: usize, index: usize) -> Result<(), SessionError> {
-        if !self.answers(&self.plan.steps[step], index) {
-            self.give_up_silent(index);
-            return Ok(());
+    fn one_repeat(&mut self, order: &Order) -> Result<Outcome, SessionError> {
+        let (step, index) = (&self.plan.steps[order.step], order.lane);
+        if !self.answers(step, index) {
+            self.targets[index].abandon();
+            return Ok(Outcome { is_silent: true, ..Outcome::default() });
         }
         // A step that creates its files anew does not use the laid-out data.
         let kept = |step: &Step| DataKey::of(step).filter(|_| step.prepare == Preparation::Written);
-        let parts: Vec<Step> = self.plan.steps[step].parts().cloned().collect();
+        let parts: Vec<Step> = step.parts().cloned().collect();
         for key in parts.iter().filter_map(kept) {
             self.restore(index, key)?;
         }
-        if self.targets[index].given_up || self.interrupted() {
-            return Ok(());
+        if self.scheduler.is_given_up(index) || self.interrupted() {
+            return Ok(Outcome::default());
         }
-        let ended = repeat::run(self, round, step, index)?;
-        let run = self.recorder.run();
-        if let Some(last) = run.repeats.last().filter(|repeat| repeat.is_complete()) {
-            self.history.record(&self.plan.steps[step], last);
-        }
+        let ended = repeat::run(self, order)?;
+        let measured = self.recorder.run().repeats.last().map(|last| Measured::of(step, last));
         let state = &mut self.targets[index];
         for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
             let key = kept(part);
@@ -346,44 +288,17 @@ impl Session<'_> {
         if ended.hung {
             state.abandon();
         }
-        let RepeatOutcome::Failed(failure) = ended.outcome else {
-            if ended.hung {
-                self.give_up_silent(index);
-            }
-            return Ok(());
+        let failure = match ended.outcome {
+            RepeatOutcome::Failed(failure) => Some(failure),
+            RepeatOutcome::Completed | RepeatOutcome::Interrupted => None,
         };
-        state.failures += 1;
-        if let FailureKind::Program(what) = &failure.kind {
-            // It would fail again, and not because of the storage.
-            self.give_up_steps(step, &what.clone());
-        } else if failure.is_final() || state.failures >= MAX_FAILURES {
-            let why = if failure.is_final() { "the target cannot continue" } else { "it failed too often" };
-            self.give_up(index, &format!("{failure}; {why}"));
-        }
-        Ok(())
+        Ok(Outcome { took_ns: 0, measured, failure, is_silent: ended.hung })
     }
 
     /// Gives up a target.
     fn give_up(&mut self, index: usize, why: &str) {
-        let state = &mut self.targets[index];
-        state.given_up = true;
-        state.failures = state.failures.max(1);
-        let name = state.target.name.clone();
-        let message = format!("{why}; the run goes on without it");
-        self.note(Severity::Error, "target-given-up", Some(name), message);
-    }
-
-    /// Gives up a step, and the steps that the same program runs with it.
-    fn give_up_steps(&mut self, step: usize, why: &str) {
-        let together = match &self.order {
-            Order::SideBySide(groups) => groups.iter().find(|group| group.contains(&step)).cloned(),
-            Order::Plan | Order::Balanced => None,
-        };
-        let together = together.unwrap_or_else(|| vec![step]);
-        let ids: Vec<String> = together.iter().map(|step| self.plan.steps[*step].id.clone()).collect();
-        let message = format!("{why}; the run goes on without {}", ids.join(", "));
-        self.given_up.extend(ids);
-        self.note(Severity::Error, "program-failed", None, message);
+        self.scheduler.give_up(index, why);
+        self.repeat_said();
     }
 
     /// Notes which steps cannot run on which targets.

@@ -217,8 +217,8 @@ fn is_full(error: &io::Error) -> bool {
 /// Bytes of log to reserve before a run.
 fn room(plan: &Plan, targets: usize) -> u64 {
     let per_round = |step: &model::Step| {
-        let intervals = plan::step_seconds(step) * 1e9 / step.interval_ns.max(1) as f64;
-        intervals as u64 + plan::step_seconds(step) as u64 + 2
+        let intervals = step.seconds() * 1e9 / step.interval_ns.max(1) as f64;
+        intervals as u64 + step.seconds() as u64 + 2
     };
     let lines = match plan.rounds {
         Rounds::Fixed(rounds) => {

@@ -11,17 +11,13 @@ use model::{
     Mix, Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted,
     Severity, Step, Stop, SyncRule, Target, TargetKind, Workload,
 };
-use twox_hash::XxHash3_64;
+use schedule::{MOST_SEED, Order};
 
 use super::data_sets::{DataSet, SetRef, make_durable};
 use super::foreign::WorkingDirectories;
-use super::lengths::Timing;
 use super::release::RELEASE_LIMIT;
 use super::timeout::with_timeout;
 use super::{Driver, Session, SessionError, TargetState, depth_for, foreign, storage_errno};
-
-/// Seeds stay below 2^53, so that they survive languages in which every number is a float.
-const SEED_MASK: u64 = (1 << 53) - 1;
 
 /// How a repeat has ended.
 pub(super) struct Ended {
@@ -30,31 +26,25 @@ pub(super) struct Ended {
     pub hung: bool,
 }
 
-/// Runs one repeat of a step on a target and records it.
-pub(super) fn run(
-    session: &mut Session<'_>,
-    round: u32,
-    step: usize,
-    index: usize,
-) -> Result<Ended, SessionError> {
-    let (timing, start) = (session.timing(step), session.start(round, step, index));
-    let mut step = session.plan.steps[step].clone();
-    timing.apply(&mut step);
+/// Carries an order out and records the repeat.
+pub(super) fn run(session: &mut Session<'_>, order: &Order) -> Result<Ended, SessionError> {
+    let mut step = session.plan.steps[order.step].clone();
+    order.timing.apply(&mut step);
     // The target is taken out of the session while its data are borrowed; the others keep their indices.
-    let in_its_place = TargetState::new(session.targets[index].target.clone(), None);
-    let state = std::mem::replace(&mut session.targets[index], in_its_place);
-    let result = on_target(session, round, &step, &state, (timing, start));
-    session.targets[index] = state;
+    let in_its_place = TargetState::new(session.targets[order.lane].target.clone(), None);
+    let state = std::mem::replace(&mut session.targets[order.lane], in_its_place);
+    let result = on_target(session, order, &step, &state);
+    session.targets[order.lane] = state;
     result
 }
 
 fn on_target(
     session: &mut Session<'_>,
-    round: u32,
+    order: &Order,
     step: &Step,
     state: &TargetState,
-    (timing, start): (Timing, f64),
 ) -> Result<Ended, SessionError> {
+    let Order { repeat, round, timing, start, seed, .. } = *order;
     let target = &state.target;
     let direct = step.workload.direct && target.direct;
     let workload = effective(&step.workload, direct);
@@ -67,9 +57,6 @@ fn on_target(
         Ok((opened, others.collect::<std::io::Result<Vec<_>>>()?))
     });
     let size_bytes = opened.as_ref().ok().and_then(|(o, _)| o.set.get()).map_or(0, |s| s.bytes);
-    let repeat = session.recorder.run().begun();
-    let numbers = [session.seed.to_le_bytes(), u64::from(repeat).to_le_bytes()].concat();
-    let seed = XxHash3_64::oneshot(&numbers) & SEED_MASK;
     let engine = engine_of(step, session.best_engine);
     session.emit(Event::RepeatStarted(RepeatStarted {
         repeat,
@@ -90,7 +77,7 @@ fn on_target(
                 let Opened { set, io_target, private, scratch, unsettled } = opened;
                 let bytes = set.get().map_or(0, |s| s.bytes);
                 let _ = cache_state(&io_target, &workload, workload.direct, set.get());
-                let seed = (seed + 1 + number as u64) & SEED_MASK;
+                let seed = (seed + 1 + number as u64) & MOST_SEED;
                 let engine = engine_of(other, session.best_engine);
                 let task = task(other, &workload, engine, repeat, seed, io_target);
                 concurrent.push(Task { stop: stop(other, bytes), ..task });

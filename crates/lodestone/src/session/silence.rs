@@ -44,9 +44,8 @@ impl Session<'_> {
     /// Gives up a target that does not respond, unless it is already given up.
     pub(super) fn give_up_silent(&mut self, index: usize) {
         self.targets[index].abandon();
-        if !self.targets[index].given_up {
-            self.give_up(index, "the storage no longer responds");
-        }
+        self.scheduler.give_up_silent(index);
+        self.repeat_said();
     }
 
     /// Warns that this process may remain for as long as the storage does not respond: a thread in uninterruptible

@@ -11,7 +11,7 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 
 /// The orders of the rounds to come in the current block, by step.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Turns(BTreeMap<usize, Vec<Vec<usize>>>);
 
 impl Turns {

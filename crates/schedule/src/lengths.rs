@@ -11,10 +11,10 @@ use analyse::{
     LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,
     shortest_for, variance_within,
 };
-use model::units::ShortDuration;
-use model::{Event, Operation, Phase, Repeat, Rounds, SetAside, SetAsideReason, Severity, Step};
+use model::{Plan, SetAsideReason, Step};
 
-use super::{Driver, Session, TargetState};
+use crate::order::Order;
+use crate::{Measured, Timing};
 
 /// Share of the time for long repeats of the first round, and for those of all rounds.
 const FIRST_LONG_SHARE: u64 = 10;
@@ -34,39 +34,12 @@ const LEVEL: f64 = 0.001;
 /// By how much repeats become longer where short ones differ.
 const GROWTH: u64 = 4;
 
-/// When the parts of a repeat end, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Timing {
-    /// Measured time; `None` if it does not end the repeat.
-    pub time_ns: Option<u64>,
-    pub ramp_ns: u64,
-    pub interval_ns: u64,
-    /// The run has chosen these.
-    pub is_chosen: bool,
-}
-
-impl Timing {
-    fn planned(step: &Step) -> Self {
-        let Step { stop, ramp_ns, interval_ns, .. } = step;
-        Self { time_ns: stop.time_ns, ramp_ns: *ramp_ns, interval_ns: *interval_ns, is_chosen: false }
-    }
-
-    /// The step as it runs with this timing.
-    pub fn apply(self, step: &mut Step) {
-        let Self { time_ns, ramp_ns, interval_ns, .. } = self;
-        (step.stop.time_ns, step.ramp_ns, step.interval_ns) = (time_ns, ramp_ns, interval_ns);
-    }
-
-    fn total_ns(self) -> u64 {
-        self.time_ns.unwrap_or(0) + self.ramp_ns
-    }
-}
-
 /// The lengths of all steps, by the index of the step; only of those whose length the run chooses.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Lengths(BTreeMap<usize, StepLength>);
 
 /// The length of the repeats of one step.
+#[derive(Debug)]
 struct StepLength {
     /// The shortest that the plan allows.
     shortest_ns: u64,
@@ -90,11 +63,11 @@ struct StepLength {
 }
 
 /// The figure of one repeat.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Figure {
     repeat: u32,
     round: u32,
-    target: usize,
+    lane: usize,
     length_ns: u64,
     ln: f64,
 }
@@ -128,19 +101,19 @@ impl StepLength {
     }
 
     /// Takes a completed repeat into account; `value` is its headline figure.
-    fn record(&mut self, repeat: &Repeat, target: usize, value: f64) {
-        let (started, length_ns) = (&repeat.started, self.length_ns());
+    fn record(&mut self, order: &Order, measured: &Measured, value: f64) {
+        let length_ns = self.length_ns();
         let ln = value.max(f64::MIN_POSITIVE).ln();
-        let (number, round) = (started.repeat, started.round);
-        self.figures.push(Figure { repeat: number, round, target, length_ns, ln });
+        let Order { repeat, round, lane, .. } = *order;
+        self.figures.push(Figure { repeat, round, lane, length_ns, ln });
         if self.is_long {
-            let per_second = operations_per_second(repeat);
-            self.per_second =
-                if self.long_rounds == 0 { per_second.min(self.per_second) } else { self.per_second };
+            if self.long_rounds == 0 {
+                self.per_second = measured.per_second.min(self.per_second);
+            }
         } else if self.choice.is_none()
-            && let Some(within) = variance_within(&interval_rates(repeat))
+            && let Some(within) = variance_within(&measured.rates)
         {
-            self.noise.push(RepeatNoise { round, target, ln, within });
+            self.noise.push(RepeatNoise { round, target: lane, ln, within });
         }
     }
 
@@ -181,52 +154,41 @@ impl StepLength {
     }
 
     fn effect(&self) -> Option<f64> {
-        let targets: BTreeSet<usize> = self.figures.iter().map(|f| f.target).collect();
-        let of = |target: usize, long: bool| {
-            let own = self.figures.iter().filter(move |f| f.target == target);
+        let lanes: BTreeSet<usize> = self.figures.iter().map(|f| f.lane).collect();
+        let of = |lane: usize, long: bool| {
+            let own = self.figures.iter().filter(move |f| f.lane == lane);
             own.filter(|f| (f.length_ns >= self.long_ns) == long).map(|f| f.ln).collect()
         };
-        let both = |target: &usize| ShortAndLong { short: of(*target, false), long: of(*target, true) };
-        length_effect(&targets.iter().map(both).collect::<Vec<_>>(), RELEVANT, LEVEL)
+        let both = |lane: &usize| ShortAndLong { short: of(*lane, false), long: of(*lane, true) };
+        length_effect(&lanes.iter().map(both).collect::<Vec<_>>(), RELEVANT, LEVEL)
     }
 }
 
-/// Operations per second of a repeat; a durable write counts as its write.
-fn operations_per_second(repeat: &Repeat) -> f64 {
-    let measured = repeat.measured();
-    let count: u64 =
-        measured.iter().filter(|(o, _)| **o != Operation::DurableWrite).map(|(_, s)| s.count).sum();
-    let window_ns = repeat.finished.as_ref().map_or(0, |f| f.window_ns);
-    if window_ns > 0 { count as f64 / window_ns as f64 * 1e9 } else { 0.0 }
+/// What the end of a round has changed for a step.
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    /// The length that was chosen now.
+    pub choice: Option<LengthChoice>,
+    /// Repeats that were too short.
+    pub too_short: Option<TooShort>,
 }
 
-/// The rates of the measured intervals of a repeat, without the last, which may be shorter.
-fn interval_rates(repeat: &Repeat) -> Vec<f64> {
-    let mut counts: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for interval in repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
-        let operations = interval.operations.iter().filter(|(o, _)| **o != Operation::DurableWrite);
-        let (len, count) = counts.entry(interval.start_ns).or_default();
-        *len = interval.len_ns.max(*len);
-        *count += operations.map(|(_, stats)| stats.count).sum::<u64>();
-    }
-    let longest = counts.values().map(|(len, _)| *len).max().unwrap_or(0);
-    let whole = counts.values().filter(|(len, _)| *len * 10 >= longest * 9 && *len > 0);
-    whole.map(|(len, count)| *count as f64 / *len as f64).collect()
+/// Repeats that were too short and no longer count.
+#[derive(Debug)]
+pub(crate) struct TooShort {
+    pub repeats: Vec<u32>,
+    pub rounds: BTreeSet<u32>,
+    pub reason: SetAsideReason,
+    /// Of the next ones.
+    pub length_ns: u64,
 }
 
-impl Session<'_> {
-    /// Finds the steps whose length the run chooses. Other programs take as long as they are told, and through the page
-    /// cache a longer repeat finds more of its data.
-    pub(super) fn begin_lengths(&mut self) {
-        let Rounds::Auto { budget_ns, precision_ppm } = self.plan.rounds else { return };
-        let is_plain = |state: &TargetState| matches!(state.driver, Driver::Own) && state.target.direct;
-        if precision_ppm == 0 || !self.targets.iter().all(is_plain) {
-            return;
-        }
-        let pairs = self.pairs(0).len().max(1) as u64;
-        for (index, step) in self.plan.steps.iter().enumerate() {
+impl Lengths {
+    /// Finds the steps whose length the run chooses, with this time for all of it and so many repeats in the first round.
+    pub fn begin(&mut self, plan: &Plan, budget_ns: u64, repeats: usize) {
+        for (index, step) in plan.steps.iter().enumerate() {
             let (Some(shortest_ns), Some(most_ns)) = (step.shortest_ns, step.stop.time_ns) else { continue };
-            let affordable = budget_ns / FIRST_LONG_SHARE / pairs;
+            let affordable = budget_ns / FIRST_LONG_SHARE / repeats.max(1) as u64;
             let length = StepLength {
                 shortest_ns,
                 long_ns: affordable.clamp(shortest_ns, most_ns),
@@ -242,21 +204,20 @@ impl Session<'_> {
                 figures: Vec::new(),
                 around: (0, 0),
             };
-            self.lengths.0.insert(index, length);
+            self.0.insert(index, length);
         }
     }
 
-    /// Decides which steps have long repeats in the next round.
-    pub(super) fn begin_round(&mut self, pairs: &[(usize, usize)]) {
-        let Rounds::Auto { budget_ns, .. } = self.plan.rounds else { return };
-        let targets = |step: usize| pairs.iter().filter(|(s, _)| *s == step).count() as u64;
+    /// Decides which steps have long repeats in the next round, which consists of these steps and lanes.
+    pub fn begin_round(&mut self, budget_ns: u64, pairs: &[(usize, usize)]) {
+        let lanes = |step: usize| pairs.iter().filter(|(s, _)| *s == step).count() as u64;
         let long_figures = |l: &StepLength| {
             l.figures.iter().filter(|f| f.length_ns >= l.long_ns).map(|f| f.length_ns).sum::<u64>()
         };
-        let long: u64 = self.lengths.0.values().map(long_figures).sum();
+        let long: u64 = self.0.values().map(long_figures).sum();
         let mut left = (budget_ns / LONG_SHARE).saturating_sub(long);
-        for (step, length) in &mut self.lengths.0 {
-            let cost = length.long_ns * targets(*step);
+        for (step, length) in &mut self.0 {
+            let cost = length.long_ns * lanes(*step);
             length.begin_round(cost <= left);
             if length.is_long {
                 left = left.saturating_sub(cost);
@@ -264,101 +225,51 @@ impl Session<'_> {
         }
     }
 
-    /// When the parts of the next repeat of a step end.
-    pub(super) fn timing(&self, step: usize) -> Timing {
-        let planned = &self.plan.steps[step];
-        self.lengths.0.get(&step).map_or_else(|| Timing::planned(planned), |length| length.timing(planned))
+    /// True if the run chooses the length of the repeats of a step.
+    pub fn has(&self, step: usize) -> bool {
+        self.0.contains_key(&step)
     }
 
-    /// Where sequential work of a step begins, as a share of its data. Short repeats would else only ever reach the first
-    /// part of them: each round begins elsewhere, evenly spread (multiples of the golden ratio), and targets that share
-    /// their data begin at different places, so that none reads what the one before it left in a cache.
-    pub(super) fn start(&self, round: u32, step: usize, index: usize) -> f64 {
-        const GOLDEN: f64 = 0.618_033_988_749_895;
-        if !self.lengths.0.contains_key(&step) {
-            return 0.0;
-        }
-        let root = |i: usize| self.targets[i].borrows.unwrap_or(i);
-        let family: Vec<usize> =
-            (0..self.targets.len()).filter(|other| root(*other) == root(index)).collect();
-        let place = family.iter().position(|other| *other == index).unwrap_or(0);
-        (f64::from(round) * GOLDEN + place as f64 / family.len() as f64).fract()
-    }
-
-    /// Nanoseconds that the next repeat of a step takes, apart from what surrounds it.
-    pub(super) fn planned_ns(&self, step: usize) -> Option<u64> {
-        self.lengths.0.contains_key(&step).then(|| self.timing(step).total_ns())
+    /// When the parts of the next repeat of a step end, which the plan has so.
+    pub fn timing(&self, step: usize, planned: &Step) -> Timing {
+        self.0.get(&step).map_or_else(|| Timing::planned(planned), |length| length.timing(planned))
     }
 
     /// Nanoseconds that surround a repeat of a step whose length the run chooses, on average.
-    pub(super) fn around_ns(&self, step: usize) -> Option<u64> {
-        let (sum, count) = self.lengths.0.get(&step)?.around;
+    pub fn around_ns(&self, step: usize) -> Option<u64> {
+        let (sum, count) = self.0.get(&step)?.around;
         sum.checked_div(count)
     }
 
-    /// Takes the last repeat into account, which took so long.
-    pub(super) fn learn_length(&mut self, step: usize, target: usize, took_ns: u64) {
-        let planned = &self.plan.steps[step];
-        let Some(length) = self.lengths.0.get_mut(&step) else { return };
-        let name = &self.targets[target].target.name;
-        let own = |repeat: &&Repeat| {
-            let started = &repeat.started;
-            let is_new = length.figures.last().is_none_or(|f| f.repeat != started.repeat);
-            repeat.is_complete() && is_new && started.step == planned.id && started.target == *name
-        };
-        let Some(last) = self.recorder.run().repeats.last().filter(own) else { return };
-        if let Some(value) = super::rounds::headline_value(planned, last) {
-            length.around.0 += took_ns.saturating_sub(length.timing(planned).total_ns());
-            length.around.1 += 1;
-            length.record(last, target, value);
-        }
+    /// Takes a completed repeat into account, which took so long.
+    pub fn learn(&mut self, order: &Order, measured: &Measured, took_ns: u64) {
+        let (Some(length), Some(value)) = (self.0.get_mut(&order.step), measured.value()) else { return };
+        length.around.0 += took_ns.saturating_sub(order.timing.total_ns());
+        length.around.1 += 1;
+        length.record(order, measured, value);
     }
 
     /// Forgets what a round of a step has shown.
-    pub(super) fn forget_lengths(&mut self, step: usize, round: u32) {
-        if let Some(length) = self.lengths.0.get_mut(&step) {
+    pub fn forget(&mut self, step: usize, round: u32) {
+        if let Some(length) = self.0.get_mut(&step) {
             length.figures.retain(|figure| figure.round != round);
             length.noise.retain(|noise| noise.round != round);
         }
     }
 
-    /// After a round: chooses lengths, and sets repeats aside that were too short.
-    pub(super) fn end_round(&mut self, pairs: &[(usize, usize)]) {
-        let steps: BTreeSet<usize> = pairs.iter().map(|(step, _)| *step).collect();
-        for step in steps {
-            let planned = &self.plan.steps[step];
-            let Some(length) = self.lengths.0.get_mut(&step) else { continue };
-            let had_none = length.choice.is_none();
-            let too_short = length.end_round(planned);
-            let (choice, short_ns) = (length.choice.filter(|_| had_none), length.short_ns);
-            if let Some(choice) = choice {
-                let message = format!(
-                    "repeats of {} take {} after the ramp from now on: {:.0} % of the noise of shorter ones is within a repeat, \
-                     and {} surround each",
-                    planned.id,
-                    ShortDuration(choice.length_ns),
-                    choice.within * 100.0,
-                    ShortDuration(choice.around_ns)
-                );
-                self.note(Severity::Info, "repeat-length", None, message);
-            }
-            let Some((figures, reason)) = too_short else { continue };
-            let rounds: BTreeSet<u32> = figures.iter().map(|f| f.round).collect();
-            self.history.forget(&planned.id, &rounds);
-            let at_ns = self.recorder.at_ns();
-            let repeats = figures.iter().map(|f| f.repeat).collect();
-            if let (SetAsideReason::TooShort { ratio, long_ns, .. }, Some(longer)) = (&reason, short_ns) {
-                let message = format!(
-                    "short repeats of {} have {:.2} times the figure of those of {}; they are set aside, and the next take {}",
-                    planned.id,
-                    ratio,
-                    ShortDuration(*long_ns),
-                    ShortDuration(longer)
-                );
-                self.note(Severity::Info, "repeat-length", None, message);
-            }
-            self.emit(Event::SetAside(SetAside { at_ns, repeats, reason }));
-        }
+    /// After a round: chooses the length of a step, and finds repeats that were too short.
+    pub fn end_round(&mut self, step: usize, planned: &Step) -> Changed {
+        let Some(length) = self.0.get_mut(&step) else { return Changed::default() };
+        let had_none = length.choice.is_none();
+        let too_short = length.end_round(planned);
+        let next_ns = length.length_ns();
+        let too_short = too_short.map(|(figures, reason)| TooShort {
+            repeats: figures.iter().map(|f| f.repeat).collect(),
+            rounds: figures.iter().map(|f| f.round).collect(),
+            reason,
+            length_ns: length.short_ns.unwrap_or(next_ns),
+        });
+        Changed { choice: length.choice.filter(|_| had_none), too_short }
     }
 }
 
@@ -398,20 +309,14 @@ mod tests {
         let (step, mut aside) = (step(), Vec::new());
         for round in 0..rounds {
             length.begin_round(true);
-            for target in 0..2 {
+            for lane in 0..2 {
                 // A little noise, so that there is a spread.
-                let noise = 1.0 + 0.01 * f64::from((round * 7 + target * 3) % 5);
+                let noise = 1.0 + 0.01 * f64::from((round * 7 + lane * 3) % 5);
                 let ln = (noise * if length.is_long { long } else { short }).ln();
-                let (length_ns, target) = (length.length_ns(), target as usize);
-                length.figures.push(Figure {
-                    repeat: 2 * round + target as u32,
-                    round,
-                    target,
-                    length_ns,
-                    ln,
-                });
+                let (length_ns, repeat, lane) = (length.length_ns(), 2 * round + lane, lane as usize);
+                length.figures.push(Figure { repeat, round, lane, length_ns, ln });
                 if !length.is_long && length.choice.is_none() {
-                    length.noise.push(RepeatNoise { round, target, ln, within: 1e-6 });
+                    length.noise.push(RepeatNoise { round, target: lane, ln, within: 1e-6 });
                 }
             }
             let set_aside = length.end_round(&step).map(|(figures, _)| figures.len());

@@ -1,0 +1,29 @@
+//! Decides what a run measures next.
+//!
+//! A [`Scheduler`] is asked for the next [`Order`] and told the [`Outcome`] of each; everything that decides about rounds is
+//! here: which steps go on where, in which order the targets take turns, how long repeats are, which rounds are measured
+//! again, what the time is spent on, what is given up, and when it is enough. Whoever carries the orders out (an executor)
+//! decides nothing and knows no statistics.
+//!
+//! # Invariants
+//! * Pure: it opens no file, starts no process and reads no clock; the time comes with each question. The same answers lead
+//!   to the same orders.
+//! * Of a repeat it sees only [`Measured`].
+
+#[cfg(test)]
+mod cases;
+mod disturbed;
+mod evidence;
+mod lengths;
+mod measured;
+mod order;
+mod reach;
+mod rounds;
+mod scheduler;
+mod timing;
+mod turns;
+
+pub use measured::Measured;
+pub use order::{Lane, Next, Order, Outcome, Said};
+pub use scheduler::{MOST_SEED, Scheduler};
+pub use timing::Timing;

@@ -1,0 +1,75 @@
+//! What decides about further repeats, of one repeat.
+
+use std::collections::BTreeMap;
+
+use analyse::{disturbance, exposure, headline, repeat_values};
+use model::{Disturbance, Exposure, Metric, Operation, Phase, Repeat, Step};
+
+/// What one repeat has shown, as far as further ones depend on it.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// It ended as planned.
+    pub is_complete: bool,
+    /// The headline figures, each with what it was exposed to; none if it is not complete.
+    pub figures: Vec<(Operation, Metric, f64, Option<Exposure>)>,
+    /// Operations per second; a durable write counts as its write.
+    pub per_second: f64,
+    /// The rates of the measured intervals, without the last, which may be shorter.
+    pub rates: Vec<f64>,
+    /// Bytes written, ramp included.
+    pub written_bytes: u64,
+    /// Bytes of the test data.
+    pub size_bytes: u64,
+    /// What disturbed it, with the share by which it did.
+    pub disturbed: Option<(Disturbance, f64)>,
+}
+
+impl Measured {
+    /// What a repeat of a step has shown.
+    pub fn of(step: &Step, repeat: &Repeat) -> Self {
+        let is_complete = repeat.is_complete();
+        let values = if is_complete { repeat_values(step, repeat) } else { Vec::new() };
+        let figures = values
+            .into_iter()
+            .filter(|(operation, metric, _)| headline(step, *operation) == Some(*metric))
+            .map(|(operation, metric, value)| {
+                (operation, metric, value, exposure(step, repeat, operation, metric))
+            });
+        let counts = repeat.intervals.iter().filter_map(|i| i.operations.get(&Operation::Write));
+        Self {
+            is_complete,
+            figures: figures.collect(),
+            per_second: operations_per_second(repeat),
+            rates: interval_rates(repeat),
+            written_bytes: counts.fold(0, |sum, stats| sum.saturating_add(stats.bytes)),
+            size_bytes: repeat.started.size_bytes,
+            disturbed: disturbance(repeat),
+        }
+    }
+
+    /// The first headline figure.
+    pub(crate) fn value(&self) -> Option<f64> {
+        self.figures.first().map(|(.., value, _)| *value)
+    }
+}
+
+fn operations_per_second(repeat: &Repeat) -> f64 {
+    let measured = repeat.measured();
+    let count: u64 =
+        measured.iter().filter(|(o, _)| **o != Operation::DurableWrite).map(|(_, s)| s.count).sum();
+    let window_ns = repeat.finished.as_ref().map_or(0, |f| f.window_ns);
+    if window_ns > 0 { count as f64 / window_ns as f64 * 1e9 } else { 0.0 }
+}
+
+fn interval_rates(repeat: &Repeat) -> Vec<f64> {
+    let mut counts: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for interval in repeat.intervals.iter().filter(|i| i.phase == Phase::Measure) {
+        let operations = interval.operations.iter().filter(|(o, _)| **o != Operation::DurableWrite);
+        let (len, count) = counts.entry(interval.start_ns).or_default();
+        *len = interval.len_ns.max(*len);
+        *count += operations.map(|(_, stats)| stats.count).sum::<u64>();
+    }
+    let longest = counts.values().map(|(len, _)| *len).max().unwrap_or(0);
+    let whole = counts.values().filter(|(len, _)| *len * 10 >= longest * 9 && *len > 0);
+    whole.map(|(len, count)| *count as f64 / *len as f64).collect()
+}

@@ -1,0 +1,79 @@
+//! What a scheduler is given, asks for, is told and says.
+
+use model::{Event, RepeatFailure};
+
+use crate::{Measured, Timing};
+
+/// Where repeats run: a target with what drives it. Several lanes may have the same target. A lane is known by its
+/// position among all of them.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Name of the target.
+    pub target: String,
+    /// For each step of the plan whether it runs here.
+    pub runs: Vec<bool>,
+    /// The lane whose test data it uses instead of its own.
+    pub shares: Option<usize>,
+    /// The length of its repeats may be chosen: other programs take as long as they are told, and through the page cache a
+    /// longer repeat finds more of its data.
+    pub may_shorten: bool,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// A repeat.
+    Repeat(Order),
+    /// Nothing for now: a round is over, and what is not measured may be looked at.
+    RoundEnded,
+    /// Nothing any more.
+    Done,
+}
+
+/// A repeat to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    /// Its number in the run; it goes to the next order if this one does not begin.
+    pub repeat: u32,
+    /// Round, from 0.
+    pub round: u32,
+    /// Index of the step.
+    pub step: usize,
+    /// Index of the lane.
+    pub lane: usize,
+    /// When its parts end.
+    pub timing: Timing,
+    /// Where sequential work begins, as a share of the data.
+    pub start: f64,
+    /// Seed of its offsets and contents, at most [`crate::MOST_SEED`].
+    pub seed: u64,
+}
+
+/// What became of an order.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Nanoseconds that it took, everything included.
+    pub took_ns: u64,
+    /// What was measured; `None` if the repeat did not begin.
+    pub measured: Option<Measured>,
+    /// How it failed, if it did.
+    pub failure: Option<RepeatFailure>,
+    /// The storage no longer responds.
+    pub is_silent: bool,
+}
+
+/// What a scheduler says besides its orders.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// For the log.
+    Event(Event),
+    /// For those who wait: when the run will probably end, in nanoseconds of the run, and after how many rounds.
+    Expected {
+        /// The end.
+        end_ns: u64,
+        /// Rounds of the whole run.
+        rounds: u32,
+    },
+    /// For those who wait: what the time is enough for.
+    Forecast(String),
+}

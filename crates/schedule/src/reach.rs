@@ -1,0 +1,76 @@
+//! Where the time goes: to comparisons that can still be decided.
+
+use std::collections::BTreeSet;
+
+use analyse::out_of_reach;
+use model::units::ShortDuration;
+
+/// Rounds before the first forecast; then after twice as many, and so on.
+const FIRST_FORECAST: u32 = 8;
+/// Steps that are out of reach take part in every so many rounds: a forecast may be wrong.
+const EVERY: u32 = 2;
+
+/// Steps, by their index, for whose comparisons the time is not enough.
+#[derive(Debug, Default)]
+pub(crate) struct Reach {
+    beyond: BTreeSet<usize>,
+    has_spoken: bool,
+}
+
+/// A step with the nanoseconds that its comparisons need; `None` for more than can be said.
+pub(crate) type Need = (usize, Option<u64>);
+
+/// A duration in whole seconds: a forecast is no finer.
+fn seconds(ns: u64) -> ShortDuration {
+    const SECOND: u64 = 1_000_000_000;
+    ShortDuration(ns.div_ceil(SECOND).saturating_mul(SECOND))
+}
+
+/// True if a forecast is made after `done` rounds.
+pub(crate) fn is_due(done: u32) -> bool {
+    done >= FIRST_FORECAST && done.is_multiple_of(FIRST_FORECAST) && (done / FIRST_FORECAST).is_power_of_two()
+}
+
+impl Reach {
+    /// Finds the steps that the time left is not enough for: they keep half of their share of the time, and the others get
+    /// the rest. Returns what there is to say at the first time, with the ids of the steps and the margin in percent.
+    pub fn reconsider(&mut self, needs: &[Need], left_ns: u64, ids: &[&str], margin: f64) -> Option<String> {
+        self.beyond = out_of_reach(needs, left_ns).into_iter().collect();
+        if std::mem::replace(&mut self.has_spoken, true) || needs.is_empty() {
+            return None;
+        }
+        let (beyond, within): (Vec<&Need>, Vec<&Need>) =
+            needs.iter().partition(|(step, _)| self.beyond.contains(step));
+        let time: u64 = within.iter().filter_map(|(_, need)| *need).sum();
+        let mut message = format!(
+            "verdicts at a margin of {margin} %: {} of {} undecided steps need about {} of the {} that are left",
+            within.len(),
+            needs.len(),
+            seconds(time),
+            seconds(left_ns)
+        );
+        let others: Vec<String> = beyond
+            .iter()
+            .map(|(step, need)| match need {
+                Some(ns) => format!("{} ({})", ids[*step], seconds(*ns)),
+                None => format!("{} (hours)", ids[*step]),
+            })
+            .collect();
+        if !others.is_empty() {
+            message.push_str(&format!(
+                "; out of reach, with half of their share of the time: {}",
+                others.join(", ")
+            ));
+        }
+        Some(message)
+    }
+
+    /// Leaves out steps that are out of reach, in every other round, unless no other is left.
+    pub fn within(&self, round: u32, pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+        let is_within = |pair: &&(usize, usize)| !self.beyond.contains(&pair.0);
+        if round.is_multiple_of(EVERY) || pairs.iter().filter(is_within).count() == 0 {
+            return pairs;
+        }
+        pairs.iter().filter(is_within).copied().collect()
+    }
+}
