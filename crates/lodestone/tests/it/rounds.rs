@@ -16,7 +16,10 @@ fn is_settled(run: &Run, series: &[Series], rounds: u32) -> bool {
     let Rounds::Auto { precision_ppm, .. } = plan.rounds else { panic!("{:?}", plan.rounds) };
     let aims = Aims { precision: f64::from(precision_ppm) / 1e6, margin: plan.margin() };
     let mut so_far = series.to_vec();
-    so_far.iter_mut().for_each(|series| series.values.retain(|(round, _)| *round < rounds));
+    for series in &mut so_far {
+        series.values.retain(|(round, _)| *round < rounds);
+        series.exposures.retain(|exposure| exposure.round < rounds);
+    }
     settled(&so_far, &run.started.baseline, aims).len() == run.started.targets.len()
 }
 
