@@ -81,7 +81,8 @@ fn is_random(workload: &Workload) -> bool {
     matches!(workload.pattern, Pattern::Random { .. })
 }
 
-fn step(id: &str, workload: Workload) -> Step {
+/// A step of one second with this workload.
+pub(crate) fn step(id: &str, workload: Workload) -> Step {
     Step {
         id: id.to_owned(),
         title: id.to_owned(),

@@ -48,6 +48,7 @@ fn printed(n: u64, only: Option<&str>) -> String {
         "coverage" => "Does the 95 % interval contain the truth?",
         "averages" => "Compared with the average of a fixed number of runs",
         "drift" => "Drift",
+        "times" => "How long it takes",
         "stalls" => "Rare stalls",
         _ => "Interim analysis after every round",
     };

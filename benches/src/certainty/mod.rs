@@ -5,6 +5,8 @@ pub mod equal;
 pub mod noise;
 pub mod page;
 pub mod repeats;
+pub mod simulated;
 pub mod stalling;
 pub mod tables;
+pub mod times;
 pub mod trials;

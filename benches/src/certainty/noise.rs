@@ -1,7 +1,6 @@
 //! Noisy storage: values as a run would measure them, with a known truth.
 
 use rand::RngExt;
-use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -132,11 +131,6 @@ impl Storage {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let deviations = vec![Deviations::new(world.noise); speeds.len() + 1];
         Self { world, rng, speeds: speeds.to_vec(), deviations, repeats: 0.0 }
-    }
-
-    /// Puts the targets of a round into random order.
-    pub fn shuffle(&mut self, targets: &mut [usize]) {
-        targets.shuffle(&mut self.rng);
     }
 
     /// One repeat on a target.

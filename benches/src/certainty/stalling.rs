@@ -1,26 +1,26 @@
 //! Storage that stalls rarely, simulated operation by operation through rounds of the lengths that a run has.
 
-use analyse::{Loss, Pairing, Series, compare, settled};
+use analyse::{Loss, Series};
 use model::{Comparison, Exposure, Verdict};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use schedule::Order;
 
 use super::noise::{Deviations, Noise};
-use super::trials::{AIMS, empty, share, trials};
+use super::simulated::{AIMS, Simulated, plan, run};
+use super::trials::{share, trials};
 use crate::table::markdown;
 
 /// Seconds of an operation between stalls.
 const OPERATION: f64 = 0.001;
-/// Seconds of all rounds on both targets.
-const BUDGET: f64 = 60.0;
-/// Seconds that surround a repeat.
-const AROUND: f64 = 0.005;
-/// Seconds of long and of short repeats, as the run chooses them for this budget and these operations.
-const LONG: f64 = 1.0;
-const SHORT: f64 = 0.1;
-/// Short rounds before each further long one.
-const BEFORE_LONG: [u32; 4] = [5, 20, 65, 200];
+/// Nanoseconds of all rounds on both targets.
+const BUDGET_NS: u64 = 60_000_000_000;
+/// Nanoseconds that surround a repeat.
+const AROUND_NS: u64 = 5_000_000;
+/// Nanoseconds of long repeats, and of the shortest.
+const LONG_NS: u64 = 1_000_000_000;
+const SHORT_NS: u64 = 100_000_000;
 
 /// When a target pauses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,11 +92,14 @@ impl Target {
         }
     }
 
-    /// A repeat of this length. The operation that runs at its end counts with all its time.
-    fn repeat(&mut self, round: u32, noise: Noise, spread: f64, length: f64) -> Exposure {
+    /// Carries an order out. The operation that runs at its end counts with all its time.
+    fn repeat(&mut self, order: &Order, noise: Noise, spread: f64) -> Simulated {
+        let length = order.timing.time_ns.unwrap_or(LONG_NS) as f64 / 1e9;
+        let interval = order.timing.interval_ns as f64 / 1e9;
         let deviation = self.deviations.next(&mut self.rng).clamp(-15.0, 15.0);
         let each = OPERATION / noise.factor(spread, deviation);
         let (mut operations, mut seconds, mut lost, mut stalls) = (0.0, 0.0, 0.0, 0);
+        let mut counts = vec![0.0; (length / interval).round().max(1.0) as usize];
         while seconds < length {
             let left = ((length - seconds) / each).ceil();
             let (until, pause) = match self.pauses {
@@ -105,6 +108,10 @@ impl Target {
                 Pauses::Periodic(_, pause) => ((self.until / each).ceil(), pause),
             };
             let done = left.min(until);
+            for (i, count) in counts.iter_mut().enumerate() {
+                let (begin, end) = (i as f64 * interval, (i + 1) as f64 * interval);
+                *count += (end.min(seconds + done * each) - begin.max(seconds)).max(0.0) / each;
+            }
             operations += done;
             seconds += done * each;
             self.until -= if matches!(self.pauses, Pauses::Periodic(..)) { done * each } else { done };
@@ -115,7 +122,9 @@ impl Target {
                 self.until = self.next_pause();
             }
         }
-        Exposure { round, seconds, work: operations, lost, stalls }
+        let exposure = Exposure { round: order.round, seconds, work: operations, lost, stalls };
+        let rates = counts.into_iter().map(|count| count / interval).collect();
+        Simulated { exposure, rates, took_ns: (seconds * 1e9) as u64 + AROUND_NS }
     }
 }
 
@@ -133,23 +142,9 @@ pub struct Stalling {
 /// A run on two targets with these pauses.
 pub fn stalling(pauses: [Pauses; 2], noise: Noise, spread: f64, seed: u64) -> Option<Stalling> {
     let mut targets = [0, 1].map(|i| Target::new(pauses[i], noise, seed * 2 + i as u64));
-    let mut series: [Series; 2] = [empty(0), empty(1)];
-    let (mut clock, mut short_rounds, mut was_long) = (0.0, 0, false);
-    for round in 0.. {
-        let is_long = round == 0 || (BEFORE_LONG.contains(&short_rounds) && !was_long);
-        was_long = is_long;
-        short_rounds += u32::from(!is_long);
-        let length = if is_long { LONG } else { SHORT };
-        for (target, series) in targets.iter_mut().zip(&mut series) {
-            let exposure = target.repeat(round, noise, spread, length);
-            clock += exposure.seconds + AROUND;
-            series.values.push((round, exposure.work / exposure.seconds));
-            series.exposures.push(exposure);
-        }
-        if clock > BUDGET || !settled(&series, "0", AIMS).is_empty() {
-            break;
-        }
-    }
+    let plan = plan(LONG_NS, Some(SHORT_NS), BUDGET_NS);
+    let mut ended = run(&plan, 2, seed, |order| targets[order.lane].repeat(order, noise, spread));
+    let series = &ended.series;
     let total = |s: &Series| {
         s.exposures.iter().map(|e| e.work).sum::<f64>() / s.exposures.iter().map(|e| e.seconds).sum::<f64>()
     };
@@ -160,8 +155,8 @@ pub fn stalling(pauses: [Pauses; 2], noise: Noise, spread: f64, seed: u64) -> Op
         _ => Verdict::Same,
     };
     let loss = Loss::of(&series[1].values, &series[1].exposures);
-    let comparison = compare(&series, "0", Pairing::ByRoundInterim, AIMS.margin).pop()?;
-    Some(Stalling { comparison, seconds: clock, averaged, loss })
+    let comparison = ended.comparisons.pop()?;
+    Some(Stalling { comparison, seconds: ended.seconds, averaged, loss })
 }
 
 /// True if a verdict is wrong about the long-run rates: "same" beyond the margin, or a difference that there is not.

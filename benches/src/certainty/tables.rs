@@ -5,8 +5,10 @@ use analyse::{Estimator, Pairing, Series, compare};
 use model::Verdict;
 
 use super::noise::{Noise, World};
+use super::simulated::AIMS;
 use super::stalling::stalls_table;
-use super::trials::{AIMS, Ending, Trial, claims, covers, share, trial, trials};
+use super::times::times_table;
+use super::trials::{Ending, Trial, claims, covers, in_a_row, share, trial, trials};
 use crate::table::markdown;
 
 /// Rounds that the budget of a simulated run allows.
@@ -27,8 +29,8 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 7] =
-    ["equal-targets", "true-difference", "coverage", "averages", "drift", "interim", "stalls"];
+pub(super) const TABLES: [&str; 8] =
+    ["equal-targets", "true-difference", "coverage", "averages", "drift", "interim", "times", "stalls"];
 
 /// Every table with its name, or only one.
 pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> {
@@ -40,6 +42,7 @@ pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> 
         "averages" => against_averages(n),
         "drift" => drift(n),
         "interim" => interim(n),
+        "times" => times_table(n),
         // It takes as long as all others together; a few runs show as well as more whether the code has changed.
         _ => stalls_table(if n < 10 { 1 } else { n }),
     };
@@ -235,14 +238,7 @@ fn drift(n: u64) -> String {
     let rows = SPREADS.map(|spread| {
         let noise = Noise::LogNormal;
         let world = World { noise, spread, drift: DRIFT, horizon: f64::from(2 * ROUNDS) };
-        let in_a_row = trials(n, |seed| {
-            let mut storage = super::noise::Storage::new(world, &[1.0, 1.0], seed);
-            let mut all = trial(world, &[1.0, 1.0], Ending::Fixed(0), seed).series;
-            for (target, series) in all.iter_mut().enumerate() {
-                series.values = (0..ROUNDS).map(|round| (round, storage.measure(target))).collect();
-            }
-            compare(&all, "0", Pairing::None, AIMS.margin)
-        });
+        let in_a_row = trials(n, |seed| in_a_row(world, 2, ROUNDS, seed));
         let in_rounds = trials(n, |seed| trial(world, &[1.0, 1.0], Ending::Fixed(ROUNDS), seed).comparisons);
         vec![
             format!("{:.0} %", spread * 100.0),

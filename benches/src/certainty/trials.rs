@@ -2,16 +2,15 @@
 
 use std::thread;
 
-use analyse::{Aims, Pairing, Series, compare, settled};
-use model::{Comparison, Exposure, Metric, Operation, Verdict};
+use analyse::{Pairing, Series, compare};
+use model::{Comparison, Exposure, Plan, Rounds, Verdict};
+use schedule::Order;
 
 use super::noise::{Storage, World};
+use super::simulated::{AIMS, Ended, Simulated, empty, plan, run};
 
-/// The default margin and precision of a run.
-pub const AIMS: Aims = Aims { precision: 0.02, margin: 0.03 };
-
-/// Seconds of a simulated repeat: so many that "same" is decided by the spread and not by what cannot have been seen.
-const REPEAT_SECONDS: f64 = 10.0;
+/// Nanoseconds of a simulated repeat: so many that "same" is decided by the spread and not by what cannot have been seen.
+const REPEAT_NS: u64 = 10_000_000_000;
 
 /// The result of one simulated run.
 #[derive(Clone, Debug)]
@@ -33,48 +32,36 @@ pub enum Ending {
     Auto(u32),
 }
 
-pub(super) fn empty(target: usize) -> Series {
-    Series {
-        run: 0,
-        target: target.to_string(),
-        step: "step".into(),
-        operation: Operation::Read,
-        metric: Metric::Bandwidth,
-        is_headline: true,
-        values: Vec::new(),
-        exposures: Vec::new(),
-    }
-}
-
-/// One run: rounds in random order, until every target is settled.
+/// One run on targets of these speeds, until every one is settled.
 pub fn trial(world: World, speeds: &[f64], ending: Ending, seed: u64) -> Trial {
     let mut storage = Storage::new(world, speeds, seed);
-    let mut series: Vec<Series> = (0..speeds.len()).map(empty).collect();
-    let mut wanted: Vec<usize> = (0..speeds.len()).collect();
-    let (most, pairing) = match ending {
-        Ending::Fixed(most) => (most, Pairing::ByRound),
-        Ending::Auto(most) => (most, Pairing::ByRoundInterim),
+    let (Ending::Fixed(rounds) | Ending::Auto(rounds)) = ending;
+    // A run may exceed its budget by a twentieth.
+    let budget_ns = REPEAT_NS * u64::from(rounds) * speeds.len() as u64 * 20 / 21;
+    let auto = plan(REPEAT_NS, None, budget_ns);
+    let plan = match ending {
+        Ending::Fixed(rounds) => Plan { rounds: Rounds::Fixed(rounds), ..auto },
+        Ending::Auto(_) => auto,
     };
-    for round in 0..most {
-        storage.shuffle(&mut wanted);
-        for target in &wanted {
-            let value = storage.measure(*target);
-            series[*target].values.push((round, value));
-            let work = value * REPEAT_SECONDS;
-            let exposure = Exposure { round, seconds: REPEAT_SECONDS, work, lost: 0.0, stalls: 0 };
-            series[*target].exposures.push(exposure);
-        }
-        if matches!(ending, Ending::Auto(_)) {
-            let done = settled(&series, "0", AIMS);
-            wanted.retain(|target| !done.contains(&("step".to_owned(), target.to_string())));
-        }
-        if wanted.is_empty() {
-            break;
-        }
-    }
-    let comparisons = compare(&series, "0", pairing, AIMS.margin);
-    let rounds = series.iter().map(|s| s.values.len()).collect();
-    Trial { comparisons, rounds, series }
+    let ended = run(&plan, speeds.len(), seed, |order: &Order| {
+        let seconds = REPEAT_NS as f64 / 1e9;
+        let work = storage.measure(order.lane) * seconds;
+        let exposure = Exposure { round: order.round, seconds, work, lost: 0.0, stalls: 0 };
+        Simulated { exposure, rates: Vec::new(), took_ns: REPEAT_NS }
+    });
+    let Ended { comparisons, series, .. } = ended;
+    Trial { comparisons, rounds: series.iter().map(|s| s.values.len()).collect(), series }
+}
+
+/// The comparisons of `rounds` repeats of each target, one target after the other.
+pub fn in_a_row(world: World, targets: usize, rounds: u32, seed: u64) -> Vec<Comparison> {
+    let mut storage = Storage::new(world, &vec![1.0; targets], seed);
+    let mut measured = |target: usize| Series {
+        values: (0..rounds).map(|round| (round, storage.measure(target))).collect(),
+        ..empty(target)
+    };
+    let series: Vec<Series> = (0..targets).map(&mut measured).collect();
+    compare(&series, "0", Pairing::None, AIMS.margin)
 }
 
 /// `count` trials, each with its own seed, distributed over the processors.

@@ -13,6 +13,9 @@ const MOST_ROUNDS: f64 = 999.0;
 /// No claim needs more standard deviations than this.
 const MOST_DEVIATIONS: f64 = 38.0;
 
+/// Blocks of rounds that the error of a ratio is estimated from, at least.
+const FEWEST_BLOCKS: usize = 20;
+
 /// How the values of two targets are paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
@@ -114,7 +117,7 @@ impl RatioTest {
         let mut test = if own.exposures.is_empty() || base.exposures.is_empty() {
             let (body, freedom) = match pairing {
                 Pairing::None => unpaired(&logs(own.values), &logs(base.values), centre)?,
-                _ => with_freedom(centre(&paired_logs(own.values, base.values))?),
+                _ => with_freedom(centre(&in_blocks(&paired_logs(own.values, base.values)))?),
             };
             let rounds = own.values.len().min(base.values.len()) as f64;
             let (loss, has_ended) = ([Loss::default(), Loss::default()], true);
@@ -144,7 +147,9 @@ impl RatioTest {
                 }
                 let values: Vec<f64> =
                     pseudo_logs(&a).iter().zip(pseudo_logs(&b)).map(|(a, b)| a - b).collect();
-                with_freedom(RobustMean::plain(&values)?)
+                let mean = RobustMean::plain(&values)?.mean;
+                let (blocks, freedom) = with_freedom(RobustMean::plain(&in_blocks(&values))?);
+                (RobustMean { mean, ..blocks }, freedom)
             }
         };
         let rounds = (own.body.len() + own.loss.stalls.len()) as f64;
@@ -326,6 +331,24 @@ impl RatioTest {
     }
 }
 
+/// The means of blocks of consecutive rounds, at least [`FEWEST_BLOCKS`] of them, with the same number of rounds each to within
+/// one; the rounds themselves if there are fewer than twice as many.
+///
+/// Where the difference of two targets changes slowly, in the course of many rounds, a round resembles not only the one
+/// before it, and a correction by the lag-1 autocorrelation sees a small part of that. Blocks are long enough to be nearly
+/// independent (the method of batch means: Conway, Manage. Sci. 10, 1963; Law and Kelton, "Simulation Modeling and Analysis").
+fn in_blocks(values: &[f64]) -> Vec<f64> {
+    let n = values.len();
+    let size = match n / FEWEST_BLOCKS {
+        0 | 1 => return values.to_vec(),
+        // Powers of two, so that blocks stay the same while there are up to twice as many rounds.
+        size => (size + 1).next_power_of_two() / 2,
+    };
+    let count = n / size;
+    let block = |i: usize| &values[i * n / count..(i + 1) * n / count];
+    (0..count).map(|i| block(i).iter().sum::<f64>() / block(i).len() as f64).collect()
+}
+
 fn with_freedom(mean: RobustMean) -> (RobustMean, f64) {
     (mean, mean.kept - 1.0)
 }
@@ -399,6 +422,34 @@ mod tests {
         let equal = test(&steady, &rates(20, 0, 2));
         assert!(equal.looks_same() && equal.seconds() < equal.needed_seconds(0.0).unwrap());
         assert_eq!(equal.rounds_for(4.0), Some(20));
+    }
+
+    #[test]
+    fn a_difference_that_changes_slowly_is_not_taken_for_one_that_lasts() {
+        // Faster by 2 % for fifty rounds and slower for as many, below noise of as much: 200 rounds are worth few.
+        let slow = |round: u32| if (round / 50).is_multiple_of(2) { 1.02 } else { 1.0 / 1.02 };
+        let (mut own, base) = (rates(200, 0, 0), rates(200, 0, 2));
+        own.1.iter_mut().for_each(|e| e.work *= slow(e.round));
+        own.0 = own.1.iter().map(|e| (e.round, e.work / e.seconds)).collect();
+        let (low, high) = test(&own, &base).ratio().interval.unwrap();
+        assert!(low < 0.985 && high > 1.015, "{low} {high}");
+        let (low, high) = test(&rates(200, 0, 0), &base).ratio().interval.unwrap();
+        assert!(low > 0.995 && high < 1.005, "{low} {high}");
+    }
+
+    #[test]
+    fn blocks_have_all_rounds_and_stay_the_same_while_there_are_few_more() {
+        let values: Vec<f64> = (0..79).map(f64::from).collect();
+        assert_eq!(in_blocks(&values[..39]), values[..39]);
+        assert_eq!(in_blocks(&values[..40])[..3], [0.5, 2.5, 4.5]);
+        assert_eq!(in_blocks(&values[..78]).len(), 39);
+        for n in 2..500 {
+            let values: Vec<f64> = (0..n).map(f64::from).collect();
+            let blocks = in_blocks(&values);
+            assert!(
+                blocks.len() == values.len() || (FEWEST_BLOCKS..2 * FEWEST_BLOCKS).contains(&blocks.len())
+            );
+        }
     }
 
     #[test]

@@ -1,0 +1,102 @@
+//! Runs of the program's own scheduler on simulated storage and a virtual clock.
+
+use analyse::{Aims, Pairing, Series, compare};
+use model::{Comparison, Event, Exposure, Metric, Operation, Plan, Rounds, Step, Workload};
+use schedule::{Lane, Measured, Next, Order, Outcome, Said, Scheduler};
+
+use crate::claims::step;
+
+/// The default margin and precision of a run.
+pub const AIMS: Aims = Aims { precision: 0.02, margin: 0.03 };
+
+/// What a simulated repeat has shown.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// All of it; its work ÷ its time is the figure.
+    pub exposure: Exposure,
+    /// The rates of its intervals, in operations per second.
+    pub rates: Vec<f64>,
+    /// Nanoseconds that it took, what surrounds it included.
+    pub took_ns: u64,
+}
+
+/// A simulated run that has ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Every target against the first, as the result would have them.
+    pub comparisons: Vec<Comparison>,
+    /// What counts, by target.
+    pub series: Vec<Series>,
+    /// Seconds of the run.
+    pub seconds: f64,
+}
+
+/// The plan of a run of one step with repeats of this length in nanoseconds, which may be shortened to `shortest_ns`; until it is
+/// decided, for `budget_ns` at most.
+pub fn plan(time_ns: u64, shortest_ns: Option<u64>, budget_ns: u64) -> Plan {
+    let mut step = Step { shortest_ns, ..step("step", Workload::random_reads()) };
+    step.stop.time_ns = Some(time_ns);
+    let rounds = Rounds::Auto { budget_ns, precision_ppm: (AIMS.precision * 1e6) as u32 };
+    let plan = Plan::of_steps("simulated", vec![step], rounds);
+    Plan { margin_ppm: (AIMS.margin * 1e6) as u32, ..plan }
+}
+
+pub(super) fn empty(target: usize) -> Series {
+    Series {
+        run: 0,
+        target: target.to_string(),
+        step: "step".into(),
+        operation: Operation::Read,
+        metric: Metric::Iops,
+        is_headline: true,
+        values: Vec::new(),
+        exposures: Vec::new(),
+    }
+}
+
+/// A run of a plan of one step on so many targets; `repeat` carries its orders out.
+pub fn run(plan: &Plan, targets: usize, seed: u64, mut repeat: impl FnMut(&Order) -> Simulated) -> Ended {
+    // The same seed would draw the turns from the numbers that the noise is made of.
+    let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
+    let lane = |target: usize| Lane {
+        target: target.to_string(),
+        runs: vec![true],
+        shares: None,
+        may_shorten: true,
+    };
+    scheduler.at((0..targets).map(lane).collect());
+    // By number: the target of a repeat, its exposure, and whether it counts.
+    let mut repeats: Vec<(usize, Exposure, bool)> = Vec::new();
+    let mut now_ns = 0;
+    loop {
+        match scheduler.next(now_ns) {
+            Next::Done => break,
+            Next::RoundEnded => {}
+            Next::Repeat(order) => {
+                let done = repeat(&order);
+                repeats.push((order.lane, done.exposure, true));
+                now_ns += done.took_ns;
+                scheduler.record(&order, outcome(done), now_ns);
+            }
+        }
+        for said in scheduler.said() {
+            let Said::Event(Event::SetAside(aside)) = said else { continue };
+            aside.repeats.iter().for_each(|number| repeats[*number as usize].2 = false);
+        }
+    }
+    let mut series: Vec<Series> = (0..targets).map(empty).collect();
+    for (target, exposure, _) in repeats.iter().filter(|(.., counts)| *counts) {
+        series[*target].values.push((exposure.round, exposure.work / exposure.seconds));
+        series[*target].exposures.push(*exposure);
+    }
+    let comparisons = compare(&series, "0", Pairing::within(plan), plan.margin());
+    Ended { comparisons, series, seconds: now_ns as f64 / 1e9 }
+}
+
+fn outcome(done: Simulated) -> Outcome {
+    let Simulated { exposure, rates, took_ns } = done;
+    let per_second = exposure.work / exposure.seconds;
+    let figures = vec![(Operation::Read, Metric::Iops, per_second, Some(exposure))];
+    let measured = Measured { is_complete: true, figures, per_second, rates, ..Measured::default() };
+    Outcome { took_ns, measured: Some(measured), ..Outcome::default() }
+}

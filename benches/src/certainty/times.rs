@@ -1,0 +1,156 @@
+//! How long a run takes until it knows a difference, with the lengths of repeats that it chooses and with fixed ones, on
+//! storage whose noise is slower than a repeat.
+
+use model::{Exposure, Plan, Verdict};
+use rand_distr::{Distribution, StandardNormal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use schedule::Order;
+
+use super::simulated::{Ended, Simulated, plan, run};
+use super::trials::{share, trials};
+use crate::table::markdown;
+
+/// Operations per second of the first target.
+const RATE: f64 = 10_000.0;
+/// Relative standard deviation of a tenth of a second; of twice as long it is a √2 smaller.
+const WITHIN: f64 = 0.10;
+/// Seconds after which slow noise has forgotten 63 % of what it was.
+const SLOW_SECONDS: f64 = 5.0;
+/// Nanoseconds of a run, of what surrounds a repeat, and of fixed, longest and shortest repeats.
+const BUDGET_NS: u64 = 100_000_000_000;
+const AROUND_NS: u64 = 20_000_000;
+const FIXED_NS: u64 = 1_000_000_000;
+const LONGEST_NS: u64 = 5_000_000_000;
+const SHORTEST_NS: u64 = 100_000_000;
+
+/// Relative standard deviations of the slow noise.
+#[derive(Clone, Copy, Debug)]
+struct Slow {
+    name: &'static str,
+    /// Of the machine: alike for all targets.
+    machine: f64,
+    /// Of each target's own.
+    own: f64,
+}
+
+const SLOW: [Slow; 3] = [
+    Slow { name: "none", machine: 0.0, own: 0.0 },
+    Slow { name: "10 %, of the machine", machine: 0.10, own: 0.0 },
+    Slow { name: "10 %, of each target", machine: 0.0, own: 0.10 },
+];
+
+/// Noise that changes slowly: of an Ornstein-Uhlenbeck process.
+#[derive(Clone, Copy, Debug)]
+struct Drifting {
+    value: f64,
+    at: f64,
+}
+
+impl Drifting {
+    fn begin(rng: &mut Xoshiro256PlusPlus) -> Self {
+        Self { value: StandardNormal.sample(rng), at: 0.0 }
+    }
+
+    /// Its value at a later time in seconds, of standard deviation 1.
+    fn at(&mut self, seconds: f64, rng: &mut Xoshiro256PlusPlus) -> f64 {
+        let kept = (-(seconds - self.at) / SLOW_SECONDS).exp();
+        let fresh: f64 = StandardNormal.sample(rng);
+        self.value = kept * self.value + (1.0 - kept * kept).sqrt() * fresh;
+        self.at = seconds;
+        self.value
+    }
+}
+
+struct Storage {
+    slow: Slow,
+    speeds: [f64; 2],
+    rng: Xoshiro256PlusPlus,
+    machine: Drifting,
+    own: [Drifting; 2],
+    seconds: f64,
+}
+
+impl Storage {
+    fn new(slow: Slow, ratio: f64, seed: u64) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let machine = Drifting::begin(&mut rng);
+        let own = [0; 2].map(|_| Drifting::begin(&mut rng));
+        Self { slow, speeds: [RATE, RATE * ratio], rng, machine, own, seconds: 0.0 }
+    }
+
+    /// Carries an order out, interval by interval.
+    fn repeat(&mut self, order: &Order) -> Simulated {
+        let length = order.timing.time_ns.unwrap_or(FIXED_NS) as f64 / 1e9;
+        let intervals = (length / (order.timing.interval_ns as f64 / 1e9)).round().max(1.0);
+        let interval = length / intervals;
+        let spread = WITHIN * (0.1 / interval).sqrt();
+        let mut rates = Vec::with_capacity(intervals as usize);
+        for _ in 0..intervals as usize {
+            let middle = self.seconds + interval / 2.0;
+            let machine = self.slow.machine * self.machine.at(middle, &mut self.rng);
+            let own = self.slow.own * self.own[order.lane].at(middle, &mut self.rng);
+            let within: f64 = StandardNormal.sample(&mut self.rng);
+            rates.push(self.speeds[order.lane] * (machine + own + spread * within).exp());
+            self.seconds += interval;
+        }
+        self.seconds += AROUND_NS as f64 / 1e9;
+        let work = rates.iter().sum::<f64>() * interval;
+        let exposure = Exposure { round: order.round, seconds: length, work, lost: 0.0, stalls: 0 };
+        Simulated { exposure, rates, took_ns: (length * 1e9) as u64 + AROUND_NS }
+    }
+}
+
+/// One row for each slow noise and true difference.
+pub fn times_table(n: u64) -> String {
+    let chosen = plan(LONGEST_NS, Some(SHORTEST_NS), BUDGET_NS);
+    let fixed = plan(FIXED_NS, None, BUDGET_NS);
+    let mut rows = Vec::new();
+    for slow in SLOW {
+        for ratio in [1.0, 1.05, 1.1, 1.2] {
+            let mut row = vec![slow.name.to_owned(), format!("{:.0} %", (ratio - 1.0) * 100.0)];
+            for plan in [&chosen, &fixed] {
+                row.extend(cells(&trials(n, |seed| ended(plan, slow, ratio, seed)), ratio));
+            }
+            rows.push(row);
+        }
+    }
+    let of = |what: &str| ["right", "wrong", "half width", "s"].map(|column| format!("{what}: {column}"));
+    let head: Vec<String> = [of("chosen"), of("1 s")].concat();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    markdown(&[&["slow noise", "difference"], &head[..]].concat(), &rows)
+}
+
+fn ended(plan: &Plan, slow: Slow, ratio: f64, seed: u64) -> Ended {
+    let mut storage = Storage::new(slow, ratio, seed);
+    run(plan, 2, seed, |order| storage.repeat(order))
+}
+
+/// Shares of right and wrong verdicts, the median half width of the interval, and the median length of the run.
+fn cells(all: &[Ended], ratio: f64) -> [String; 4] {
+    let verdict = |ended: &Ended| ended.comparisons[0].verdict;
+    // "The same so far": a stall could not have been seen yet.
+    let is_right = |ended: &Ended| match verdict(ended) {
+        Verdict::Faster => ratio > 1.0,
+        Verdict::Same => ratio <= 1.03,
+        _ => ratio <= 1.03 && ended.comparisons[0].unseen.is_some(),
+    };
+    let is_wrong = |ended: &Ended| match verdict(ended) {
+        Verdict::Slower => true,
+        Verdict::Faster => ratio <= 1.0,
+        Verdict::Same => ratio > 1.03,
+        Verdict::Undecided => false,
+    };
+    let median = |of: &dyn Fn(&Ended) -> Option<f64>| {
+        let mut values: Vec<f64> = all.iter().filter_map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    let width = median(&|ended| ended.comparisons[0].ratio.relative_half_width());
+    [
+        format!("{:.1}", 100.0 * share(all, is_right)),
+        format!("{:.1}", 100.0 * share(all, is_wrong)),
+        format!("{:.1}", 100.0 * width),
+        format!("{:.0}", median(&|ended| Some(ended.seconds))),
+    ]
+}
