@@ -73,6 +73,24 @@ struct Figure {
 }
 
 impl StepLength {
+    fn new(shortest_ns: u64, long_ns: u64) -> Self {
+        Self {
+            shortest_ns,
+            long_ns,
+            short_ns: None,
+            least_ns: shortest_ns,
+            choice: None,
+            is_long: true,
+            short_rounds: 0,
+            long_rounds: 0,
+            next_long: BEFORE_LONG,
+            per_second: f64::INFINITY,
+            noise: Vec::new(),
+            figures: Vec::new(),
+            around: (0, 0),
+        }
+    }
+
     fn length_ns(&self) -> u64 {
         if self.is_long { self.long_ns } else { self.short_ns.unwrap_or(self.long_ns) }
     }
@@ -189,22 +207,8 @@ impl Lengths {
         for (index, step) in plan.steps.iter().enumerate() {
             let (Some(shortest_ns), Some(most_ns)) = (step.shortest_ns, step.stop.time_ns) else { continue };
             let affordable = budget_ns / FIRST_LONG_SHARE / repeats.max(1) as u64;
-            let length = StepLength {
-                shortest_ns,
-                long_ns: affordable.clamp(shortest_ns, most_ns),
-                short_ns: None,
-                least_ns: shortest_ns,
-                choice: None,
-                is_long: true,
-                short_rounds: 0,
-                long_rounds: 0,
-                next_long: BEFORE_LONG,
-                per_second: f64::INFINITY,
-                noise: Vec::new(),
-                figures: Vec::new(),
-                around: (0, 0),
-            };
-            self.0.insert(index, length);
+            let long_ns = affordable.clamp(shortest_ns, most_ns);
+            self.0.insert(index, StepLength::new(shortest_ns, long_ns));
         }
     }
 
@@ -278,21 +282,7 @@ mod tests {
     use super::*;
 
     fn length(shortest_ns: u64, long_ns: u64) -> StepLength {
-        StepLength {
-            shortest_ns,
-            long_ns,
-            short_ns: None,
-            least_ns: shortest_ns,
-            choice: None,
-            is_long: true,
-            short_rounds: 0,
-            long_rounds: 0,
-            next_long: BEFORE_LONG,
-            per_second: 10_000.0,
-            noise: Vec::new(),
-            figures: Vec::new(),
-            around: (0, 1),
-        }
+        StepLength { per_second: 10_000.0, around: (0, 1), ..StepLength::new(shortest_ns, long_ns) }
     }
 
     fn step() -> Step {
