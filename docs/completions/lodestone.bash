@@ -43,9 +43,6 @@ _lodestone() {
             lodestone,man)
                 cmd="lodestone__subcmd__man"
                 ;;
-            lodestone,reindex)
-                cmd="lodestone__subcmd__reindex"
-                ;;
             lodestone,report)
                 cmd="lodestone__subcmd__report"
                 ;;
@@ -96,9 +93,6 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,man)
                 cmd="lodestone__subcmd__help__subcmd__man"
-                ;;
-            lodestone__subcmd__help,reindex)
-                cmd="lodestone__subcmd__help__subcmd__reindex"
                 ;;
             lodestone__subcmd__help,report)
                 cmd="lodestone__subcmd__help__subcmd__report"
@@ -164,7 +158,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run targets suites list show compare report export import crosscheck clean selftest rm reindex completions man schema help"
+            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run targets suites list show compare report export import crosscheck clean selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -436,7 +430,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run targets suites list show compare report export import crosscheck clean selftest rm reindex completions man schema help"
+            opts="run targets suites list show compare report export import crosscheck clean selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -562,20 +556,6 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help__subcmd__man)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        lodestone__subcmd__help__subcmd__reindex)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -848,32 +828,6 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__man)
-            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --store)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                --units)
-                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        lodestone__subcmd__reindex)
             opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -38,7 +38,7 @@ def set_by_years(lab):
         runs = [one_run(lab, machine, *dates) for dates in DATES]
         lists(lab, machine, runs)
         ids = " ".join(run["id"] for run in runs)
-        commands = [f"compare {ids}", f"compare --by-hour {ids}", f"report {ids} -o /tmp/page.html", "reindex", "clean"]
+        commands = [f"compare {ids}", f"compare --by-hour {ids}", f"report {ids} -o /tmp/page.html", "list", "clean"]
         commands += [f"{command} {run['id']}" for command in ("show", "report", "export -f csv") for run in runs]
         for command in commands:
             result = machine.run(f"lodestone {command} --store /tmp/store")

@@ -96,8 +96,6 @@ pub enum Command {
     Selftest,
     /// Remove stored runs: their logs and their pages
     Rm(RmArgs),
-    /// Rebuild the index of runs from their logs
-    Reindex,
     /// Write a shell's completions to standard output
     #[command(hide = true)]
     Completions(CompletionsArgs),

@@ -53,7 +53,6 @@ fn work() -> ExitCode {
         Command::Clean(args) => commands::clean::clean(&cli, args),
         Command::Selftest => commands::selftest::selftest(&cli),
         Command::Rm(args) => commands::remove::remove(&cli, args),
-        Command::Reindex => commands::results::reindex(&cli),
         Command::Completions(args) => commands::generated::completions(args.shell),
         Command::Man => commands::generated::man(),
         Command::Schema(args) => commands::generated::schema(args.of),

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
@@ -15,12 +15,13 @@ use crate::unfinished::{self, Unfinished, sweep};
 /// File names in a store.
 pub(crate) const RUNS: &str = "runs";
 pub(crate) const REPORTS: &str = "reports";
-pub(crate) const INDEX: &str = "index.db";
+pub(crate) const INDEX: &str = "index";
 const MARKER: &str = "store.json";
-/// Prefix of the new name of a file called `index.db` that is not an index.
-const ASIDE: &str = "index.db.foreign-";
-/// Other names that a store may contain: SQLite's files of an old index, and `lost+found` of a filesystem's root.
-const TOLERATED: [&str; 4] = ["index.db-wal", "index.db-shm", "index.db-journal", "lost+found"];
+/// The root of a filesystem has this directory.
+const LOST_AND_FOUND: &str = "lost+found";
+/// Start of the names of the index that earlier versions wrote, and of files that they renamed. A directory with logs
+/// may contain them.
+const EARLIER_INDEX: &str = "index.db";
 
 /// Suffix of a log's name.
 pub(crate) const SUFFIX: &str = ".jsonl";
@@ -68,7 +69,7 @@ pub enum StoreError {
         "cannot write the index {path}: {source}; the logs are intact, and every command works without the index"
     )]
     Index {
-        /// The database.
+        /// The file.
         path: PathBuf,
         /// The I/O error.
         source: io::Error,
@@ -148,9 +149,9 @@ impl Directory {
         }
         let known = |name: &String| {
             [RUNS, REPORTS, INDEX].contains(&name.as_str())
-                || TOLERATED.contains(&name.as_str())
+                || name == LOST_AND_FOUND
                 || name.starts_with(unfinished::PREFIX)
-                || name.starts_with(ASIDE)
+                || name.starts_with(EARLIER_INDEX)
         };
         if let Some(other) = names.iter().find(|name| !known(name)) {
             return Err(self.foreign(other));
@@ -165,20 +166,14 @@ impl Directory {
             }
             has_logs = !logs.is_empty();
         }
-        let is_own_index = || {
-            let bytes = self.index().ok().flatten();
-            bytes.is_some_and(|bytes| {
-                bytes.is_empty() || !matches!(crate::index::read(bytes), crate::index::Content::Foreign)
-            })
-        };
         // A directory with logs is a store whatever its index is; a foreign index stays as it is.
-        if has(INDEX) && !has_logs && !(has(RUNS) && is_own_index()) {
-            return Err(self.foreign(INDEX));
+        let of_runs = |name: &&String| {
+            *name == INDEX || *name == REPORTS && !has(RUNS) || name.starts_with(EARLIER_INDEX)
+        };
+        match names.iter().find(of_runs) {
+            Some(other) if !has_logs => Err(self.foreign(other)),
+            _ => Ok(()),
         }
-        if has(REPORTS) && !has(RUNS) {
-            return Err(self.foreign(REPORTS));
-        }
-        Ok(())
     }
 
     fn foreign(&self, holds: &str) -> StoreError {
@@ -247,48 +242,31 @@ impl Directory {
         open_directory(&self.held, REPORTS)
     }
 
-    /// The bytes of the index file; `None` if it does not exist.
+    /// The bytes of the index file; none if it does not exist.
     ///
     /// # Errors
     /// The file is not a regular file or is too long, or an I/O error.
-    pub fn index(&self) -> io::Result<Option<Vec<u8>>> {
+    pub fn index(&self) -> io::Result<Vec<u8>> {
         const LONGEST: u64 = 256 << 20;
         let file = match open_regular(&self.held, INDEX) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other?,
         };
         let mut bytes = Vec::new();
         if file.take(LONGEST).read_to_end(&mut bytes)? as u64 == LONGEST {
             return Err(io::Error::other("the file is too large to be an index"));
         }
-        Ok(Some(bytes))
+        Ok(bytes)
     }
 
     /// Replaces the index and removes the temporary files of killed programs.
     pub fn replace_index(&self, bytes: &[u8]) -> io::Result<()> {
         write_whole(&self.held, INDEX, bytes)?;
-        // These files belong to an index of version 1; SQLite would apply them to the new index.
-        for name in ["index.db-wal", "index.db-shm"] {
-            let _ = fs::unlinkat(&self.held, name, AtFlags::empty());
-        }
         sweep(&self.held);
         if let Ok(reports) = open_directory(&self.held, REPORTS) {
             sweep(&reports);
         }
         Ok(())
-    }
-
-    /// Renames a file that is called `index.db` but is not an index, and returns the new name.
-    pub fn move_index_aside(&self) -> io::Result<String> {
-        for n in 1..1000 {
-            let name = format!("{ASIDE}{n}");
-            match fs::renameat_with(&self.held, INDEX, &self.held, &name, fs::RenameFlags::NOREPLACE) {
-                Ok(()) => return Ok(name),
-                Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(Errno::EXIST.into())
     }
 }
 

@@ -165,63 +165,38 @@ impl Store {
         self.list().map(|listing| listing.runs)
     }
 
-    /// All runs, the oldest first, and the problems of the store. Brings the index up to date with the logs. A damaged
-    /// index is rebuilt; a file that is not an index stays unchanged.
+    /// All runs, the oldest first, and the problems of the store. Brings the index up to date with the logs; a file in
+    /// its place that is not an index stays unchanged.
     ///
     /// # Errors
     /// [`StoreError`] if the logs cannot be listed.
     pub fn list(&self) -> Result<Listing, StoreError> {
         let Some(directory) = self.held.get() else { return Ok(Listing::default()) };
-        let content = directory.index().map(|bytes| bytes.filter(|b| !b.is_empty()).map(index::read));
         let mut warnings = Vec::new();
-        let index = self.index_path();
-        let (known, may_write) = match content {
-            Ok(Some(Content::Rows(rows))) => (rows, true),
-            Ok(None | Some(Content::Unusable)) => (Vec::new(), true),
-            Ok(Some(Content::Foreign)) => {
+        let known = match directory.index().map(|bytes| index::read(&bytes)) {
+            Ok(Content::Rows(rows)) => Some(rows),
+            Ok(Content::Foreign) => {
                 warnings.push(format!(
                     "{} is not an index of Lodestone, so the logs were read instead and the file is \
-                     unchanged; run `lodestone reindex` to rename it and write a new index",
-                    index.display()
+                     unchanged; move it elsewhere, and the next listing writes an index",
+                    self.index_path().display()
                 ));
-                (Vec::new(), false)
+                None
             }
             Err(error) => {
                 warnings.push(format!(
                     "cannot read the index {}: {error}; the logs were read instead",
-                    index.display()
+                    self.index_path().display()
                 ));
-                (Vec::new(), false)
+                None
             }
         };
-        let runs = self.up_to_date(directory, &known, &mut warnings)?;
-        if may_write
-            && runs != known
+        let runs = self.up_to_date(directory, known.as_deref().unwrap_or_default(), &mut warnings)?;
+        if known.is_some_and(|known| known != runs)
             && let Err(error) = self.write_index(directory, &runs)
         {
             warnings.push(error.to_string());
         }
-        Ok(Listing { runs, warnings })
-    }
-
-    /// Rebuilds the index from the logs. A file with the index's name that is not an index is renamed.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn reindex(&self) -> Result<Listing, StoreError> {
-        let Some(directory) = self.held.get() else { return Ok(Listing::default()) };
-        let mut warnings = Vec::new();
-        let content = directory.index().map(|bytes| bytes.filter(|b| !b.is_empty()).map(index::read));
-        if matches!(content, Ok(Some(Content::Foreign)) | Err(_)) {
-            let refused = |source| StoreError::Index { path: self.index_path(), source };
-            let name = directory.move_index_aside().map_err(refused)?;
-            warnings.push(format!(
-                "{} was not an index of Lodestone; it was renamed to {name}",
-                self.index_path().display()
-            ));
-        }
-        let runs = self.up_to_date(directory, &[], &mut warnings)?;
-        self.write_index(directory, &runs)?;
         Ok(Listing { runs, warnings })
     }
 
@@ -231,7 +206,7 @@ impl Store {
 
     fn write_index(&self, directory: &Directory, runs: &[RunSummary]) -> Result<(), StoreError> {
         let written =
-            index::write(runs).map_err(io::Error::other).and_then(|bytes| directory.replace_index(&bytes));
+            index::write(runs).map_err(io::Error::from).and_then(|bytes| directory.replace_index(&bytes));
         written.map_err(|source| StoreError::Index { path: self.index_path(), source })
     }
 

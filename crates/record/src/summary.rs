@@ -1,11 +1,13 @@
 //! A run as the index holds it.
 
 use model::RunOutcome;
+use serde::{Deserialize, Serialize};
 
 use crate::log::Log;
 
 /// The state of a run according to its log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// It is in progress: its log is locked.
     Running,
@@ -22,9 +24,6 @@ pub enum RunState {
 }
 
 impl RunState {
-    const ALL: [Self; 6] =
-        [Self::Running, Self::Completed, Self::Interrupted, Self::Failed, Self::Killed, Self::Damaged];
-
     /// The state's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -35,10 +34,6 @@ impl RunState {
             Self::Killed => "killed",
             Self::Damaged => "damaged",
         }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|s| s.name() == name)
     }
 
     pub(crate) fn of(log: &Log, locked: bool) -> Self {
@@ -54,7 +49,7 @@ impl RunState {
 }
 
 /// A run as the index holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// The run's id.
     pub id: String,

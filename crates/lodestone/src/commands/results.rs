@@ -1,4 +1,4 @@
-//! `list`, `show`, `reindex`: stored results.
+//! `list`, `show`: stored results.
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
@@ -217,18 +217,4 @@ pub(super) fn find_all(store: &Store, names: &[OsString]) -> Result<Vec<Run>, Fa
         runs.push(run);
     }
     Ok(runs)
-}
-
-/// Rebuilds the index.
-///
-/// # Errors
-/// The store cannot be used.
-pub fn reindex(cli: &Cli) -> Result<ExitCode, Failure> {
-    let store = store(cli)?;
-    let Listing { runs, warnings } = store.reindex().map_err(Failure::failed)?;
-    for warning in &warnings {
-        output::say(&format!("lodestone: {warning}"));
-    }
-    output::print(format!("{} run(s) indexed from {}\n", runs.len(), store.logs().display()))?;
-    Ok(ExitCode::SUCCESS)
 }

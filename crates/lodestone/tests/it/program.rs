@@ -229,8 +229,8 @@ fn results_can_be_listed_shown_exported_and_compared() {
     assert_eq!(json["schema"], "lodestone.comparison.v1");
     assert!(json["comparisons"][0]["method"].as_str().unwrap().contains("drift"));
 
-    std::fs::remove_file(bench.store().join("index.db")).unwrap();
-    assert!(bench.ok(&["reindex"]).contains("2 run(s)"));
+    std::fs::remove_file(bench.store().join("index")).unwrap();
+    assert!(bench.ok(&["list"]).contains("2 run(s)"));
 }
 
 /// A copy of the fixture's log with this id, each of its events edited.

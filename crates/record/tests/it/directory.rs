@@ -26,14 +26,6 @@ fn add_run(store: &Store, id: &str) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// A SQLite database of another program.
-fn foreign_database(path: &Path) -> Vec<u8> {
-    let connection = rusqlite::Connection::open(path).unwrap();
-    connection.execute_batch("CREATE TABLE runs (what TEXT); INSERT INTO runs VALUES ('foreign');").unwrap();
-    drop(connection);
-    fs::read(path).unwrap()
-}
-
 fn ids(store: &Store) -> Vec<String> {
     store.list().unwrap().runs.into_iter().map(|run| run.id).collect()
 }
@@ -75,11 +67,10 @@ fn two_logs_of_one_run_are_both_listed() {
 /// `--store DIR` deleted an unrelated `DIR/index.db` and turned any directory into a store.
 #[test]
 fn a_directory_with_other_content_is_refused_unchanged() {
-    for name in ["notes.txt", "index.db", "runs", "reports", "store.json"] {
+    for name in ["notes.txt", "index", "index.db", "runs", "reports", "store.json"] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(name);
         match name {
-            "index.db" => drop(foreign_database(&path)),
             "runs" => {
                 fs::create_dir(&path).unwrap();
                 fs::write(path.join("marathon.gpx"), "hello").unwrap();
@@ -119,26 +110,32 @@ fn a_missing_store_is_empty_and_is_not_created() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let store = Store::open(&path).unwrap();
-    assert!(ids(&store).is_empty() && store.reindex().unwrap().runs.is_empty());
+    assert!(ids(&store).is_empty());
     assert!(!path.exists());
 }
 
 #[test]
-fn a_foreign_database_named_index_db_is_kept() {
+fn a_foreign_file_in_the_place_of_the_index_is_kept() {
     let (directory, store) = store();
-    // Without a marker, the renamed file must not make the directory foreign.
-    fs::remove_file(directory.path().join("store.json")).unwrap();
-    let index = directory.path().join("index.db");
-    fs::remove_file(&index).unwrap_or_default();
-    let bytes = foreign_database(&index);
+    let index = directory.path().join("index");
+    fs::write(&index, "of another program").unwrap();
     let listing = store.list().unwrap();
     assert_eq!((listing.runs.len(), listing.warnings.len()), (1, 1));
-    assert!(listing.warnings[0].contains("reindex"), "{:?}", listing.warnings);
-    assert_eq!(fs::read(&index).unwrap(), bytes);
-    let listing = store.reindex().unwrap();
-    assert_eq!((listing.runs.len(), listing.warnings.len()), (1, 1));
-    assert_eq!(fs::read(directory.path().join("index.db.foreign-1")).unwrap(), bytes);
+    assert!(listing.warnings[0].contains("move it elsewhere"), "{:?}", listing.warnings);
+    assert_eq!(fs::read(&index).unwrap(), b"of another program");
+    fs::rename(&index, directory.path().join("runs/elsewhere")).unwrap();
     assert!(store.list().unwrap().warnings.is_empty());
+    assert!(index.exists());
+}
+
+/// Earlier versions wrote a database, and renamed a foreign one.
+#[test]
+fn the_index_of_an_earlier_version_does_not_make_a_store_foreign() {
+    let (directory, _store) = store();
+    fs::remove_file(directory.path().join("store.json")).unwrap();
+    for name in ["index.db", "index.db-wal", "index.db.foreign-1"] {
+        fs::write(directory.path().join(name), "SQLite").unwrap();
+    }
     assert_eq!(ids(&Store::open(directory.path()).unwrap()).len(), 1);
 }
 
@@ -148,12 +145,10 @@ fn nothing_is_written_through_a_symbolic_link() {
     let (directory, store) = store();
     let victim = tempfile::NamedTempFile::new().unwrap();
     fs::write(victim.path(), "precious").unwrap();
-    let index = directory.path().join("index.db");
-    fs::remove_file(&index).unwrap_or_default();
+    let index = directory.path().join("index");
     symlink(victim.path(), &index).unwrap();
     let listing = store.list().unwrap();
     assert_eq!((listing.runs.len(), listing.warnings.len()), (1, 1), "{:?}", listing.warnings);
-    store.reindex().unwrap();
     fs::create_dir(directory.path().join("reports")).unwrap();
     symlink(victim.path(), directory.path().join("reports/abc.html")).unwrap();
     let page = store.write_report("abc.html", b"page").unwrap();
@@ -188,7 +183,7 @@ fn only_leftovers_of_killed_programs_are_removed() {
     let being_written = fs::File::create(path(".lodestone-fedcba9876543210")).unwrap();
     being_written.lock().unwrap();
     fs::write(path(".lodestone-mine"), "mine").unwrap();
-    store.reindex().unwrap();
+    store.list().unwrap();
     assert!(!path(".lodestone-0123456789abcdef").exists());
     assert_eq!(fs::read_dir(&reports).unwrap().count(), 0);
     assert!(path(".lodestone-fedcba9876543210").exists() && path(".lodestone-mine").exists());
