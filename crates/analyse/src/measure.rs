@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Estimate, Exposure, Histogram, Imported, Measurement, Metric, Operation, OperationStats, Phase, Repeat,
+    Estimate, Exposure, Histogram, Imported, LatencyTotal, Measurement, Metric, Operation, OperationStats, Phase, Repeat,
     RepeatFinished, Run, Step,
 };
 
@@ -141,7 +141,7 @@ fn primary(step: &Step) -> Option<Operation> {
 fn latencies(operation: Operation, stats: &OperationStats, values: &mut Vec<(Operation, Metric, f64)>) {
     let lat = &stats.lat;
     let percentile = |p: f64| lat.percentile_ns(p).map(|ns| ns as f64);
-    let mean = |h: &Option<Histogram>| h.as_ref().and_then(Histogram::mean_ns);
+    let mean = |total: &Option<LatencyTotal>| total.and_then(|total| total.mean_ns());
     let all = [
         (Metric::LatMean, lat.mean_ns()),
         (Metric::LatP50, percentile(50.0)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{LatencyRecorder, Operation, OperationStats, Phase};
+use model::{LatencyRecorder, LatencyTotal, Operation, OperationStats, Phase};
 
 /// Number of recorders of a worker, one for each operation.
 const COUNT: usize = Operation::ALL.len();
@@ -28,8 +28,8 @@ pub(crate) struct OperationRecorder {
     pub short: u64,
     pub active_ns: u64,
     pub errors: BTreeMap<i32, u64>,
-    pub slat: Option<LatencyRecorder>,
-    pub clat: Option<LatencyRecorder>,
+    pub slat: Option<LatencyTotal>,
+    pub clat: Option<LatencyTotal>,
     pub lat: LatencyRecorder,
 }
 
@@ -41,8 +41,8 @@ impl OperationRecorder {
             short: 0,
             active_ns: 0,
             errors: BTreeMap::new(),
-            slat: latencies.slat.then(LatencyRecorder::new),
-            clat: latencies.clat.then(LatencyRecorder::new),
+            slat: latencies.slat.then(LatencyTotal::default),
+            clat: latencies.clat.then(LatencyTotal::default),
             lat: LatencyRecorder::new(),
         }
     }
@@ -50,8 +50,8 @@ impl OperationRecorder {
     fn clear(&mut self) {
         (self.count, self.bytes, self.short, self.active_ns) = (0, 0, 0, 0);
         self.errors.clear();
-        for recorder in [&mut self.slat, &mut self.clat].into_iter().flatten() {
-            recorder.clear();
+        for total in [&mut self.slat, &mut self.clat].into_iter().flatten() {
+            *total = LatencyTotal::default();
         }
         self.lat.clear();
     }
@@ -67,8 +67,8 @@ impl OperationRecorder {
             short: self.short,
             errors: self.errors.clone(),
             active_ns: self.active_ns,
-            slat: self.slat.as_ref().map(LatencyRecorder::finish),
-            clat: self.clat.as_ref().map(LatencyRecorder::finish),
+            slat: self.slat,
+            clat: self.clat,
             lat: self.lat.finish(),
         }
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Version of the log format that these types write.
-pub const LOG_FORMAT: u32 = 2;
+pub const LOG_FORMAT: u32 = 3;
 
 /// One thing that happened. `at_ns` counts monotonic nanoseconds from the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -48,7 +48,7 @@ pub use measurement::{
     Metric, StallEffect, Subject, Unseen, Verdict,
 };
 pub use offset_log::{LoggedOffset, OffsetLog};
-pub use operation::{Operation, OperationStats};
+pub use operation::{LatencyTotal, Operation, OperationStats};
 pub use path_text::{name_text, path_from_text, path_text};
 pub use plan::{DEFAULT_MARGIN_PPM, Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};

@@ -122,11 +122,11 @@ pub struct OperationStats {
     pub active_ns: u64,
     /// Time inside the submitting call. Absent where the engine cannot tell it from the operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slat: Option<Histogram>,
+    pub slat: Option<LatencyTotal>,
     /// From the end of the submitting call to the completion; for a synchronous engine from the
     /// call to its return. Absent where it equals `lat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clat: Option<Histogram>,
+    pub clat: Option<LatencyTotal>,
     /// From the intended start to the completion, in nanoseconds: the latency that counts.
     pub lat: Histogram,
 }
@@ -146,8 +146,11 @@ impl OperationStats {
             let count = self.errors.entry(errno).or_default();
             *count = count.saturating_add(n);
         }
-        merge_optional(&mut self.slat, other.slat.as_ref());
-        merge_optional(&mut self.clat, other.clat.as_ref());
+        for (mine, theirs) in [(&mut self.slat, other.slat), (&mut self.clat, other.clat)] {
+            if let Some(theirs) = theirs {
+                mine.get_or_insert_default().merge(theirs);
+            }
+        }
         self.lat.merge(&other.lat);
     }
 
@@ -157,9 +160,55 @@ impl OperationStats {
     }
 }
 
-fn merge_optional(mine: &mut Option<Histogram>, theirs: Option<&Histogram>) {
-    if let Some(theirs) = theirs {
-        mine.get_or_insert_default().merge(theirs);
+/// Latencies of which only the mean is of interest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredTotal")]
+pub struct LatencyTotal {
+    /// How many.
+    pub count: u64,
+    /// Their sum in nanoseconds (modulo 2^64).
+    #[serde(rename = "sum")]
+    pub sum_ns: u64,
+}
+
+/// As it is stored: format 2 had the whole distribution.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredTotal {
+    Total { count: u64, sum: u64 },
+    Histogram(Histogram),
+}
+
+impl From<StoredTotal> for LatencyTotal {
+    fn from(stored: StoredTotal) -> Self {
+        match stored {
+            StoredTotal::Total { count, sum } => Self { count, sum_ns: sum },
+            StoredTotal::Histogram(histogram) => Self::of(&histogram),
+        }
+    }
+}
+
+impl LatencyTotal {
+    /// The total of a distribution.
+    pub fn of(histogram: &Histogram) -> Self {
+        Self { count: histogram.count(), sum_ns: histogram.sum_ns() }
+    }
+
+    /// Counts `times` latencies of `ns` nanoseconds each.
+    #[inline]
+    pub fn record_many(&mut self, ns: u64, times: u64) {
+        self.count += times;
+        self.sum_ns = self.sum_ns.wrapping_add(ns.wrapping_mul(times));
+    }
+
+    /// Their mean in nanoseconds; `None` if there are none.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns);
     }
 }
 
@@ -189,7 +238,7 @@ mod tests {
                 errors: BTreeMap::from([(errno, 2)]),
                 active_ns: 7,
                 slat: None,
-                clat: (errno == 5).then(|| recorder.finish()),
+                clat: (errno == 5).then(|| LatencyTotal::of(&recorder.finish())),
                 lat: recorder.finish(),
             }
         };
@@ -199,7 +248,16 @@ mod tests {
         assert_eq!(merged.errors, BTreeMap::from([(5, 2), (28, 2)]));
         assert_eq!(merged.error_count(), 4);
         assert_eq!(merged.lat.count(), 30);
-        assert_eq!(merged.clat.unwrap().count(), 10);
+        assert_eq!(merged.clat.unwrap(), LatencyTotal { count: 10, sum_ns: 45 });
         assert!(merged.slat.is_none());
+    }
+
+    #[test]
+    fn the_distribution_of_an_older_log_becomes_its_total() {
+        let total = LatencyTotal { count: 3, sum_ns: 12 };
+        for text in [r#"{"count":3,"sum":12}"#, r#"{"min":3,"max":6,"sum":12,"b":[3,2,2,1]}"#] {
+            assert_eq!(serde_json::from_str::<LatencyTotal>(text).unwrap(), total, "{text}");
+        }
+        assert!(serde_json::from_str::<LatencyTotal>(r#"{"sum":12}"#).is_err());
     }
 }

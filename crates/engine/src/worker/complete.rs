@@ -83,10 +83,10 @@ impl<E: Engine> Worker<'_, E> {
         recorder.short += u64::from((result as u64) < u64::from(len));
         recorder.lat.record(now - intended);
         if let Some(clat) = &mut recorder.clat {
-            clat.record(now - submitted);
+            clat.record_many(now - submitted, 1);
         }
-        if let Some(recorder) = &mut recorder.slat {
-            recorder.record(slat);
+        if let Some(total) = &mut recorder.slat {
+            total.record_many(slat, 1);
         }
         if self.offset_log.is_some() {
             self.record_offset(slot, result as u64, now, timeline);

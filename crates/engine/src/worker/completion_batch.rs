@@ -47,8 +47,8 @@ impl CompletionBatch {
         if let Some(clat) = &mut recorder.clat {
             clat.record_many(now - self.submitted, self.count);
         }
-        if let Some(slat) = &mut recorder.slat {
-            slat.record_many(self.slat, self.count);
+        if let Some(total) = &mut recorder.slat {
+            total.record_many(self.slat, self.count);
         }
     }
 }

@@ -78,8 +78,7 @@ fn a_device_bound_worker_submits_one_by_one_and_stamps_each() {
         .slat
         .unwrap();
     // Only the first eight were submitted at once: before them there was nothing to wait for.
-    assert_eq!((slat.min_ns(), slat.max_ns()), (Some(1000), Some(8000)));
-    near(slat.percentile_ns(99.0), 1000);
+    assert_eq!(slat.sum_ns, 8 * 8000 + (slat.count - 8) * 1000);
 }
 
 /// Drawn operations that were not yet submitted when the limit was reached used to be dropped.
@@ -110,7 +109,7 @@ fn operations_done_inside_the_submission_count_as_one_in_flight() {
     assert!((done.queue_depth() - 1.0).abs() < 0.05, "depth {}", done.queue_depth());
     let reads = done.of(Operation::Read);
     assert!(reads.slat.unwrap().mean_ns().unwrap() > 30.0 * MS as f64);
-    assert_eq!(reads.clat.unwrap().max_ns(), Some(0));
+    assert_eq!(reads.clat.unwrap().sum_ns, 0);
 }
 
 /// One 1 s stall in 10 s, base latency 1 ms, 500 operations per second offered: counted from the intended start,
@@ -144,7 +143,7 @@ fn the_backlog_of_a_stall_counts_at_depth_one() {
     // The k-th of the 500 waits 1 s − 2k ms + k ms, as do the 500 after them: a mean of about 101 ms.
     let mean_ms = reads.lat.mean_ns().unwrap() / MS as f64;
     assert!((mean_ms - 101.0).abs() < 1.0, "mean {mean_ms} ms");
-    assert!(reads.clat.unwrap().percentile_ns(99.0).unwrap() < 2 * MS, "service itself was fast");
+    assert!(reads.clat.unwrap().mean_ns().unwrap() < 2.0 * MS as f64, "service itself was fast");
 }
 
 #[test]

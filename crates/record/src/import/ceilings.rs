@@ -108,13 +108,12 @@ fn refuse_extent(report: &mut Report, problems: &mut Vec<Problem>) {
     let longest = ceiling(Metric::LatMax).most;
     let stats = report.stats.len();
     report.stats.retain(|_, stats| {
-        let histograms = [Some(&stats.lat), stats.clat.as_ref(), stats.slat.as_ref()];
-        let is_possible = |h: &model::Histogram| {
-            (h.count() as f64) <= most_ios && h.max_ns().is_none_or(|max| max as f64 <= longest)
-        };
+        let mut totals = [stats.clat, stats.slat].into_iter().flatten();
+        let (counted, slowest) = (stats.count.max(stats.lat.count()), stats.lat.max_ns());
         stats.bytes <= LARGEST_SIZE
-            && (stats.count as f64) <= most_ios
-            && histograms.into_iter().flatten().all(is_possible)
+            && counted as f64 <= most_ios
+            && slowest.is_none_or(|ns| ns as f64 <= longest)
+            && totals.all(|t| t.count as f64 <= most_ios && t.mean_ns().is_none_or(|ns| ns <= longest))
     });
     if report.stats.len() < stats {
         problem("a histogram has counts or latencies that no storage reaches");

@@ -1,6 +1,6 @@
 //! `--output-format=json` and `json+`, of 2.x and 3.x.
 
-use model::{LatencyRecorder, Metric, Operation, OperationStats};
+use model::{LatencyRecorder, LatencyTotal, Metric, Operation, OperationStats};
 use serde_json::{Map, Value};
 
 use super::{Job, KIB, cpu, distinguish, headlines, percentile_metric};
@@ -352,7 +352,7 @@ fn rank(bins: &[(f64, u64)], percent: f64) -> Option<f64> {
         .map(|(ns, _)| *ns)
 }
 
-/// Imports the histograms of JSON+; one of completion latencies stays one.
+/// Imports the histograms of JSON+; of submission and completion latencies their totals.
 fn stats(operation: Operation, object: &Map<String, Value>, count: f64, bytes: f64, report: &mut Report) {
     let histogram = |name: &str| {
         let (of, unit) = latency_object(object, name)?;
@@ -370,8 +370,8 @@ fn stats(operation: Operation, object: &Map<String, Value>, count: f64, bytes: f
     let stats = OperationStats {
         count: whole(count),
         bytes: whole(bytes),
-        slat,
-        clat,
+        slat: slat.as_ref().map(LatencyTotal::of),
+        clat: clat.as_ref().map(LatencyTotal::of),
         lat: lat.unwrap_or_default(),
         ..OperationStats::default()
     };
