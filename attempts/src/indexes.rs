@@ -10,7 +10,7 @@ use record::{RunSummary, Store, parse_log};
 
 use crate::outcome::Outcome;
 
-const LOG: &str = include_str!("../../fixtures/runs/format-2.jsonl");
+const LOG: &str = include_str!("../../fixtures/runs/format-3.jsonl");
 /// Number of runs in the store.
 const RUNS: u64 = 20;
 /// Most bytes of the index that one attempt changes.

@@ -11,9 +11,10 @@ use crate::outcome::{Outcome, Verdict};
 use crate::trial::{File, trials};
 
 /// Logs of real runs with checksums: one that Lodestone measured, and one imported.
-const LOGS: [&str; 2] = [
+const LOGS: [&str; 3] = [
     include_str!("../../fixtures/runs/format-2.jsonl"),
-    include_str!("../../fixtures/runs/format-2-imported.jsonl"),
+    include_str!("../../fixtures/runs/format-3.jsonl"),
+    include_str!("../../fixtures/runs/format-3-imported.jsonl"),
 ];
 
 /// Mutates logs with checksums at random and reads them. Beyond what holds of every log, each attempt must end with the

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Estimate, Exposure, Histogram, Imported, LatencyTotal, Measurement, Metric, Operation, OperationStats, Phase, Repeat,
-    RepeatFinished, Run, Step,
+    Estimate, Exposure, Histogram, Imported, LatencyTotal, Measurement, Metric, Operation, OperationStats,
+    Phase, Repeat, RepeatFinished, Run, Step,
 };
 
 use crate::compare::headline;

@@ -266,7 +266,7 @@ pub struct RepeatFinished {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integrity: Option<IntegrityCheck>,
     /// The offset of each operation, by kind of operation, for a workload that logs offsets and for imported figures that have them.
-    #[serde(default, alias = "places", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub offset_log: BTreeMap<Operation, OffsetLog>,
 }
 

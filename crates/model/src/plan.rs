@@ -117,7 +117,7 @@ pub struct Step {
     pub max_errors: u64,
     /// What runs at the same time, each with its own engine, data and end. The figures of the step are those of all
     /// together, and so are its title, ramp and intervals; `beside` is empty in these.
-    #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concurrent: Vec<Step>,
     /// Where another program did the work: the operations it tells of, each with the metric in which it is judged.
     /// Empty where Lodestone did it.

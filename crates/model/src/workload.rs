@@ -38,7 +38,7 @@ pub struct Workload {
     /// State of the page cache at the start of a buffered repeat.
     pub cache: CacheState,
     /// Settings that most workloads leave at their defaults.
-    #[serde(default, alias = "special", skip_serializing_if = "Modifiers::is_none")]
+    #[serde(default, skip_serializing_if = "Modifiers::is_none")]
     pub modifiers: Modifiers,
 }
 
@@ -525,7 +525,7 @@ pub struct Modifiers {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_first: Option<ReadFirst>,
     /// Each repeat logs offset, size and latency of each operation, up to [`crate::OffsetLog::MOST`].
-    #[serde(alias = "keep_places", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub log_offset: bool,
     /// The pages of the buffers.
     #[serde(skip_serializing_if = "BufferPages::is_default")]

@@ -1,4 +1,4 @@
-//! The checksums of a log of format 2. Each line is a JSON object that ends with its number and a checksum:
+//! The checksums of a log. Each line is a JSON object that ends with its number and a checksum:
 //! `…,"seq":7,"sum":"0123456789abcdef"}`. The checksum is XXH3-64 over the line's bytes before `,"sum":`, seeded with
 //! the checksum of the previous line (0 for the first line). The chain therefore detects a changed, missing, repeated
 //! or moved line.
@@ -31,7 +31,7 @@ pub struct Damage {
 pub enum DamageKind {
     /// Its content does not match its checksum.
     Changed,
-    /// It has no readable checksum or, in format 1, no readable event.
+    /// It has no readable checksum.
     Unreadable,
     /// Its checksum matches, but this version does not recognise the event.
     Unknown,
@@ -123,11 +123,6 @@ fn hexadecimal(digits: &[u8]) -> Option<u64> {
     let is_written = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
     let text = digits.iter().all(is_written).then_some(digits)?;
     u64::from_str_radix(str::from_utf8(text).ok()?, 16).ok()
-}
-
-/// True if a line ends with a number and a checksum, as in format 2.
-pub(crate) fn is_sealed(line: &[u8]) -> bool {
-    Seal::of(line).is_some()
 }
 
 /// Checks the lines of a log in sequence.

@@ -1,8 +1,8 @@
 //! Run logs: written during the run, readable after a crash, indexed for lookup.
 //!
 //! # Invariants
-//! * The log is authoritative. One event is one line of JSON, passed whole to the kernel as soon as it
-//!   happens; after `kill -9` the file holds everything up to the last complete line.
+//! * The log is authoritative. One event, or a batch of readings, is one line of JSON, passed whole to the kernel as soon
+//!   as it happens; after `kill -9` the file holds everything up to the last complete line.
 //! * Each line carries its number and a checksum chained to the previous line: changed, lost and repeated lines are
 //!   detected, and no figure after the damage is used without the user's consent.
 //! * The index only duplicates the content of the logs. It may be deleted at any time; [`Store::runs`] brings it
@@ -13,6 +13,7 @@
 mod below;
 mod chain;
 mod directory;
+mod encoding;
 mod fallback;
 pub mod import;
 mod index;

@@ -9,13 +9,14 @@ use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
 use rustix::io::{Errno, retry_on_intr};
 use serde_json::Value;
 
-use crate::chain::{Chain, ChainChecker, Damage, DamageKind, is_sealed};
+use crate::chain::{Chain, ChainChecker, Damage, DamageKind};
+use crate::encoding::{Decoder, Encoder};
 use crate::input::{self, MOST_LOG_BYTES};
 
 /// Lodestone writes no longer line; reading one would only use memory.
 const LONGEST_LINE: u64 = 64 << 20;
-/// The first format whose lines carry checksums.
-const FIRST_SEALED: u64 = 2;
+/// The oldest format that is read.
+const OLDEST_FORMAT: u64 = 2;
 
 /// Appends a run's events to its log. The file stays locked while the run is in progress.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ pub struct LogWriter {
     is_torn: bool,
     /// Number and checksum of the last line, including pending lines.
     chain: Chain,
+    encoder: Encoder,
     /// Bytes reserved, counted from the start of the file.
     reserved: u64,
 }
@@ -54,6 +56,7 @@ impl LogWriter {
             pending: Vec::new(),
             is_torn: false,
             chain: Chain::default(),
+            encoder: Encoder::default(),
             reserved: 0,
         }
     }
@@ -77,11 +80,11 @@ impl LogWriter {
     /// # Errors
     /// Those of [`LogWriter::append`].
     pub fn append_all(&mut self, events: &[Event]) -> io::Result<()> {
-        for event in events {
+        self.encoder.encode(events, |line| {
             let from = self.pending.len();
-            serde_json::to_writer(&mut self.pending, event)?;
+            self.pending.extend(line);
             self.chain.seal(&mut self.pending, from);
-        }
+        })?;
         self.write_pending()
     }
 
@@ -175,8 +178,6 @@ pub struct Log {
     pub cut_off: bool,
     /// Damage to lines before the last. The run has a note about it.
     pub damage: Vec<Damage>,
-    /// Its lines carry checksums, so damage is detected.
-    pub is_protected: bool,
 }
 
 /// How a damaged log is read.
@@ -223,12 +224,12 @@ pub enum LogError {
         /// The damage.
         damage: Damage,
     },
-    /// A later version wrote it.
+    /// Another version wrote it.
     #[error(
-        "{path} is in log format {format}, and this version of Lodestone reads formats up to {LOG_FORMAT}: \
-         use the version that wrote it, or a newer one"
+        "{path} is in log format {format}, and this version of Lodestone reads formats {OLDEST_FORMAT} to \
+         {LOG_FORMAT}: use the version that wrote it"
     )]
-    TooNew {
+    OtherFormat {
         /// The log.
         path: PathBuf,
         /// Its format.
@@ -289,8 +290,8 @@ pub fn parse_log_with(mut reader: impl BufRead, path: &Path, on_damage: OnDamage
 /// A log that is being read.
 struct Parser {
     log: Log,
-    /// `None` in a format without checksums.
-    checker: Option<ChainChecker>,
+    decoder: Decoder,
+    checker: ChainChecker,
     on_damage: OnDamage,
     /// Number of lines left out because of earlier damage.
     left_out: usize,
@@ -301,17 +302,15 @@ impl Parser {
     fn begin(line: &[u8], path: &Path, on_damage: OnDamage) -> Result<Self, LogError> {
         let not_a_log = |reason| LogError::NotALog { path: path.to_owned(), reason };
         let format = format_of(line).map_err(not_a_log)?;
-        if format > u64::from(LOG_FORMAT) {
-            return Err(LogError::TooNew { path: path.to_owned(), format });
+        if !(OLDEST_FORMAT..=u64::from(LOG_FORMAT)).contains(&format) {
+            return Err(LogError::OtherFormat { path: path.to_owned(), format });
         }
         let first: Event = serde_json::from_slice(line).map_err(|e| not_a_log(e.into()))?;
         let run = Run::from_events([first]).ok_or_else(|| not_a_log("it is another event".into()))?;
-        // Format 1 has no checksums: if its first line has one, the format was changed.
-        let is_protected = format >= FIRST_SEALED || is_sealed(line);
-        let log = Log { run, cut_off: false, damage: Vec::new(), is_protected };
-        let checker = is_protected.then(ChainChecker::default);
-        let mut parser = Self { log, checker, on_damage, left_out: 0 };
-        if let Some(Err(kind)) = parser.checker.as_mut().map(|checker| checker.check(line)) {
+        let log = Log { run, cut_off: false, damage: Vec::new() };
+        let (decoder, checker) = (Decoder::default(), ChainChecker::default());
+        let mut parser = Self { log, decoder, checker, on_damage, left_out: 0 };
+        if let Err(kind) = parser.checker.check(line) {
             // The program was killed while it wrote the first line.
             if line.last() != Some(&b'\n') {
                 return Err(not_a_log("it is incomplete".into()));
@@ -336,30 +335,23 @@ impl Parser {
             return;
         }
         let is_last = line.last() != Some(&b'\n');
-        let event = serde_json::from_slice::<Event>(line);
-        let checked = match &mut self.checker {
-            Some(checker) => checker.check(line),
-            // The first line was changed to format 1.
-            None if is_sealed(line) => Err(DamageKind::Changed),
-            None => Ok(()),
-        };
-        match (event, checked) {
+        let events = self.decoder.decode(line);
+        match (events, self.checker.check(line)) {
             // The run was killed while it wrote this line, or it is still writing it.
             (Err(_), _) | (_, Err(DamageKind::Unreadable)) if is_last => self.log.cut_off = true,
-            (Ok(event), Ok(())) => self.log.run.record(event),
+            (Ok(events), Ok(())) => events.into_iter().for_each(|event| self.log.run.record(event)),
             (Err(_), Ok(())) => {
-                let kind = if self.log.is_protected { DamageKind::Unknown } else { DamageKind::Unreadable };
-                self.log.damage.push(Damage { line: number, kind });
+                self.log.damage.push(Damage { line: number, kind: DamageKind::Unknown });
             }
-            (event, Err(kind)) => {
+            (events, Err(kind)) => {
                 let is_repeated = matches!(kind, DamageKind::Doubled { .. });
                 self.log.damage.push(Damage { line: number, kind });
                 if self.on_damage == OnDamage::Stop {
                     self.left_out = 1;
-                } else if let Ok(event) = event
+                } else if let Ok(events) = events
                     && !is_repeated
                 {
-                    self.log.run.record(event);
+                    events.into_iter().for_each(|event| self.log.run.record(event));
                 }
             }
         }

@@ -182,23 +182,16 @@ pub(crate) fn baseline(run: &Run, wanted: Option<&str>) -> Result<String, Failur
 
 /// Reads a run and prints the defects of its log. Notes in the run repeat this for pages and exports.
 pub(super) fn find(store: &Store, name: &OsStr) -> Result<Run, Failure> {
-    let Log { mut run, cut_off, is_protected, .. } = store.find(name).map_err(Failure::usage)?;
+    let Log { mut run, cut_off, .. } = store.find(name).map_err(Failure::usage)?;
     let id = run.started.id.clone();
     for note in run.notes.iter().filter(|note| note.topic == DAMAGE_TOPIC) {
         output::say(&format!("lodestone: run {id}: {}", note.message));
     }
-    let mut remark = |severity, topic: &str, message: String| {
-        output::say(&format!("lodestone: run {id}: {message}"));
-        run.notes.push(Note { at_ns: 0, severity, topic: topic.to_owned(), target: None, message });
-    };
     if cut_off {
-        let message = "the log ends in an incomplete line, which is ignored";
-        remark(Severity::Warning, "log-cut-off", message.to_owned());
-    }
-    if !is_protected {
-        let message =
-            "the log is not protected: its format has no checksums, so changes to it cannot be detected";
-        remark(Severity::Info, "log-not-protected", message.to_owned());
+        let message = "the log ends in an incomplete line, which is ignored".to_owned();
+        output::say(&format!("lodestone: run {id}: {message}"));
+        let (severity, topic) = (Severity::Warning, "log-cut-off".to_owned());
+        run.notes.push(Note { at_ns: 0, severity, topic, target: None, message });
     }
     Ok(run)
 }

@@ -55,7 +55,7 @@ mod tests {
     /// A run whose repeats all ended as planned without an operation was `saved as run …`, with exit code 0.
     #[test]
     fn a_target_without_operations_is_not_measured() {
-        let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-2.jsonl");
+        let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-3.jsonl");
         let mut run = record::read_log(Path::new(log)).unwrap().run;
         let of = |run: &Run| verdict(run, &analyse(run, "one", Estimator::Mean, model::Units::Decimal));
         assert_eq!(of(&run), (0, None));

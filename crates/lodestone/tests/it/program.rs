@@ -235,18 +235,16 @@ fn results_can_be_listed_shown_exported_and_compared() {
 
 /// A copy of the fixture's log with this id, each of its events edited.
 fn copied(bench: &Bench, id: &str, edit: impl Fn(&mut Value)) -> String {
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-    let log = std::fs::read_to_string(fixture).unwrap();
-    let line = |line: &str| {
+    let events = include_str!("../../../../fixtures/runs/events.jsonl").lines().map(|line| {
         let mut event: Value = serde_json::from_str(line).unwrap();
         if event["event"] == "run_started" {
             event["id"] = id.into();
         }
         edit(&mut event);
-        event.to_string() + "\n"
-    };
+        serde_json::from_value(event).unwrap()
+    });
     let file = bench.path(&format!("{id}.jsonl"));
-    std::fs::write(&file, log.lines().map(line).collect::<String>()).unwrap();
+    record::LogWriter::create(&file).unwrap().append_all(&events.collect::<Vec<_>>()).unwrap();
     file.to_str().unwrap().to_owned()
 }
 

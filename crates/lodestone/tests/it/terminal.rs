@@ -33,8 +33,7 @@ fn harmless(output: &Output, what: &str) -> String {
 fn hostile_log(bench: &Bench) -> PathBuf {
     let json = serde_json::to_string(HOSTILE).unwrap();
     let name = json.trim_matches('"');
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-    let mut log = std::fs::read_to_string(fixture).unwrap();
+    let mut log = include_str!("../../../../fixtures/runs/events.jsonl").to_owned();
     for (field, value) in
         [("id", "fixture1"), ("name", "bench"), ("name", "one"), ("target", "one"), ("baseline", "one")]
     {
@@ -44,7 +43,8 @@ fn hostile_log(bench: &Bench) -> PathBuf {
         log = log.replace(&format!("\"{field}\":\""), &format!("\"{field}\":\"{name}"));
     }
     let path = bench.path("hostile.jsonl");
-    std::fs::write(&path, log).unwrap();
+    let events = log.lines().map(|event| serde_json::from_str(event).unwrap());
+    record::LogWriter::create(&path).unwrap().append_all(&events.collect::<Vec<_>>()).unwrap();
     path
 }
 

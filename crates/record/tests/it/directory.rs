@@ -17,7 +17,7 @@ fn store() -> (TempDir, Store) {
 }
 
 fn add_run(store: &Store, id: &str) -> PathBuf {
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-2.jsonl");
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-3.jsonl");
     let run = read_log(Path::new(fixture)).unwrap().run;
     let mut started = run.started;
     started.id = id.to_owned();

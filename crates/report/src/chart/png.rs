@@ -100,8 +100,8 @@ mod tests {
     use crate::view::{AnalysedRun, RunView};
 
     fn fixture() -> Run {
-        let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-        record::read_log(std::path::Path::new(log)).unwrap().run
+        let events = include_str!("../../../../fixtures/runs/events.jsonl").lines();
+        Run::from_events(events.map(|event| serde_json::from_str(event).unwrap())).unwrap()
     }
 
     fn charts_of(run: &Run, width: f64) -> Vec<Chart> {

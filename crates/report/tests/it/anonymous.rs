@@ -45,9 +45,9 @@ const KEPT: [&str; 31] = [
     "imported.remarks.topic",
 ];
 
-/// The fixture of log format 1, extended by everything else that a log can contain.
+/// The events of the fixture, extended by everything else that a log can contain.
 fn log() -> Vec<Value> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/events.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let started = &mut lines[0];

@@ -7,11 +7,6 @@ use model::{
 };
 use report::{ComparedRuns, RunView, Section, TextStyle, Units, comparison_document, run_document, text};
 
-fn fixture() -> Run {
-    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-    record::read_log(std::path::Path::new(log)).unwrap().run
-}
-
 fn view(details: bool) -> RunView {
     RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, details }
 }
@@ -41,7 +36,7 @@ const OPEN: (f64, Verdict) = (1.1, Verdict::Undecided);
 
 #[test]
 fn the_sentence_counts_what_is_decided_and_names_what_differs() {
-    let run = fixture();
+    let run = crate::fixture();
     let of = |figures| answer(&run, &judged(&run, figures));
     let mut mixed = [SAME; 9];
     (mixed[0], mixed[4]) = ((1.17, Verdict::Faster), (0.86, Verdict::Slower));
@@ -67,7 +62,7 @@ fn the_sentence_counts_what_is_decided_and_names_what_differs() {
 
 #[test]
 fn of_two_targets_the_faster_one_is_the_subject() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut speeds = [(1.3, Verdict::Faster); 9];
     speeds[8].0 = 5.2;
     let faster = answer(&run, &judged(&run, speeds));
@@ -78,7 +73,7 @@ fn of_two_targets_the_faster_one_is_the_subject() {
 
 #[test]
 fn one_figure_is_told_with_its_interval() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut analysis = judged(&run, [(0.5, Verdict::Slower); 9]);
     analysis.comparisons.truncate(1);
     analysis.comparisons[0].ratio.interval = Some((0.4, 0.625));
@@ -96,7 +91,7 @@ fn one_figure_is_told_with_its_interval() {
 
 #[test]
 fn further_rounds_are_told_as_time() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut analysis = judged(&run, [OPEN; 9]);
     analysis.comparisons.iter_mut().for_each(|c| c.more_rounds = Some(2000));
     let told = answer(&run, &analysis);
@@ -107,7 +102,7 @@ fn further_rounds_are_told_as_time() {
 
 #[test]
 fn figures_that_were_measured_once_are_not_called_decided() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut analysis = judged(&run, [(1.4, Verdict::Undecided); 9]);
     analysis.comparisons.iter_mut().for_each(|c| c.ratio.interval = None);
     assert_eq!(
@@ -118,7 +113,7 @@ fn figures_that_were_measured_once_are_not_called_decided() {
 
 #[test]
 fn a_mark_says_by_how_much_a_figure_differs_and_the_legend_what_it_means() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut figures = [SAME; 9];
     (figures[0], figures[3], figures[4]) = ((0.44, Verdict::Slower), (0.2, Verdict::Slower), OPEN);
     (figures[1], figures[7]) = ((0.2, Verdict::Slower), (1.17, Verdict::Faster));
@@ -142,7 +137,7 @@ fn a_mark_says_by_how_much_a_figure_differs_and_the_legend_what_it_means() {
 
 #[test]
 fn the_answer_comes_first_and_fits_a_screen() {
-    let run = fixture();
+    let run = crate::fixture();
     let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
     let document = run_document(&run, &analysis, &view(false));
     let shown = text(&document, TextStyle { width: 100, color: false });
@@ -153,7 +148,7 @@ fn the_answer_comes_first_and_fits_a_screen() {
 
 #[test]
 fn one_target_is_told_in_the_figures_that_people_compare() {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     run.started.targets.retain(|t| t.name == "one");
     run.repeats.retain(|r| r.started.target == "one");
     let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
@@ -167,7 +162,7 @@ fn one_target_is_told_in_the_figures_that_people_compare() {
 
 #[test]
 fn the_link_that_limits_is_named() {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     for target in &mut run.started.targets {
         let disk = target.stack.iter_mut().find(|layer| layer.kind == LayerKind::Disk).unwrap();
         disk.facts.insert(fact::LINK.into(), "usb".into());
@@ -196,7 +191,7 @@ fn the_link_that_limits_is_named() {
 
 #[test]
 fn runs_are_compared_in_the_same_words() {
-    let (first, mut second) = (fixture(), fixture());
+    let (first, mut second) = (crate::fixture(), crate::fixture());
     second.started.id = "fixture2".into();
     let runs = [&first, &second];
     let mut compared = ComparedRuns { margin: 0.03, ..ComparedRuns::default() };

@@ -6,8 +6,7 @@ use model::{CheckedFigure, CheckedWork, Estimate, Metric, Note, Operation, Run, 
 use report::{RunView, TextStyle, Units, crosscheck_document, crosscheck_export, json, markdown, text};
 
 fn fixture() -> Run {
-    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-    let mut run = record::read_log(std::path::Path::new(log)).unwrap().run;
+    let mut run = crate::fixture();
     run.notes.push(Note {
         at_ns: 0,
         severity: Severity::Warning,

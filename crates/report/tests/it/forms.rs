@@ -1,14 +1,9 @@
-//! Every form of a report, made from a real run that is kept as a fixture: the log of format 1.
+//! Every form of a report, made from a real run that is kept as a fixture.
 
 use analyse::analyse;
 use jiff::tz::TimeZone;
 use model::Run;
 use report::{ComparedRuns, Document, RunView, Section, TextStyle, Units, csv, markdown, run_document, text};
-
-fn fixture() -> Run {
-    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-    record::read_log(std::path::Path::new(log)).unwrap().run
-}
 
 fn view() -> RunView {
     RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, details: true }
@@ -20,13 +15,13 @@ fn document(run: &Run) -> Document {
 
 #[test]
 fn text_for_a_wide_terminal() {
-    insta::assert_snapshot!(text(&document(&fixture()), TextStyle { width: 120, color: false }));
+    insta::assert_snapshot!(text(&document(&crate::fixture()), TextStyle { width: 120, color: false }));
 }
 
 #[test]
 fn text_for_a_narrow_terminal_loses_nothing() {
     let (wide, narrow) =
-        [200, 60].map(|width| text(&document(&fixture()), TextStyle { width, color: false })).into();
+        [200, 60].map(|width| text(&document(&crate::fixture()), TextStyle { width, color: false })).into();
     let figures = |text: &str| -> Vec<String> {
         let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         words.sort();
@@ -39,7 +34,7 @@ fn text_for_a_narrow_terminal_loses_nothing() {
 
 #[test]
 fn rounds_after_the_steady_state_are_named() {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     let step = run.started.plan.steps[0].id.clone();
     let watched = run.repeats.iter().find(|r| r.started.step == step && r.is_complete()).unwrap().clone();
     run.repeats = (0..7).map(|_| watched.clone()).collect();
@@ -54,7 +49,7 @@ fn rounds_after_the_steady_state_are_named() {
 
 #[test]
 fn colours_only_repeat_what_the_words_say() {
-    let document = document(&fixture());
+    let document = document(&crate::fixture());
     let plain = text(&document, TextStyle { width: 120, color: false });
     let coloured = text(&document, TextStyle { width: 120, color: true });
     assert_ne!(plain, coloured);
@@ -70,12 +65,12 @@ fn colours_only_repeat_what_the_words_say() {
 
 #[test]
 fn markdown_with_its_tables() {
-    insta::assert_snapshot!(markdown(&document(&fixture())));
+    insta::assert_snapshot!(markdown(&document(&crate::fixture())));
 }
 
 #[test]
 fn csv_has_a_row_for_every_repeat_and_metric() {
-    let run = fixture();
+    let run = crate::fixture();
     let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let text = csv(&run, &analysis.measurements);
     let values: usize = analysis.measurements.iter().map(|m| m.values.len()).sum();
@@ -85,7 +80,7 @@ fn csv_has_a_row_for_every_repeat_and_metric() {
 
 #[test]
 fn influxdb_has_a_line_per_value_with_its_repeats_time() {
-    let run = fixture();
+    let run = crate::fixture();
     let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let text = report::influx(&run, &analysis.measurements);
     let values: usize = analysis.measurements.iter().map(|m| m.values.len()).sum();
@@ -100,7 +95,7 @@ fn influxdb_has_a_line_per_value_with_its_repeats_time() {
 
 #[test]
 fn gauges_for_prometheus_are_in_base_units_with_their_intervals() {
-    let run = fixture();
+    let run = crate::fixture();
     let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let text = report::prometheus(&run, &analysis.measurements);
     let figures = text.lines().filter(|l| !l.starts_with('#')).count();
@@ -121,7 +116,7 @@ fn gauges_for_prometheus_are_in_base_units_with_their_intervals() {
 
 #[test]
 fn every_figure_in_a_table_says_where_it_comes_from() {
-    let run = fixture();
+    let run = crate::fixture();
     let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let mut seen = 0;
     for section in run_document(&run, &analysis, &view()).sections {
@@ -141,7 +136,7 @@ fn every_figure_in_a_table_says_where_it_comes_from() {
 
 /// The fixture with telemetry of a board that gets warm, a look each tenth of a second.
 fn warm() -> Run {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     let end_ns = run.repeats.iter().map(|r| r.finished.as_ref().unwrap().at_ns).max().unwrap();
     let series = [
         ("other_processes", "backup.read", "B/s", 25e6, 0.0),
@@ -201,7 +196,7 @@ fn telemetry_in_all_forms() {
 
 #[test]
 fn a_run_without_telemetry_says_so() {
-    let run = fixture();
+    let run = crate::fixture();
     let document = report::telemetry_document(&run, &analyse::telemetry(&run), &[], &view());
     assert!(text(&document, TextStyle { width: 100, color: false }).contains("This run has no telemetry"));
 }
@@ -209,7 +204,7 @@ fn a_run_without_telemetry_says_so() {
 /// Names may be anything; nothing of them may reach a terminal as a command or a page as markup.
 #[test]
 fn hostile_names_are_only_text() {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     let evil = "\u{1b}[31m<script>|`*\"\n\u{7}".to_owned() + &"x".repeat(300);
     for target in run.started.targets.iter_mut().filter(|t| t.name == "two") {
         target.name = evil.clone();
@@ -233,7 +228,7 @@ fn hostile_names_are_only_text() {
 
 #[test]
 fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     run.finished = None;
     run.repeats.truncate(7);
     run.repeats.last_mut().unwrap().finished = None;
@@ -244,7 +239,7 @@ fn a_run_that_was_killed_is_shown_as_far_as_it_came() {
 
 #[test]
 fn modes_of_each_step_have_their_own_rounds() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let finding = |step: &str, message: &str| model::Finding {
         rule: "two-modes".into(),
@@ -262,7 +257,7 @@ fn modes_of_each_step_have_their_own_rounds() {
 
 #[test]
 fn figures_with_two_modes_show_both_and_not_the_middle() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let is_it = |m: &model::Measurement| m.target == "one" && m.metric == model::Metric::Bandwidth;
     let at = analysis.measurements.iter().position(is_it).unwrap();
@@ -280,7 +275,7 @@ fn figures_with_two_modes_show_both_and_not_the_middle() {
 
 #[test]
 fn findings_are_limited_but_errors_are_not() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let finding = |i: usize, severity| model::Finding {
         rule: format!("rule-{i}"),
@@ -313,7 +308,7 @@ fn findings_are_limited_but_errors_are_not() {
 
 #[test]
 fn findings_about_many_steps_are_merged() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let finding = |step: &str| model::Finding {
         rule: "stall".into(),
@@ -334,7 +329,7 @@ fn findings_about_many_steps_are_merged() {
 
 #[test]
 fn differing_circumstances_follow_the_tables() {
-    let (first, mut other) = (fixture(), fixture());
+    let (first, mut other) = (crate::fixture(), crate::fixture());
     let shown = |other: &Run| {
         let document = report::comparison_document(&[&first, other], &ComparedRuns::default(), &view());
         (text(&document, TextStyle { width: 100, color: false }), markdown(&document))

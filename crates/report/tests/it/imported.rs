@@ -39,8 +39,7 @@ fn gathered(file: &str, labels: &[(&str, &str)], text: &str) -> Gathered {
 /// A run of files, as `lodestone import` keeps it.
 fn run(files: Vec<Gathered>) -> Run {
     let Assembled { targets, steps, events, rounds } = assemble(files);
-    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-    let mut started = record::read_log(std::path::Path::new(log)).unwrap().run.started;
+    let mut started = crate::fixture().started;
     started.host = model::Host::default();
     started.baseline = targets[0].name.clone();
     (started.targets, started.plan.steps) = (targets, steps);

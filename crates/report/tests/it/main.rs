@@ -8,3 +8,9 @@ mod imported;
 mod pairs;
 mod pictures;
 mod targets;
+
+/// A real run, of which the fixture has the events.
+fn fixture() -> model::Run {
+    let events = include_str!("../../../../fixtures/runs/events.jsonl").lines();
+    model::Run::from_events(events.map(|event| serde_json::from_str(event).unwrap())).unwrap()
+}

@@ -5,11 +5,6 @@ use jiff::tz::TimeZone;
 use model::{Metric, Operation, Run};
 use report::{AllPairs, AnalysedRun, Document, RunView, Section, Table, Units, pairs_document, run_page};
 
-fn fixture() -> Run {
-    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-    record::read_log(std::path::Path::new(log)).unwrap().run
-}
-
 /// The headline rates of random reads and the p99 of a given load, on targets of these speeds; each round differs by 1 %.
 fn series(run: &Run, targets: &[(&str, f64)], rounds: u32) -> Vec<Series> {
     let ids: Vec<String> = run.started.plan.steps.iter().map(|step| step.id.clone()).collect();
@@ -33,7 +28,7 @@ fn series(run: &Run, targets: &[(&str, f64)], rounds: u32) -> Vec<Series> {
 }
 
 fn document(targets: &[(&str, f64)], rounds: u32) -> Document {
-    let run = fixture();
+    let run = crate::fixture();
     let series = series(&run, targets, rounds);
     pairs_document(&AllPairs::new(vec![&run], &series, Pairing::ByRound, 0.03, 9).unwrap())
 }
@@ -74,7 +69,7 @@ fn each_pair_is_judged_once_and_read_from_both_sides() {
 fn what_cannot_be_told_apart_comes_first() {
     let told = document(&[("a", 1.0), ("b", 1.05)], 1).answer;
     assert_eq!(told, ["Each figure was measured only once, so any difference may be due to chance."]);
-    let run = fixture();
+    let run = crate::fixture();
     let mut series = series(&run, &[("a", 1.0), ("b", 1.02), ("c", 2.0)], 6);
     let noisy = |s: &&mut Series| s.target == "b" && s.metric == Metric::Bandwidth;
     let b = series.iter_mut().find(noisy).unwrap();
@@ -94,7 +89,7 @@ fn what_cannot_be_told_apart_comes_first() {
 
 #[test]
 fn too_few_and_too_many_targets_are_counted() {
-    let run = fixture();
+    let run = crate::fixture();
     let of = |targets: &[(&str, f64)]| {
         let series = series(&run, targets, 4);
         AllPairs::new(vec![&run], &series, Pairing::ByRound, 0.03, 2).map(|pairs| pairs.targets.len())
@@ -106,7 +101,7 @@ fn too_few_and_too_many_targets_are_counted() {
 
 #[test]
 fn a_page_has_the_pairs_of_three_targets_and_not_those_of_two() {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     let page = |run: &Run| {
         let analysis = analyse(run, "one", Estimator::Mean, Units::Decimal);
         let view = RunView {

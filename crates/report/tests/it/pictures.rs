@@ -6,11 +6,6 @@ use model::{LoggedOffset, OffsetLog, Operation, Pattern, Run};
 use report::chart::{CHARTS, Chart, charts};
 use report::{AnalysedRun, ComparedRuns, RunView, Units, run_page, runs_page};
 
-fn fixture() -> Run {
-    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-1.jsonl");
-    record::read_log(std::path::Path::new(log)).unwrap().run
-}
-
 fn view() -> RunView {
     RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, details: true }
 }
@@ -22,7 +17,7 @@ fn pictures(run: &Run) -> Vec<Chart> {
 
 #[test]
 fn chart_names_are_unique_and_begin_with_their_kind() {
-    let mut names: Vec<String> = pictures(&fixture()).into_iter().map(|c| c.name).collect();
+    let mut names: Vec<String> = pictures(&crate::fixture()).into_iter().map(|c| c.name).collect();
     assert!(names.iter().all(|name| CHARTS.iter().any(|kind| name.starts_with(kind.name))), "{names:?}");
     let all = names.len();
     names.sort();
@@ -32,7 +27,7 @@ fn chart_names_are_unique_and_begin_with_their_kind() {
 
 #[test]
 fn the_bars_as_svg() {
-    let all = pictures(&fixture());
+    let all = pictures(&crate::fixture());
     let bars = all.iter().find(|c| c.kind == "bars").unwrap();
     insta::assert_snapshot!(bars.wide);
 }
@@ -40,7 +35,7 @@ fn the_bars_as_svg() {
 /// One figure with an interval would describe neither of the two.
 #[test]
 fn two_modes_are_drawn_instead_of_an_interval() {
-    let run = fixture();
+    let run = crate::fixture();
     let mut analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
     let count = |analysis: &Analysis, kind: &str, class: &str| {
         let all = charts(&AnalysedRun::new(&run, analysis, &view()));
@@ -59,14 +54,14 @@ fn two_modes_are_drawn_instead_of_an_interval() {
 
 #[test]
 fn the_latencies_as_svg_for_a_telephone() {
-    let all = pictures(&fixture());
+    let all = pictures(&crate::fixture());
     let latency = all.iter().find(|c| c.kind == "latency").unwrap();
     insta::assert_snapshot!(latency.narrow);
 }
 
 /// The fixture with places: a rate that falls towards the end, and accesses.
 fn with_places() -> Run {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     let step = run.started.plan.steps[0].id.clone();
     for repeat in run.repeats.iter_mut().filter(|r| r.started.step == step) {
         let round = u64::from(repeat.started.round);
@@ -124,7 +119,7 @@ fn a_page_has_one_picture_of_all_figures() {
         let has = |kind: &&str| page.contains(&format!("data-kind=\"{kind}\""));
         ["labels", "matrix", "profile", "bars", "repeats"].into_iter().filter(has).collect::<Vec<_>>()
     };
-    let two = fixture();
+    let two = crate::fixture();
     assert_eq!(shown(&two), ["bars", "repeats"]);
     let mut six = two.clone();
     for i in 0..4 {
@@ -158,7 +153,7 @@ fn extreme_offsets_are_drawn() {
 
 #[test]
 fn a_picture_alone_has_its_colours_inside() {
-    for chart in pictures(&fixture()) {
+    for chart in pictures(&crate::fixture()) {
         let svg = chart.standalone();
         assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{}", chart.name);
         assert!(svg.contains("<style>") && svg.contains("--c0:#0072b2"), "{}", chart.name);
@@ -173,7 +168,7 @@ fn a_picture_alone_has_its_colours_inside() {
 
 #[test]
 fn a_run_without_figures_has_a_page_that_says_so() {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     run.repeats.clear();
     let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
     assert_eq!(pictures(&run), []);
@@ -184,7 +179,7 @@ fn a_run_without_figures_has_a_page_that_says_so() {
 
 #[test]
 fn a_run_that_was_killed_shows_what_there_is() {
-    let mut run = fixture();
+    let mut run = crate::fixture();
     run.finished = None;
     run.repeats.last_mut().unwrap().finished = None;
     assert!(pictures(&run).iter().any(|c| c.kind == "timeline"));
@@ -198,7 +193,7 @@ fn headings(page: &str) -> Vec<String> {
 
 #[test]
 fn a_page_answers_first_and_ends_with_how_to_repeat_it() {
-    let run = fixture();
+    let run = crate::fixture();
     let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
     let page = run_page(&AnalysedRun::new(&run, &analysis, &view()));
     assert_eq!(headings(&page), ["Comparison", "Findings", "Charts", "Circumstances", "How to repeat it"]);
@@ -218,8 +213,8 @@ fn a_page_answers_first_and_ends_with_how_to_repeat_it() {
 
 #[test]
 fn several_runs_are_compared_first_and_then_shown() {
-    let first = fixture();
-    let mut second = fixture();
+    let first = crate::fixture();
+    let mut second = crate::fixture();
     second.started.id = "fixture2".into();
     let runs = [&first, &second];
     let analyses: Vec<Analysis> =
