@@ -11,6 +11,7 @@ pub mod features;
 pub mod footprint;
 pub mod instructions;
 pub mod kinds;
+pub mod log;
 pub mod machine;
 pub mod measured;
 pub mod peers;

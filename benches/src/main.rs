@@ -16,6 +16,7 @@ use benches::features::features;
 use benches::footprint::footprint;
 use benches::instructions::{InstructionsArgs, instructions};
 use benches::kinds::{KindsArgs, kinds};
+use benches::log::{LogArgs, log};
 use benches::measured;
 use benches::peers::peers;
 use benches::setting::{Setting, Turns};
@@ -63,6 +64,8 @@ enum Command {
     Bias(BiasArgs),
     /// What a short repeat costs beyond its measurement, by parts
     Turns(Setting),
+    /// Size of a log by event
+    Log(LogArgs),
     /// False alarms and power of the repeat diagnostics, by simulation
     Repeats(RepeatsArgs),
     /// What findings claim of noisy runs whose truth is known, by simulation
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Command::Stalls(args) => stalls(&args),
         Command::Bias(args) => bias(&args),
         Command::Turns(setting) => turns(&setting),
+        Command::Log(args) => log(&args),
         Command::Repeats(args) => Ok(repeats(&args)),
         Command::Findings(args) => Ok(findings(&args)),
         Command::Kinds(args) => Ok(kinds(&args)),

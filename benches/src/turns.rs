@@ -1,7 +1,7 @@
 //! What a short repeat costs beyond its measurement, by parts.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, BufRead};
 use std::path::Path;
 use std::process::Command;
 
@@ -65,8 +65,8 @@ struct Parts {
 /// The events of the only run of a store.
 fn events(store: &Path) -> io::Result<Vec<Value>> {
     let log = std::fs::read_dir(store.join("runs"))?.next().ok_or(io::ErrorKind::NotFound)??.path();
-    let text = std::fs::read_to_string(log)?;
-    text.lines().map(|line| serde_json::from_str(line).map_err(io::Error::other)).collect()
+    let text = record::decompressed(std::fs::File::open(log)?)?;
+    text.lines().map(|line| Ok(serde_json::from_str(&line?)?)).collect()
 }
 
 fn parts(events: &[Value]) -> BTreeMap<String, Parts> {

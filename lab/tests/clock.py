@@ -64,10 +64,10 @@ def one_run(lab, machine, before, meanwhile):
     rate = next(m["estimate"] for m in run["measurements"] if m["metric"] == "iops")
     is_right = OPERATIONS / MOST_SECONDS < rate < OPERATIONS / LEAST_SECONDS
     lab.check(f"{name}: the rate is that of the device", is_right, rate)
-    log = machine.sh(f"ls /tmp/store/runs/*-{run['run']['id']}.jsonl")
+    log = machine.sh(f"ls /tmp/store/runs/*-{run['run']['id']}.jsonl.gz")
     day = before[:10].replace("-", "")
-    lab.check(f"{name}: the log's name has the start date", re.search(rf"/{day}T\d{{6}}Z-[a-z0-9]+\.jsonl$", log), log)
-    events = [json.loads(line) for line in machine.sh(f"cat {log}").splitlines()]
+    lab.check(f"{name}: the log's name has the start date", re.search(rf"/{day}T\d{{6}}Z-[a-z0-9]+\.jsonl\.gz$", log), log)
+    events = [json.loads(line) for line in machine.sh(f"zcat {log}").splitlines()]
     durations = [event["window_ns"] / 1e9 for event in events if event["event"] == "repeat_finished"]
     right = len(durations) == 3 and all(LEAST_SECONDS < seconds < MOST_SECONDS for seconds in durations)
     lab.check(f"{name}: the repeats last as long as their operations", right, durations)

@@ -127,13 +127,14 @@ fn occupant(directory: &OwnedFd, name: &OsStr, overwrite: Overwrite) -> Result<O
     if permitted { Ok(Some(old)) } else { refused("the file exists; pass --force to overwrite it") }
 }
 
-/// The first bytes of a file.
+/// The first bytes of a file, of a compressed one those of its content.
 fn head(directory: &OwnedFd, name: &OsStr) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(openat(directory, name, flags, Mode::empty())?);
     let mut head = Vec::new();
     if file.metadata()?.is_file() {
-        file.take(HEAD).read_to_end(&mut head)?;
+        // What precedes damage is enough.
+        let _ = record::decompressed(file)?.take(HEAD).read_to_end(&mut head);
     }
     Ok(head)
 }

@@ -33,6 +33,8 @@ pub enum DamageKind {
     Changed,
     /// It has no readable checksum.
     Unreadable,
+    /// The compressed file cannot be read from here on.
+    Compressed,
     /// Its checksum matches, but this version does not recognise the event.
     Unknown,
     /// Lines before it are missing or out of order.
@@ -58,6 +60,9 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {} ", self.line)?;
         match &self.kind {
+            DamageKind::Compressed => {
+                f.write_str("cannot be decompressed: the file was changed or cut off here")
+            }
             DamageKind::Changed => f.write_str("does not match its checksum: it was changed"),
             DamageKind::Unreadable => f.write_str("cannot be read: it was changed"),
             DamageKind::Unknown => {

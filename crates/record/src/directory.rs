@@ -23,8 +23,10 @@ const LOST_AND_FOUND: &str = "lost+found";
 /// may contain them.
 const EARLIER_INDEX: &str = "index.db";
 
-/// Suffix of a log's name.
+/// Suffix of a log's name …
 pub(crate) const SUFFIX: &str = ".jsonl";
+/// … and what follows when it is compressed.
+pub(crate) const COMPRESSED: &str = ".gz";
 
 /// Version of the store's layout: names and locations of its files.
 const FORMAT: u64 = 1;
@@ -161,7 +163,9 @@ impl Directory {
         let mut has_logs = false;
         if has(RUNS) {
             let logs = self.runs().and_then(|runs| names_in(&runs)).map_err(refused)?;
-            if let Some(other) = logs.iter().find(|name| !is_log_name(name)) {
+            if let Some(other) =
+                logs.iter().find(|name| !is_own_log_name(name) && !name.starts_with(unfinished::PREFIX))
+            {
                 return Err(self.foreign(&format!("{RUNS}/{other}")));
             }
             has_logs = !logs.is_empty();
@@ -263,18 +267,25 @@ impl Directory {
     pub fn replace_index(&self, bytes: &[u8]) -> io::Result<()> {
         write_whole(&self.held, INDEX, bytes)?;
         sweep(&self.held);
-        if let Ok(reports) = open_directory(&self.held, REPORTS) {
-            sweep(&reports);
+        for name in [RUNS, REPORTS] {
+            if let Ok(directory) = open_directory(&self.held, name) {
+                sweep(&directory);
+            }
         }
         Ok(())
     }
 }
 
-/// True for a name such as `20261121T093015Z-k7m2x9qa.jsonl`.
-fn is_log_name(name: &str) -> bool {
+/// True for the name of a log, compressed or not.
+pub(crate) fn names_log(name: &str) -> bool {
+    name.strip_suffix(COMPRESSED).unwrap_or(name).ends_with(SUFFIX)
+}
+
+/// True for a name such as `20261121T093015Z-k7m2x9qa.jsonl`, as Lodestone gives it.
+fn is_own_log_name(name: &str) -> bool {
     let Some((at, rest)) = name.split_once('-') else { return false };
     let digits = at.bytes().filter(u8::is_ascii_digit).count();
-    at.len() == 16 && digits == 14 && at.ends_with('Z') && rest.ends_with(SUFFIX)
+    at.len() == 16 && digits == 14 && at.ends_with('Z') && names_log(rest)
 }
 
 /// Writes a new file and renames it to `name`, over an old file. No reader sees a partial file, and the target of a

@@ -97,7 +97,10 @@ impl LogWriter {
     /// The error of the last location, if none of them can take the log.
     pub fn save_elsewhere(&mut self, locations: &[PathBuf]) -> io::Result<PathBuf> {
         let name = self.path().file_name().and_then(|name| name.to_str()).ok_or(Errno::INVAL)?.to_owned();
-        let (path, ()) = in_first(locations, &name, |mut file, _| self.copy_to(&mut file))?;
+        let (path, ()) = in_first(locations, &name, |mut file, _| {
+            self.copy_to(&mut file)?;
+            file.sync_all()
+        })?;
         Ok(path)
     }
 }

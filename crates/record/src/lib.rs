@@ -3,6 +3,7 @@
 //! # Invariants
 //! * The log is authoritative. One event, or a batch of readings, is one line of JSON, passed whole to the kernel as soon
 //!   as it happens; after `kill -9` the file holds everything up to the last complete line.
+//! * The log of a run that has ended is compressed: a new file, complete before it takes the place of the old one.
 //! * Each line carries its number and a checksum chained to the previous line: changed, lost and repeated lines are
 //!   detected, and no figure after the damage is used without the user's consent.
 //! * The index only duplicates the content of the logs. It may be deleted at any time; [`Store::runs`] brings it
@@ -12,6 +13,7 @@
 
 mod below;
 mod chain;
+mod compressed;
 mod directory;
 mod encoding;
 mod fallback;
@@ -25,6 +27,7 @@ mod summary;
 pub mod unfinished;
 
 pub use chain::{Damage, DamageKind};
+pub use compressed::decompressed;
 pub use directory::StoreError;
 pub use fallback::begin_elsewhere;
 pub use log::{DAMAGE_TOPIC, Log, LogError, LogWriter, OnDamage, parse_log, parse_log_with, read_log};

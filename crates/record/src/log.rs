@@ -1,7 +1,7 @@
 //! The log of one run: lines of JSON.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use model::{Event, LOG_FORMAT, Note, Run, RunStarted, Severity};
@@ -10,6 +10,7 @@ use rustix::io::{Errno, retry_on_intr};
 use serde_json::Value;
 
 use crate::chain::{Chain, ChainChecker, Damage, DamageKind};
+use crate::compressed::{decompressed, is_damage};
 use crate::encoding::{Decoder, Encoder};
 use crate::input::{self, MOST_LOG_BYTES};
 
@@ -154,18 +155,17 @@ impl LogWriter {
         self.file.sync_all()
     }
 
-    /// Copies the whole log, including pending lines, to another file and syncs it to stable storage.
+    /// Copies the whole log, including pending lines.
     ///
     /// # Errors
-    /// An I/O error on either file.
-    pub fn copy_to(&mut self, other: &mut File) -> io::Result<()> {
+    /// An I/O error of the file or of `other`.
+    pub fn copy_to(&mut self, other: &mut dyn Write) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         let copied = io::copy(&mut Read::take(&self.file, self.good_end), other)?;
         if copied < self.good_end {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        other.write_all(&self.pending)?;
-        other.sync_all()
+        other.write_all(&self.pending)
     }
 }
 
@@ -249,40 +249,46 @@ pub fn read_log(path: &Path) -> Result<Log, LogError> {
 pub(crate) fn read_named_log(path: &Path, on_damage: OnDamage) -> Result<Log, LogError> {
     let file = input::open(path, MOST_LOG_BYTES)
         .map_err(|error| LogError::Unreadable { path: path.to_owned(), source: error.into() })?;
-    parse_log_with(BufReader::new(file), path, on_damage)
+    parse_log_with(file, path, on_damage)
 }
 
 /// Reads only the start of a run.
 pub(crate) fn read_start(file: File, path: &Path) -> Result<RunStarted, LogError> {
     let unreadable = |source| LogError::Unreadable { path: path.to_owned(), source };
     let mut line = Vec::new();
-    next_line(&mut BufReader::new(file), &mut line).map_err(unreadable)?;
+    decompressed(file).and_then(|mut text| next_line(&mut text, &mut line)).map_err(unreadable)?;
     let run = parse_log(line.as_slice(), path)?.run;
     Ok(run.started)
 }
 
-/// Reads a log from anywhere, up to the first damage; `path` is only for messages.
+/// Reads a log from anywhere, compressed or not, up to the first damage; `path` is only for messages.
 ///
 /// # Errors
 /// [`LogError`].
-pub fn parse_log(reader: impl BufRead, path: &Path) -> Result<Log, LogError> {
+pub fn parse_log(reader: impl Read, path: &Path) -> Result<Log, LogError> {
     parse_log_with(reader, path, OnDamage::Stop)
 }
 
-/// Reads a log from anywhere; `path` is only for messages.
+/// Reads a log from anywhere, compressed or not; `path` is only for messages.
 ///
 /// # Errors
 /// [`LogError`].
-pub fn parse_log_with(mut reader: impl BufRead, path: &Path, on_damage: OnDamage) -> Result<Log, LogError> {
+pub fn parse_log_with(reader: impl Read, path: &Path, on_damage: OnDamage) -> Result<Log, LogError> {
     let unreadable = |source| LogError::Unreadable { path: path.to_owned(), source };
+    let mut text = decompressed(reader).map_err(unreadable)?;
     let mut line = Vec::new();
-    next_line(&mut reader, &mut line).map_err(unreadable)?;
+    next_line(&mut text, &mut line).map_err(unreadable)?;
     let mut parser = Parser::begin(&line, path, on_damage)?;
     for number in 2.. {
-        if !next_line(&mut reader, &mut line).map_err(unreadable)? {
-            break;
+        match next_line(&mut text, &mut line) {
+            Ok(true) => parser.take(&line, number),
+            Ok(false) => break,
+            Err(error) if is_damage(&error) => {
+                parser.log.damage.push(Damage { line: number, kind: DamageKind::Compressed });
+                break;
+            }
+            Err(error) => return Err(unreadable(error)),
         }
-        parser.take(&line, number);
     }
     Ok(parser.finish())
 }
@@ -359,7 +365,9 @@ impl Parser {
 
     fn finish(mut self) -> Log {
         if let Some(first) = self.log.damage.first() {
-            let message = if self.left_out > 0 {
+            let message = if let DamageKind::Compressed = first.kind {
+                format!("the log is damaged: {first}; the figures cover only the lines before it")
+            } else if self.left_out > 0 {
                 format!(
                     "the log is damaged: {first}; {} line(s) from there on are ignored, and the figures \
                      cover only the earlier lines; pass --accept-damage to use all readable lines",

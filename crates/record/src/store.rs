@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
-use std::io::{self, BufReader};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,12 @@ use std::sync::{Arc, OnceLock};
 use model::{Event, RunStarted, Source};
 
 use crate::below;
-use crate::directory::{self, Directory, SUFFIX, StoreError};
+use crate::compressed::compress;
+use crate::directory::{self, COMPRESSED, Directory, SUFFIX, StoreError};
 use crate::index::{self, Content};
 use crate::log::{Log, LogError, LogWriter, OnDamage, parse_log_with, read_named_log, read_start};
 use crate::summary::{RunState, RunSummary};
+use crate::unfinished::Unfinished;
 
 /// A store of runs.
 #[derive(Clone, Debug)]
@@ -143,6 +145,21 @@ impl Store {
             Some(directory) => below::remove(&directory.runs()?, name),
             None => Err(io::ErrorKind::NotFound.into()),
         }
+    }
+
+    /// Replaces the log of a run that has ended by a compressed one.
+    ///
+    /// # Errors
+    /// An I/O error; the log is unchanged.
+    pub fn compress(&self, log: &mut LogWriter) -> io::Result<()> {
+        let runs = self.held.get().ok_or(io::ErrorKind::NotFound)?.runs()?;
+        let name = log.path().file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let (unfinished, file) = Unfinished::create(&runs)?;
+        compress(&file, |file| log.copy_to(file))?;
+        unfinished.take(format!("{name}{COMPRESSED}"))?;
+        // The new name must be on stable storage before the old one is gone. Some filesystems sync no directory.
+        let _ = rustix::fs::fsync(&runs);
+        below::remove(&runs, &name)
     }
 
     /// Writes a report under this name, replaces an older one and returns its path.
@@ -274,7 +291,7 @@ impl Store {
             return Ok(Some(run.clone()));
         }
         let is_locked = is_locked(&file);
-        let log = parse_log_with(BufReader::new(file), &path, OnDamage::Stop)?;
+        let log = parse_log_with(file, &path, OnDamage::Stop)?;
         let state = RunState::of(&log, is_locked);
         let run = log.run;
         Ok(Some(RunSummary {
@@ -320,7 +337,7 @@ impl Store {
         let directory = self.held.get().ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
         let file =
             directory.runs().and_then(|logs| below::open_regular(&logs, &run.file)).map_err(unreadable)?;
-        parse_log_with(BufReader::new(file), &path, self.on_damage)
+        parse_log_with(file, &path, self.on_damage)
     }
 
     /// The log of a run and the pages that are only of it, as paths.
@@ -345,7 +362,13 @@ impl Store {
             let removed = directory.reports().and_then(|pages| below::remove(&pages, &name));
             removed.map_err(refused(reports.join(&name)))?;
         }
-        let removed = directory.runs().and_then(|runs| below::remove(&runs, &run.file));
+        let removed = directory.runs().and_then(|runs| {
+            if let Some(uncompressed) = run.file.strip_suffix(COMPRESSED) {
+                // It remains only where a program was killed while it replaced the log.
+                let _ = below::remove(&runs, uncompressed);
+            }
+            below::remove(&runs, &run.file)
+        });
         removed.map_err(refused(self.logs().join(&run.file)))?;
         Ok(files)
     }
@@ -403,8 +426,16 @@ impl Store {
 /// Sorted names of the logs in a directory.
 fn log_names(logs: &OwnedFd) -> io::Result<Vec<String>> {
     let mut names = below::names_in(logs)?;
-    names.retain(|name| name.ends_with(SUFFIX));
+    names.retain(|name| directory::names_log(name));
     names.sort_unstable();
+    // A program that is killed when it has compressed a log leaves both, the compressed one behind the other.
+    let is_same = |compressed: &str, log: &str| compressed.strip_suffix(COMPRESSED) == Some(log);
+    names.dedup_by(|next, name| {
+        is_same(next, name) && {
+            name.push_str(COMPRESSED);
+            true
+        }
+    });
     Ok(names)
 }
 

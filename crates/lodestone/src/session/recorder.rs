@@ -17,6 +17,7 @@ const MOST_ROOM: u64 = 64 << 20;
 /// The record of a run under way.
 pub(crate) struct Recorder {
     origin: Instant,
+    store: Store,
     writer: LogWriter,
     run: Run,
     /// The log could not be written, and a note says so.
@@ -98,7 +99,7 @@ impl Recorder {
         let needed = room(&started.plan, started.targets.len());
         let (why, home) = match store.begin(started.clone()) {
             Ok(mut writer) => match writer.reserve(needed) {
-                Ok(()) => return Ok(Self::new(origin, writer, started, LogLocation::InStore)),
+                Ok(()) => return Ok(Self::new(origin, store, writer, started, LogLocation::InStore)),
                 Err(why) => {
                     let home = writer.path().to_owned();
                     // The remainder would look like a run that was killed at once.
@@ -117,7 +118,7 @@ impl Recorder {
         })?;
         let log_location =
             LogLocation::Elsewhere { path: writer.path().to_owned(), home, why: why.to_string() };
-        let mut recorder = Self::new(origin, writer, started, log_location);
+        let mut recorder = Self::new(origin, store, writer, started, log_location);
         let message = format!(
             "the store has no room for the log of this run, about {needed} bytes ({why}); the log is written to {}",
             recorder.writer.path().display()
@@ -126,8 +127,14 @@ impl Recorder {
         Ok(recorder)
     }
 
-    fn new(origin: Instant, writer: LogWriter, started: RunStarted, log_location: LogLocation) -> Self {
-        Self { origin, writer, run: Run::new(started), troubled: false, log_location }
+    fn new(
+        origin: Instant,
+        store: &Store,
+        writer: LogWriter,
+        started: RunStarted,
+        log_location: LogLocation,
+    ) -> Self {
+        Self { origin, store: store.clone(), writer, run: Run::new(started), troubled: false, log_location }
     }
 
     /// Where the log is; final only after `finish`.
@@ -184,7 +191,8 @@ impl Recorder {
         &self.run
     }
 
-    /// Writes the log to stable storage: in the store, or else in one of the `fallback` directories.
+    /// Writes the log to stable storage: in the store, compressed if there is room for it, or else in one of the
+    /// `fallback` directories.
     pub fn finish(&mut self, fallback: &[PathBuf]) {
         self.writer.release();
         let whole = self.writer.write_pending().and_then(|()| match self.writer.sync() {
@@ -202,8 +210,10 @@ impl Recorder {
                 Err(elsewhere) => LogLocation::Nowhere { home, why: format!("{why}; {elsewhere}") },
             };
         }
-        if let Some(trouble) = self.log_location.trouble() {
-            self.say(Severity::Error, trouble);
+        match self.log_location.trouble() {
+            Some(trouble) => self.say(Severity::Error, trouble),
+            // A log that cannot be compressed stays as it is.
+            None => drop(self.store.compress(&mut self.writer)),
         }
     }
 }

@@ -38,7 +38,7 @@ fn anonymous_exports_and_pages_contain_no_secret() {
         ["--quiet", "--rounds", "1", "--size", "1M", "--io-size", "256K", "--ramp", "0s", "--rw", "randread"];
     bench.ok(&[&["run", disk.to_str().unwrap()], &small[..]].concat());
     let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
-    let log = std::fs::read_to_string(log).unwrap();
+    let log = text_of(&log);
     let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
     let secrets = secrets(&bench, &first);
 

@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::common::{Bench, stderr, stdout};
+use crate::common::{Bench, stderr, stdout, text_of};
 
 /// A directory whose name is the bytes FF FE.
 fn odd(bench: &Bench) -> PathBuf {
@@ -50,7 +50,7 @@ fn a_non_utf8_directory_can_be_target_store_and_output() {
     assert_eq!(PathBuf::from(path), odd.canonicalize().unwrap(), "JSON preserves every byte");
 
     let log = std::fs::read_dir(odd.join("store/runs")).unwrap().next().unwrap().unwrap().path();
-    let line = std::fs::read_to_string(&log).unwrap();
+    let line = text_of(&log);
     let started: serde_json::Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
     let command: Vec<OsString> =
         started["command"].as_array().unwrap().iter().map(|arg| model::path_from_text(&text(arg))).collect();

@@ -13,7 +13,7 @@ fn bench() -> (Bench, PathBuf) {
     let output = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imports/hdparm/tT.txt");
     bench.ok(&["import", output.to_str().unwrap()]);
     let log = fs::read_dir(bench.store().join("runs")).unwrap().flatten().map(|e| e.path());
-    let log = log.into_iter().find(|path| path.extension().is_some_and(|e| e == "jsonl")).unwrap();
+    let log = log.into_iter().find(|path| path.extension().is_some_and(|e| e == "gz")).unwrap();
     (bench, log)
 }
 

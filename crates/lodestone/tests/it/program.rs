@@ -600,8 +600,7 @@ fn a_verified_run_checks_its_blocks() {
         assert_eq!(json["run"]["outcome"], "completed");
     }
     let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
-    let text = std::fs::read_to_string(log).unwrap();
-    assert!(text.contains("\"checked\":"), "the log contains the number of checked blocks");
+    assert!(text_of(&log).contains("\"checked\":"), "the log contains the number of checked blocks");
 }
 
 #[test]

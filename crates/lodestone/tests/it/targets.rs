@@ -222,7 +222,7 @@ fn a_run_stores_the_stack_and_compare_shows_changes() {
     let logs = visible(&bench.store().join("runs"));
     let other = logs.iter().find(|name| !name.contains(first)).expect("the other run");
     let path = bench.store().join("runs").join(other);
-    let changed = std::fs::read_to_string(&path).unwrap().replacen(kernel, "0.0.1-other", 1);
+    let changed = text_of(&path).replacen(kernel, "0.0.1-other", 1);
     std::fs::write(&path, changed).unwrap();
     let args = ["compare", first, path.to_str().unwrap(), "--accept-damage"];
     let json: Value = serde_json::from_str(&bench.ok(&[&args[..], &["--json"]].concat())).unwrap();

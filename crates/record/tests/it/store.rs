@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::*;
-use record::{FindError, LogError, RunState, Store, parse_log, read_log};
+use record::{FindError, LogError, OnDamage, RunState, Store, parse_log, read_log};
 
 fn started(id: &str, at: i64) -> RunStarted {
     let target = Target {
@@ -46,7 +46,7 @@ fn end() -> Event {
     Event::RunFinished(RunFinished { at_ns: 9, outcome: RunOutcome::Completed })
 }
 
-fn write_run(store: &Store, id: &str, at: i64, events: &[Event]) -> std::path::PathBuf {
+fn write_run(store: &Store, id: &str, at: i64, events: &[Event]) -> PathBuf {
     let mut writer = store.begin(started(id, at)).unwrap();
     events.iter().for_each(|e| writer.append(e).unwrap());
     writer.path().to_owned()
@@ -163,6 +163,54 @@ fn the_index_follows_the_logs_and_is_rebuilt_if_lost() {
     assert_eq!(fs::read(&index).unwrap(), bytes);
     fs::remove_file(path).unwrap();
     assert_eq!(states(), both[1..]);
+}
+
+#[test]
+fn a_compressed_log_says_the_same_and_takes_the_place_of_the_other() {
+    let (_directory, store) = store();
+    let mut writer = store.begin(started("one", 1)).unwrap();
+    writer.append_all(&[note(1), end()]).unwrap();
+    let log = writer.path().to_owned();
+    let text = fs::read_to_string(&log).unwrap();
+    store.compress(&mut writer).unwrap();
+    drop(writer);
+    let compressed = PathBuf::from(format!("{}.gz", log.display()));
+    let names = |directory: &Path| fs::read_dir(directory).unwrap().count();
+    assert_eq!((names(&store.logs()), compressed.exists()), (1, true));
+    let read = std::io::read_to_string(record::decompressed(fs::File::open(&compressed).unwrap()).unwrap());
+    assert_eq!(read.unwrap(), text);
+    let run = |name: &str| store.find(name).unwrap().run;
+    assert_eq!(run("one"), run(compressed.to_str().unwrap()));
+    assert_eq!(store.runs().unwrap()[0].state, RunState::Completed);
+
+    // Killed between the two steps.
+    fs::write(&log, &text).unwrap();
+    let runs = store.runs().unwrap();
+    assert_eq!((runs.len(), runs[0].file.ends_with(".gz")), (1, true));
+    store.remove(&runs[0]).unwrap();
+    assert_eq!(names(&store.logs()), 0);
+}
+
+#[test]
+fn a_compressed_log_that_is_damaged_or_cut_off_is_read_up_to_there_with_a_note() {
+    let (_directory, store) = store();
+    let mut writer = store.begin(started("one", 1)).unwrap();
+    writer.append_all(&(0..2000).map(note).collect::<Vec<_>>()).unwrap();
+    writer.append(&end()).unwrap();
+    store.compress(&mut writer).unwrap();
+    let log = store.logs().join(&store.runs().unwrap()[0].file);
+    let whole = fs::read(&log).unwrap();
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 4;
+    for bytes in [&whole[..whole.len() / 2], &whole[..whole.len() - 1], &changed] {
+        fs::write(&log, bytes).unwrap();
+        for on_damage in [OnDamage::Stop, OnDamage::Accept] {
+            let read = store.clone().with_damage(on_damage).find("one").unwrap();
+            assert!(!read.damage.is_empty() && read.run.notes.len() > 1);
+            assert_eq!(read.run.notes.last().unwrap().topic, "log-damaged");
+        }
+        assert_eq!(store.runs().unwrap()[0].state, RunState::Damaged);
+    }
 }
 
 #[test]

@@ -264,5 +264,7 @@ fn store_run(
         ))
         .because(&error));
     }
+    // A log that cannot be compressed stays as it is.
+    let _ = store.compress(&mut log);
     Ok(id)
 }

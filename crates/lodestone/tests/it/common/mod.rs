@@ -237,6 +237,12 @@ impl Drop for Running {
     }
 }
 
+/// The text of a log, compressed or not.
+pub fn text_of(log: &Path) -> String {
+    let log = record::decompressed(std::fs::File::open(log).unwrap()).unwrap();
+    std::io::read_to_string(log).unwrap()
+}
+
 pub fn visible(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
     entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect()
