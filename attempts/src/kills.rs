@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -158,12 +158,8 @@ impl Bench<'_> {
             }
             Ok(output)
         };
-        // A log without a whole line holds nothing yet.
-        let logs = names(&self.root.join("store/runs"))?;
-        let paths = logs.iter().map(|log| self.root.join("store/runs").join(log));
-        let begun: Vec<PathBuf> =
-            paths.filter(|path| fs::read(path).is_ok_and(|text| text.contains(&b'\n'))).collect();
         let found = String::from_utf8_lossy(&ask(&["list"])?.stdout).into_owned();
+        let (begun, half) = self.begun_logs()?;
         for path in &begun {
             ask(&["show", &path.display().to_string(), "--color", "never"])?;
             // A log that is readable need not be read again after later kills.
@@ -177,6 +173,7 @@ impl Bench<'_> {
             self.whole("report")?;
             self.whole("export")?;
         }
+        troubles.extend(half.map(|name| format!("the store has half a compressed log: {name}")));
         if !begun.is_empty() && !found.starts_with(&format!("{} run(s)", begun.len())) {
             troubles.push(format!("{} logs have a whole line, but `list` prints {found}", begun.len()));
         }
@@ -186,6 +183,29 @@ impl Bench<'_> {
         }
         self.check_files(&mut troubles)?;
         Ok(troubles)
+    }
+
+    /// The logs with a whole line; one without holds nothing yet. And a compressed log that is not complete, which was
+    /// removed. Of a log that the kill left in both forms, only the compressed one remains.
+    fn begun_logs(&self) -> io::Result<(Vec<PathBuf>, Option<String>)> {
+        let runs = self.root.join("store/runs");
+        let mut logs = names(&runs)?;
+        let half = logs.extract_if(.., |name| name.starts_with('.')).next();
+        if let Some(half) = &half {
+            fs::remove_file(runs.join(half))?;
+        }
+        let doubled: Vec<String> =
+            logs.iter().filter_map(|name| logs.get(name.strip_suffix(".gz")?)).cloned().collect();
+        for name in &doubled {
+            logs.remove(name);
+            fs::remove_file(runs.join(name))?;
+        }
+        let has_begun = |path: &PathBuf| {
+            let mut line = String::new();
+            let text = fs::File::open(path).and_then(record::decompressed);
+            text.and_then(|mut text| text.read_line(&mut line)).is_ok() && line.ends_with('\n')
+        };
+        Ok((logs.iter().map(|log| runs.join(log)).filter(has_begun).collect(), half))
     }
 
     /// Checks that output files are complete and that no leftovers are next to them or on the targets.
