@@ -1,8 +1,10 @@
 //! Runs of the program's own scheduler on simulated storage and a virtual clock.
 
+use std::convert::Infallible;
+
 use analyse::{Aims, Pairing, Series, compare};
 use model::{Comparison, Event, Exposure, Metric, Operation, Plan, Rounds, Step, Workload};
-use schedule::{Lane, Measured, Next, Order, Outcome, Said, Scheduler};
+use schedule::{Executor, Lane, Measured, Order, Outcome, Said, Scheduler, drive};
 
 use crate::claims::step;
 
@@ -54,8 +56,37 @@ pub(super) fn empty(target: usize) -> Series {
     }
 }
 
+/// Carries orders out on simulated storage and a virtual clock.
+struct Simulation<F> {
+    repeat: F,
+    now_ns: u64,
+    /// By number: the target of a repeat, its exposure, and whether it counts.
+    repeats: Vec<(usize, Exposure, bool)>,
+}
+
+impl<F: FnMut(&Order) -> Simulated> Executor for Simulation<F> {
+    type Error = Infallible;
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn repeat(&mut self, order: &Order) -> Result<Outcome, Infallible> {
+        let done = (self.repeat)(order);
+        self.repeats.push((order.lane, done.exposure, true));
+        self.now_ns += done.took_ns;
+        Ok(outcome(done))
+    }
+
+    fn hear(&mut self, said: Said) {
+        if let Said::Event(Event::SetAside(aside)) = said {
+            aside.repeats.iter().for_each(|number| self.repeats[*number as usize].2 = false);
+        }
+    }
+}
+
 /// A run of a plan of one step on so many targets; `repeat` carries its orders out.
-pub fn run(plan: &Plan, targets: usize, seed: u64, mut repeat: impl FnMut(&Order) -> Simulated) -> Ended {
+pub fn run(plan: &Plan, targets: usize, seed: u64, repeat: impl FnMut(&Order) -> Simulated) -> Ended {
     // The same seed would draw the turns from the numbers that the noise is made of.
     let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
     let lane = |target: usize| Lane {
@@ -65,25 +96,9 @@ pub fn run(plan: &Plan, targets: usize, seed: u64, mut repeat: impl FnMut(&Order
         may_shorten: true,
     };
     scheduler.at((0..targets).map(lane).collect());
-    // By number: the target of a repeat, its exposure, and whether it counts.
-    let mut repeats: Vec<(usize, Exposure, bool)> = Vec::new();
-    let mut now_ns = 0;
-    loop {
-        match scheduler.next(now_ns) {
-            Next::Done => break,
-            Next::RoundEnded => {}
-            Next::Repeat(order) => {
-                let done = repeat(&order);
-                repeats.push((order.lane, done.exposure, true));
-                now_ns += done.took_ns;
-                scheduler.record(&order, outcome(done), now_ns);
-            }
-        }
-        for said in scheduler.said() {
-            let Said::Event(Event::SetAside(aside)) = said else { continue };
-            aside.repeats.iter().for_each(|number| repeats[*number as usize].2 = false);
-        }
-    }
+    let mut simulation = Simulation { repeat, now_ns: 0, repeats: Vec::new() };
+    let Ok(()) = drive(&mut scheduler, &mut simulation);
+    let Simulation { now_ns, repeats, .. } = simulation;
     let mut series: Vec<Series> = (0..targets).map(empty).collect();
     for (target, exposure, _) in repeats.iter().filter(|(.., counts)| *counts) {
         series[*target].values.push((exposure.round, exposure.work / exposure.seconds));
@@ -94,9 +109,9 @@ pub fn run(plan: &Plan, targets: usize, seed: u64, mut repeat: impl FnMut(&Order
 }
 
 fn outcome(done: Simulated) -> Outcome {
-    let Simulated { exposure, rates, took_ns } = done;
+    let Simulated { exposure, rates, .. } = done;
     let per_second = exposure.work / exposure.seconds;
     let figures = vec![(Operation::Read, Metric::Iops, per_second, Some(exposure))];
     let measured = Measured { is_complete: true, figures, per_second, rates, ..Measured::default() };
-    Outcome { took_ns, measured: Some(measured), ..Outcome::default() }
+    Outcome { measured: Some(measured), ..Outcome::default() }
 }

@@ -4,13 +4,15 @@
 //! # Invariants
 //! * This is the only crate that prints.
 //! * Parse, then resolve, then act: [`cli`] touches nothing but arguments, [`commands`] resolve and act, and their
-//!   session measures.
+//!   session measures: a scheduler decides, the executor does.
 
 pub mod cli;
 pub mod commands;
 mod destination;
+mod executor;
 pub mod failure;
 pub mod interrupt;
 pub mod output;
 mod progress;
+mod recorder;
 mod session;

@@ -1,6 +1,8 @@
 //! Whole runs on a virtual clock: hundreds a second.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::ops::Deref;
 
 use model::{
     Disturbance, Event, Exposure, FailureKind, Metric, Operation, Plan, RepeatFailure, Rounds, RunOutcome,
@@ -11,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::scheduler::Sequence;
-use crate::{Lane, Measured, Next, Order, Outcome, Said, Scheduler};
+use crate::{Executor, Lane, Lost, Measured, Order, Outcome, Said, Scheduler, drive};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -32,14 +34,64 @@ fn auto(seconds: u64) -> Rounds {
     Rounds::Auto { budget_ns: seconds * SECOND, precision_ppm: 20_000 }
 }
 
-/// The run of a scheduler whose orders `answer` carries out.
+/// The run of a scheduler.
 struct Run {
     scheduler: Scheduler,
+    trace: Trace,
+}
+
+/// What an executor has seen of it.
+#[derive(Default)]
+struct Trace {
     now_ns: u64,
     orders: Vec<Order>,
     events: Vec<Event>,
     expected: Vec<(u64, u32)>,
     rounds_ended: u32,
+    is_stopped: bool,
+}
+
+/// An executor: `answer` says what becomes of an order, and whether the run is to end.
+struct Answering<'a, F>(&'a mut Trace, F);
+
+impl<F: FnMut(&Order, &mut bool) -> Outcome> Executor for Answering<'_, F> {
+    type Error = Infallible;
+
+    fn now_ns(&self) -> u64 {
+        self.0.now_ns
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.is_stopped
+    }
+
+    fn repeat(&mut self, order: &Order) -> Result<Outcome, Infallible> {
+        let Self(trace, answer) = self;
+        trace.orders.push(order.clone());
+        let outcome = answer(order, &mut trace.is_stopped);
+        trace.now_ns += outcome.took_ns;
+        Ok(outcome)
+    }
+
+    fn round_ended(&mut self) {
+        self.0.rounds_ended += 1;
+    }
+
+    fn hear(&mut self, said: Said) {
+        match said {
+            Said::Event(event) => self.0.events.push(event),
+            Said::Expected { end_ns, rounds } => self.0.expected.push((end_ns, rounds)),
+            Said::Forecast(_) => {}
+        }
+    }
+}
+
+impl Deref for Run {
+    type Target = Trace;
+
+    fn deref(&self) -> &Trace {
+        &self.trace
+    }
 }
 
 impl Run {
@@ -54,37 +106,12 @@ impl Run {
         let mut scheduler = Scheduler::new(plan, "t0".into(), seed);
         scheduler.sequence = sequence;
         scheduler.at(lanes);
-        let (orders, events, expected) = (Vec::new(), Vec::new(), Vec::new());
-        Self { scheduler, now_ns: 0, orders, events, expected, rounds_ended: 0 }
+        Self { scheduler, trace: Trace::default() }
     }
 
-    fn go(mut self, mut answer: impl FnMut(&Order, &mut Scheduler) -> Outcome) -> Self {
-        loop {
-            let next = self.scheduler.next(self.now_ns);
-            match next {
-                Next::Done => break,
-                Next::RoundEnded => self.rounds_ended += 1,
-                Next::Repeat(order) => {
-                    let outcome = answer(&order, &mut self.scheduler);
-                    self.now_ns += outcome.took_ns;
-                    self.scheduler.record(&order, outcome, self.now_ns);
-                    self.orders.push(order);
-                }
-            }
-            self.listen();
-        }
-        self.listen();
+    fn go(mut self, answer: impl FnMut(&Order, &mut bool) -> Outcome) -> Self {
+        let Ok(()) = drive(&mut self.scheduler, &mut Answering(&mut self.trace, answer));
         self
-    }
-
-    fn listen(&mut self) {
-        for said in self.scheduler.said() {
-            match said {
-                Said::Event(event) => self.events.push(event),
-                Said::Expected { end_ns, rounds } => self.expected.push((end_ns, rounds)),
-                Said::Forecast(_) => {}
-            }
-        }
     }
 
     /// Number of repeats of a step on a lane.
@@ -147,7 +174,7 @@ fn failing(kind: FailureKind) -> Outcome {
     let failure =
         RepeatFailure { kind, operation, offset: None, after_ns: 0, good_operations: 0, good_bytes: 0 };
     let measured = Some(Measured::default());
-    Outcome { took_ns: SECOND, measured, failure: Some(failure), is_silent: false }
+    Outcome { took_ns: SECOND, measured, failure: Some(failure), lost: None }
 }
 
 #[test]
@@ -235,7 +262,7 @@ fn a_target_that_fails_too_often_or_for_good_is_given_up_and_the_others_go_on() 
 #[test]
 fn a_silent_target_is_given_up_once_and_its_order_takes_no_number() {
     let run = Run::new(plan(TWO, Rounds::Fixed(3)), Sequence::Plan, 2, 4).go(|order, _| match order.lane {
-        0 => Outcome { is_silent: true, took_ns: SECOND, ..Outcome::default() },
+        0 => Outcome { lost: Some(Lost::Silent), took_ns: SECOND, ..Outcome::default() },
         _ => rate(order, 100.0),
     });
     assert_eq!((run.count(0, 0), run.count(1, 0)), (1, 0));
@@ -261,9 +288,9 @@ fn a_program_that_fails_takes_its_steps_with_it_everywhere() {
 
 #[test]
 fn a_stopped_run_begins_nothing_more() {
-    let run = Run::new(plan(TWO, auto(100)), Sequence::Balanced, 2, 7).go(|order, scheduler| {
+    let run = Run::new(plan(TWO, auto(100)), Sequence::Balanced, 2, 7).go(|order, stop| {
         if order.repeat == 6 {
-            scheduler.stop();
+            *stop = true;
         }
         rate(order, 100.0)
     });
@@ -364,7 +391,7 @@ fn random_runs_keep_their_promises() {
         let lanes = random.random_range(1..5);
         let mut given_up: BTreeSet<usize> = BTreeSet::new();
         let mut stopped = false;
-        let run = Run::new(plan(TWO, rounds), sequence, lanes, seed).go(|order, scheduler| {
+        let run = Run::new(plan(TWO, rounds), sequence, lanes, seed).go(|order, stop| {
             assert!(!stopped, "seed {seed}: an order after the end");
             assert!(!given_up.contains(&order.lane), "seed {seed}: {order:?}");
             let mut outcome = noisy(order, 100.0 + 20.0 * order.lane as f64);
@@ -375,13 +402,13 @@ fn random_runs_keep_their_promises() {
                     given_up.insert(order.lane);
                 }
                 2 => {
-                    outcome = Outcome { is_silent: true, took_ns: SECOND, ..Outcome::default() };
+                    outcome = Outcome { lost: Some(Lost::Silent), took_ns: SECOND, ..Outcome::default() };
                     given_up.insert(order.lane);
                 }
                 3 => outcome.measured.as_mut().unwrap().disturbed = Some((Disturbance::StolenTime, 0.5)),
                 4 => outcome.took_ns *= 20,
                 5 if order.repeat > 40 => {
-                    scheduler.stop();
+                    *stop = true;
                     stopped = true;
                 }
                 _ => {}
@@ -396,11 +423,12 @@ fn random_runs_keep_their_promises() {
         let first = run.orders[0].clone();
         assert_eq!(
             again
-                .go(|o, s| {
-                    s.stop();
+                .go(|o, stop| {
+                    *stop = true;
                     rate(o, 1.0)
                 })
-                .orders,
+                .orders
+                .clone(),
             [first],
             "seed {seed}"
         );

@@ -2,8 +2,8 @@
 //!
 //! A [`Scheduler`] is asked for the next [`Order`] and told the [`Outcome`] of each; everything that decides about rounds is
 //! here: which steps go on where, in which order the targets take turns, how long repeats are, which rounds are measured
-//! again, what the time is spent on, what is given up, and when it is enough. Whoever carries the orders out (an executor)
-//! decides nothing and knows no statistics.
+//! again, what the time is spent on, what is given up, and when it is enough. An [`Executor`] carries the orders out; it
+//! decides nothing and knows no statistics. [`drive`] is the loop between them.
 //!
 //! # Invariants
 //! * Pure: it opens no file, starts no process and reads no clock; the time comes with each question. The same answers lead
@@ -13,6 +13,7 @@
 #[cfg(test)]
 mod cases;
 mod disturbed;
+mod drive;
 mod evidence;
 mod lengths;
 mod measured;
@@ -23,7 +24,8 @@ mod scheduler;
 mod timing;
 mod turns;
 
+pub use drive::{Executor, drive, hear};
 pub use measured::Measured;
-pub use order::{Lane, Next, Order, Outcome, Said};
+pub use order::{Lane, Lost, Next, Order, Outcome, Said};
 pub use scheduler::{MOST_SEED, Scheduler};
 pub use timing::Timing;

@@ -52,14 +52,25 @@ pub struct Order {
 /// What became of an order.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Nanoseconds that it took, everything included.
+    /// Nanoseconds that it took, everything included; [`crate::drive`] fills it in.
     pub took_ns: u64,
     /// What was measured; `None` if the repeat did not begin.
     pub measured: Option<Measured>,
     /// How it failed, if it did.
     pub failure: Option<RepeatFailure>,
+    /// Why nothing more can be measured on the lane, if it is so.
+    pub lost: Option<Lost>,
+}
+
+/// Why nothing can be measured on a lane any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lost {
     /// The storage no longer responds.
-    pub is_silent: bool,
+    Silent,
+    /// The test data could not be prepared: a sentence without its end.
+    Data(String),
+    /// The lane whose test data it uses is lost.
+    Lender,
 }
 
 /// What a scheduler says besides its orders.

@@ -13,7 +13,7 @@ use crate::evidence::Evidence;
 use crate::lengths::Lengths;
 use crate::reach::Reach;
 use crate::turns::Turns;
-use crate::{Lane, Measured, Next, Order, Outcome, Said};
+use crate::{Lane, Lost, Measured, Next, Order, Outcome, Said};
 
 /// Failed repeats after which a lane is given up.
 const MAX_FAILURES: u32 = 3;
@@ -217,7 +217,7 @@ impl Scheduler {
     /// Takes what became of an order, at this time in nanoseconds of the run.
     pub fn record(&mut self, order: &Order, outcome: Outcome, now_ns: u64) {
         self.now_ns = now_ns;
-        let Outcome { took_ns, measured, failure, is_silent } = outcome;
+        let Outcome { took_ns, measured, failure, lost } = outcome;
         let Order { repeat, round, step, lane, .. } = *order;
         self.evidence.took_ns.insert((step, lane), took_ns);
         if let Some(measured) = measured {
@@ -232,8 +232,8 @@ impl Scheduler {
             }
         }
         let Some(failure) = failure else {
-            if is_silent {
-                self.give_up_silent(lane);
+            if let Some(lost) = lost {
+                self.lose(lane, &lost);
             }
             return;
         };
@@ -266,29 +266,21 @@ impl Scheduler {
         }
     }
 
-    /// True if a lane was given up.
-    pub fn is_given_up(&self, lane: usize) -> bool {
-        self.given_up[lane]
+    /// Gives up a lane on which nothing can be measured any more, unless it is already given up.
+    pub fn lose(&mut self, lane: usize, lost: &Lost) {
+        match lost {
+            _ if self.given_up[lane] => {}
+            Lost::Silent => self.give_up(lane, "the storage no longer responds"),
+            Lost::Data(why) => self.give_up(lane, why),
+            Lost::Lender => self.given_up[lane] = true,
+        }
     }
 
-    /// Gives up a lane.
-    pub fn give_up(&mut self, lane: usize, why: &str) {
+    fn give_up(&mut self, lane: usize, why: &str) {
         self.given_up[lane] = true;
         self.failures[lane] = self.failures[lane].max(1);
         let message = format!("{why}; the run goes on without it");
         self.note(Severity::Error, "target-given-up", Some(lane), message);
-    }
-
-    /// Gives up a lane together with the one whose test data it uses.
-    pub fn give_up_with(&mut self, lane: usize) {
-        self.given_up[lane] = true;
-    }
-
-    /// Gives up a lane whose storage does not respond, unless it is already given up.
-    pub fn give_up_silent(&mut self, lane: usize) {
-        if !self.given_up[lane] {
-            self.give_up(lane, "the storage no longer responds");
-        }
     }
 
     /// Gives up a step, and the steps that the same program runs with it.

@@ -16,18 +16,20 @@ use plan::checks::{
 };
 use plan::{Environment, RunOverrides, resolve};
 use report::{TerminalText, crosscheck_document, crosscheck_export, json, markdown, text};
+use schedule::Scheduler;
 
 use super::engines::Engines;
 use super::problems;
 use super::results::find;
-use super::run::{clean_leftovers, named_in_text, new_session, started};
+use super::run::{clean_leftovers, named_in_text, new_executor, started};
 use super::unsafe_directories::{self, Noticed};
 use super::verdict::concluded;
 use super::{store, units, view};
 use crate::cli::{Cli, CrosscheckArgs, CrosscheckForm};
+use crate::executor::{Driver, Local, TargetState, Tools};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::session::{Driver, Session, TargetState, Tools};
+use crate::session::Session;
 use crate::{interrupt, output};
 
 /// The smallest size of the test data: work in whole mebibytes needs as much.
@@ -267,10 +269,10 @@ fn measure(
     let targets = lent_targets(asked, chosen, &target, device.as_ref())?;
     let engines = Engines::probe();
     let plain = args.format == CrosscheckForm::Json;
-    let mut session = Session {
+    let mut executor = Local {
         presence,
         targets,
-        ..new_session(
+        ..new_executor(
             roots,
             &plan,
             &engines,
@@ -280,18 +282,19 @@ fn measure(
             Progress::new(cli.quiet, plain, units(cli, None)),
         )?
     };
-    session.scheduler.side_by_side(groups(&checks, &plan));
-    unsafe_directories::note(&mut session, noticed);
+    unsafe_directories::note(&mut executor, noticed);
     for message in cleaned {
-        session.note(Severity::Info, "leftovers", None, message);
+        executor.note(Severity::Info, "leftovers", None, message);
     }
     for message in &chosen.left_out {
-        session.note(Severity::Warning, "tool-missing", None, message.clone());
+        executor.note(Severity::Warning, "tool-missing", None, message.clone());
     }
     if !cli.quiet {
         output::say(&format!("lodestone: {}", how_long(&plan, &checks, &asked.values())));
     }
-    let (recorder, broken) = session.run();
+    let mut scheduler = Scheduler::new(plan.clone(), TOOLS_TARGET.to_owned(), executor.seed);
+    scheduler.side_by_side(groups(&checks, &plan));
+    let (recorder, broken) = Session { scheduler, executor }.run();
     let run = recorder.run();
     output::print(shown(cli, args, run))?;
     if recorder.log_location().trouble().is_none() {
@@ -342,7 +345,7 @@ fn groups(checks: &[&Check], plan: &Plan) -> Vec<Vec<usize>> {
     checks.iter().map(|check| check.parts.iter().filter_map(|part| number(part.id)).collect()).collect()
 }
 
-/// The targets of the session: Lodestone's and the tools' on the target, and both on its device.
+/// The targets of the executor: Lodestone's and the tools' on the target, and both on its device.
 fn lent_targets(
     asked: &Asked,
     chosen: &Chosen,

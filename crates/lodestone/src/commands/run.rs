@@ -25,11 +25,11 @@ use super::verdict::concluded;
 use super::via::Via;
 use super::{estimator, fio, given_labels, problems, store, units, unsafe_directories, view};
 use crate::cli::{Cli, RunArgs};
+use crate::executor::{Local, PendingReports, TargetState, Watching, engine_of};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::session::{
-    PendingReports, Recorder, Session, TargetState, Watching, engine_of, fallback_directories,
-};
+use crate::recorder::{Recorder, fallback_directories};
+use crate::session::Session;
 use crate::{interrupt, output};
 
 /// Measures targets with a suite and shows the result.
@@ -78,12 +78,12 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         }
         state
     });
-    let mut session = Session {
+    let mut executor = Local {
         presence,
         targets: states.collect(),
         telemetry_period: resolved.telemetry_period,
         settle: resolved.settle,
-        ..new_session(
+        ..new_executor(
             roots,
             &resolved.plan,
             &engines,
@@ -93,24 +93,25 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
             Progress::new(cli.quiet, args.json, units(cli, None)),
         )?
     };
-    session.note(Severity::Info, "engine", None, engines.sentence());
+    executor.note(Severity::Info, "engine", None, engines.sentence());
     if let (None, Some(message)) = (&via, unregistered(&resolved.plan, engines.best())) {
-        session.note(Severity::Info, "locked-memory", None, message);
+        executor.note(Severity::Info, "locked-memory", None, message);
     }
-    unsafe_directories::note(&mut session, unsafe_directories);
+    unsafe_directories::note(&mut executor, unsafe_directories);
     for message in cleaned {
-        session.note(Severity::Info, "leftovers", None, message);
+        executor.note(Severity::Info, "leftovers", None, message);
     }
     for message in via.iter().flat_map(Via::notes) {
-        session.note(Severity::Warning, "step-left-out", None, message);
+        executor.note(Severity::Warning, "step-left-out", None, message);
     }
     for (key, why) in source.ignored() {
-        session.note(Severity::Info, "fio-option", None, format!("{key} has no effect: {why}"));
+        executor.note(Severity::Info, "fio-option", None, format!("{key} has no effect: {why}"));
     }
     for warning in &resolved.warnings {
-        session.note(Severity::Warning, "plan", None, warning.message.clone());
+        executor.note(Severity::Warning, "plan", None, warning.message.clone());
     }
-    let (recorder, broken) = session.run();
+    let scheduler = Scheduler::new(resolved.plan.clone(), baseline.clone(), executor.seed);
+    let (recorder, broken) = Session { scheduler, executor }.run();
     let code = finish(cli, args, &store, &recorder, &baseline)?;
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
 }
@@ -133,8 +134,8 @@ fn unregistered(plan: &Plan, best: EngineKind) -> Option<String> {
     })
 }
 
-/// A session without targets, with Lodestone's own engines.
-pub(super) fn new_session<'a>(
+/// An executor without targets, with Lodestone's own engines.
+pub(super) fn new_executor<'a>(
     roots: Roots,
     plan: &'a Plan,
     engines: &Engines,
@@ -142,10 +143,9 @@ pub(super) fn new_session<'a>(
     store: &record::Store,
     interrupt: Arc<AtomicBool>,
     progress: Progress,
-) -> Result<Session<'a>, Failure> {
+) -> Result<Local<'a>, Failure> {
     let seed = started.seed;
-    let scheduler = Scheduler::new(plan.clone(), started.baseline.clone(), seed);
-    Ok(Session {
+    Ok(Local {
         roots,
         plan,
         best_engine: engines.best(),
@@ -159,7 +159,6 @@ pub(super) fn new_session<'a>(
         telemetry_period: plan::DEFAULT_TELEMETRY.period(),
         settle: plan::DEFAULT_SETTLE,
         watching: Watching::default(),
-        scheduler,
         pending_reports: PendingReports::default(),
     })
 }

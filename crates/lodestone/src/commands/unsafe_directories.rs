@@ -4,8 +4,8 @@
 use host::writers::other_writers;
 use model::{Severity, Target, TargetKind};
 
+use crate::executor::Local;
 use crate::failure::Failure;
-use crate::session::Session;
 
 /// A target's name, and the warning about it.
 pub(super) type Noticed = (String, String);
@@ -36,8 +36,8 @@ pub(super) fn check(targets: &[Target], allowed: bool) -> Result<Vec<Noticed>, F
 }
 
 /// Records the warnings in the run.
-pub(super) fn note(session: &mut Session<'_>, noticed: Vec<Noticed>) {
+pub(super) fn note(executor: &mut Local<'_>, noticed: Vec<Noticed>) {
     for (target, message) in noticed {
-        session.note(Severity::Warning, "unsafe-directory", Some(target), message);
+        executor.note(Severity::Warning, "unsafe-directory", Some(target), message);
     }
 }

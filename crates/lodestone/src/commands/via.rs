@@ -10,8 +10,8 @@ use plan::checks::TOOLS;
 use plan::fio::{JobTarget, write};
 
 use crate::cli::ViaProgram;
+use crate::executor::{Driver, TargetState};
 use crate::failure::Failure;
-use crate::session::{Driver, TargetState};
 
 /// The program that runs the steps, and the steps that it cannot run.
 pub(super) struct Via {

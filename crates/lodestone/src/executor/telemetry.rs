@@ -1,7 +1,7 @@
-//! The thread that reads telemetry while the session measures.
+//! The thread that reads telemetry while the executor measures.
 //!
-//! It has its own clock and no part in the measurement; the session collects its readings whenever it records an event.
-//! Where a repeat begins or ends, the session requests a poll and waits for it, so that readings cover repeats exactly
+//! It has its own clock and no part in the measurement; the executor collects its readings whenever it records an event.
+//! Where a repeat begins or ends, the executor requests a poll and waits for it, so that readings cover repeats exactly
 //! and the poll itself falls outside of them.
 
 use std::io;
@@ -13,7 +13,7 @@ use host::Roots;
 use host::probes::{Occasion, Watch};
 use model::{Layer, Reading};
 
-/// Polls whose readings may wait for the session: an hour at the default period. The session does not collect them
+/// Polls whose readings may wait for the local: an hour at the default period. The session does not collect them
 /// during a sync, which may take minutes.
 const MOST_WAITING: usize = 4096;
 /// Longest wait for a poll at the start or end of a repeat: a sensor may hang with its disk.
@@ -21,7 +21,7 @@ const SAMPLE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Longest wait for the thread's end.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The session's end of the thread. Dropped without [`Telemetry::end`], it ends the thread too.
+/// The executor's end of the thread. Dropped without [`Telemetry::end`], it ends the thread too.
 pub(super) struct Telemetry {
     asks: Sender<SyncSender<()>>,
     readings: Receiver<Vec<Reading>>,
@@ -87,12 +87,12 @@ struct Watcher {
     watch: Watch,
     origin: Instant,
     sender: SyncSender<Vec<Reading>>,
-    /// What the session had no room for.
+    /// What the executor had no room for.
     unsent: Vec<Reading>,
 }
 
 impl Watcher {
-    /// Polls at whole periods after the first poll, until the session drops its end.
+    /// Polls at whole periods after the first poll, until the executor drops its end.
     fn run(mut self, asked: &Receiver<SyncSender<()>>, period: Duration) {
         let began = Instant::now();
         self.sample(Occasion::Boundary);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_polls_by_itself_and_ends_with_its_session() {
+    fn the_thread_polls_by_itself_and_ends_with_its_executor() {
         let mut telemetry = begin(Duration::from_millis(100));
         let mut readings = until("cpu", &mut telemetry, |_| thread::sleep(Duration::from_millis(5)));
         readings.extend(telemetry.end());

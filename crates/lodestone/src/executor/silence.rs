@@ -7,11 +7,11 @@ use host::testfiles::{TestFiles, free_bytes};
 use model::{Preparation, Severity, Step, TargetKind};
 use rustix::fs::{Mode, OFlags};
 
-use super::Session;
+use super::Local;
 use super::data_sets::Backing;
 use super::timeout::{RESPONSE_TIMEOUT, within};
 
-impl Session<'_> {
+impl Local<'_> {
     /// True if a target still responds, so that a repeat of this step can begin on it.
     pub(super) fn answers(&self, step: &Step, index: usize) -> bool {
         let target = &self.targets[index].target;
@@ -41,16 +41,9 @@ impl Session<'_> {
         within(RESPONSE_TIMEOUT, &self.interrupt, ask).is_some()
     }
 
-    /// Gives up a target that does not respond, unless it is already given up.
-    pub(super) fn give_up_silent(&mut self, index: usize) {
-        self.targets[index].abandon();
-        self.scheduler.give_up_silent(index);
-        self.repeat_said();
-    }
-
     /// Warns that this process may remain for as long as the storage does not respond: a thread in uninterruptible
     /// sleep cannot be killed.
-    pub(super) fn warn_of_hung_targets(&mut self) {
+    pub(crate) fn warn_of_hung_targets(&mut self) {
         let silent: Vec<String> =
             self.targets.iter().filter(|state| state.hangs).map(|state| state.target.name.clone()).collect();
         if !silent.is_empty() {

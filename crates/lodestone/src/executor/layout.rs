@@ -12,11 +12,12 @@ use model::{
     TargetKind, Workload,
 };
 use plan::DataKey;
+use schedule::Lost;
 
 use super::data_sets::{Backing, DataSet, make_durable, reserve};
 use super::sizes::{Wanted, sizes, wanted};
 use super::timeout::with_timeout;
-use super::{Session, SessionError, TargetState, depth_for, storage_errno};
+use super::{Local, RigError, TargetState, depth_for, storage_errno};
 
 /// Why a data set was not laid out.
 enum Stopped {
@@ -27,12 +28,12 @@ enum Stopped {
 }
 
 /// The result of a part of the layout. The outer error is the rig's, the inner the storage's or the user's.
-type Laid<T> = Result<Result<T, Stopped>, SessionError>;
+type Laid<T> = Result<Result<T, Stopped>, RigError>;
 
-impl Session<'_> {
-    /// Lays out everything that the steps will read or overwrite, on every target. A target where that fails is given
-    /// up; it is an error only if no target is left.
-    pub(super) fn lay_out_all(&mut self) -> Result<(), SessionError> {
+impl Local<'_> {
+    /// Lays out everything that the steps will read or overwrite, on every target. A target where that fails is
+    /// lost; it is an error only if no target is left.
+    pub(crate) fn lay_out_all(&mut self) -> Result<(), RigError> {
         for index in 0..self.targets.len() {
             if self.targets[index].borrows.is_some() {
                 continue;
@@ -43,7 +44,7 @@ impl Session<'_> {
                 Ok(sizes) => sizes,
                 Err(error) if self.active().count() == 1 => return Err(error),
                 Err(error) => {
-                    self.give_up(index, &error.to_string());
+                    self.targets[index].lost = Some(Lost::Data(error.to_string()));
                     continue;
                 }
             };
@@ -57,7 +58,7 @@ impl Session<'_> {
                     continue;
                 }
                 self.prepare(index, set, bytes)?;
-                if self.scheduler.is_given_up(index) {
+                if self.targets[index].lost.is_some() {
                     break;
                 }
             }
@@ -73,16 +74,14 @@ impl Session<'_> {
             let Some(lender) = self.targets[index].borrows else { continue };
             let state = &self.targets[lender];
             let (sets, fresh) = (state.sets.clone(), state.fresh.clone());
+            let lost = state.lost.as_ref().map(|_| Lost::Lender);
             let state = &mut self.targets[index];
-            (state.sets, state.fresh) = (sets, fresh);
-            if self.scheduler.is_given_up(lender) {
-                self.scheduler.give_up_with(index);
-            }
+            (state.sets, state.fresh, state.lost) = (sets, fresh, lost);
         }
     }
 
     /// Refills a set after a trim, for a step that needs it whole.
-    pub(super) fn restore(&mut self, index: usize, key: DataKey) -> Result<(), SessionError> {
+    pub(super) fn restore(&mut self, index: usize, key: DataKey) -> Result<(), RigError> {
         let sets = &self.targets[index].sets;
         let trimmed = sets.iter().find(|s| s.wanted.key == key && s.has_holes.swap(false, Ordering::Relaxed));
         let Some(set) = trimmed else { return Ok(()) };
@@ -96,16 +95,15 @@ impl Session<'_> {
     }
 
     fn take_note(&mut self, index: usize, laid: Result<(), Stopped>) {
-        match laid {
-            Ok(()) | Err(Stopped::ByUser) => {}
-            Err(Stopped::ByFailure(why)) => {
-                self.give_up(index, &format!("writing the test data failed: {why}"));
-            }
+        let state = &mut self.targets[index];
+        state.lost = match laid {
+            Ok(()) | Err(Stopped::ByUser) => return,
+            Err(Stopped::ByFailure(why)) => Some(Lost::Data(format!("writing the test data failed: {why}"))),
             Err(Stopped::Hung(why)) => {
-                self.targets[index].abandon();
-                self.give_up(index, &format!("writing the test data: {why}"));
+                state.abandon();
+                Some(Lost::Data(format!("writing the test data: {why}")))
             }
-        }
+        };
     }
 
     /// Notes data whose size differs from the requested one.
@@ -119,7 +117,7 @@ impl Session<'_> {
     }
 
     /// Creates one data set and fills it, unless it is the user's data, which are only read.
-    fn prepare(&mut self, index: usize, wanted: Wanted, bytes: u64) -> Result<(), SessionError> {
+    fn prepare(&mut self, index: usize, wanted: Wanted, bytes: u64) -> Result<(), RigError> {
         let target = self.targets[index].target.clone();
         let generations = wanted
             .key
@@ -131,7 +129,8 @@ impl Session<'_> {
                 Err(source) => {
                     let errno = storage_errno(&target.name, source)?;
                     let why = io::Error::from_raw_os_error(errno);
-                    self.give_up(index, &format!("cannot create the test files: {why}"));
+                    self.targets[index].lost =
+                        Some(Lost::Data(format!("cannot create the test files: {why}")));
                     return Ok(());
                 }
             },
@@ -238,8 +237,7 @@ impl Session<'_> {
             done += interval.operations.get(&Operation::Write).map_or(0, |s| s.bytes);
             progress.laying_out(&target.name, done, bytes);
         });
-        let broke =
-            |source| SessionError::Engine { step: "layout".into(), target: target.name.clone(), source };
+        let broke = |source| RigError::Engine { step: "layout".into(), target: target.name.clone(), source };
         let outcome = outcome.map_err(broke)?;
         Ok(match outcome.outcome {
             RepeatOutcome::Failed(failure) if outcome.hung => Err(Stopped::Hung(failure.to_string())),
@@ -250,10 +248,9 @@ impl Session<'_> {
         })
     }
 
-    /// The targets that were not given up.
+    /// The targets whose data could be prepared.
     fn active(&self) -> impl Iterator<Item = &TargetState> {
-        let of_active = |(index, _): &(usize, &TargetState)| !self.scheduler.is_given_up(*index);
-        self.targets.iter().enumerate().filter(of_active).map(|(_, state)| state)
+        self.targets.iter().filter(|state| state.lost.is_none())
     }
 
     /// Gives sets of open size the same size on every target: the smallest.
@@ -266,8 +263,7 @@ impl Session<'_> {
             let sets = self.active().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
             let kept = sets.map(|s| s.bytes).min();
             let fresh = self.active().filter_map(|p| p.fresh_bytes(key)).min();
-            let is_active = |index: &usize| !self.scheduler.is_given_up(*index);
-            for (_, state) in self.targets.iter_mut().enumerate().filter(|(index, _)| is_active(index)) {
+            for state in self.targets.iter_mut().filter(|state| state.lost.is_none()) {
                 for (_, bytes) in state.fresh.iter_mut().filter(|(wanted, _)| wanted.key == key) {
                     *bytes = fresh.unwrap_or(*bytes);
                 }
@@ -282,7 +278,7 @@ impl Session<'_> {
 }
 
 /// Sorts an error of data preparation: the storage's ends the target, the rig's the run.
-fn failure(target: &str, source: io::Error) -> Result<Stopped, SessionError> {
+fn failure(target: &str, source: io::Error) -> Result<Stopped, RigError> {
     let errno = storage_errno(target, source)?;
     Ok(Stopped::ByFailure(io::Error::from_raw_os_error(errno).to_string()))
 }

@@ -17,7 +17,7 @@ use plan::fio::JobTarget;
 use record::import::Report;
 
 use super::data_sets::DataSet;
-use super::{Session, TargetState};
+use super::{Local, TargetState};
 
 /// Time that a program may take beyond its configured time: slow storage takes long for layout and syncs.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -107,7 +107,7 @@ impl<'a> WorkingDirectories<'a> {
 
 /// Runs a step with the target's program and records its report.
 pub(super) fn work(
-    session: &mut Session<'_>,
+    local: &mut Local<'_>,
     step: &Step,
     state: &TargetState,
     task: &Task,
@@ -116,11 +116,11 @@ pub(super) fn work(
 ) -> Outcome {
     let reported = match &state.driver {
         Driver::Own => Err(failed(step, "no other program was named")),
-        Driver::Fio(program) => by_fio(session, step, state, task, set, (program, directories)),
-        Driver::Tools(tools) => by_tool(session, step, state, tools, set, directories),
+        Driver::Fio(program) => by_fio(local, step, state, task, set, (program, directories)),
+        Driver::Tools(tools) => by_tool(local, step, state, tools, set, directories),
     };
     match reported {
-        Ok(report) => take(session, step, &state.driver, task.repeat, report),
+        Ok(report) => take(local, step, &state.driver, task.repeat, report),
         Err(outcome) => Outcome::without_work(outcome, 0),
     }
 }
@@ -139,7 +139,7 @@ fn failed(step: &Step, why: impl Into<String>) -> Refused {
 
 /// Runs a step with the tool of its check, unless the tool has already reported on it.
 fn by_tool(
-    session: &mut Session<'_>,
+    local: &mut Local<'_>,
     step: &Step,
     state: &TargetState,
     tools: &Tools,
@@ -151,7 +151,7 @@ fn by_tool(
     };
     let is_first = check.wanted(&tools.values).next().is_some_and(|part| part.id == step.id);
     if is_first {
-        check.wanted(&tools.values).for_each(|part| drop(session.pending_reports.0.remove(part.id)));
+        check.wanted(&tools.values).for_each(|part| drop(local.pending_reports.0.remove(part.id)));
         let paths = set.map_or_else(Vec::new, |set| set.paths(state));
         if let WorksOn::DataFiles(name) = check.works_on {
             let links = paths.iter().enumerate().map(|(i, path)| (format!("{name}{i}"), path.clone()));
@@ -168,7 +168,7 @@ fn by_tool(
         let args = check.arguments(&values);
         let timeout =
             TOOL_TIMEOUT + Duration::from_secs(values.size / SLOWEST + values.runtime + check.extra_seconds);
-        let (ran, command) = call(session, step, program, &args, directories, timeout)?;
+        let (ran, command) = call(local, step, program, &args, directories, timeout)?;
         let mut reports = read(step, check.tool().program, &ran, &command)?;
         for part in check.wanted(&tools.values) {
             let is_it = |report: &Report| {
@@ -177,7 +177,7 @@ fn by_tool(
             };
             let Some(at) = reports.iter().position(is_it) else { continue };
             let report = reports.swap_remove(at);
-            session.pending_reports.0.insert(
+            local.pending_reports.0.insert(
                 part.id.to_owned(),
                 StepReport { report, command: command.clone(), elapsed: ran.elapsed },
             );
@@ -187,12 +187,12 @@ fn by_tool(
         let program = check.tool().program;
         failed(step, format!("{program} did not report on `{}`", step.id))
     };
-    session.pending_reports.0.remove(&step.id).ok_or_else(none)
+    local.pending_reports.0.remove(&step.id).ok_or_else(none)
 }
 
 /// Runs a step with fio.
 fn by_fio(
-    session: &Session<'_>,
+    local: &Local<'_>,
     step: &Step,
     state: &TargetState,
     task: &Task,
@@ -239,7 +239,7 @@ fn by_fio(
     let args = ["--output-format=json+".to_owned(), job.to_string_lossy().into_owned()];
     let seconds = step.seconds() as u64 + task.stop.bytes.unwrap_or(0) / SLOWEST;
     let timeout = TOOL_TIMEOUT + Duration::from_secs(seconds);
-    let (ran, _) = call(session, step, program, &args, working, timeout)?;
+    let (ran, _) = call(local, step, program, &args, working, timeout)?;
     let command = format!("fio, job: {}", written.text.trim().replace('\n', " "));
     let mut reports = read(step, "fio", &ran, "fio")?;
     match reports.len() {
@@ -270,7 +270,7 @@ fn link(directory: &PrivateDirectory, links: impl Iterator<Item = (String, PathB
 
 /// Runs a program, which must succeed; also returns its command line as typed in a shell.
 fn call(
-    session: &Session<'_>,
+    local: &Local<'_>,
     step: &Step,
     program: &Path,
     args: &[String],
@@ -279,7 +279,7 @@ fn call(
 ) -> Result<(Ran, String), Refused> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let command = format!("{name} {}", args.join(" "));
-    let ran = host::programs::run(program, args, &directories.start().path(), timeout, &session.interrupt)
+    let ran = host::programs::run(program, args, &directories.start().path(), timeout, &local.interrupt)
         .map_err(|e| failed(step, format!("cannot start {}: {e}", program.display())))?;
     let why = match ran.end {
         End::Exited(0) => return Ok((ran, command)),
@@ -316,13 +316,7 @@ fn read(step: &Step, tool: &str, ran: &Ran, command: &str) -> Result<Vec<Report>
 }
 
 /// Records a program's report on a step.
-fn take(
-    session: &mut Session<'_>,
-    step: &Step,
-    driver: &Driver,
-    repeat: u32,
-    reported: StepReport,
-) -> Outcome {
+fn take(local: &mut Local<'_>, step: &Step, driver: &Driver, repeat: u32, reported: StepReport) -> Outcome {
     let StepReport { report, command, elapsed } = reported;
     let window_ns = if report.window_ns > 0 { report.window_ns } else { elapsed.as_nanos() as u64 };
     let pairs = match driver {
@@ -334,7 +328,7 @@ fn take(
         None => (with_durable_writes(step, report.figures), report.stats),
     };
     if !operations.is_empty() {
-        session.emit(Event::Interval(Interval {
+        local.emit(Event::Interval(Interval {
             repeat,
             phase: Phase::Measure,
             start_ns: 0,
@@ -345,7 +339,7 @@ fn take(
     }
     let mut facts = report.facts;
     facts.insert("command".to_owned(), command);
-    session.emit(Event::Imported(Box::new(Imported {
+    local.emit(Event::Imported(Box::new(Imported {
         repeat,
         tool: report.tool.to_owned(),
         version: report.version,

@@ -8,11 +8,11 @@
 use host::inheritance::store_alike;
 use model::{Severity, TargetKind};
 
-use super::{Driver, Session};
+use super::{Driver, Local};
 
-impl Session<'_> {
+impl Local<'_> {
     /// Lets each directory use the test data of the first one that stores files alike.
-    pub(super) fn share_data(&mut self) {
+    pub(crate) fn share_data(&mut self) {
         for index in 1..self.targets.len() {
             let is_own = |i: usize| {
                 let state = &self.targets[i];

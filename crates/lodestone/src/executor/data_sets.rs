@@ -13,7 +13,7 @@ use model::{Preparation, Step, Workload};
 use plan::DataKey;
 
 use super::sizes::Wanted;
-use super::{Session, TargetState};
+use super::{Local, TargetState};
 
 /// A data set on a target. Copies share its files, which are removed with the last copy.
 #[derive(Clone)]
@@ -141,7 +141,7 @@ impl SetRef<'_> {
     }
 }
 
-impl Session<'_> {
+impl Local<'_> {
     /// The laid-out set for a step on a target, or a new, empty one.
     ///
     /// # Errors

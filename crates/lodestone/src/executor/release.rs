@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use engine::release::await_release;
 use model::{Layer, LayerKind, Severity, Target};
 
-use super::Session;
+use super::Local;
 use super::data_sets::{Backing, DataSet};
 use super::timeout::{RESPONSE_TIMEOUT, within};
 
@@ -28,10 +28,11 @@ impl DataSet {
     }
 }
 
-impl Session<'_> {
-    /// Waits until the kernel has released all test files, then closes them. A target that does not complete this in
-    /// time is given up.
-    pub(super) fn release(&mut self) {
+impl Local<'_> {
+    /// Waits until the kernel has released all test files, then closes them. Returns the indices of the targets that do not
+    /// complete this in time.
+    pub(crate) fn release(&mut self) -> Vec<usize> {
+        let mut silent = Vec::new();
         let until = Instant::now() + RELEASE_LIMIT;
         for index in 0..self.targets.len() {
             let sets = std::mem::take(&mut self.targets[index].sets);
@@ -46,9 +47,11 @@ impl Session<'_> {
                 self.warn_still_open(&name);
             }
             if within(RESPONSE_TIMEOUT, &self.interrupt, move || drop(sets)).is_none() {
-                self.give_up_silent(index);
+                self.targets[index].abandon();
+                silent.push(index);
             }
         }
+        silent
     }
 
     /// Warns once about a target whose test files are still open elsewhere.

@@ -17,7 +17,7 @@ use super::data_sets::{DataSet, SetRef, make_durable};
 use super::foreign::WorkingDirectories;
 use super::release::RELEASE_LIMIT;
 use super::timeout::with_timeout;
-use super::{Driver, Session, SessionError, TargetState, depth_for, foreign, storage_errno};
+use super::{Driver, Local, RigError, TargetState, depth_for, foreign, storage_errno};
 
 /// How a repeat has ended.
 pub(super) struct Ended {
@@ -27,40 +27,40 @@ pub(super) struct Ended {
 }
 
 /// Carries an order out and records the repeat.
-pub(super) fn run(session: &mut Session<'_>, order: &Order) -> Result<Ended, SessionError> {
-    let mut step = session.plan.steps[order.step].clone();
+pub(super) fn run(local: &mut Local<'_>, order: &Order) -> Result<Ended, RigError> {
+    let mut step = local.plan.steps[order.step].clone();
     order.timing.apply(&mut step);
-    // The target is taken out of the session while its data are borrowed; the others keep their indices.
-    let in_its_place = TargetState::new(session.targets[order.lane].target.clone(), None);
-    let state = std::mem::replace(&mut session.targets[order.lane], in_its_place);
-    let result = on_target(session, order, &step, &state);
-    session.targets[order.lane] = state;
+    // The target is taken out of its vector while its data are borrowed; the others keep their indices.
+    let in_its_place = TargetState::new(local.targets[order.lane].target.clone(), None);
+    let state = std::mem::replace(&mut local.targets[order.lane], in_its_place);
+    let result = on_target(local, order, &step, &state);
+    local.targets[order.lane] = state;
     result
 }
 
 fn on_target(
-    session: &mut Session<'_>,
+    local: &mut Local<'_>,
     order: &Order,
     step: &Step,
     state: &TargetState,
-) -> Result<Ended, SessionError> {
+) -> Result<Ended, RigError> {
     let Order { repeat, round, timing, start, seed, .. } = *order;
     let target = &state.target;
     let direct = step.workload.direct && target.direct;
     let workload = effective(&step.workload, direct);
-    let opened = open(session, step, state, &workload, direct).and_then(|opened| {
+    let opened = open(local, step, state, &workload, direct).and_then(|opened| {
         let others = step.concurrent.iter().map(|other| {
             let direct = other.workload.direct && target.direct;
             let workload = effective(&other.workload, direct);
-            open(session, other, state, &workload, direct).map(|opened| (other, workload, opened))
+            open(local, other, state, &workload, direct).map(|opened| (other, workload, opened))
         });
         Ok((opened, others.collect::<std::io::Result<Vec<_>>>()?))
     });
     let size_bytes = opened.as_ref().ok().and_then(|(o, _)| o.set.get()).map_or(0, |s| s.bytes);
-    let engine = engine_of(step, session.best_engine);
-    session.emit(Event::RepeatStarted(RepeatStarted {
+    let engine = engine_of(step, local.best_engine);
+    local.emit(Event::RepeatStarted(RepeatStarted {
         repeat,
-        at_ns: session.recorder.at_ns(),
+        at_ns: local.recorder.at_ns(),
         round,
         step: step.id.clone(),
         target: target.name.clone(),
@@ -78,7 +78,7 @@ fn on_target(
                 let bytes = set.get().map_or(0, |s| s.bytes);
                 let _ = cache_state(&io_target, &workload, workload.direct, set.get());
                 let seed = (seed + 1 + number as u64) & MOST_SEED;
-                let engine = engine_of(other, session.best_engine);
+                let engine = engine_of(other, local.best_engine);
                 let task = task(other, &workload, engine, repeat, seed, io_target);
                 concurrent.push(Task { stop: stop(other, bytes), ..task });
                 kept.push((set, private, scratch, unsettled));
@@ -89,21 +89,21 @@ fn on_target(
                 concurrent,
                 ..task(step, &workload, engine, repeat, seed, io_target)
             };
-            let measured = measured(session, step, state, opened, task)?;
+            let measured = measured(local, step, state, opened, task)?;
             if measured.1 {
                 std::mem::forget(kept);
             } else {
-                kept.iter().for_each(|(set, ..)| release_fresh(session, target, set));
+                kept.iter().for_each(|(set, ..)| release_fresh(local, target, set));
             }
             measured
         }
         Err(source) => {
             let errno = storage_errno(&target.name, source)?;
-            (unopened(session, repeat, &workload, errno), false)
+            (unopened(local, repeat, &workload, errno), false)
         }
     };
     let outcome = finished.outcome.clone();
-    session.emit(Event::RepeatFinished(Box::new(finished)));
+    local.emit(Event::RepeatFinished(Box::new(finished)));
     Ok(Ended { outcome, hung })
 }
 
@@ -120,7 +120,7 @@ struct Opened<'a> {
 }
 
 fn open<'s>(
-    session: &Session<'_>,
+    local: &Local<'_>,
     step: &Step,
     state: &'s TargetState,
     workload: &Workload,
@@ -128,21 +128,21 @@ fn open<'s>(
 ) -> std::io::Result<Opened<'s>> {
     let set = match state.driver.makes_its_files(&step.id) {
         true => SetRef::None,
-        false => session.set_for(state, step)?,
+        false => local.set_for(state, step)?,
     };
     let scratch = match state.driver {
         Driver::Own => None,
-        Driver::Fio(_) | Driver::Tools(_) => Some(scratch(session)?),
+        Driver::Fio(_) | Driver::Tools(_) => Some(scratch(local)?),
     };
     if let Some(data) = set.get() {
         let io_target = IoTarget::Files(data.open(state, workload, direct)?);
         let unsettled = data.descriptors(state)?;
         // Another program with concurrent metadata operations performs them on the target.
         let has_metadata_work = scratch.is_some() && step.concurrent.iter().any(|b| b.workload.is_metadata());
-        let private = has_metadata_work.then(|| private_directory(session, state)).transpose()?;
+        let private = has_metadata_work.then(|| private_directory(local, state)).transpose()?;
         return Ok(Opened { set, io_target, private, scratch, unsettled });
     }
-    let private = private_directory(session, state)?;
+    let private = private_directory(local, state)?;
     let directories = (0..workload.jobs).map(|job| private.subdirectory(&format!("job{job}")));
     let io_target = IoTarget::Directories(directories.collect::<std::io::Result<_>>()?);
     let unsettled = vec![private.descriptor()?.into()];
@@ -151,76 +151,76 @@ fn open<'s>(
 
 /// A private directory of the run on the target; for a file or device, which cannot contain one, in a directory that
 /// only this user can write to.
-fn private_directory(session: &Session<'_>, state: &TargetState) -> std::io::Result<PrivateDirectory> {
+fn private_directory(local: &Local<'_>, state: &TargetState) -> std::io::Result<PrivateDirectory> {
     if state.target.kind != TargetKind::Directory {
-        return scratch(session);
+        return scratch(local);
     }
-    let run = &session.recorder.run().started.id;
+    let run = &local.recorder.run().started.id;
     PrivateDirectory::create(&state.target.path, run).map_err(TestFileError::into_source)
 }
 
 /// A private directory of the run in a directory that only this user can write to.
-fn scratch(session: &Session<'_>) -> std::io::Result<PrivateDirectory> {
-    let run = &session.recorder.run().started.id;
-    host::scratch::create(&session.scratch, run).map_err(TestFileError::into_source)
+fn scratch(local: &Local<'_>) -> std::io::Result<PrivateDirectory> {
+    let run = &local.recorder.run().started.id;
+    host::scratch::create(&local.scratch, run).map_err(TestFileError::into_source)
 }
 
 /// Waits until only this process has the files of a repeat open, so that closing them frees them.
-fn release_fresh(session: &mut Session<'_>, target: &Target, set: &SetRef<'_>) {
+fn release_fresh(local: &mut Local<'_>, target: &Target, set: &SetRef<'_>) {
     if let SetRef::Fresh(fresh) = set
         && !fresh.await_release(target, RELEASE_LIMIT)
     {
-        session.warn_still_open(&target.name);
+        local.warn_still_open(&target.name);
     }
 }
 
 /// The repeat itself, between readings of all counters; and whether it hangs.
 fn measured(
-    session: &mut Session<'_>,
+    local: &mut Local<'_>,
     step: &Step,
     state: &TargetState,
     opened: Opened<'_>,
     task: impl FnOnce(IoTarget) -> Task,
-) -> Result<(RepeatFinished, bool), SessionError> {
+) -> Result<(RepeatFinished, bool), RigError> {
     let target = &state.target;
     let Opened { set, io_target, private, scratch, unsettled } = opened;
-    settle(session, &unsettled);
+    settle(local, &unsettled);
     let task = task(io_target);
     let (repeat, direct) = (task.repeat, task.workload.direct);
     let cache = cache_state(&task.target, &task.workload, direct, set.get());
-    session.sample_telemetry();
-    let (before, began_ns) = (snapshot(&session.roots, &target.stack), session.recorder.at_ns());
+    local.sample_telemetry();
+    let (before, began_ns) = (snapshot(&local.roots, &target.stack), local.recorder.at_ns());
     let outcome = match &scratch {
-        None => work(session, step, &target.name, task)?,
+        None => work(local, step, &target.name, task)?,
         Some(scratch) => {
             let directories = WorkingDirectories { on_target: private.as_ref(), scratch };
-            let outcome = foreign::work(session, step, state, &task, set.get(), directories);
+            let outcome = foreign::work(local, step, state, &task, set.get(), directories);
             // The task holds the files open.
             drop(task);
             outcome
         }
     };
     // The counters of processors and process are read at once; cached data have yet to reach the devices.
-    let after = snapshot(&session.roots, &target.stack);
-    session.sample_telemetry();
+    let after = snapshot(&local.roots, &target.stack);
+    local.sample_telemetry();
     let (mut hung, mut settled_ns) = (outcome.hung, None);
     if !hung && !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
-        let began = session.recorder.at_ns();
-        hung = !settle(session, &unsettled);
-        settled_ns = Some(session.recorder.at_ns() - began);
+        let began = local.recorder.at_ns();
+        hung = !settle(local, &unsettled);
+        settled_ns = Some(local.recorder.at_ns() - began);
     }
-    let settled = snapshot(&session.roots, &target.stack);
-    let counted_ns = session.recorder.at_ns() - began_ns;
+    let settled = snapshot(&local.roots, &target.stack);
+    let counted_ns = local.recorder.at_ns() - began_ns;
     let mut integrity = outcome.integrity.clone();
     if hung {
         // Touching these now would hang as well.
         std::mem::forget((set, private, scratch, unsettled));
     } else {
         drop((private, scratch));
-        let (read_back, hung_reading) = check_written(session, step, state, set.get(), &outcome)?;
+        let (read_back, hung_reading) = check_written(local, step, state, set.get(), &outcome)?;
         hung = hung_reading;
         if !hung {
-            release_fresh(session, target, &set);
+            release_fresh(local, target, &set);
         }
         if let Some(read_back) = read_back {
             integrity.get_or_insert_default().merge(read_back);
@@ -233,7 +233,7 @@ fn measured(
     }
     let finished = RepeatFinished {
         repeat,
-        at_ns: session.recorder.at_ns(),
+        at_ns: local.recorder.at_ns(),
         outcome: outcome.outcome,
         window_ns: outcome.window_ns,
         counted_ns,
@@ -277,18 +277,18 @@ fn pass_bytes(workload: &Workload, size_bytes: u64) -> u64 {
 
 /// Syncs, so that writes of one repeat do not fall into the next; false if the sync hangs. An error is ignored: it
 /// shows in the measurement itself.
-fn settle(session: &Session<'_>, unsettled: &[File]) -> bool {
+fn settle(local: &Local<'_>, unsettled: &[File]) -> bool {
     let copies: std::io::Result<Vec<File>> = unsettled.iter().map(File::try_clone).collect();
     // Without a spare descriptor, the measurement goes on without a sync.
     let Ok(copies) = copies else { return true };
-    with_timeout(&session.interrupt, move || make_durable(&copies)).is_some()
+    with_timeout(&local.interrupt, move || make_durable(&copies)).is_some()
 }
 
 /// The end of a repeat whose files could not be opened: the storage failed before the first operation.
-fn unopened(session: &Session<'_>, repeat: u32, workload: &Workload, errno: i32) -> RepeatFinished {
+fn unopened(local: &Local<'_>, repeat: u32, workload: &Workload, errno: i32) -> RepeatFinished {
     RepeatFinished {
         repeat,
-        at_ns: session.recorder.at_ns(),
+        at_ns: local.recorder.at_ns(),
         outcome: RepeatOutcome::Failed(RepeatFailure {
             kind: FailureKind::Unopened(errno),
             operation: workload.operations().first().copied().unwrap_or(Operation::Read),
@@ -360,14 +360,10 @@ fn task(
 }
 
 /// Runs a task and records its intervals.
-fn work(session: &mut Session<'_>, step: &Step, target: &str, task: Task) -> Result<Outcome, SessionError> {
-    let interrupt = Arc::clone(&session.interrupt);
-    let outcome = engine::run(task, &interrupt, &mut |interval| session.emit(Event::Interval(interval)));
-    outcome.map_err(|source| SessionError::Engine {
-        step: step.id.clone(),
-        target: target.to_owned(),
-        source,
-    })
+fn work(local: &mut Local<'_>, step: &Step, target: &str, task: Task) -> Result<Outcome, RigError> {
+    let interrupt = Arc::clone(&local.interrupt);
+    let outcome = engine::run(task, &interrupt, &mut |interval| local.emit(Event::Interval(interval)));
+    outcome.map_err(|source| RigError::Engine { step: step.id.clone(), target: target.to_owned(), source })
 }
 
 /// Brings the page cache into the workload's state and returns the result; `None` if it is bypassed or there is nothing
@@ -403,12 +399,12 @@ fn cache_state(
 
 /// Reads back all blocks of a verified set after a repeat that wrote; also returns whether that hangs.
 fn check_written(
-    session: &mut Session<'_>,
+    local: &mut Local<'_>,
     step: &Step,
     state: &TargetState,
     set: Option<&DataSet>,
     outcome: &Outcome,
-) -> Result<(Option<IntegrityCheck>, bool), SessionError> {
+) -> Result<(Option<IntegrityCheck>, bool), RigError> {
     let w = &step.workload;
     let Some(set) =
         set.filter(|_| w.verify && w.writes_data() && outcome.outcome == RepeatOutcome::Completed)
@@ -433,7 +429,7 @@ fn check_written(
         Err(source) => {
             let errno = storage_errno(&target.name, source)?;
             let why = std::io::Error::from_raw_os_error(errno);
-            return Ok((Some(unreadable(session, step, target, &why.to_string())), false));
+            return Ok((Some(unreadable(local, step, target, &why.to_string())), false));
         }
     };
     let io_target = IoTarget::Files(files);
@@ -441,24 +437,24 @@ fn check_written(
     let task = Task {
         stop: Stop { bytes: Some(set.bytes), ..Stop::default() },
         ramp_ns: 0,
-        ..task(step, &reading, session.best_engine, 0, 0, io_target)
+        ..task(step, &reading, local.best_engine, 0, 0, io_target)
     };
-    let checked = engine::run(task, &session.interrupt, &mut |_| {});
-    let checked = checked.map_err(|source| SessionError::Engine {
+    let checked = engine::run(task, &local.interrupt, &mut |_| {});
+    let checked = checked.map_err(|source| RigError::Engine {
         step: format!("{} (reading back)", step.id),
         target: target.name.clone(),
         source,
     })?;
     if let RepeatOutcome::Failed(failure) = &checked.outcome {
-        return Ok((Some(unreadable(session, step, target, &failure.to_string())), checked.hung));
+        return Ok((Some(unreadable(local, step, target, &failure.to_string())), checked.hung));
     }
     Ok((checked.integrity, checked.hung))
 }
 
 /// Written data cannot be read back: noted, and counted as one mismatch.
-fn unreadable(session: &mut Session<'_>, step: &Step, target: &Target, why: &str) -> IntegrityCheck {
+fn unreadable(local: &mut Local<'_>, step: &Step, target: &Target, why: &str) -> IntegrityCheck {
     let message = format!("cannot read back what `{}` wrote: {why}", step.id);
-    session.note(Severity::Error, "read-back-failed", Some(target.name.clone()), message);
+    local.note(Severity::Error, "read-back-failed", Some(target.name.clone()), message);
     let mut check = IntegrityCheck::default();
     check.record(0, Err(format!("cannot be read back: {why}")));
     check

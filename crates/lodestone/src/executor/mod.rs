@@ -1,10 +1,10 @@
-//! Measuring: lays out test data, then runs round after round of repeats, and records everything as it happens.
+//! The executor of this machine: lays out test data, makes the repeats that a scheduler orders, with its engines or another
+//! program, and records everything as it happens.
 
 mod data_sets;
 mod foreign;
 mod layout;
 mod readiness;
-mod recorder;
 mod release;
 mod repeat;
 mod sharing;
@@ -22,23 +22,20 @@ use std::time::Duration;
 
 use host::presence::Presence;
 use host::{Hold, Roots};
-use model::{
-    EngineKind, Event, Mix, Note, Plan, Preparation, RepeatOutcome, RunFinished, RunOutcome, Severity, Step,
-    Target,
-};
-use schedule::{Lane, Measured, Next, Order, Outcome, Said, Scheduler};
+use model::{EngineKind, Event, Mix, Note, Plan, Preparation, RepeatOutcome, Severity, Step, Target};
+use schedule::{Executor, Lane, Lost, Measured, Order, Outcome, Said};
 
 use crate::progress::Progress;
+use crate::recorder::Recorder;
 use data_sets::DataSet;
 pub(crate) use foreign::{Driver, PendingReports, Tools};
 use plan::DataKey;
-pub(crate) use recorder::{Recorder, fallback_directories};
 pub(crate) use repeat::engine_of;
 use sizes::Wanted;
 use telemetry::Telemetry;
 
-/// What a session needs.
-pub(crate) struct Session<'a> {
+/// What carries the orders of a scheduler out on this machine; its lanes are the targets.
+pub(crate) struct Local<'a> {
     pub roots: Roots,
     pub plan: &'a Plan,
     /// The engine that `auto` stands for.
@@ -55,10 +52,8 @@ pub(crate) struct Session<'a> {
     pub telemetry_period: Option<Duration>,
     /// The longest wait for quiet devices before the first round.
     pub settle: Duration,
-    /// Empty until the session begins.
+    /// Empty until telemetry begins.
     pub watching: Watching,
-    /// Decides what is measured next; its lanes are the targets.
-    pub scheduler: Scheduler,
     /// Reports of programs on steps whose turn comes next.
     pub pending_reports: PendingReports,
 }
@@ -67,7 +62,7 @@ pub(crate) struct Session<'a> {
 #[derive(Default)]
 pub(crate) struct Watching(Option<Telemetry>);
 
-/// A target with the session's state of it.
+/// A target with the executor's state of it.
 pub(crate) struct TargetState {
     pub target: Target,
     /// The user's file or device itself; `None` for a directory.
@@ -83,6 +78,8 @@ pub(crate) struct TargetState {
     pub only: Option<BTreeSet<String>>,
     /// Index of the target whose test data it uses instead of its own.
     pub borrows: Option<usize>,
+    /// Why its test data could not be prepared.
+    pub lost: Option<Lost>,
 }
 
 /// Why a step does not run on a target.
@@ -106,6 +103,7 @@ impl TargetState {
             driver: Driver::Own,
             only: None,
             borrows: None,
+            lost: None,
         }
     }
 
@@ -143,9 +141,9 @@ impl TargetState {
     }
 }
 
-/// Why a session cannot measure at all.
+/// Why nothing can be measured at all.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SessionError {
+pub(crate) enum RigError {
     /// The test data do not fit.
     #[error(
         "{target}: the test data need {needed} bytes, and {free} bytes are free in {path} ({reserve} of them must stay free); use a smaller --size"
@@ -169,69 +167,19 @@ fn depth_for(block_bytes: u32) -> u32 {
 }
 
 /// Sorts an error of creating or opening files on a target: an errno of the storage, or a lack of this process.
-fn storage_errno(target: &str, source: std::io::Error) -> Result<i32, SessionError> {
+fn storage_errno(target: &str, source: std::io::Error) -> Result<i32, RigError> {
     use std::io::ErrorKind;
     // EMFILE and ENFILE: too many open files.
     const OWN: [i32; 2] = [24, 23];
     match source.raw_os_error() {
         Some(errno) if source.kind() != ErrorKind::OutOfMemory && !OWN.contains(&errno) => Ok(errno),
-        _ => Err(SessionError::Files { target: target.to_owned(), source }),
+        _ => Err(RigError::Files { target: target.to_owned(), source }),
     }
 }
 
-impl Session<'_> {
-    /// Lays out, measures, and records the end. The record has the measurements even if the rig broke; failing storage
-    /// appears only in the record.
-    pub fn run(mut self) -> (Recorder, Option<SessionError>) {
-        let clock_ahead_ns = host::readiness::wall_clock_ahead_ns();
-        self.begin_telemetry();
-        let broken = self.measure().err();
-        self.release();
-        self.end_telemetry();
-        self.warn_of_hung_targets();
-        self.note_clock_step(clock_ahead_ns);
-        let outcome = match &broken {
-            Some(_) => RunOutcome::Failed,
-            None => self.scheduler.outcome(),
-        };
-        if let Some(error) = &broken {
-            self.note(Severity::Error, "run-broke", None, error.to_string());
-        }
-        let at_ns = self.recorder.at_ns();
-        self.emit(Event::RunFinished(RunFinished { at_ns, outcome }));
-        self.progress.finish();
-        self.recorder.finish(&fallback_directories());
-        (self.recorder, broken)
-    }
-
-    fn measure(&mut self) -> Result<(), SessionError> {
-        self.note_other_runs();
-        self.note_obstacles();
-        self.share_data();
-        self.scheduler.at(self.lanes());
-        self.scheduler.expect_start(self.recorder.at_ns());
-        self.repeat_said();
-        self.lay_out_all()?;
-        self.await_readiness(self.scheduler.planned());
-        loop {
-            if self.interrupted() {
-                self.scheduler.stop();
-            }
-            let next = self.scheduler.next(self.recorder.at_ns());
-            self.repeat_said();
-            match next {
-                Next::Repeat(order) => self.carry_out(&order)?,
-                Next::RoundEnded => {
-                    self.note_other_runs();
-                    self.note_layer_states();
-                }
-                Next::Done => return Ok(()),
-            }
-        }
-    }
-
+impl Local<'_> {
     /// The targets as the scheduler sees them.
-    fn lanes(&self) -> Vec<Lane> {
+    pub fn lanes(&self) -> Vec<Lane> {
         let lane = |state: &TargetState| Lane {
             target: state.target.name.clone(),
             runs: state.obstacles(self.plan).iter().map(Option::is_none).collect(),
@@ -241,68 +189,8 @@ impl Session<'_> {
         self.targets.iter().map(lane).collect()
     }
 
-    /// Repeats what the scheduler has said: to the log, and to those who wait.
-    fn repeat_said(&mut self) {
-        for said in self.scheduler.said() {
-            match said {
-                Said::Event(event) => self.emit(event),
-                Said::Expected { end_ns, rounds } => self.progress.expect(end_ns, Some(rounds)),
-                Said::Forecast(message) => self.progress.say(&message),
-            }
-        }
-    }
-
-    fn carry_out(&mut self, order: &Order) -> Result<(), SessionError> {
-        let began_ns = self.recorder.at_ns();
-        let outcome = self.one_repeat(order)?;
-        let now_ns = self.recorder.at_ns();
-        self.scheduler.record(order, Outcome { took_ns: now_ns - began_ns, ..outcome }, now_ns);
-        self.repeat_said();
-        Ok(())
-    }
-
-    fn one_repeat(&mut self, order: &Order) -> Result<Outcome, SessionError> {
-        let (step, index) = (&self.plan.steps[order.step], order.lane);
-        if !self.answers(step, index) {
-            self.targets[index].abandon();
-            return Ok(Outcome { is_silent: true, ..Outcome::default() });
-        }
-        // A step that creates its files anew does not use the laid-out data.
-        let kept = |step: &Step| DataKey::of(step).filter(|_| step.prepare == Preparation::Written);
-        let parts: Vec<Step> = step.parts().cloned().collect();
-        for key in parts.iter().filter_map(kept) {
-            self.restore(index, key)?;
-        }
-        if self.scheduler.is_given_up(index) || self.interrupted() {
-            return Ok(Outcome::default());
-        }
-        let ended = repeat::run(self, order)?;
-        let measured = self.recorder.run().repeats.last().map(|last| Measured::of(step, last));
-        let state = &mut self.targets[index];
-        for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
-            let key = kept(part);
-            for set in state.sets.iter().filter(|set| Some(set.wanted.key) == key) {
-                set.has_holes.store(true, Ordering::Relaxed);
-            }
-        }
-        if ended.hung {
-            state.abandon();
-        }
-        let failure = match ended.outcome {
-            RepeatOutcome::Failed(failure) => Some(failure),
-            RepeatOutcome::Completed | RepeatOutcome::Interrupted => None,
-        };
-        Ok(Outcome { took_ns: 0, measured, failure, is_silent: ended.hung })
-    }
-
-    /// Gives up a target.
-    fn give_up(&mut self, index: usize, why: &str) {
-        self.scheduler.give_up(index, why);
-        self.repeat_said();
-    }
-
     /// Notes which steps cannot run on which targets.
-    fn note_obstacles(&mut self) {
+    pub fn note_obstacles(&mut self) {
         let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
         for state in &self.targets {
             for (step, why) in self.plan.steps.iter().zip(state.obstacles(self.plan)) {
@@ -321,7 +209,7 @@ impl Session<'_> {
     }
 
     /// Notes other runs that are in progress: they disturb each other.
-    fn note_other_runs(&mut self) {
+    pub fn note_other_runs(&mut self) {
         let others = host::presence::others(&self.roots, self.presence.as_ref());
         if !others.is_empty() && !self.recorder.run().notes.iter().any(|n| n.topic == "not-alone") {
             let message = format!(
@@ -332,12 +220,12 @@ impl Session<'_> {
         }
     }
 
-    pub(crate) fn note(&mut self, severity: Severity, topic: &str, target: Option<String>, message: String) {
+    pub fn note(&mut self, severity: Severity, topic: &str, target: Option<String>, message: String) {
         let at_ns = self.recorder.at_ns();
         self.emit(Event::Note(Note { at_ns, severity, topic: topic.to_owned(), target, message }));
     }
 
-    fn begin_telemetry(&mut self) {
+    pub fn begin_telemetry(&mut self) {
         let Some(period) = self.telemetry_period else { return };
         let begun = Telemetry::begin(self.roots.clone(), self.layers(), period, self.recorder.origin());
         match begun {
@@ -356,14 +244,14 @@ impl Session<'_> {
         }
     }
 
-    fn end_telemetry(&mut self) {
+    pub fn end_telemetry(&mut self) {
         if let Some(telemetry) = self.watching.0.take() {
             let last = telemetry.end();
             self.recorder.emit_all(last.into_iter().map(Event::Reading).collect());
         }
     }
 
-    fn emit(&mut self, event: Event) {
+    pub fn emit(&mut self, event: Event) {
         if let Some(telemetry) = &self.watching.0 {
             let readings = telemetry.take();
             if !readings.is_empty() {
@@ -380,5 +268,65 @@ impl Session<'_> {
 
     fn interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)
+    }
+}
+
+impl Executor for Local<'_> {
+    type Error = RigError;
+
+    fn now_ns(&self) -> u64 {
+        self.recorder.at_ns()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupted()
+    }
+
+    fn repeat(&mut self, order: &Order) -> Result<Outcome, RigError> {
+        let (step, index) = (&self.plan.steps[order.step], order.lane);
+        if !self.answers(step, index) {
+            self.targets[index].abandon();
+            return Ok(Outcome { lost: Some(Lost::Silent), ..Outcome::default() });
+        }
+        // A step that creates its files anew does not use the laid-out data.
+        let kept = |step: &Step| DataKey::of(step).filter(|_| step.prepare == Preparation::Written);
+        let parts: Vec<Step> = step.parts().cloned().collect();
+        for key in parts.iter().filter_map(kept) {
+            self.restore(index, key)?;
+        }
+        let lost = self.targets[index].lost.clone();
+        if lost.is_some() || self.interrupted() {
+            return Ok(Outcome { lost, ..Outcome::default() });
+        }
+        let ended = repeat::run(self, order)?;
+        let measured = self.recorder.run().repeats.last().map(|last| Measured::of(step, last));
+        let state = &mut self.targets[index];
+        for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
+            let key = kept(part);
+            for set in state.sets.iter().filter(|set| Some(set.wanted.key) == key) {
+                set.has_holes.store(true, Ordering::Relaxed);
+            }
+        }
+        if ended.hung {
+            state.abandon();
+        }
+        let failure = match ended.outcome {
+            RepeatOutcome::Failed(failure) => Some(failure),
+            RepeatOutcome::Completed | RepeatOutcome::Interrupted => None,
+        };
+        Ok(Outcome { took_ns: 0, measured, failure, lost: ended.hung.then_some(Lost::Silent) })
+    }
+
+    fn round_ended(&mut self) {
+        self.note_other_runs();
+        self.note_layer_states();
+    }
+
+    fn hear(&mut self, said: Said) {
+        match said {
+            Said::Event(event) => self.emit(event),
+            Said::Expected { end_ns, rounds } => self.progress.expect(end_ns, Some(rounds)),
+            Said::Forecast(message) => self.progress.say(&message),
+        }
     }
 }

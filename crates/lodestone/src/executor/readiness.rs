@@ -11,7 +11,7 @@ use host::snapshot;
 use model::{Layer, Severity};
 use report::display_rate;
 
-use super::Session;
+use super::Local;
 
 /// Duration of one poll of the devices.
 const POLL_TIME: Duration = Duration::from_millis(300);
@@ -27,9 +27,9 @@ fn only(names: Vec<String>) -> Option<String> {
     <[String; 1]>::try_from(names).ok().map(|[name]| name)
 }
 
-impl Session<'_> {
+impl Local<'_> {
     /// Waits briefly for quiet devices and notes what speaks against measuring now.
-    pub(super) fn await_readiness(&mut self, expected: Duration) {
+    pub(crate) fn await_readiness(&mut self, expected: Duration) {
         let timeout = self.settle.min(expected.mul_f64(SETTLE_SHARE));
         let poll = POLL_TIME.min(expected.mul_f64(POLL_SHARE)).min(timeout);
         let loud = if poll < SHORTEST_POLL { Vec::new() } else { self.await_quiet(poll, timeout) };
@@ -124,7 +124,7 @@ impl Session<'_> {
     }
 
     /// Notes if the wall clock was set since it was `ahead_ns` ahead of the monotonic one.
-    pub(super) fn note_clock_step(&mut self, ahead_ns: i64) {
+    pub(crate) fn note_clock_step(&mut self, ahead_ns: i64) {
         let step_ns = wall_clock_ahead_ns() - ahead_ns;
         if step_ns.abs() > CLOCK_STEP_NS {
             let message = format!(

@@ -4,7 +4,7 @@ use host::testfiles::free_bytes;
 use model::{Plan, Preparation, Regions, Target, TargetKind, Workload};
 use plan::{AUTO_SIZE_BYTES, DataKey, needs_own_data};
 
-use super::{Obstacle, SessionError};
+use super::{Obstacle, RigError};
 
 /// Smallest such set, whatever the time.
 const LEAST_BYTES: u64 = 64 << 20;
@@ -131,13 +131,13 @@ fn least_common_multiple(a: u64, b: u64) -> Option<u64> {
 /// The sizes of the wanted sets on a target, in bytes.
 ///
 /// # Errors
-/// [`SessionError::NoSpace`] or [`SessionError::TooSmall`].
-pub(super) fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, SessionError> {
+/// [`RigError::NoSpace`] or [`RigError::TooSmall`].
+pub(super) fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, RigError> {
     if target.kind != TargetKind::Directory {
         return sets.iter().map(|set| size_within(set, target)).collect();
     }
-    let free = free_bytes(&target.path)
-        .map_err(|source| SessionError::Files { target: target.name.clone(), source })?;
+    let free =
+        free_bytes(&target.path).map_err(|source| RigError::Files { target: target.name.clone(), source })?;
     let reserve = (target.size_bytes / 20).clamp(16 << 20, 1 << 30);
     // A filesystem that does not report its size (ramfs) reports an error when it is full.
     let usable = if target.size_bytes == 0 { u64::MAX } else { free.saturating_sub(reserve) };
@@ -146,7 +146,7 @@ pub(super) fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, Sessio
     let share = usable.saturating_sub(fixed) / open.max(1);
     let room = |set: &Wanted| if set.key.files.size_bytes.is_some() { usable } else { share };
     let sizes: Option<Vec<u64>> = sets.iter().map(|set| set.size(room(set))).collect();
-    sizes.filter(|sizes| sizes.iter().sum::<u64>() <= usable).ok_or_else(|| SessionError::NoSpace {
+    sizes.filter(|sizes| sizes.iter().sum::<u64>() <= usable).ok_or_else(|| RigError::NoSpace {
         target: target.name.clone(),
         path: target.path.clone(),
         needed: sets.iter().map(|s| s.key.files.size_bytes.unwrap_or(s.least.max(MEBIBYTE))).sum(),
@@ -157,14 +157,14 @@ pub(super) fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, Sessio
 
 /// The part of an existing file or device that is used: all of it, or what the plan says. What is also
 /// written is laid out first, which must not take for ever.
-fn size_within(set: &Wanted, target: &Target) -> Result<u64, SessionError> {
+fn size_within(set: &Wanted, target: &Target) -> Result<u64, RigError> {
     let have = target.size_bytes;
     let bytes = match set.key.files.size_bytes {
         Some(_) => set.size(have),
         None if set.modified => set.size(have),
         None => Some(set.fitted(have)).filter(|bytes| *bytes >= set.least),
     };
-    bytes.ok_or_else(|| SessionError::TooSmall { target: target.name.clone(), have, needed: set.least })
+    bytes.ok_or_else(|| RigError::TooSmall { target: target.name.clone(), have, needed: set.least })
 }
 
 #[cfg(test)]
