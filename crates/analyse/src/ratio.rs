@@ -341,7 +341,7 @@ fn in_blocks(values: &[f64]) -> Vec<f64> {
     let n = values.len();
     let size = match n / FEWEST_BLOCKS {
         0 | 1 => return values.to_vec(),
-        // Powers of two, so that blocks stay the same while there are up to twice as many rounds.
+        // Powers of two, so that the size of blocks stays the same while there are up to twice as many rounds.
         size => (size + 1).next_power_of_two() / 2,
     };
     let count = n / size;

@@ -1,5 +1,4 @@
 //! The structure test, as a test.
 
 mod book;
-mod extending;
 mod tidy;

@@ -205,10 +205,10 @@ fn own_finding(rule: &Rule, lost: &Lost<'_>, all: &[Lost<'_>]) -> Option<Finding
     let period = lost.period();
     let how_often = match loss.count() {
         n if let Some(period) = period => format!(
-            "stopped regularly, {n} times in {}: for {} after each {} of work, so it is working {:.0} % of the time",
-            time(loss.seconds * 1e9),
+            "stopped for {} after every {} of work ({n} times in {}), which leaves {:.0} % of the time for work",
             time(each_ns),
             time(period * 1e9),
+            time(loss.seconds * 1e9),
             100.0 * (1.0 - loss.share())
         ),
         1 => format!("stopped once in {}, for {}", time(loss.seconds * 1e9), time(each_ns)),

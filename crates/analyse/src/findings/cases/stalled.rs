@@ -84,7 +84,7 @@ fn stalls_that_come_regularly_have_a_period() {
     let regular = told(&[4, 11, 18, 25, 32, 39, 46, 53, 60, 67]);
     assert!(
         regular.message.contains(
-            "stopped regularly, 10 times in 84.7 s: for 1.5 s after each 7.0 s of work, so it is working 82 % of the time"
+            "stopped for 1.5 s after every 7.0 s of work (10 times in 84.7 s), which leaves 82 % of the time for work"
         ),
         "{}",
         regular.message
