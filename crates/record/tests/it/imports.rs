@@ -97,6 +97,27 @@ fn a_job_in_three_formats_is_one_result_two_jobs_are_two_steps() {
     assert_ne!(titles[0], titles[1]);
 }
 
+/// In terse output nothing says that a line is a state: these were four repeats of two steps.
+#[test]
+fn terse_lines_at_equal_intervals_from_the_start_are_states_and_others_are_not() {
+    let name = "fio/3.33-status-interval-terse.txt";
+    let parsed = fixture(name);
+    let [report] = &parsed.reports[..] else { panic!("{} reports", parsed.reports.len()) };
+    assert_eq!((report.facts["states printed"].as_str(), report.intervals.len()), ("4", 4));
+    assert_eq!(report.window_ns, 3_001_000_000);
+    let text = fs::read_to_string(fixtures().join(name)).unwrap();
+    let reports = |text: String| import(text.as_bytes()).reports.len();
+    // Repeats of three seconds, one after the other.
+    assert_eq!(
+        reports(text.replace(";798;", ";2998;").replace(";1798;", ";2999;").replace(";2799;", ";3000;")),
+        4
+    );
+    // Two lines say too little.
+    assert_eq!(reports(text.lines().skip(2).map(|line| format!("{line}\n")).collect()), 2);
+    // Other jobs.
+    assert_eq!(reports(text.replacen(";a;", ";b;", 2)), 4);
+}
+
 /// `--status-interval` prints the state of a run again and again, counted from its start. In JSON these were four repeats
 /// with an interval of ± 8 %, in text four jobs at once.
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn recognises(text: &Text<'_>) -> bool {
     text.lines.iter().any(|line| fields(line).is_some())
 }
 
-/// One report for each line.
+/// One report for each line, or for each run whose states the lines are.
 pub(super) fn parse(text: &Text<'_>) -> Parsed {
     let mut parsed = Parsed::default();
     for line in &text.lines {
@@ -32,7 +32,59 @@ pub(super) fn parse(text: &Text<'_>) -> Parsed {
             one(line.number, version, &fields, &mut parsed);
         }
     }
+    parsed.reports = states_joined(std::mem::take(&mut parsed.reports));
     parsed
+}
+
+/// Joins the lines that are states of one run (`--status-interval`). No line says that it is one: they are taken for it
+/// where at least three of one job have counts and times that only grow, at equal intervals from 0.
+fn states_joined(reports: Vec<Report>) -> Vec<Report> {
+    let mut chains: Vec<Vec<Report>> = Vec::new();
+    for report in reports {
+        match chains.iter_mut().find(|chain| chain.last().is_some_and(|last| may_continue(last, &report))) {
+            Some(chain) => chain.push(report),
+            None => chains.push(vec![report]),
+        }
+    }
+    let mut joined: Vec<Report> = Vec::new();
+    for chain in chains {
+        match are_states(&chain) {
+            true => joined.extend(chain.into_iter().reduce(|earlier, later| later.continuing(earlier))),
+            false => joined.extend(chain),
+        }
+    }
+    joined.sort_by_key(|report| report.line);
+    joined
+}
+
+/// True if a line may be a later state of the job of an earlier one: what is counted from the start has not shrunk.
+fn may_continue(earlier: &Report, later: &Report) -> bool {
+    let same = |name: &str| earlier.facts.get(name) == later.facts.get(name);
+    let grows = |metric: Metric, has_grown: fn(f64, f64) -> bool| {
+        let of = |report: &Report, operation| {
+            let is_it = |f: &&model::Figure| (f.operation, f.metric) == (operation, metric);
+            report.figures.iter().find(is_it).map(|f| f.value)
+        };
+        let figures = earlier.figures.iter().filter(|f| f.metric == metric);
+        figures.into_iter().all(|f| of(later, f.operation).is_some_and(|value| has_grown(f.value, value)))
+    };
+    let seconds = [earlier, later].map(|report| report.window_ns as f64);
+    same("job")
+        && same("group")
+        && same("format")
+        && seconds[1] > seconds[0]
+        && grows(Metric::LatMax, |before, after| after >= before)
+        && grows(Metric::LatMin, |before, after| after <= before)
+}
+
+/// True if the lines of a chain were printed at equal intervals from the start of the job; the last at its end.
+fn are_states(chain: &[Report]) -> bool {
+    let ends: Vec<f64> = chain.iter().map(|report| report.window_ns as f64).collect();
+    let steps: Vec<f64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let [interval, .., last] = steps.as_slice() else { return false };
+    // fio prints at whole intervals of its own clock; a job begins up to a second later than that.
+    let is_regular = |step: &f64| (step / interval - 1.0).abs() < 0.1;
+    steps[..steps.len() - 1].iter().all(is_regular) && *last < 1.1 * interval && ends[0] < 1.1 * interval
 }
 
 fn one(line: u32, version: u32, fields: &[&str], parsed: &mut Parsed) {
