@@ -67,7 +67,7 @@ def one_run(lab, machine, before, meanwhile):
     log = machine.sh(f"ls /tmp/store/runs/*-{run['run']['id']}.jsonl.gz")
     day = before[:10].replace("-", "")
     lab.check(f"{name}: the log's name has the start date", re.search(rf"/{day}T\d{{6}}Z-[a-z0-9]+\.jsonl\.gz$", log), log)
-    events = [json.loads(line) for line in machine.sh(f"zcat {log}").splitlines()]
+    events = [json.loads(line) for line in machine.sh(f"busybox zcat {log}").splitlines()]
     durations = [event["window_ns"] / 1e9 for event in events if event["event"] == "repeat_finished"]
     right = len(durations) == 3 and all(LEAST_SECONDS < seconds < MOST_SECONDS for seconds in durations)
     lab.check(f"{name}: the repeats last as long as their operations", right, durations)
