@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use crate::input::MOST_LOG_BYTES;
+use crate::input::{InputError, MOST_LOG_BYTES};
 
 /// The first bytes of a file of gzip (RFC 1952).
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -24,10 +24,12 @@ pub fn decompressed<'a>(reader: impl Read + 'a) -> io::Result<Box<dyn BufRead + 
     Ok(Box::new(BufReader::new(MultiGzDecoder::new(reader).take(MOST_LOG_BYTES))))
 }
 
-/// True for what a decompressor returns for bytes that were changed or cut off.
+/// True for what a decompressor returns for bytes that were changed or cut off, and not for an error of the file.
 pub(crate) fn is_damage(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-    error.raw_os_error().is_none() && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
+    let is_of_the_file =
+        error.raw_os_error().is_some() || error.get_ref().is_some_and(|inner| inner.is::<InputError>());
+    !is_of_the_file && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }
 
 /// Compresses what `write` writes into `file`, and syncs it to stable storage.
@@ -35,4 +37,19 @@ pub(crate) fn compress(file: &File, write: impl FnOnce(&mut dyn Write) -> io::Re
     let mut encoder = GzEncoder::new(file, Compression::default());
     write(&mut encoder)?;
     encoder.finish()?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_decompressor_finds_is_damage() {
+        let damaged =
+            decompressed(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff][..]).unwrap().read(&mut [0; 9]);
+        assert!(is_damage(&damaged.unwrap_err()));
+        assert!(!is_damage(&InputError::TooLong(1).into()));
+        // EINVAL.
+        assert!(!is_damage(&io::Error::from_raw_os_error(22)));
+    }
 }
