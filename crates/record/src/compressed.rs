@@ -27,8 +27,8 @@ pub fn decompressed<'a>(reader: impl Read + 'a) -> io::Result<Box<dyn BufRead + 
 /// True for what a decompressor returns for bytes that were changed or cut off, and not for an error of the file.
 pub(crate) fn is_damage(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-    let is_of_the_file =
-        error.raw_os_error().is_some() || error.get_ref().is_some_and(|inner| inner.is::<InputError>());
+    let own = error.get_ref().and_then(|inner| inner.downcast_ref::<InputError>());
+    let is_of_the_file = error.raw_os_error().is_some() || own.is_some();
     !is_of_the_file && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }
 
