@@ -82,7 +82,7 @@ fn are_states(chain: &[Report]) -> bool {
     let ends: Vec<f64> = chain.iter().map(|report| report.window_ns as f64).collect();
     let steps: Vec<f64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let [interval, .., last] = steps.as_slice() else { return false };
-    // fio prints at whole intervals of its own clock; a job begins up to a second later than that.
+    // fio prints at whole intervals from its own start, which is a little before that of the job.
     let is_regular = |step: &f64| (step / interval - 1.0).abs() < 0.1;
     steps[..steps.len() - 1].iter().all(is_regular) && *last < 1.1 * interval && ends[0] < 1.1 * interval
 }
