@@ -27,6 +27,9 @@ use crate::measured;
 pub const FILE_BYTES: u64 = 64 << 20;
 /// The name that sysbench gives the first of its files, in its working directory.
 const FILE_NAME: &str = "test_file.0";
+/// A sleeping thread may wake so late: the end of a delay is waited for awake.
+const WAKING: Duration = Duration::from_micros(300);
+
 /// How long reads take.
 #[derive(Clone, Copy, Debug)]
 pub enum Delay {
@@ -134,9 +137,7 @@ impl Filesystem for Server {
         let began = Instant::now();
         let Ok(mut state) = self.0.lock() else { return reply.error(Errno::EIO) };
         let delay = state.next();
-        if delay > Duration::from_millis(5) {
-            std::thread::sleep(delay);
-        }
+        std::thread::sleep(delay.saturating_sub(WAKING));
         while began.elapsed() < delay {
             std::hint::spin_loop();
         }

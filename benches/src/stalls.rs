@@ -2,6 +2,7 @@
 
 use std::io;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -19,6 +20,9 @@ pub struct StallsArgs {
     /// Budget of each run
     #[arg(long, value_name = "TIME", default_value = "60s")]
     budget: String,
+    /// Runs at the same time: each takes a small part of a core
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    at_once: usize,
 }
 
 /// The share by which rates may differ and be the same.
@@ -32,34 +36,55 @@ const MARGIN: f64 = 0.03;
 pub fn stalls(args: &StallsArgs) -> io::Result<String> {
     let ms = Duration::from_millis;
     let cases = [(ms(1), 2000.0, ms(500)), (ms(1), 500.0, ms(60)), (ms(2), 1000.0, ms(2000))];
-    let mut rows = Vec::new();
+    let mut pairs = Vec::new();
     for (usual, every, stall) in cases {
         let (steady, rare) = (Delay::Fixed(usual), Delay::Rare(usual, every, stall));
         let long_run = usual.as_secs_f64() / (usual.as_secs_f64() + (stall - usual).as_secs_f64() / every);
-        for (delays, truth) in [([steady, rare], long_run), ([rare, rare], 1.0)] {
-            let mut words: Vec<String> = Vec::new();
-            let mut wrong = 0;
-            for _ in 0..args.setting.turns.rounds {
-                let verdict = one(args, delays)?;
-                wrong += u32::from(match verdict.as_str() {
-                    "faster" => truth <= 1.0,
-                    "slower" => truth >= 1.0,
-                    "same" => (truth.ln()).abs() > (1.0 + MARGIN).ln(),
-                    _ => false,
-                });
-                words.push(verdict);
-            }
-            let count = |word: &str| words.iter().filter(|w| *w == word).count();
-            let found = ["faster", "slower", "same", "same so far", "undecided"].map(count);
-            let stalls = format!("{} ms, one in {every} takes {} ms", usual.as_millis(), stall.as_millis());
-            let first = if truth < 1.0 { format!("{} ms", usual.as_millis()) } else { stalls.clone() };
-            let mut row = vec![first, stalls, format!("{truth:.2}"), wrong.to_string()];
-            row.extend(found.map(|n| n.to_string()));
-            rows.push(row);
-        }
+        let stalls = format!("{} ms, one in {every} takes {} ms", usual.as_millis(), stall.as_millis());
+        pairs.push(([steady, rare], long_run, [format!("{} ms", usual.as_millis()), stalls.clone()]));
+        pairs.push(([rare, rare], 1.0, [stalls.clone(), stalls]));
+    }
+    let verdicts = verdicts(args, &pairs.iter().map(|(delays, ..)| *delays).collect::<Vec<_>>())?;
+    let mut rows = Vec::new();
+    for ((_, truth, names), words) in pairs.iter().zip(verdicts) {
+        let count = |word: &str| words.iter().filter(|w| *w == word).count();
+        let found = ["faster", "slower", "same", "same so far", "undecided"];
+        let is_wrong = |word: &&str| match *word {
+            "faster" => *truth <= 1.0,
+            "slower" => *truth >= 1.0,
+            "same" => truth.ln().abs() > (1.0 + MARGIN).ln(),
+            _ => false,
+        };
+        let wrong: usize = found.iter().filter(|word| is_wrong(word)).map(|word| count(word)).sum();
+        let mut row = names.to_vec();
+        row.extend([format!("{truth:.2}"), wrong.to_string()]);
+        row.extend(found.map(|word| count(word).to_string()));
+        rows.push(row);
     }
     let head = ["A", "B", "B ÷ A", "wrong", "faster", "slower", "same", "same so far", "undecided"];
     Ok(markdown(&head, &rows))
+}
+
+/// The verdicts of all runs of each pair of delays, `at_once` runs at a time.
+fn verdicts(args: &StallsArgs, pairs: &[[Delay; 2]]) -> io::Result<Vec<Vec<String>>> {
+    let runs = args.setting.turns.rounds as usize * pairs.len();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mine = std::iter::from_fn(|| {
+            Some(next.fetch_add(1, Ordering::Relaxed)).filter(|run| *run < runs).map(|run| run % pairs.len())
+        });
+        mine.map(|pair| Ok((pair, one(args, pairs[pair])?))).collect::<io::Result<Vec<_>>>()
+    };
+    let done = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..args.at_once.max(1)).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().expect("a worker ends"))
+            .collect::<io::Result<Vec<_>>>()
+    })?;
+    let mut verdicts = vec![Vec::new(); pairs.len()];
+    done.into_iter().flatten().for_each(|(pair, verdict)| verdicts[pair].push(verdict));
+    Ok(verdicts)
 }
 
 /// The verdict of one run on two files with these delays.

@@ -12,36 +12,6 @@ const MEMORY_SHARE: f64 = 0.01;
 /// A temperature difference is reported above this many °C.
 const WARMER: f64 = 5.0;
 
-/// Facts about where something is rather than what it is.
-const NAMES: [&str; 7] = [
-    fact::MOUNT_POINT,
-    fact::SOURCE,
-    fact::MAPPING,
-    fact::BACKING_FILE,
-    fact::ROTATIONAL_HINT,
-    "partitions",
-    "state",
-];
-/// Facts about layers that are present only if they apply.
-const ABSENT_IS_NO: [&str; 7] = [
-    fact::DEGRADED,
-    fact::READ_ONLY,
-    "failed members",
-    "spares",
-    "bitmap",
-    "encryption options",
-    "paths lost",
-];
-/// Facts about machines that are present only if they apply.
-const ABSENT_OF_MACHINE: [&str; 7] = [
-    fact::VIRTUALISATION,
-    fact::CLOUD,
-    fact::CONTAINER,
-    fact::THROTTLED,
-    fact::THROTTLED_BEFORE,
-    fact::MEMORY_LIMIT,
-    fact::MITIGATIONS,
-];
 /// The value of an absent fact.
 pub const ABSENT: &str = "no";
 
@@ -109,17 +79,14 @@ fn machine(a: &Run, b: &Run, found: &mut Vec<Difference>) {
             report(what, before.clone(), after.clone());
         }
     }
-    for (what, before, after) in changed(&x.facts, &y.facts, &ABSENT_OF_MACHINE) {
+    for (what, before, after) in changed(&x.facts, &y.facts) {
         report(&what, before, after);
     }
 }
 
-/// Facts that both sides have and that differ. Absent facts in `or_no` count as "no", if both sides have any facts at all.
-fn changed(
-    a: &BTreeMap<String, String>,
-    b: &BTreeMap<String, String>,
-    or_no: &[&str],
-) -> Vec<(String, String, String)> {
+/// Facts that both sides have and that differ. Those that are there only if they apply count as "no" where they are absent, if
+/// both sides have any facts at all.
+fn changed(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<(String, String, String)> {
     if a.is_empty() || b.is_empty() {
         return Vec::new();
     }
@@ -127,7 +94,8 @@ fn changed(
     names.sort();
     names.dedup();
     let value = |facts: &BTreeMap<String, String>, name: &str| {
-        facts.get(name).cloned().or_else(|| or_no.contains(&name).then(|| ABSENT.to_owned()))
+        let absent = || fact::known(name).filter(|fact| fact.absent_is_no).map(|_| ABSENT.to_owned());
+        facts.get(name).cloned().or_else(absent)
     };
     let both = names.into_iter().filter_map(|name| Some((name.clone(), value(a, name)?, value(b, name)?)));
     both.filter(|(_, before, after)| before != after).collect()
@@ -187,8 +155,8 @@ fn filesystem(layer: &Layer) -> Option<&str> {
 }
 
 fn layers(a: &Layer, b: &Layer, target: &str, found: &mut Vec<Difference>) {
-    for (what, before, after) in changed(&a.facts, &b.facts, &ABSENT_IS_NO) {
-        if NAMES.contains(&what.as_str()) || fact::is_fleeting(&what) {
+    for (what, before, after) in changed(&a.facts, &b.facts) {
+        if fact::known(&what).is_some_and(|fact| fact.is_location || fact.is_fleeting) {
             continue;
         }
         let (before, after) = match what.as_str() {

@@ -230,7 +230,7 @@ fn unmounted(roots: &Roots, all: bool, used: &BTreeSet<(u32, u32)>) -> (Vec<Cand
         }
         let parts = partitions(&directory);
         if !parts.is_empty() {
-            top.facts.insert("partitions".to_owned(), parts.join(", "));
+            top.facts.insert(fact::PARTITIONS.to_owned(), parts.join(", "));
         }
         let in_use = |name: &str| {
             swaps.lines().any(|line| line.split_whitespace().next() == Some(&format!("/dev/{name}")))

@@ -522,7 +522,8 @@ const SHORTEST_NS: u64 = 100_000_000;
 fn may_be_shortened(step: &Step) -> bool {
     let (workload, stop) = (&step.workload, &step.stop);
     let ends_by_time = Stop { time_ns: None, ..*stop } == Stop::default();
-    let plain = Modifiers { split: workload.modifiers.split.clone(), ..Modifiers::default() };
+    let Modifiers { split, buffers, .. } = workload.modifiers.clone();
+    let plain = Modifiers { split, buffers, ..Modifiers::default() };
     stop.time_ns.is_some_and(|ns| ns > SHORTEST_NS)
         && ends_by_time
         && step.prepare == Preparation::Written

@@ -126,7 +126,7 @@ fn worries(layer: &Layer, life: Option<u64>, temperature: Option<f64>) -> (Vec<S
     if let Some(state) = get(fact::POOL_STATE).filter(|state| *state != "ONLINE") {
         danger.push(format!("the pool is {state}; `zpool status` says why"));
     }
-    if let Some(names) = get("failed members") {
+    if let Some(names) = get(fact::FAILED_MEMBERS) {
         danger.push(format!("failed members: {names}"));
     }
     if let Some(n) = count(fact::PENDING) {

@@ -129,7 +129,7 @@ impl Words<'_> {
             self.number(fact::KEY_BITS).map_or_else(String::new, |bits| format!(", key of {bits} bits"));
         self.say(self.get(fact::CIPHER).map(|cipher| format!("{cipher}{key}")));
         self.say(self.exact(fact::CRYPT_SECTOR).map(|sector| format!("sectors of {sector}")));
-        self.say(self.get("encryption options").map(|options| options.replace(',', ", ")));
+        self.say(self.get(fact::ENCRYPTION_OPTIONS).map(|options| options.replace(',', ", ")));
         self.discards();
     }
 
@@ -140,7 +140,7 @@ impl Words<'_> {
         self.say(self.size());
         self.say(self.exact(fact::CHUNK).map(|chunk| format!("chunks of {chunk}")));
         self.degraded();
-        self.warn(self.get("failed members").map(|names| format!("failed: {names}")));
+        self.warn(self.get(fact::FAILED_MEMBERS).map(|names| format!("failed: {names}")));
         match self.get(fact::SYNC_ACTION) {
             Some("idle") | None => {}
             action => self.warn(action.map(|action| match action {
@@ -150,9 +150,9 @@ impl Words<'_> {
             })),
         }
         self.line();
-        self.say(self.get("state").map(|state| format!("state {state}")));
-        self.say(self.get("bitmap").map(|_| "with a write-intent bitmap".to_owned()));
-        self.say(self.get("spares").map(|names| format!("spare: {names}")));
+        self.say(self.get(fact::STATE).map(|state| format!("state {state}")));
+        self.say(self.get(fact::BITMAP).map(|_| "with a write-intent bitmap".to_owned()));
+        self.say(self.get(fact::SPARES).map(|names| format!("spare: {names}")));
         self.volume();
         self.discards();
     }
@@ -222,8 +222,8 @@ impl Words<'_> {
         };
         self.say(name);
         self.say(self.size());
-        self.say(self.get("partitions").map(|names| format!("partitions {names}")));
-        self.warn(self.get("state").map(|state| format!("state {state}")));
+        self.say(self.get(fact::PARTITIONS).map(|names| format!("partitions {names}")));
+        self.warn(self.get(fact::STATE).map(|state| format!("state {state}")));
         self.warn(self.get(fact::READ_ONLY).map(|_| "read-only".to_owned()));
         self.line();
         self.link();
@@ -273,7 +273,7 @@ impl Words<'_> {
             state => self.warn(state.map(|state| format!("session {state}"))),
         }
         self.say(self.number(fact::PATHS).map(|paths| format!("{paths} paths")));
-        self.warn(self.number("paths lost").map(|lost| format!("{lost} of them lost")));
+        self.warn(self.number(fact::PATHS_LOST).map(|lost| format!("{lost} of them lost")));
         self.say(self.get(fact::DRIVER).map(|driver| format!("driver {driver}")));
     }
 

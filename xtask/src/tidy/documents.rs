@@ -44,11 +44,21 @@ pub(super) fn dependencies(root: &Path, found: &mut Vec<String>) {
     }
 }
 
+/// Every file here is generated.
+const MAN_PAGES: &str = "docs/man";
+
 /// What is generated must be what the code generates now.
 pub(super) fn generated(root: &Path, found: &mut Vec<String>) {
-    for (path, text) in crate::docs::generated() {
-        if fs::read_to_string(root.join(&path)).unwrap_or_default() != text {
+    let generated = crate::docs::generated();
+    for (path, text) in &generated {
+        if fs::read_to_string(root.join(path)).unwrap_or_default() != *text {
             found.push(format!("{path}: is not what `cargo xtask docs` makes of the code"));
+        }
+    }
+    for entry in fs::read_dir(root.join(MAN_PAGES)).into_iter().flatten().flatten() {
+        let path = format!("{MAN_PAGES}/{}", entry.file_name().display());
+        if !generated.iter().any(|(known, _)| *known == path) {
+            found.push(format!("{path}: is of a command that there is no more"));
         }
     }
     let certainty = fs::read_to_string(root.join(page::PAGE)).unwrap_or_default();

@@ -15,11 +15,11 @@ pub(super) fn facts(directory: &Path, facts: &mut Facts) {
     facts.number(fact::MEMBERS, number(md.join("raid_disks")));
     facts.number(fact::DEGRADED, number(md.join("degraded")).filter(|missing| *missing > 0));
     facts.file(fact::SYNC_ACTION, md.join("sync_action"));
-    facts.file("state", md.join("array_state"));
-    facts.put("bitmap", read_line(md.join("bitmap/location")).filter(|place| place != "none"));
+    facts.file(fact::STATE, md.join("array_state"));
+    facts.put(fact::BITMAP, read_line(md.join("bitmap/location")).filter(|place| place != "none"));
     facts.file("layout", md.join("layout"));
-    facts.put("failed members", in_state(&md, "faulty"));
-    facts.put("spares", in_state(&md, "spare"));
+    facts.put(fact::FAILED_MEMBERS, in_state(&md, "faulty"));
+    facts.put(fact::SPARES, in_state(&md, "spare"));
 }
 
 /// Members whose state contains this word, separated by commas.

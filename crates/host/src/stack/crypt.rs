@@ -46,7 +46,7 @@ fn from_table(table: &str, facts: &mut Facts) -> bool {
     let options = words.get(9..).unwrap_or_default();
     let sector = options.iter().find_map(|option| option.strip_prefix("sector_size:")?.parse().ok());
     facts.number(fact::CRYPT_SECTOR, sector.unwrap_or(512));
-    facts.put("encryption options", flags(options.iter().copied()));
+    facts.put(fact::ENCRYPTION_OPTIONS, flags(options.iter().copied()));
     true
 }
 
@@ -70,7 +70,7 @@ fn from_status(text: &str, facts: &mut Facts) {
     facts.put(fact::CIPHER, value("cipher"));
     facts.number(fact::KEY_BITS, count("keysize"));
     facts.number(fact::CRYPT_SECTOR, count("sector size"));
-    facts.put("encryption options", flags(value("flags").unwrap_or_default().split_ascii_whitespace()));
+    facts.put(fact::ENCRYPTION_OPTIONS, flags(value("flags").unwrap_or_default().split_ascii_whitespace()));
 }
 
 /// Options that affect speed or what reaches the disk.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{FileSet, MetadataOperation, MetadataWork, Metric, Mix, Names, Operation, Pattern};
+use model::{FileSet, MetadataOperation, MetadataWork, Metric, Mix, Names, Operation, Pattern, fact};
 
 use super::columns;
 use super::report::{Parsed, ProblemKind, Report, ZEROS, random, transfers};
@@ -426,7 +426,7 @@ fn rated(outcome: &Outcome, phase: &Phase, rate: &str, line: u32, report: &mut R
         }
     }
     if report.window_ns > 0 {
-        report.fact("measured time", "computed from the amount and the rate");
+        report.fact(fact::MEASURED_TIME, "computed from the amount and the rate");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Metric, Mix, OpenSync, Operation, Pattern};
+use model::{Metric, Mix, OpenSync, Operation, Pattern, fact};
 
 use super::report::{NAME_LABEL, Parsed, ProblemKind, Report, ZEROS, transfers};
 use super::text::{Line, Num, Text, binary, block, block_words, count, decimal, number};
@@ -236,7 +236,7 @@ fn take(
     report.figure(what, printed, raw.map(|n| (n, "bytes / seconds")));
     report.headlines = vec![what];
     if let Some((full, partial)) = full {
-        report.fact("records out", format!("{full}+{partial}"));
+        report.fact(fact::RECORDS_OUT, format!("{full}+{partial}"));
     }
     let each = command.has("oflag", "dsync") || command.has("oflag", "sync");
     if let (Some((full, 0)), true) = (full.filter(|(full, _)| *full > 0), each) {

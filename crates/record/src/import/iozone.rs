@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{FileSet, Metric, Operation, Pattern};
+use model::{FileSet, Metric, Operation, Pattern, fact};
 
 use super::columns;
 use super::report::{Parsed, ProblemKind, Report, ZEROS, random, transfers};
@@ -286,7 +286,7 @@ fn fill(
     let is_latency = header.unit == Unit::MicrosecondsPerOp;
     report.headlines = vec![if is_latency { (operation, Metric::LatMean) } else { rate }];
     if report.window_ns > 0 {
-        report.fact("measured time", "computed from the size and the rate");
+        report.fact(fact::MEASURED_TIME, "computed from the size and the rate");
     }
     Some(())
 }

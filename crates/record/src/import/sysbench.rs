@@ -692,7 +692,7 @@ fn new_figures(header: &Header, numbers: &Numbers, report: &mut Report) -> Optio
     };
     latencies(only, numbers, numbers.events, report);
     if only == Operation::Mixed && header.times_syncs() && sync.0.value > 0.0 {
-        report.fact("latencies include", "each periodic sync of one file as an event");
+        report.fact(fact::LATENCIES_INCLUDE, "each periodic sync of one file as an event");
     }
     headlines(report);
     None

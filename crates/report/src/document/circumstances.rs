@@ -1,6 +1,7 @@
 //! Differences between the circumstances of runs.
 
 use analyse::{ABSENT, Difference, differences};
+use model::fact::FactUnit;
 use model::units::ExactSize;
 use model::{Run, fact};
 
@@ -64,31 +65,20 @@ fn title(what: &str) -> String {
 
 /// The value of a fact with its unit.
 fn in_words(what: &str, value: &str, units: Units) -> String {
-    let number = value.parse::<f64>().ok();
-    match (what, number) {
-        ("memory" | fact::SIZE | fact::MEMORY_LIMIT | fact::SWAP, Some(n)) => display_bytes(n as u64, units),
-        (fact::LINK_SPEED | fact::HIGHEST_LINK_SPEED, Some(n)) => bits_words(n as u64),
-        (fact::LOWEST_CLOCK | fact::HIGHEST_CLOCK, Some(n)) => display_hz(n),
-        (fact::TEMPERATURE, Some(_)) => format!("{value} °C"),
-        (fact::ROTATION_RATE, Some(_)) => format!("{value} rpm"),
-        (
-            fact::LOGICAL_BLOCK
-            | fact::PHYSICAL_BLOCK
-            | fact::LARGEST_REQUEST
-            | fact::READ_AHEAD
-            | fact::CHUNK
-            | fact::CRYPT_SECTOR
-            | fact::DISCARD
-            | fact::OPTIMAL_IO
-            | fact::ALIGNMENT
-            | fact::PAGE_SIZE
-            | fact::DIRTY_LIMIT
-            | fact::DIRTY_BACKGROUND,
-            Some(n),
-        ) => ExactSize(n as u64).to_string(),
-        (fact::OPTIONS, _) if value.is_empty() => "–".to_owned(),
-        (fact::OPTIONS, _) => value.replace(',', ", "),
-        (_, _) if value == ABSENT => "–".to_owned(),
+    let unit = match what {
+        "memory" => FactUnit::Bytes,
+        what => fact::known(what).map_or(FactUnit::None, |fact| fact.unit),
+    };
+    match (unit, value.parse::<f64>().ok()) {
+        (FactUnit::Bytes, Some(n)) => display_bytes(n as u64, units),
+        (FactUnit::ExactBytes, Some(n)) => ExactSize(n as u64).to_string(),
+        (FactUnit::BitsPerSecond, Some(n)) => bits_words(n as u64),
+        (FactUnit::Hertz, Some(n)) => display_hz(n),
+        (FactUnit::Celsius, Some(_)) => format!("{value} °C"),
+        (FactUnit::Revolutions, Some(_)) => format!("{value} rpm"),
+        (FactUnit::List, _) if value.is_empty() => "–".to_owned(),
+        (FactUnit::List, _) => value.replace(',', ", "),
+        _ if value == ABSENT => "–".to_owned(),
         _ => value.to_owned(),
     }
 }

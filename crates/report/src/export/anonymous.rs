@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 use std::path::Path;
 
+use model::fact::{Disclosure, Fact, Subject};
 use model::{
     DeviceActivity, FailureKind, Figure, Host, Imported, IntegrityCheck, LaidOut, Layer, LayerKind, Mismatch,
     Note, OWN_TARGET, Plan, Printed, Reading, Recomputed, Remark, Repeat, RepeatFailure, RepeatFinished,
@@ -118,16 +119,17 @@ impl Anonymiser {
             self.secret(own, &pseudonym);
             own.clone_from(&pseudonym);
         }
-        self.keep_known(facts, &words::HOST_FACTS);
+        self.keep_public(facts, Subject::Machine);
         for text in board.iter_mut().chain(os).chain(facts.values_mut()) {
             *text = self.freed(text);
         }
     }
 
-    /// Leaves out all facts except those in the list, which contain no names.
-    fn keep_known(&mut self, facts: &mut BTreeMap<String, String>, known: &[&str]) {
+    /// Leaves out all facts except those about this subject that contain no names.
+    fn keep_public(&mut self, facts: &mut BTreeMap<String, String>, subject: Subject) {
         let before = facts.len();
-        facts.retain(|name, _| known.contains(&name.as_str()));
+        let is_public = |fact: &Fact| fact.subject == subject && fact.disclosure == Disclosure::Public;
+        facts.retain(|name, _| fact::known(name).is_some_and(is_public));
         self.count("fact", before - facts.len());
     }
 
@@ -163,15 +165,13 @@ impl Anonymiser {
 
     /// The value of a layer's fact, if it may be kept in any form.
     fn fact(&mut self, name: &str, value: &str) -> Option<String> {
-        match name {
-            name if words::LAYER_FACTS.contains(&name) => Some(self.freed(value)),
-            fact::MOUNT_POINT | fact::BACKING_FILE | fact::SOURCE => Some(self.path(value)),
-            fact::SERVER => Some(self.pseudonym("server", value)),
-            fact::SERIAL => Some(self.pseudonym("serial", value)),
-            fact::ISCSI_TARGET => Some(self.pseudonym("iscsi", value)),
-            fact::MAPPING | fact::GROUP | fact::VOLUME | fact::POOL => Some(self.pseudonym("volume", value)),
-            fact::OPTIONS => Some(self.options(value)),
-            _ => {
+        let of_layer = fact::known(name).filter(|fact| fact.subject == Subject::Layer);
+        match of_layer.map_or(Disclosure::Secret, |fact| fact.disclosure) {
+            Disclosure::Public => Some(self.freed(value)),
+            Disclosure::Path => Some(self.path(value)),
+            Disclosure::Options => Some(self.options(value)),
+            Disclosure::Pseudonym(of) => Some(self.pseudonym(of, value)),
+            Disclosure::Secret => {
                 self.count("fact", 1);
                 None
             }
@@ -329,7 +329,7 @@ impl Anonymiser {
         }
         *file = self.path(file);
         *labels = labels.iter().map(|(name, value)| self.label(name, value)).collect();
-        self.keep_known(facts, &words::IMPORTED_FACTS);
+        self.keep_public(facts, Subject::Imported);
         figures.iter_mut().for_each(figure);
         for Remark { topic: _, message, line: _ } in remarks {
             self.leave_out(message);

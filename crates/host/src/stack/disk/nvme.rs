@@ -21,7 +21,7 @@ pub(super) fn facts(directory: &Path, facts: &mut Facts) {
         facts.file("path selection", directory.join("device/iopolicy"));
     }
     let live = controllers.iter().filter(|c| state(c).is_none_or(|state| state == "live")).count();
-    facts.number("paths lost", Some((controllers.len() - live) as u64).filter(|lost| *lost > 0));
+    facts.number(fact::PATHS_LOST, Some((controllers.len() - live) as u64).filter(|lost| *lost > 0));
     let transport = read_line(first.join("transport"));
     facts.put(fact::TRANSPORT, transport.clone());
     facts.put(

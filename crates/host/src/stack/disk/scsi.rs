@@ -16,7 +16,7 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
     facts.put(fact::ROTATION_RATE, page("pgb1").and_then(|page| rotation(&page)));
     facts.put(fact::SERIAL, page("pg80").and_then(|page| shortened(&serial(&page)?)));
     facts.number(fact::DEVICE_DEPTH, number(device.join("queue_depth")));
-    facts.put("state", read_line(device.join("state")).filter(|state| state != "running"));
+    facts.put(fact::STATE, read_line(device.join("state")).filter(|state| state != "running"));
     facts.file(
         "cache type",
         entries(&device.join("scsi_disk")).first().map(|d| d.join("cache_type")).unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! `--output-format=json` and `json+`, of 2.x and 3.x.
 
-use model::{LatencyRecorder, LatencyTotal, Metric, Operation, OperationStats};
+use model::{LatencyRecorder, LatencyTotal, Metric, Operation, OperationStats, fact};
 use serde_json::{Map, Value};
 
 use super::{Job, KIB, cpu, distinguish, headlines, percentile_metric};
@@ -299,7 +299,7 @@ fn latency(operation: Operation, object: &Map<String, Value>, line: u32, report:
     for name in ["lat", "clat"] {
         let Some((of, unit)) = latency_object(object, name) else { continue };
         if of.get("percentile").is_some_and(Value::is_object) {
-            report.fact("percentiles of", name);
+            report.fact(fact::PERCENTILES_OF, name);
             percentiles(operation, of, unit, line, report);
             break;
         }

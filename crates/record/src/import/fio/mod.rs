@@ -9,7 +9,7 @@ mod terse;
 
 use std::collections::BTreeMap;
 
-use model::{EngineKind, Metric, Mix, Operation, Pattern, Workload};
+use model::{EngineKind, Metric, Mix, Operation, Pattern, Workload, fact};
 
 use super::report::{Parsed, Report, random, transfers};
 use super::text::{Num, Text, block_words};
@@ -110,7 +110,7 @@ impl Job {
             _ => EngineKind::Psync,
         };
         if let Some(engine) = &self.engine {
-            report.fact("ioengine", engine.clone());
+            report.fact(fact::IOENGINE, engine.clone());
         }
         report.fact("job", self.name.clone());
         let missing = [

@@ -1,6 +1,6 @@
 //! The text that fio prints by default.
 
-use model::{Metric, Operation};
+use model::{Metric, Operation, fact};
 
 use super::{Job, TOOL, cpu, distinguish, headlines, percentile_metric, version};
 use crate::import::report::{Parsed, ProblemKind, Report, STOPPED_EARLY};
@@ -409,7 +409,7 @@ fn latency_line(operation: Operation, line: &Line, unit: &mut f64, report: &mut 
         *unit = unit_of(text).unwrap_or(*unit);
         if !text.starts_with("sync") {
             let what = if text.starts_with("lat") { "lat" } else { "clat" };
-            report.fact("percentiles of", what);
+            report.fact(fact::PERCENTILES_OF, what);
         }
     } else if text.starts_with('|') {
         for part in text.trim_start_matches('|').split("],") {
@@ -470,14 +470,14 @@ fn extremes(operation: Operation, text: &str, line: u32, report: &mut Report) {
 fn note_syncs([_, writes, _, syncs, short_reads, _]: [u64; 6], report: &mut Report) {
     let has_syncs = report.figures.iter().any(|f| f.operation == Operation::Sync);
     if syncs > 0 {
-        report.fact("syncs", syncs.to_string());
+        report.fact(fact::SYNCS, syncs.to_string());
     } else if has_syncs && short_reads > 0 {
-        report.fact("syncs", short_reads.to_string());
+        report.fact(fact::SYNCS, short_reads.to_string());
         let message = format!(
             "{short_reads} fdatasyncs are counted as short reads: {TOOL} prints their count in the wrong field"
         );
         report.remark("fdatasync-as-short", 0, message);
     } else if writes > 0 && !has_syncs {
-        report.fact("syncs", "0");
+        report.fact(fact::SYNCS, "0");
     }
 }

@@ -1,6 +1,6 @@
 //! `--minimal`: one line of fields separated by semicolons, versions 2 to 5.
 
-use model::{Metric, Operation};
+use model::{Metric, Operation, fact};
 
 use super::{Job, KIB, cpu, headlines, percentile_metric};
 use crate::import::report::{Parsed, ProblemKind, Report};
@@ -115,7 +115,7 @@ fn one(line: u32, version: u32, fields: &[&str], parsed: &mut Parsed) {
     let mut report = job.report(line);
     report.version = (version > 2).then(|| fields[1].trim_start_matches("fio-").to_owned());
     report.fact("group", fields[start + 1]);
-    report.fact("format", format!("terse version {version}"));
+    report.fact(fact::FORMAT, format!("terse version {version}"));
     let mut blocks = Vec::new();
     for (i, operation) in directions.iter().enumerate() {
         let of = &fields[first + i * width..first + (i + 1) * width];
@@ -158,7 +158,7 @@ fn set_workload(job: &Job, blocks: &[(Operation, u32)], report: &mut Report) {
     if let Some((_, block)) = blocks.first() {
         report.workload.block = model::BlockSizes::uniform(*block);
         report.title.push_str(&format!(", {}", crate::import::text::block_words(*block)));
-        report.fact("block size", "computed from bytes and operations");
+        report.fact(fact::BLOCK_SIZE, "computed from bytes and operations");
     }
 }
 
@@ -228,5 +228,5 @@ fn latencies(operation: Operation, fields: &[&str], line: u32, report: &mut Repo
             report.figure((operation, metric), Some(printed), None);
         }
     }
-    report.fact("percentiles of", "clat, unless the job asked for lat");
+    report.fact(fact::PERCENTILES_OF, "clat, unless the job asked for lat");
 }
