@@ -8,6 +8,7 @@ pub mod manifests;
 pub mod mutation;
 pub mod outcome;
 pub mod readers;
+pub mod stacks;
 pub mod umounts;
 
 mod imports;

@@ -52,6 +52,17 @@ enum Kind {
         #[command(flatten)]
         extent: Extent,
     },
+    /// Makes storage stacks and ends the run at random moments
+    Stacks {
+        /// Program to run
+        #[arg(long, value_name = "FILE", default_value = "target/debug/lodestone")]
+        program: PathBuf,
+        /// Directory for the images
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        directory: PathBuf,
+        #[command(flatten)]
+        extent: Extent,
+    },
     /// Unmounts a target as soon as the program has ended
     Umounts {
         /// Program to run
@@ -91,6 +102,10 @@ fn attempt(kind: Kind) -> io::Result<Outcome> {
         Kind::Kills { program, directory, extent } => {
             let root = tempfile::Builder::new().prefix("attempts-").tempdir_in(directory.canonicalize()?)?;
             attempts::kills::kills(&program.canonicalize()?, root.path(), extent.count, extent.seed)?
+        }
+        Kind::Stacks { program, directory, extent } => {
+            let root = tempfile::Builder::new().prefix("attempts-").tempdir_in(directory.canonicalize()?)?;
+            attempts::stacks::stacks(&program.canonicalize()?, root.path(), extent.count, extent.seed)
         }
         Kind::Umounts { program, extent } => {
             attempts::umounts::umounts(&program.canonicalize()?, extent.count, extent.seed)

@@ -41,6 +41,7 @@ pub mod probes;
 pub mod programs;
 pub mod readiness;
 pub mod scratch;
+pub mod stacks;
 pub mod target;
 pub mod testfiles;
 pub mod writers;

@@ -92,6 +92,8 @@ pub enum Command {
     Crosscheck(CrosscheckArgs),
     /// Find and remove the leftovers of killed runs
     Clean(CleanArgs),
+    /// Show how storage stacks are made, which there are, and remove those of killed runs
+    Stack(StackArgs),
     /// Measure the load generator itself: clock, timers and its highest rates on this machine
     Selftest,
     /// Remove stored runs: their logs and their pages
@@ -114,6 +116,15 @@ pub struct RunArgs {
     /// directory]
     #[arg(value_name = "TARGET")]
     pub targets: Vec<OsString>,
+
+    /// Make storage stacks, measure them in turn, and remove them (root): where they are made, as image:SIZE for image files of
+    /// this size each in the current directory, or image:DIRECTORY:SIZE
+    #[arg(long, value_name = "GROUND", requires = "stack", conflicts_with = "targets", help_heading = STACKS)]
+    pub on: Option<String>,
+
+    /// The stacks to make, by commas: ext4, xfs, btrfs; mount options in brackets, such as 'btrfs(compress=zstd:1)'
+    #[arg(long, value_name = "STACK,STACK…", requires = "on", help_heading = STACKS)]
+    pub stack: Option<String>,
 
     /// Suite to run.
     #[arg(long, short, value_name = "NAME|FILE,…", help = suite_help())]
@@ -188,6 +199,8 @@ pub struct RunArgs {
     pub options: WorkloadOptions,
 }
 
+const STACKS: &str = "Storage stacks that are made and removed";
+
 const RUN_HELP: &str = "\
 Examples:
   lodestone run                            the current directory's storage, in a minute and a half
@@ -197,6 +210,7 @@ Examples:
   lodestone run /mnt/ssd --only rand-read,rand-write
   lodestone run /mnt/ssd --fio job.fio     the jobs of a fio job file
   lodestone run /mnt/ssd --via fio         the same steps, run by fio itself
+  lodestone run --on image:4G --stack ext4,xfs,btrfs    three filesystems, made, compared and removed (root)
   lodestone run /dev/sdb                   reads only
   lodestone run /dev/sdb --overwrite /dev/sdb    also writes: destroys what is on it";
 
@@ -400,6 +414,41 @@ pub enum CrosscheckForm {
     Md,
     /// Every figure, in the published schema.
     Json,
+}
+
+/// Arguments of `stack`.
+#[derive(Debug, Args)]
+pub struct StackArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub what: StackCommand,
+}
+
+/// What `stack` does.
+#[derive(Debug, Subcommand)]
+pub enum StackCommand {
+    /// Show the commands that `run` with the same --on and --stack carries out, and those that undo them
+    Plan {
+        /// Where the stacks are made: image:SIZE, or image:DIRECTORY:SIZE
+        #[arg(long, value_name = "GROUND")]
+        on: String,
+        /// The stacks, by commas
+        #[arg(long, value_name = "STACK,STACK…")]
+        stack: String,
+    },
+    /// List the stacks of this machine: those of runs in progress, and those that killed runs left
+    List,
+    /// Remove stacks that killed runs left
+    Destroy {
+        /// Ids of stacks, as `stack list` shows them
+        #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+        ids: Vec<String>,
+        /// All that no run in progress uses
+        #[arg(long)]
+        all: bool,
+    },
+    /// List what stacks can be made of, and what is missing here
+    Kinds,
 }
 
 /// Arguments of `targets`.

@@ -40,6 +40,7 @@ pub fn watch() -> io::Result<Arc<AtomicBool>> {
                     std::thread::spawn(|| {
                         host::testfiles::remove_private_directories(RELEASE);
                         engine::release::await_rings(RELEASE);
+                        host::stacks::remove_living();
                         end();
                     });
                     std::thread::spawn(|| {

@@ -51,6 +51,7 @@ fn work() -> ExitCode {
         Command::Crosscheck(args) => commands::crosscheck::crosscheck(&cli, args),
         Command::Report(args) => commands::report::report(&cli, args),
         Command::Clean(args) => commands::clean::clean(&cli, args),
+        Command::Stack(args) => commands::stack::stack(&args.what),
         Command::Selftest => commands::selftest::selftest(&cli),
         Command::Rm(args) => commands::remove::remove(&cli, args),
         Command::Completions(args) => commands::generated::completions(args.shell),

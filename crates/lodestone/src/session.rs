@@ -3,7 +3,7 @@
 use model::{Event, RunFinished, RunOutcome, Severity};
 use schedule::{Lost, Scheduler, drive, hear};
 
-use crate::executor::{Local, RigError};
+use crate::executor::{Local, Obstacle, RigError};
 use crate::recorder::{Recorder, fallback_directories};
 
 /// A run before its first operation.
@@ -44,9 +44,9 @@ impl Session<'_> {
     }
 
     fn measure(&mut self) -> Result<(), RigError> {
+        self.executor.note_other_runs();
+        self.note_obstacles();
         let Self { scheduler, executor } = self;
-        executor.note_other_runs();
-        executor.note_obstacles();
         executor.share_data();
         scheduler.at(executor.lanes());
         scheduler.expect_start(executor.recorder.at_ns());
@@ -60,5 +60,24 @@ impl Session<'_> {
         hear(scheduler, executor);
         executor.await_readiness(scheduler.planned());
         drive(scheduler, executor)
+    }
+
+    /// Notes which steps cannot run on which targets.
+    fn note_obstacles(&mut self) {
+        let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
+        for state in &self.executor.targets {
+            for (step, why) in self.executor.plan.steps.iter().zip(state.obstacles(self.executor.plan)) {
+                let Some(Obstacle::Impossible(why)) = why else { continue };
+                let name = &state.target.name;
+                match found.iter_mut().find(|(target, reason, _)| target == name && *reason == why) {
+                    Some((.., steps)) => steps.push(step.id.clone()),
+                    None => found.push((name.clone(), why, vec![step.id.clone()])),
+                }
+            }
+        }
+        for (target, why, steps) in found {
+            let message = format!("left out: {}: {why}", steps.join(", "));
+            self.executor.note(Severity::Warning, "step-left-out", Some(target), message);
+        }
     }
 }

@@ -11,6 +11,7 @@
 mod check;
 pub mod checks;
 mod data_key;
+mod data_need;
 mod draft;
 pub mod fio;
 mod joined;
@@ -25,6 +26,7 @@ mod title;
 mod values;
 
 pub use data_key::{DataKey, needs_own_data, obstacles};
+pub use data_need::{DataNeed, data_needs, sizes_within};
 pub use options::{AUTO_SIZE_BYTES, OPTIONS, OptionSpec, option};
 pub use overrides::{RunOverrides, Telemetry};
 pub use parse::{Setting, StepSpec, Suite};

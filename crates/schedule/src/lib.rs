@@ -1,6 +1,6 @@
 //! Decides what a run measures next.
 //!
-//! A [`Scheduler`] is asked for the next [`Order`] and told the [`Outcome`] of each; everything that decides about rounds is
+//! A [`Scheduler`] gives [`Order`]s and is told the [`Outcome`] of each; everything that decides about rounds is
 //! here: which steps go on where, in which order the targets take turns, how long repeats are, which rounds are measured
 //! again, what the time is spent on, what is given up, and when it is enough. An [`Executor`] carries the orders out; it
 //! decides nothing and knows no statistics. [`drive`] is the loop between them.
@@ -26,6 +26,7 @@ mod turns;
 
 pub use drive::{Executor, drive, hear};
 pub use measured::Measured;
-pub use order::{Lane, Lost, Next, Order, Outcome, Said};
+pub(crate) use order::Next;
+pub use order::{Lane, Lost, Order, Outcome, Said};
 pub use scheduler::{MOST_SEED, Scheduler};
 pub use timing::Timing;

@@ -21,7 +21,7 @@ pub struct Lane {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub(crate) enum Next {
     /// A repeat.
     Repeat(Order),
     /// Nothing for now: a round is over, and what is not measured may be looked at.

@@ -140,7 +140,7 @@ impl Scheduler {
     }
 
     /// What to do next, at this time in nanoseconds of the run.
-    pub fn next(&mut self, now_ns: u64) -> Next {
+    pub(crate) fn next(&mut self, now_ns: u64) -> Next {
         self.now_ns = now_ns;
         loop {
             if self.is_done {
@@ -215,7 +215,7 @@ impl Scheduler {
     }
 
     /// Takes what became of an order, at this time in nanoseconds of the run.
-    pub fn record(&mut self, order: &Order, outcome: Outcome, now_ns: u64) {
+    pub(crate) fn record(&mut self, order: &Order, outcome: Outcome, now_ns: u64) {
         self.now_ns = now_ns;
         let Outcome { took_ns, measured, failure, lost } = outcome;
         let Order { repeat, round, step, lane, .. } = *order;
@@ -248,12 +248,12 @@ impl Scheduler {
     }
 
     /// No further repeat begins; the round under way ends.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.is_stopped = true;
     }
 
     /// What it has said since the last call.
-    pub fn said(&mut self) -> Vec<Said> {
+    pub(crate) fn said(&mut self) -> Vec<Said> {
         std::mem::take(&mut self.said)
     }
 

@@ -18,6 +18,7 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod selftest;
+pub mod stack;
 mod suite_source;
 pub mod suites;
 pub mod targets;

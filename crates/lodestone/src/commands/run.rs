@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::report::{AnalysedRun, RunView};
 use analyse::analyse;
 use host::leftovers::{self, Found};
+use host::stacks::Stacks;
 use host::{Hold, Roots, consent, identify, presence};
 use model::{EngineKind, Host, Plan, RunStarted, Severity, Step, Target, TargetKind, path_text};
 use plan::{Environment, Level, Problem, Resolved, RunOverrides, resolve};
@@ -37,20 +38,52 @@ use crate::{interrupt, output};
 /// # Errors
 /// Wrong usage, or a failure that is not the storage's.
 pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
+    let (Some(on), Some(stacks)) = (&args.on, &args.stack) else { return measure(cli, args, None) };
+    let request = super::stack::request(on, stacks)?;
+    if args.dry_run {
+        output::print(super::stack::script(&request))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let interrupt = watch()?;
+    if !cli.quiet {
+        output::say(&format!("making {stacks} in {}", request.directory.display()));
+    }
+    let made = Stacks::make(&Roots::default(), &request, &new_id(), &interrupt);
+    let made = made.map_err(super::stack::failure)?;
+    let measured = measure(cli, args, Some((&made, interrupt)));
+    match (measured, made.remove().map_err(super::stack::failure)) {
+        (Ok(code), Ok(())) => Ok(code),
+        (Err(failure), Ok(())) | (Ok(_), Err(failure)) => Err(failure),
+        (Err(failure), Err(left)) => {
+            output::say(&format!("lodestone: {}", left.message));
+            Err(failure)
+        }
+    }
+}
+
+fn watch() -> Result<Arc<AtomicBool>, Failure> {
+    interrupt::watch().map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")).because(&e))
+}
+
+/// Measures the targets that the arguments name, or stacks that were made.
+fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) -> Result<ExitCode, Failure> {
     let roots = Roots::default();
     let host = identify(&roots);
     let engines = Engines::probe();
     let source = SuiteSource::find(args, &host)?;
-    let named = match args.targets.is_empty() {
-        true => source.targets()?,
-        false => args.targets.clone(),
+    let mut targets = match &made {
+        Some((stacks, _)) => super::stack::targets(&roots, stacks)?,
+        None => {
+            let named = if args.targets.is_empty() { source.targets()? } else { args.targets.clone() };
+            host::target::inspect_all(&roots, &named).map_err(Failure::usage)?
+        }
     };
-    let mut targets = host::target::inspect_all(&roots, &named).map_err(Failure::usage)?;
     label(&mut targets, &args.labels)?;
     if args.via.is_some() {
         targets.iter().try_for_each(named_in_text)?;
     }
-    let resolved = resolve_plan(args, &source, &host, &engines, &targets)?;
+    let size = made.as_ref().and_then(|(stacks, _)| super::stack::size_of_data(stacks));
+    let resolved = resolve_plan(args, size, &source, &host, &engines, &targets)?;
     let holds = holds(&roots, args, &mut targets)?;
     let unsafe_directories = unsafe_directories::check(&targets, args.allow_unsafe_directory)?;
     let baseline = baseline(args, &targets)?;
@@ -64,8 +97,8 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let store = store(cli)?;
-    let interrupt = interrupt::watch()
-        .map_err(|e| Failure::failed(format!("cannot watch for Ctrl-C: {e}")).because(&e))?;
+    let stacks = made.as_ref().map(|(stacks, _)| *stacks);
+    let interrupt = made.map_or_else(watch, |(_, interrupt)| Ok(interrupt))?;
     let cleaned = clean_leftovers(&targets, &store);
     let via = args.via.map(|via| Via::new(via, &roots, &resolved.plan, &targets, engines.best()));
     let via = via.transpose()?;
@@ -93,16 +126,13 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
             Progress::new(cli.quiet, args.json, units(cli, None)),
         )?
     };
-    executor.note(Severity::Info, "engine", None, engines.sentence());
-    if let (None, Some(message)) = (&via, unregistered(&resolved.plan, engines.best())) {
-        executor.note(Severity::Info, "locked-memory", None, message);
+    note_engines(&mut executor, &resolved.plan, &engines, via.as_ref());
+    if let Some(stacks) = stacks {
+        super::stack::note(&mut executor, stacks);
     }
     unsafe_directories::note(&mut executor, unsafe_directories);
     for message in cleaned {
         executor.note(Severity::Info, "leftovers", None, message);
-    }
-    for message in via.iter().flat_map(Via::notes) {
-        executor.note(Severity::Warning, "step-left-out", None, message);
     }
     for (key, why) in source.ignored() {
         executor.note(Severity::Info, "fio-option", None, format!("{key} has no effect: {why}"));
@@ -114,6 +144,17 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let (recorder, broken) = Session { scheduler, executor }.run();
     let code = finish(cli, args, &store, &recorder, &baseline)?;
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
+}
+
+/// Notes what drives the storage.
+fn note_engines(executor: &mut Local<'_>, plan: &Plan, engines: &Engines, via: Option<&Via>) {
+    executor.note(Severity::Info, "engine", None, engines.sentence());
+    if let (None, Some(message)) = (via, unregistered(plan, engines.best())) {
+        executor.note(Severity::Info, "locked-memory", None, message);
+    }
+    for message in via.into_iter().flat_map(Via::notes) {
+        executor.note(Severity::Warning, "step-left-out", None, message);
+    }
 }
 
 /// The steps whose buffers io_uring does not register, because too little memory may be locked; `None` if there are none.
@@ -222,9 +263,11 @@ pub(super) fn named_in_text(target: &Target) -> Result<(), Failure> {
     }
 }
 
-/// Resolves the suite and the flags to a plan. Every mistake is reported at once.
+/// Resolves the suite and the flags to a plan, with this size of the test data unless a flag has one. Every mistake is
+/// reported at once.
 fn resolve_plan(
     args: &RunArgs,
+    size: Option<u64>,
     source: &SuiteSource,
     host: &Host,
     engines: &Engines,
@@ -235,6 +278,10 @@ fn resolve_plan(
         found.into_iter().partition(|p| p.level == Level::Warning);
     let mut overrides =
         RunOverrides { only: args.only.clone(), skip: args.skip.clone(), ..RunOverrides::default() };
+    let has_size = args.options.0.iter().any(|(key, _)| *key == "size");
+    if let Some(size) = size.filter(|_| !has_size) {
+        overrides.set("size", &size.to_string());
+    }
     for (key, value) in &args.options.0 {
         let known = overrides.set(key, value);
         debug_assert!(known.is_some(), "flags are made from the options");

@@ -12,13 +12,13 @@ use host::testfiles::{TestFileError, TestFiles, allocate, settle};
 use model::{Preparation, Step, Workload};
 use plan::DataKey;
 
-use super::sizes::Wanted;
 use super::{Local, TargetState};
+use plan::DataNeed;
 
 /// A data set on a target. Copies share its files, which are removed with the last copy.
 #[derive(Clone)]
 pub(super) struct DataSet {
-    pub wanted: Wanted,
+    pub wanted: DataNeed,
     pub files: Backing,
     pub bytes: u64,
     pub generations: Option<Arc<Generations>>,

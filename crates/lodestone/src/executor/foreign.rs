@@ -88,39 +88,34 @@ struct StepReport {
 /// Why a program's work is not a completed repeat.
 type Refused = RepeatOutcome;
 
-/// Private directories of the run for another program. The program is started in one of them by file descriptor and is
-/// given no path that another user could redirect.
-#[derive(Clone, Copy)]
-pub(super) struct WorkingDirectories<'a> {
+/// What another program is to work on. It is started by file descriptor in a private directory of the run, and is given no
+/// path that another user could redirect.
+pub(super) struct ForeignWork<'a> {
+    pub step: &'a Step,
+    pub state: &'a TargetState,
+    pub set: Option<&'a DataSet>,
     /// On the target, for files that the program creates; `None` if it creates none.
     pub on_target: Option<&'a PrivateDirectory>,
     /// A directory that only this user can write to, for files that the program reads.
     pub scratch: &'a PrivateDirectory,
 }
 
-impl<'a> WorkingDirectories<'a> {
+impl ForeignWork<'_> {
     /// The program's working directory.
-    fn start(self) -> &'a PrivateDirectory {
+    fn start(&self) -> &PrivateDirectory {
         self.on_target.unwrap_or(self.scratch)
     }
 }
 
 /// Runs a step with the target's program and records its report.
-pub(super) fn work(
-    local: &mut Local<'_>,
-    step: &Step,
-    state: &TargetState,
-    task: &Task,
-    set: Option<&DataSet>,
-    directories: WorkingDirectories<'_>,
-) -> Outcome {
-    let reported = match &state.driver {
-        Driver::Own => Err(failed(step, "no other program was named")),
-        Driver::Fio(program) => by_fio(local, step, state, task, set, (program, directories)),
-        Driver::Tools(tools) => by_tool(local, step, state, tools, set, directories),
+pub(super) fn work(local: &mut Local<'_>, work: &ForeignWork<'_>, task: &Task) -> Outcome {
+    let reported = match &work.state.driver {
+        Driver::Own => Err(failed(work.step, "no other program was named")),
+        Driver::Fio(program) => by_fio(local, work, task, program),
+        Driver::Tools(tools) => by_tool(local, work, tools),
     };
     match reported {
-        Ok(report) => take(local, step, &state.driver, task.repeat, report),
+        Ok(report) => take(local, work.step, &work.state.driver, task.repeat, report),
         Err(outcome) => Outcome::without_work(outcome, 0),
     }
 }
@@ -138,14 +133,8 @@ fn failed(step: &Step, why: impl Into<String>) -> Refused {
 }
 
 /// Runs a step with the tool of its check, unless the tool has already reported on it.
-fn by_tool(
-    local: &mut Local<'_>,
-    step: &Step,
-    state: &TargetState,
-    tools: &Tools,
-    set: Option<&DataSet>,
-    directories: WorkingDirectories<'_>,
-) -> Result<StepReport, Refused> {
+fn by_tool(local: &mut Local<'_>, work: &ForeignWork<'_>, tools: &Tools) -> Result<StepReport, Refused> {
+    let ForeignWork { step, state, set, .. } = *work;
     let Some((check, _, program)) = tools.call(&step.id) else {
         return Err(failed(step, "no tool was named for it"));
     };
@@ -155,7 +144,7 @@ fn by_tool(
         let paths = set.map_or_else(Vec::new, |set| set.paths(state));
         if let WorksOn::DataFiles(name) = check.works_on {
             let links = paths.iter().enumerate().map(|(i, path)| (format!("{name}{i}"), path.clone()));
-            link(directories.start(), links).map_err(|why| failed(step, why))?;
+            link(work.start(), links).map_err(|why| failed(step, why))?;
         }
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let values = Values {
@@ -168,7 +157,7 @@ fn by_tool(
         let args = check.arguments(&values);
         let timeout =
             TOOL_TIMEOUT + Duration::from_secs(values.size / SLOWEST + values.runtime + check.extra_seconds);
-        let (ran, command) = call(local, step, program, &args, directories, timeout)?;
+        let (ran, command) = call(local, work, program, &args, timeout)?;
         let mut reports = read(step, check.tool().program, &ran, &command)?;
         for part in check.wanted(&tools.values) {
             let is_it = |report: &Report| {
@@ -193,12 +182,11 @@ fn by_tool(
 /// Runs a step with fio.
 fn by_fio(
     local: &Local<'_>,
-    step: &Step,
-    state: &TargetState,
+    work: &ForeignWork<'_>,
     task: &Task,
-    set: Option<&DataSet>,
-    (program, working): (&Path, WorkingDirectories<'_>),
+    program: &Path,
 ) -> Result<StepReport, Refused> {
+    let ForeignWork { step, state, set, .. } = *work;
     let concurrent = step.concurrent.iter().zip(&task.concurrent);
     let whole = Step {
         concurrent: concurrent.map(|(other, task)| as_done(other, task)).collect(),
@@ -231,15 +219,15 @@ fn by_fio(
     let written = plan::fio::write(&whole, &directories).map_err(|why| failed(step, why.join("; ")))?;
     for ((_, paths), links) in data.iter().zip(&written.links) {
         let links = links.iter().filter_map(|(name, i)| Some((name.clone(), paths.get(*i)?.clone())));
-        link(working.start(), links).map_err(|why| failed(step, why))?;
+        link(work.start(), links).map_err(|why| failed(step, why))?;
     }
-    (working.scratch.write(JOB_FILE, written.text.as_bytes()))
+    (work.scratch.write(JOB_FILE, written.text.as_bytes()))
         .map_err(|e| failed(step, format!("cannot write fio's job file: {e}")))?;
-    let job = working.scratch.path().join(JOB_FILE);
+    let job = work.scratch.path().join(JOB_FILE);
     let args = ["--output-format=json+".to_owned(), job.to_string_lossy().into_owned()];
     let seconds = step.seconds() as u64 + task.stop.bytes.unwrap_or(0) / SLOWEST;
     let timeout = TOOL_TIMEOUT + Duration::from_secs(seconds);
-    let (ran, _) = call(local, step, program, &args, working, timeout)?;
+    let (ran, _) = call(local, work, program, &args, timeout)?;
     let command = format!("fio, job: {}", written.text.trim().replace('\n', " "));
     let mut reports = read(step, "fio", &ran, "fio")?;
     match reports.len() {
@@ -271,16 +259,15 @@ fn link(directory: &PrivateDirectory, links: impl Iterator<Item = (String, PathB
 /// Runs a program, which must succeed; also returns its command line as typed in a shell.
 fn call(
     local: &Local<'_>,
-    step: &Step,
+    work: &ForeignWork<'_>,
     program: &Path,
     args: &[String],
-    directories: WorkingDirectories<'_>,
     timeout: Duration,
 ) -> Result<(Ran, String), Refused> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let command = format!("{name} {}", args.join(" "));
-    let ran = host::programs::run(program, args, &directories.start().path(), timeout, &local.interrupt)
-        .map_err(|e| failed(step, format!("cannot start {}: {e}", program.display())))?;
+    let ran = host::programs::run(program, args, &work.start().path(), timeout, &local.interrupt)
+        .map_err(|e| failed(work.step, format!("cannot start {}: {e}", program.display())))?;
     let why = match ran.end {
         End::Exited(0) => return Ok((ran, command)),
         End::Interrupted => return Err(RepeatOutcome::Interrupted),
@@ -289,7 +276,7 @@ fn call(
         End::TookTooLong => format!("{name} did not end within {} s and was killed", timeout.as_secs()),
         End::Hangs => format!("{name} hangs in the kernel and does not end when killed"),
     };
-    Err(failed(step, why))
+    Err(failed(work.step, why))
 }
 
 /// The last line that a failed program printed.

@@ -6,16 +6,15 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use engine::{Generations, IoTarget, Task};
-use host::testfiles::{TestFileError, TestFiles};
+use host::testfiles::{TestFileError, TestFiles, free_bytes};
 use model::{
     BlockSizes, Event, LaidOut, Mix, Operation, Pattern, RepeatOutcome, Severity, Stop, SyncRule, Target,
     TargetKind, Workload,
 };
-use plan::DataKey;
+use plan::{DataKey, DataNeed, data_needs, sizes_within};
 use schedule::Lost;
 
 use super::data_sets::{Backing, DataSet, make_durable, reserve};
-use super::sizes::{Wanted, sizes, wanted};
 use super::timeout::with_timeout;
 use super::{Local, RigError, TargetState, depth_for, storage_errno};
 
@@ -30,6 +29,25 @@ enum Stopped {
 /// The result of a part of the layout. The outer error is the rig's, the inner the storage's or the user's.
 type Laid<T> = Result<Result<T, Stopped>, RigError>;
 
+/// The sizes of data sets on a target, in bytes.
+fn sizes(sets: &[DataNeed], target: &Target) -> Result<Vec<u64>, RigError> {
+    let name = || target.name.clone();
+    if target.kind != TargetKind::Directory {
+        let have = target.size_bytes;
+        let too_small = |set: &DataNeed| RigError::TooSmall { target: name(), have, needed: set.least };
+        return sets.iter().map(|set| set.part_of(have).ok_or_else(|| too_small(set))).collect();
+    }
+    let free = free_bytes(&target.path).map_err(|source| RigError::Files { target: name(), source })?;
+    let reserve = (target.size_bytes / 20).clamp(16 << 20, 1 << 30);
+    // A filesystem that does not report its size (ramfs) reports an error when it is full.
+    let usable = if target.size_bytes == 0 { u64::MAX } else { free.saturating_sub(reserve) };
+    let no_space = || {
+        let needed = sets.iter().map(DataNeed::usual).sum();
+        RigError::NoSpace { target: name(), path: target.path.clone(), needed, free, reserve }
+    };
+    sizes_within(sets, usable).ok_or_else(no_space)
+}
+
 impl Local<'_> {
     /// Lays out everything that the steps will read or overwrite, on every target. A target where that fails is
     /// lost; it is an error only if no target is left.
@@ -39,7 +57,9 @@ impl Local<'_> {
                 continue;
             }
             let target = self.targets[index].target.clone();
-            let sets = wanted(self.plan, &target, &self.targets[index].obstacles(self.plan));
+            let obstacles = self.targets[index].obstacles(self.plan);
+            let runs: Vec<bool> = obstacles.iter().map(Option::is_none).collect();
+            let sets = data_needs(self.plan, &target, &runs);
             let sizes = match sizes(&sets, &target) {
                 Ok(sizes) => sizes,
                 Err(error) if self.active().count() == 1 => return Err(error),
@@ -107,7 +127,7 @@ impl Local<'_> {
     }
 
     /// Notes data whose size differs from the requested one.
-    fn note_size(&mut self, target: &Target, set: &Wanted, bytes: u64) {
+    fn note_size(&mut self, target: &Target, set: &DataNeed, bytes: u64) {
         let Some(asked) = set.key.files.size_bytes.filter(|asked| *asked != bytes) else { return };
         let message = format!(
             "the test data are {bytes} bytes, not {asked}: {} file(s) of whole blocks of {} bytes",
@@ -117,7 +137,7 @@ impl Local<'_> {
     }
 
     /// Creates one data set and fills it, unless it is the user's data, which are only read.
-    fn prepare(&mut self, index: usize, wanted: Wanted, bytes: u64) -> Result<(), RigError> {
+    fn prepare(&mut self, index: usize, wanted: DataNeed, bytes: u64) -> Result<(), RigError> {
         let target = self.targets[index].target.clone();
         let generations = wanted
             .key
@@ -159,7 +179,7 @@ impl Local<'_> {
         Ok(())
     }
 
-    fn make_files(&self, target: &Target, wanted: &Wanted, bytes: u64) -> io::Result<TestFiles> {
+    fn make_files(&self, target: &Target, wanted: &DataNeed, bytes: u64) -> io::Result<TestFiles> {
         let run = &self.recorder.run().started.id;
         let made = TestFiles::create(&target.path, run, wanted.key.files.count)
             .map_err(TestFileError::into_source)?;

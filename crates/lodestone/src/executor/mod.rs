@@ -9,7 +9,6 @@ mod release;
 mod repeat;
 mod sharing;
 mod silence;
-mod sizes;
 mod telemetry;
 mod timeout;
 
@@ -29,9 +28,8 @@ use crate::progress::Progress;
 use crate::recorder::Recorder;
 use data_sets::DataSet;
 pub(crate) use foreign::{Driver, PendingReports, Tools};
-use plan::DataKey;
+use plan::{DataKey, DataNeed};
 pub(crate) use repeat::engine_of;
-use sizes::Wanted;
 use telemetry::Telemetry;
 
 /// What carries the orders of a scheduler out on this machine; its lanes are the targets.
@@ -69,7 +67,7 @@ pub(crate) struct TargetState {
     hold: Option<Hold>,
     sets: Vec<DataSet>,
     /// Sizes of sets that are created anew for each repeat.
-    fresh: Vec<(Wanted, u64)>,
+    fresh: Vec<(DataNeed, u64)>,
     /// The kernel still has requests of this run in flight on it.
     hangs: bool,
     /// What runs its repeats.
@@ -84,7 +82,7 @@ pub(crate) struct TargetState {
 
 /// Why a step does not run on a target.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Obstacle {
+pub(crate) enum Obstacle {
     /// It was not meant for this target.
     Elsewhere,
     /// It cannot: the reason, in words.
@@ -108,7 +106,7 @@ impl TargetState {
     }
 
     /// For each step of a plan why it does not run here; `None` if it does.
-    fn obstacles(&self, plan: &Plan) -> Vec<Option<Obstacle>> {
+    pub fn obstacles(&self, plan: &Plan) -> Vec<Option<Obstacle>> {
         let found = plan::obstacles(plan, &self.target);
         let is_meant = |step: &Step| self.only.as_ref().is_none_or(|only| only.contains(&step.id));
         let obstacle = |(step, why): (&Step, Option<String>)| {
@@ -187,25 +185,6 @@ impl Local<'_> {
             may_shorten: matches!(state.driver, Driver::Own) && state.target.direct,
         };
         self.targets.iter().map(lane).collect()
-    }
-
-    /// Notes which steps cannot run on which targets.
-    pub fn note_obstacles(&mut self) {
-        let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
-        for state in &self.targets {
-            for (step, why) in self.plan.steps.iter().zip(state.obstacles(self.plan)) {
-                let Some(Obstacle::Impossible(why)) = why else { continue };
-                let name = &state.target.name;
-                match found.iter_mut().find(|(target, reason, _)| target == name && *reason == why) {
-                    Some((.., steps)) => steps.push(step.id.clone()),
-                    None => found.push((name.clone(), why, vec![step.id.clone()])),
-                }
-            }
-        }
-        for (target, why, steps) in found {
-            let message = format!("left out: {}: {why}", steps.join(", "));
-            self.note(Severity::Warning, "step-left-out", Some(target), message);
-        }
     }
 
     /// Notes other runs that are in progress: they disturb each other.

@@ -14,7 +14,7 @@ use model::{
 use schedule::{MOST_SEED, Order};
 
 use super::data_sets::{DataSet, SetRef, make_durable};
-use super::foreign::WorkingDirectories;
+use super::foreign::ForeignWork;
 use super::release::RELEASE_LIMIT;
 use super::timeout::with_timeout;
 use super::{Driver, Local, RigError, TargetState, depth_for, foreign, storage_errno};
@@ -193,8 +193,8 @@ fn measured(
     let outcome = match &scratch {
         None => work(local, step, &target.name, task)?,
         Some(scratch) => {
-            let directories = WorkingDirectories { on_target: private.as_ref(), scratch };
-            let outcome = foreign::work(local, step, state, &task, set.get(), directories);
+            let work = ForeignWork { step, state, set: set.get(), on_target: private.as_ref(), scratch };
+            let outcome = foreign::work(local, &work, &task);
             // The task holds the files open.
             drop(task);
             outcome

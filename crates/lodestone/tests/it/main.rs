@@ -19,6 +19,7 @@ mod kills;
 mod mistakes;
 mod program;
 mod rounds;
+mod stacks;
 mod stores;
 mod targets;
 mod terminal;

@@ -1,19 +1,18 @@
 //! Sizes of data sets: what a plan needs, what fits on a target, and the blocks of their layout.
 
-use host::testfiles::free_bytes;
 use model::{Plan, Preparation, Regions, Target, TargetKind, Workload};
-use plan::{AUTO_SIZE_BYTES, DataKey, needs_own_data};
 
-use super::{Obstacle, RigError};
+use crate::{AUTO_SIZE_BYTES, DataKey, needs_own_data};
 
-/// Smallest such set, whatever the time.
+/// Bytes of the smallest open-ended set, whatever the time.
 const LEAST_BYTES: u64 = 64 << 20;
 /// Open sizes are multiples of this, and so are layout blocks where possible.
 const MEBIBYTE: u64 = 1 << 20;
 
 /// A data set that a plan needs on a target.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub struct DataNeed {
+    /// What distinguishes it.
     pub key: DataKey,
     /// Files that hold it; a file or device of the user's is one.
     pub count: u64,
@@ -30,16 +29,17 @@ pub(super) struct Wanted {
     pub whole: bool,
 }
 
-/// The data sets that the steps of a plan without an obstacle need on a target, in the order of the plan.
-pub(super) fn wanted(plan: &Plan, target: &Target, obstacles: &[Option<Obstacle>]) -> Vec<Wanted> {
-    let mut sets: Vec<Wanted> = Vec::new();
-    let possible = plan.steps.iter().zip(obstacles).filter(|(_, why)| why.is_none());
+/// The data sets that the steps of a plan need on a target, in the order of the plan; `runs` says of each step whether it
+/// runs there.
+pub fn data_needs(plan: &Plan, target: &Target, runs: &[bool]) -> Vec<DataNeed> {
+    let mut sets: Vec<DataNeed> = Vec::new();
+    let possible = plan.steps.iter().zip(runs).filter(|(_, runs)| **runs);
     for step in possible.flat_map(|(step, _)| step.parts()) {
         let Some(key) = DataKey::of(step) else { continue };
         let w = &step.workload;
         let count = if target.kind == TargetKind::Directory { u64::from(w.files.count) } else { 1 };
         let block = u64::from(w.largest_block());
-        let next = Wanted {
+        let next = DataNeed {
             key,
             count,
             least: block * least_blocks(w, block) * count,
@@ -67,7 +67,7 @@ fn least_blocks(w: &Workload, block: u64) -> u64 {
     }
 }
 
-impl Wanted {
+impl DataNeed {
     /// Adds the needs of another step of the same set.
     fn join(&mut self, other: &Self) {
         // Without a small common multiple, the larger block is enough.
@@ -110,6 +110,21 @@ impl Wanted {
         self.least.max(LEAST_BYTES).next_multiple_of(self.unit).min(bytes)
     }
 
+    /// Bytes that it takes at least where nothing else is known.
+    pub fn usual(&self) -> u64 {
+        self.key.files.size_bytes.unwrap_or(self.least.max(MEBIBYTE))
+    }
+
+    /// The part in bytes of an existing file or device of `have` bytes that is used: all of it, or what the plan says. What is
+    /// also written is laid out first, which must not take for ever. `None` if it is too small.
+    pub fn part_of(&self, have: u64) -> Option<u64> {
+        if self.key.files.size_bytes.is_some() || self.modified {
+            self.size(have)
+        } else {
+            Some(self.fitted(have)).filter(|bytes| *bytes >= self.least)
+        }
+    }
+
     /// The size of the set in bytes if `room` bytes are free, or `None` if that is too little.
     fn size(&self, room: u64) -> Option<u64> {
         let bytes = match self.key.files.size_bytes {
@@ -128,43 +143,14 @@ fn least_common_multiple(a: u64, b: u64) -> Option<u64> {
     (a / x).checked_mul(b)
 }
 
-/// The sizes of the wanted sets on a target, in bytes.
-///
-/// # Errors
-/// [`RigError::NoSpace`] or [`RigError::TooSmall`].
-pub(super) fn sizes(sets: &[Wanted], target: &Target) -> Result<Vec<u64>, RigError> {
-    if target.kind != TargetKind::Directory {
-        return sets.iter().map(|set| size_within(set, target)).collect();
-    }
-    let free =
-        free_bytes(&target.path).map_err(|source| RigError::Files { target: target.name.clone(), source })?;
-    let reserve = (target.size_bytes / 20).clamp(16 << 20, 1 << 30);
-    // A filesystem that does not report its size (ramfs) reports an error when it is full.
-    let usable = if target.size_bytes == 0 { u64::MAX } else { free.saturating_sub(reserve) };
+/// The sizes in bytes of sets, if `free` bytes are free in a directory; `None` if that is too little.
+pub fn sizes_within(sets: &[DataNeed], free: u64) -> Option<Vec<u64>> {
     let fixed: u64 = sets.iter().filter_map(|s| s.key.files.size_bytes).sum();
     let open = sets.iter().filter(|s| s.key.files.size_bytes.is_none()).count() as u64;
-    let share = usable.saturating_sub(fixed) / open.max(1);
-    let room = |set: &Wanted| if set.key.files.size_bytes.is_some() { usable } else { share };
+    let share = free.saturating_sub(fixed) / open.max(1);
+    let room = |set: &DataNeed| if set.key.files.size_bytes.is_some() { free } else { share };
     let sizes: Option<Vec<u64>> = sets.iter().map(|set| set.size(room(set))).collect();
-    sizes.filter(|sizes| sizes.iter().sum::<u64>() <= usable).ok_or_else(|| RigError::NoSpace {
-        target: target.name.clone(),
-        path: target.path.clone(),
-        needed: sets.iter().map(|s| s.key.files.size_bytes.unwrap_or(s.least.max(MEBIBYTE))).sum(),
-        free,
-        reserve,
-    })
-}
-
-/// The part of an existing file or device that is used: all of it, or what the plan says. What is also
-/// written is laid out first, which must not take for ever.
-fn size_within(set: &Wanted, target: &Target) -> Result<u64, RigError> {
-    let have = target.size_bytes;
-    let bytes = match set.key.files.size_bytes {
-        Some(_) => set.size(have),
-        None if set.modified => set.size(have),
-        None => Some(set.fitted(have)).filter(|bytes| *bytes >= set.least),
-    };
-    bytes.ok_or_else(|| RigError::TooSmall { target: target.name.clone(), have, needed: set.least })
+    sizes.filter(|sizes| sizes.iter().sum::<u64>() <= free)
 }
 
 #[cfg(test)]
@@ -172,11 +158,11 @@ mod tests {
     use super::*;
     use model::{Data, DataClass, FileSet};
 
-    fn wanted(count: u32, size_bytes: Option<u64>, unit: u64) -> Wanted {
+    fn wanted(count: u32, size_bytes: Option<u64>, unit: u64) -> DataNeed {
         let data = Data { class: DataClass::Random, compress_percent: 0, dedupe_percent: 0 };
         let key = DataKey { files: FileSet { count, size_bytes, number: 0 }, data, verify_block: None };
         let least = unit * u64::from(count);
-        Wanted { key, count: count.into(), least, unit, modified: true, laid_out: true, whole: false }
+        DataNeed { key, count: count.into(), least, unit, modified: true, laid_out: true, whole: false }
     }
 
     #[test]

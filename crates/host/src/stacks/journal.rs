@@ -1,0 +1,225 @@
+//! The journal of stacks: what was about to be made, line by line, synced before it is made.
+//!
+//! It is in a directory of root's that outlives a reboot: that which systemd gives a service (`$STATE_DIRECTORY`), or
+//! `/var/lib/lodestone`; below it `stacks/ID.journal`. Its lock shows that the run lives.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::StackError;
+use super::plan::Object;
+use super::request::Request;
+
+/// The end of the name of a journal.
+const ENDING: &str = ".journal";
+/// Bytes of the longest journal that is read; one of 32 stacks has about 40,000.
+const LONGEST: u64 = 4 << 20;
+/// Version of the format.
+const FORMAT: u32 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Head {
+    format: u32,
+    id: String,
+    pid: u32,
+    made_unix: u64,
+    stacks: Vec<String>,
+}
+
+/// The directory of the journals, and of the mounts.
+pub fn directory() -> PathBuf {
+    let given = std::env::var_os("STATE_DIRECTORY");
+    // systemd separates several by colons.
+    let first = given.as_ref().and_then(|all| std::env::split_paths(all).next());
+    let state = first.filter(|path| path.is_absolute());
+    state.unwrap_or_else(|| PathBuf::from("/var/lib/lodestone")).join("stacks")
+}
+
+/// An error if others than root may change what is in a directory.
+fn is_private(metadata: &Metadata) -> Result<(), String> {
+    const STICKY: u32 = 0o1000;
+    let (owner, mode) = (metadata.uid(), metadata.mode());
+    if !metadata.is_dir() {
+        Err("it is not a directory".to_owned())
+    } else if owner != 0 {
+        Err(format!("user {owner} owns it and could exchange files in it; use a directory of root's"))
+    } else if mode & 0o022 != 0 && mode & STICKY == 0 {
+        Err("others may write to it and could exchange files in it; use a directory that only root can write to".to_owned())
+    } else {
+        Ok(())
+    }
+}
+
+/// A journal of this process, locked.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    path: PathBuf,
+    id: String,
+}
+
+fn failed(path: &Path) -> impl Fn(std::io::Error) -> StackError {
+    let path = path.to_owned();
+    move |error| StackError::Journal { path: path.clone(), why: error.to_string() }
+}
+
+impl Journal {
+    /// Begins a new one.
+    pub fn begin(directory: &Path, id: &str, request: &Request) -> Result<Self, StackError> {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        made.map_err(failed(directory))?;
+        let metadata = fs::metadata(directory).map_err(failed(directory))?;
+        is_private(&metadata).map_err(|why| StackError::Journal { path: directory.to_owned(), why })?;
+        let path = directory.join(format!("{id}{ENDING}"));
+        let new = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
+        let file = new.map_err(failed(&path))?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|error| failed(&path)(error.into()))?;
+        let head = Head {
+            format: FORMAT,
+            id: id.to_owned(),
+            pid: std::process::id(),
+            made_unix: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            stacks: request.stacks.iter().map(|stack| stack.name.clone()).collect(),
+        };
+        let mut journal = Self { file, path, id: id.to_owned() };
+        journal.append(&head)?;
+        let synced = File::open(directory).and_then(|directory| directory.sync_all());
+        synced.map_err(failed(directory))?;
+        Ok(journal)
+    }
+
+    /// Takes over the journal of a run that has ended.
+    pub fn take_over(found: &Found) -> Result<Self, StackError> {
+        let file = File::open(&found.path).map_err(failed(&found.path))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self { file, path: found.path.clone(), id: found.id.clone() }),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(StackError::InUse { id: found.id.clone(), pid: found.pid })
+            }
+            Err(error) => Err(failed(&found.path)(error.into())),
+        }
+    }
+
+    fn append(&mut self, line: &impl Serialize) -> Result<(), StackError> {
+        let text = serde_json::to_string(line).map_err(|error| failed(&self.path)(error.into()))?;
+        let written = self.file.write_all(format!("{text}\n").as_bytes()).and_then(|()| self.file.sync_all());
+        written.map_err(failed(&self.path))
+    }
+
+    /// Records what is about to be made.
+    pub fn intend(&mut self, object: &Object) -> Result<(), StackError> {
+        self.append(object)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Removes it: nothing that it names is there any more.
+    pub fn end(self) -> Result<(), StackError> {
+        remove(&self.path)
+    }
+}
+
+/// Removes a journal.
+pub(super) fn remove(path: &Path) -> Result<(), StackError> {
+    fs::remove_file(path).map_err(failed(path))
+}
+
+/// Whether the run that made stacks is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The run is in progress.
+    InUse,
+    /// It was killed.
+    LeftOver,
+}
+
+/// Stacks that a journal names.
+#[derive(Debug)]
+pub struct Found {
+    /// Their id.
+    pub id: String,
+    /// The stacks, as the user named them.
+    pub stacks: Vec<String>,
+    /// When they were made, in seconds since 1970.
+    pub made_unix: u64,
+    /// The process that made them.
+    pub pid: u32,
+    /// Whether it still uses them.
+    pub state: State,
+    /// What was made, or about to be.
+    pub(super) objects: Vec<Object>,
+    path: PathBuf,
+}
+
+impl Found {
+    /// The images that are there.
+    pub fn images(&self) -> Vec<&Path> {
+        let images = self.objects.iter().filter_map(|object| match object {
+            Object::Image { path, .. } => Some(path.as_path()),
+            _ => None,
+        });
+        images.filter(|path| path.exists()).collect()
+    }
+}
+
+/// All stacks of this machine, the oldest first; a journal that cannot be read is an error of its own.
+pub fn found() -> Vec<Result<Found, StackError>> {
+    let entries = fs::read_dir(directory()).into_iter().flatten().flatten();
+    let is_journal = |path: &PathBuf| path.to_string_lossy().ends_with(ENDING);
+    let mut found: Vec<_> =
+        entries.map(|entry| entry.path()).filter(is_journal).map(|path| read(&path)).collect();
+    found.sort_by_key(|found| found.as_ref().map_or(0, |found| found.made_unix));
+    found
+}
+
+fn read(path: &Path) -> Result<Found, StackError> {
+    let file = File::open(path).map_err(failed(path))?;
+    let mut text = String::new();
+    (&file).take(LONGEST).read_to_string(&mut text).map_err(failed(path))?;
+    let mut lines = text.split_inclusive('\n');
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let id = name.strip_suffix(ENDING).unwrap_or_default().to_owned();
+    let head = lines.next().unwrap_or_default();
+    let head: Head = match serde_json::from_str(head) {
+        Ok(head) => head,
+        // Nothing is made before the first line is whole.
+        Err(_) if lines.next().is_none() => {
+            Head { format: FORMAT, id: id.clone(), pid: 0, made_unix: 0, stacks: Vec::new() }
+        }
+        Err(error) => return Err(failed(path)(error.into())),
+    };
+    let wrong = |why: &str| StackError::Journal { path: path.to_owned(), why: why.to_owned() };
+    if head.format != FORMAT {
+        return Err(wrong("it is of another version of Lodestone"));
+    }
+    if head.id != id {
+        return Err(wrong("it has the id of another journal"));
+    }
+    let mut objects = Vec::new();
+    for line in lines {
+        match serde_json::from_str(line) {
+            Ok(object) => objects.push(object),
+            // What a line that was cut off was about to say was not made.
+            Err(_) if !line.ends_with('\n') => break,
+            Err(error) => return Err(failed(path)(error.into())),
+        }
+    }
+    let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    let state = if is_free { State::LeftOver } else { State::InUse };
+    let Head { pid, made_unix, stacks, .. } = head;
+    Ok(Found { id, stacks, made_unix, pid, state, objects, path: path.to_owned() })
+}

@@ -1,0 +1,243 @@
+//! Stacks of storage that are made to be measured, and removed again: filesystems in images on loop devices.
+//!
+//! [`Request::parse`] reads what the user asks for, [`plan`] says step by step how it is made, [`Stacks::make`] does it, and
+//! [`Stacks::remove`] undoes it in reverse.
+//!
+//! # Invariants
+//! * Before each step its intent is in a journal that outlives the process and a reboot, synced ([`journal`]).
+//! * What is removed is found in the kernel and on the disk at that time, by the id of the journal that is in its name; what
+//!   a step was meant to make and did not is no error.
+//! * Nothing is forced: a mount that is in use stays, with all that it stands on, and so does the journal.
+
+mod filesystems;
+mod journal;
+mod objects;
+mod plan;
+mod request;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use filesystems::{FILESYSTEMS, Filesystem};
+pub use journal::{Found, State, directory, found};
+pub use plan::{Step, plan, shown};
+pub use request::{Request, RequestError, Stack};
+
+use crate::Roots;
+use journal::Journal;
+use objects::{make, unmake};
+use plan::Object;
+
+/// Why stacks could not be made or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum StackError {
+    /// Only root may.
+    #[error("making storage stacks needs root: run it with sudo")]
+    NotRoot,
+    /// A program is not installed.
+    #[error("{program} is not installed, which {what} needs: install the package {package}")]
+    Missing {
+        /// Its name.
+        program: &'static str,
+        /// What needs it.
+        what: String,
+        /// The Debian package that has it.
+        package: &'static str,
+    },
+    /// The images do not fit.
+    #[error("{needed} bytes are needed in {}, and {free} are free; use smaller images", directory.display())]
+    NoSpace {
+        /// The directory of the images.
+        directory: PathBuf,
+        /// Bytes of all images, and of what must stay free.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// The directory of the images cannot be used.
+    #[error("cannot make images in {}: {why}", directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The journal cannot be used.
+    #[error("cannot use the journal of stacks {}: {why}", path.display())]
+    Journal {
+        /// The journal, or its directory.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// A step failed.
+    #[error("`{step}` failed: {why}")]
+    Step {
+        /// What was tried, as a shell would have it.
+        step: String,
+        /// Why it failed.
+        why: String,
+    },
+    /// The user asked to stop.
+    #[error("stopped while storage stacks were made")]
+    Interrupted,
+    /// It belongs to a run in progress.
+    #[error("the stacks {id} are in use by process {pid}: end that run first")]
+    InUse {
+        /// The id of the stacks.
+        id: String,
+        /// The process.
+        pid: u32,
+    },
+}
+
+/// Stacks that stand.
+#[derive(Debug)]
+pub struct Stacks {
+    roots: Roots,
+    journal: Journal,
+    objects: Vec<Object>,
+    mounted: Vec<(String, PathBuf)>,
+    bytes: u64,
+    /// What is worth knowing about how they came to be, in sentences.
+    pub remarks: Vec<String>,
+}
+
+/// The stacks of this process, for [`remove_living`].
+static LIVING: Mutex<Vec<(Roots, PathBuf, Vec<Object>)>> = Mutex::new(Vec::new());
+
+fn living() -> MutexGuard<'static, Vec<(Roots, PathBuf, Vec<Object>)>> {
+    LIVING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Stacks {
+    /// Makes stacks with this id of eight lower-case letters and digits. If a step fails, or the user asks to stop, what was
+    /// made is removed.
+    ///
+    /// # Errors
+    /// Something is missing, a step failed, or the user asked to stop.
+    pub fn make(
+        roots: &Roots,
+        request: &Request,
+        id: &str,
+        interrupt: &AtomicBool,
+    ) -> Result<Self, StackError> {
+        request.check(roots)?;
+        let directory = directory();
+        let journal = Journal::begin(&directory, id, request)?;
+        let mut stacks = Self {
+            roots: roots.clone(),
+            objects: Vec::new(),
+            mounted: Vec::new(),
+            bytes: request.bytes,
+            remarks: Vec::new(),
+            journal,
+        };
+        match stacks.make_all(plan(request, id, &directory), interrupt) {
+            Ok(()) => Ok(stacks),
+            Err(error) => {
+                // The first error is what went wrong; what cannot be removed is listed by `found`.
+                let _ = stacks.remove();
+                Err(error)
+            }
+        }
+    }
+
+    fn make_all(&mut self, steps: Vec<Step>, interrupt: &AtomicBool) -> Result<(), StackError> {
+        for step in steps {
+            if interrupt.load(std::sync::atomic::Ordering::Relaxed) {
+                return Err(StackError::Interrupted);
+            }
+            self.journal.intend(&step.object)?;
+            self.objects.push(step.object.clone());
+            self.publish();
+            self.remarks.extend(make(&self.roots, &step.object, interrupt)?);
+            if let Object::Mount { point, .. } = step.object {
+                self.mounted.push((step.stack, point));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets [`remove_living`] know what there is.
+    fn publish(&self) {
+        let mut living = living();
+        living.retain(|(_, path, _)| path != self.journal.path());
+        living.push((self.roots.clone(), self.journal.path().to_owned(), self.objects.clone()));
+    }
+
+    /// Bytes of each stack's image.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The name of each stack, as asked for, with the directory where it is mounted.
+    pub fn mounted(&self) -> &[(String, PathBuf)] {
+        &self.mounted
+    }
+
+    /// The name of each stack with the command that made its filesystem or mounted it.
+    pub fn commands(&self) -> Vec<(String, String)> {
+        let all = self.mounted.iter().flat_map(|(name, point)| {
+            let of = self.objects.iter().filter(move |object| point.ends_with(object.stack()));
+            of.map(move |object| (name.clone(), object))
+        });
+        let is_telling = |object: &Object| matches!(object, Object::Filesystem { .. } | Object::Mount { .. });
+        all.filter(|(_, object)| is_telling(object))
+            .map(|(name, object)| (name, object.typed("DEVICE")))
+            .collect()
+    }
+
+    /// The id.
+    pub fn id(&self) -> &str {
+        self.journal.id()
+    }
+
+    /// Removes them.
+    ///
+    /// # Errors
+    /// Something is in use or does not go; the rest is removed, and the journal stays.
+    pub fn remove(self) -> Result<(), StackError> {
+        let removed = unmake_all(&self.roots, &self.objects);
+        living().retain(|(_, path, _)| path != self.journal.path());
+        removed.and_then(|()| self.journal.end())
+    }
+}
+
+/// Removes, as well as it can, the stacks of this process from another thread, for an end at once.
+pub fn remove_living() {
+    for (roots, path, objects) in living().iter() {
+        if unmake_all(roots, objects).is_ok() {
+            let _ = journal::remove(path);
+        }
+    }
+}
+
+/// Removes stacks that a killed run left.
+///
+/// # Errors
+/// A run in progress uses them, or something is in use or does not go.
+pub fn destroy(roots: &Roots, found: &Found) -> Result<(), StackError> {
+    let journal = Journal::take_over(found)?;
+    unmake_all(roots, &found.objects)?;
+    journal.end()
+}
+
+/// Removes objects in reverse. Where one does not go, what it stands on stays, and the first such error is returned.
+fn unmake_all(roots: &Roots, objects: &[Object]) -> Result<(), StackError> {
+    let mut first = None;
+    let mut kept: Vec<&str> = Vec::new();
+    for object in objects.iter().rev() {
+        // The directory of all mounts is of no stack.
+        let stands = object.stack().is_empty() && !kept.is_empty();
+        if stands || kept.contains(&object.stack()) {
+            continue;
+        }
+        if let Err(error) = unmake(roots, object) {
+            kept.push(object.stack());
+            first.get_or_insert(error);
+        }
+    }
+    first.map_or(Ok(()), Err)
+}

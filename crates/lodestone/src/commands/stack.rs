@@ -1,0 +1,173 @@
+//! Storage stacks that `run` makes, and `lodestone stack`.
+
+use std::process::ExitCode;
+
+use host::Roots;
+use host::stacks::{
+    FILESYSTEMS, Filesystem, Found, Request, StackError, Stacks, State, destroy, found, plan, shown,
+};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use model::units::ExactSize;
+use model::{Severity, Target};
+use report::escape_line;
+
+use crate::cli::StackCommand;
+use crate::executor::Local;
+use crate::failure::{FAILED, Failure};
+use crate::output;
+
+/// Shows, lists or removes stacks.
+///
+/// # Errors
+/// Wrong usage, or stacks that cannot be removed.
+pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
+    match what {
+        StackCommand::Plan { on, stack } => output::print(script(&request(on, stack)?))?,
+        StackCommand::List => output::print(listed())?,
+        StackCommand::Destroy { ids, .. } => return destroyed(ids),
+        StackCommand::Kinds => output::print(kinds(&Roots::default()))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the user asks for.
+///
+/// # Errors
+/// It is not understood, or there is no such directory.
+pub(super) fn request(on: &str, stacks: &str) -> Result<Request, Failure> {
+    let here = std::env::current_dir()
+        .map_err(|e| Failure::usage(format!("cannot find the current directory: {e}")).because(&e))?;
+    Request::parse(on, stacks, &here).map_err(Failure::usage)?.located().map_err(Failure::usage)
+}
+
+/// A failure to make or remove stacks, with what to do about what is left.
+pub(super) fn failure(error: StackError) -> Failure {
+    match error {
+        StackError::NotRoot
+        | StackError::Missing { .. }
+        | StackError::NoSpace { .. }
+        | StackError::Directory { .. } => Failure::usage(error),
+        StackError::Interrupted => Failure { code: crate::failure::INTERRUPTED, ..Failure::failed(error) },
+        _ if found().is_empty() => Failure::failed(error),
+        _ => {
+            let left = "what is left can be removed with `lodestone stack destroy --all`";
+            Failure { message: format!("{error}; {left}"), ..Failure::failed(error) }
+        }
+    }
+}
+
+/// The commands that make and remove what is asked for.
+pub(super) fn script(request: &Request) -> String {
+    let directory = host::stacks::directory();
+    let (make, remove) = shown(&plan(request, "ID", &directory));
+    let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{line}\n")).collect::<String>();
+    format!(
+        "# made before the first repeat; ID is of the run\n{}\n# removed after the last, or by `lodestone stack destroy`\n{}",
+        lines(make),
+        lines(remove)
+    )
+}
+
+/// The mounted stacks as targets, under the names that the user gave them.
+///
+/// # Errors
+/// One is not there any more.
+pub(super) fn targets(roots: &Roots, stacks: &Stacks) -> Result<Vec<Target>, Failure> {
+    let points: Vec<_> = stacks.mounted().iter().map(|(_, point)| point.clone().into_os_string()).collect();
+    let mut targets = host::target::inspect_all(roots, &points).map_err(Failure::usage)?;
+    for (target, (name, _)) in targets.iter_mut().zip(stacks.mounted()) {
+        target.name.clone_from(name);
+    }
+    Ok(targets)
+}
+
+/// Bytes of test data that fit into every stack, also into one that writes elsewhere before it frees; `None` if what is usual
+/// fits.
+pub(super) fn size_of_data(stacks: &Stacks) -> Option<u64> {
+    /// Share of an image.
+    const PART: u64 = 4;
+    let most = stacks.bytes() / PART;
+    (most < plan::AUTO_SIZE_BYTES).then_some(most >> 20 << 20)
+}
+
+/// Records how the stacks were made.
+pub(super) fn note(executor: &mut Local<'_>, stacks: &Stacks) {
+    for (name, command) in stacks.commands() {
+        executor.note(Severity::Info, "stack", Some(name), command);
+    }
+    for remark in &stacks.remarks {
+        executor.note(Severity::Warning, "stack", None, remark.clone());
+    }
+}
+
+fn listed() -> String {
+    let all = found();
+    if all.is_empty() {
+        return "no stacks: nothing is left of killed runs, and no run makes any now\n".to_owned();
+    }
+    let line = |found: Result<Found, StackError>| match found {
+        Ok(found) => {
+            let seconds = i64::try_from(found.made_unix).unwrap_or(i64::MAX);
+            let made = Timestamp::from_second(seconds).unwrap_or_default().to_zoned(TimeZone::system());
+            let state = match found.state {
+                State::InUse => format!("in use by process {}", found.pid),
+                State::LeftOver => "left by a killed run".to_owned(),
+            };
+            let images: Vec<String> = found.images().iter().map(|path| path.display().to_string()).collect();
+            let images = if images.is_empty() { "no image is left".to_owned() } else { images.join(", ") };
+            let stacks = found.stacks.join(",");
+            format!("{}  {}  {stacks}  {state}: {images}", found.id, made.strftime("%Y-%m-%d %H:%M"))
+        }
+        Err(error) => error.to_string(),
+    };
+    all.into_iter().map(|found| format!("{}\n", escape_line(&line(found)))).collect()
+}
+
+fn destroyed(ids: &[String]) -> Result<ExitCode, Failure> {
+    if !host::is_root() {
+        return Err(Failure::usage("removing storage stacks needs root: run it with sudo"));
+    }
+    let is_named = |found: &Found| ids.is_empty() || ids.contains(&found.id);
+    let all = found();
+    let known: Vec<&str> = all.iter().flatten().map(|found| found.id.as_str()).collect();
+    if let Some(unknown) = ids.iter().find(|id| !known.contains(&id.as_str())) {
+        let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+        return Err(Failure::usage(format!("there are no stacks with the id {unknown}; the ids: {known}")));
+    }
+    let (mut text, mut code) = (String::new(), ExitCode::SUCCESS);
+    for found in all {
+        let removed = match &found {
+            Ok(found) if !is_named(found) => continue,
+            // Of all only those that are left over are meant.
+            Ok(found) if ids.is_empty() && found.state == State::InUse => continue,
+            Ok(found) => destroy(&Roots::default(), found)
+                .map(|()| format!("removed {} ({})\n", found.id, found.stacks.join(","))),
+            Err(_) if !ids.is_empty() => continue,
+            Err(_) => found.map(|_| String::new()),
+        };
+        match removed {
+            Ok(line) => text.push_str(&line),
+            Err(error) => {
+                output::say(&format!("lodestone: {error}"));
+                code = ExitCode::from(FAILED);
+            }
+        }
+    }
+    if text.is_empty() && code == ExitCode::SUCCESS {
+        text.push_str("nothing is left of killed runs\n");
+    }
+    output::print(text)?;
+    Ok(code)
+}
+
+fn kinds(roots: &Roots) -> String {
+    let line = |Filesystem { name, program, package, least_bytes, .. }: &Filesystem| {
+        let state = match host::programs::find_by_path(roots, program) {
+            Some(_) => "can be made".to_owned(),
+            None => format!("{program} is missing: install the package {package}"),
+        };
+        format!("{name:<8}filesystem, at least {:<10}{state}\n", ExactSize(*least_bytes).to_string())
+    };
+    FILESYSTEMS.iter().map(line).collect()
+}

@@ -1,0 +1,206 @@
+//! Storage stacks that `run` makes and removes, and what `stack` does with those of killed runs.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{Bench, Running, is_root, stderr, stdout, tool, until_dead};
+
+const SHORT: [&str; 12] = [
+    "--quiet",
+    "--no-report",
+    "--telemetry",
+    "off",
+    "--rw",
+    "randread",
+    "--bs",
+    "4k",
+    "--size",
+    "4M",
+    "--ramp",
+    "0s",
+];
+
+/// The program with a directory of its own for the journals.
+fn command(bench: &Bench, args: &[&str]) -> Command {
+    let mut command = bench.command(args);
+    command.env("STATE_DIRECTORY", bench.path("state"));
+    command
+}
+
+/// `run` with these stacks in images of this size below the bench's disk.
+fn making<'a>(on: &'a str, stacks: &'a str, options: &[&'a str]) -> Vec<&'a str> {
+    [&["run", "--on", on, "--stack", stacks], &SHORT[..], options].concat()
+}
+
+fn on(bench: &Bench, size: &str) -> String {
+    format!("image:{}:{size}", bench.disk().display())
+}
+
+/// The names in a directory, which need not exist.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Everything of these stacks that is on the machine: journals, images, loop devices, mounts.
+fn left(bench: &Bench) -> Vec<String> {
+    let root = bench.path("").display().to_string();
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let mut left: Vec<String> =
+        mounts.lines().filter(|line| line.contains(&root)).map(str::to_owned).collect();
+    let loops = tool("losetup", &["--list", "--noheadings", "--output", "BACK-FILE"]).unwrap_or_default();
+    left.extend(loops.lines().filter(|line| line.contains(&root)).map(str::to_owned));
+    left.extend(bench.visible());
+    left.extend(names(&bench.path("state/stacks")));
+    left
+}
+
+/// The journal of the only stacks, as text.
+fn journal(bench: &Bench) -> String {
+    let entries = std::fs::read_dir(bench.path("state/stacks")).into_iter().flatten().flatten();
+    let journals =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "journal"));
+    journals.map(|path| std::fs::read_to_string(path).unwrap_or_default()).collect()
+}
+
+fn exists(program: &str) -> bool {
+    ["/usr/sbin", "/sbin"].iter().any(|directory| Path::new(directory).join(program).exists())
+}
+
+#[test]
+fn stacks_are_made_measured_under_their_names_and_removed() {
+    let bench = Bench::new();
+    if !is_root() {
+        let output =
+            command(&bench, &making(&on(&bench, "32M"), "ext4", &["--rounds", "1"])).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("needs root"), "{}", stderr(&output));
+        return;
+    }
+    let mut stacks = vec!["ext4", "ext4(noatime)"];
+    let mut size = "32M";
+    if exists("mkfs.xfs") && exists("mkfs.btrfs") {
+        (stacks, size) = ([stacks, vec!["xfs", "btrfs(compress=zstd:1)"]].concat(), "320M");
+    }
+    let (on, joined) = (on(&bench, size), stacks.join(","));
+    let args = making(&on, &joined, &["--json", "--rounds", "2", "--ops", "64", "--runtime", "none"]);
+    let output = command(&bench, &args).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let run: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let targets = run["targets"].as_array().unwrap();
+    let names: Vec<&str> = targets.iter().map(|target| target["name"].as_str().unwrap()).collect();
+    assert_eq!(names, stacks);
+    let layers = targets[0]["stack"].to_string();
+    assert!(layers.contains("ext4") && layers.contains("loop"), "{layers}");
+    let notes = run["notes"].to_string();
+    assert!(
+        notes.contains("mkfs.ext4 -q -F -E lazy_itable_init=0") && notes.contains("-o noatime"),
+        "{notes}"
+    );
+    assert_eq!(left(&bench), [""; 0]);
+}
+
+#[test]
+fn a_step_that_fails_undoes_those_before_it_and_is_named() {
+    if !is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let (on, stacks) = (on(&bench, "32M"), "ext4,ext4(no_such_option=1)");
+    let output = command(&bench, &making(&on, stacks, &["--rounds", "1"])).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("`mount -t ext4 -o no_such_option=1 /dev/loop"), "{}", stderr(&output));
+    assert_eq!(left(&bench), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_made_is_refused_before_anything_is() {
+    let bench = Bench::new();
+    for (on, stacks, words) in [
+        (&*on(&bench, "100000T"), "ext4", if is_root() { "bytes are needed" } else { "needs root" }),
+        ("image:/no/such/directory:1G", "ext4", "No such file"),
+        ("/dev/sdb", "ext4", "write image:SIZE"),
+        ("image:1G", "luks+ext4", "not one of ext4, xfs, btrfs"),
+    ] {
+        let output = command(&bench, &making(on, stacks, &["--rounds", "1"])).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    }
+    let both = ["run", ".", "--on", "image:1G", "--stack", "ext4"];
+    assert_eq!(command(&bench, &both).output().unwrap().status.code(), Some(2));
+    assert_eq!(left(&bench), [""; 0]);
+}
+
+#[test]
+fn ctrl_c_removes_the_stacks() {
+    if !is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let on = on(&bench, "32M");
+    let mut running = Running::start(&mut command(&bench, &making(&on, "ext4", &["--rounds", "100000"])));
+    running.until("the first repeat", || !names(&bench.store().join("runs")).is_empty());
+    running.press();
+    let output = running.output();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert_eq!(left(&bench), [""; 0]);
+}
+
+/// Whatever a run was making, or measuring, when it was killed.
+#[test]
+fn stacks_of_killed_runs_are_listed_and_destroyed() {
+    if !is_root() {
+        return;
+    }
+    // The first line is the head, and a stack has five objects.
+    for lines in [1, 2, 3, 4, 5, 6, 7, 9, 12] {
+        let bench = Bench::new();
+        let on = on(&bench, "32M");
+        let stacks = "ext4,ext4(noatime)";
+        let mut running = Running::start(&mut command(&bench, &making(&on, stacks, &["--rounds", "100000"])));
+        running.until("the step", || journal(&bench).lines().count() >= lines);
+        running.signal("STOP");
+        let listed = stdout(&command(&bench, &["stack", "list"]).output().unwrap());
+        assert!(listed.contains(&format!("in use by process {}", running.id())), "{listed}");
+        let id = listed.split_whitespace().next().unwrap().to_owned();
+        let used = command(&bench, &["stack", "destroy", &id]).output().unwrap();
+        assert_eq!(used.status.code(), Some(3), "{}", stderr(&used));
+        assert!(stderr(&used).contains("end that run first"), "{}", stderr(&used));
+        running.signal("KILL");
+        until_dead(running.id());
+        drop(running);
+        let listed = stdout(&command(&bench, &["stack", "list"]).output().unwrap());
+        assert!(listed.contains("left by a killed run"), "{listed}");
+        let destroyed = command(&bench, &["stack", "destroy", "--all"]).output().unwrap();
+        assert!(destroyed.status.success(), "{lines} lines: {}", stderr(&destroyed));
+        assert_eq!(left(&bench), [""; 0], "{lines} lines");
+        let listed = stdout(&command(&bench, &["stack", "list"]).output().unwrap());
+        assert!(listed.starts_with("no stacks"), "{listed}");
+    }
+}
+
+#[test]
+fn a_mount_in_use_stays_with_its_image_and_journal() {
+    if !is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let on = on(&bench, "32M");
+    let mut running = Running::start(&mut command(&bench, &making(&on, "ext4", &["--rounds", "100000"])));
+    running.until("the first repeat", || !names(&bench.store().join("runs")).is_empty());
+    running.signal("KILL");
+    until_dead(running.id());
+    drop(running);
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let state = bench.path("state").display().to_string();
+    let point =
+        mounts.lines().find(|line| line.contains(&state)).unwrap().split(' ').nth(1).unwrap().to_owned();
+    let holder = std::fs::File::open(&point).unwrap();
+    let kept = command(&bench, &["stack", "destroy", "--all"]).output().unwrap();
+    assert_eq!(kept.status.code(), Some(3));
+    assert!(stderr(&kept).contains(&format!("`umount {point}` failed")), "{}", stderr(&kept));
+    assert!(left(&bench).len() >= 4, "{:?}", left(&bench));
+    drop(holder);
+    assert!(command(&bench, &["stack", "destroy", "--all"]).output().unwrap().status.success());
+    assert_eq!(left(&bench), [""; 0]);
+}
