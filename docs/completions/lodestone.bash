@@ -1474,7 +1474,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__show)
-            opts="-v -q -h --telemetry --details --pairs --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-v -q -h --telemetry --details --pairs --json --summary --baseline --layout --rows --columns --cell --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

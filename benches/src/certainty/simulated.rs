@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use analyse::{Aims, Pairing, Series, compare};
 use model::{Comparison, Event, Exposure, Metric, Operation, Plan, Rounds, Step, Workload};
-use schedule::{Executor, Lane, Measured, Order, Outcome, Said, Scheduler, drive};
+use schedule::{Executor, HeadlineFigure, Lane, Measured, Order, Outcome, Said, Scheduler, drive};
 
 use crate::claims::step;
 
@@ -14,7 +14,7 @@ pub const AIMS: Aims = Aims { precision: 0.02, margin: 0.03 };
 /// What a simulated repeat has shown.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// All of it; its work ÷ its time is the figure.
+    /// All of it; its work ÷ its time is the figure. When it began is filled in.
     pub exposure: Exposure,
     /// The rates of its intervals, in operations per second.
     pub rates: Vec<f64>,
@@ -72,7 +72,8 @@ impl<F: FnMut(&Order) -> Simulated> Executor for Simulation<F> {
     }
 
     fn repeat(&mut self, order: &Order) -> Result<Outcome, Infallible> {
-        let done = (self.repeat)(order);
+        let mut done = (self.repeat)(order);
+        done.exposure.at = self.now_ns as f64 / 1e9;
         self.repeats.push((order.lane, done.exposure, true));
         self.now_ns += done.took_ns;
         Ok(outcome(done))
@@ -111,7 +112,13 @@ pub fn run(plan: &Plan, targets: usize, seed: u64, repeat: impl FnMut(&Order) ->
 fn outcome(done: Simulated) -> Outcome {
     let Simulated { exposure, rates, .. } = done;
     let per_second = exposure.work / exposure.seconds;
-    let figures = vec![(Operation::Read, Metric::Iops, per_second, Some(exposure))];
+    let figures = vec![HeadlineFigure {
+        operation: Operation::Read,
+        metric: Metric::Iops,
+        value: per_second,
+        exposure: Some(exposure),
+        latencies: None,
+    }];
     let measured = Measured { is_complete: true, figures, per_second, rates, ..Measured::default() };
     Outcome { measured: Some(measured), ..Outcome::default() }
 }

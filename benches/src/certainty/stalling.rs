@@ -122,7 +122,7 @@ impl Target {
                 self.until = self.next_pause();
             }
         }
-        let exposure = Exposure { round: order.round, seconds, work: operations, lost, stalls };
+        let exposure = Exposure { round: order.round, at: 0.0, seconds, work: operations, lost, stalls };
         let rates = counts.into_iter().map(|count| count / interval).collect();
         Simulated { exposure, rates, took_ns: (seconds * 1e9) as u64 + AROUND_NS }
     }

@@ -96,7 +96,7 @@ impl Storage {
         }
         self.seconds += AROUND_NS as f64 / 1e9;
         let work = rates.iter().sum::<f64>() * interval;
-        let exposure = Exposure { round: order.round, seconds: length, work, lost: 0.0, stalls: 0 };
+        let exposure = Exposure { round: order.round, at: 0.0, seconds: length, work, lost: 0.0, stalls: 0 };
         Simulated { exposure, rates, took_ns: (length * 1e9) as u64 + AROUND_NS }
     }
 }

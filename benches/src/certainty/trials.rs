@@ -46,7 +46,7 @@ pub fn trial(world: World, speeds: &[f64], ending: Ending, seed: u64) -> Trial {
     let ended = run(&plan, speeds.len(), seed, |order: &Order| {
         let seconds = REPEAT_NS as f64 / 1e9;
         let work = storage.measure(order.lane) * seconds;
-        let exposure = Exposure { round: order.round, seconds, work, lost: 0.0, stalls: 0 };
+        let exposure = Exposure { round: order.round, at: 0.0, seconds, work, lost: 0.0, stalls: 0 };
         Simulated { exposure, rates: Vec::new(), took_ns: REPEAT_NS }
     });
     let Ended { comparisons, series, .. } = ended;

@@ -173,6 +173,7 @@ mod tests {
             more_rounds: None,
             stalls: None,
             unseen: None,
+            inflation: 1.0,
         }
     }
 

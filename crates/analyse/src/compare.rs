@@ -148,6 +148,7 @@ fn measured_once(own: &Series, base: &Series) -> Option<Comparison> {
         more_rounds: None,
         stalls: None,
         unseen: None,
+        inflation: 1.0,
     })
 }
 
@@ -203,6 +204,7 @@ fn judged(
             more_rounds: None,
             stalls: None,
             unseen: None,
+            inflation: test.inflation(),
         };
         found.push(Judged { comparison, test, is_headline: own.is_headline });
     }

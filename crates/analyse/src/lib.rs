@@ -46,6 +46,7 @@ pub use length::{
     shortest_for, variance_within,
 };
 pub use measure::{first_round_that_counts, measurements, repeat_values};
+pub use percentile::percentile_by_round;
 pub use ratio::Pairing;
 pub use repeats::{CHANCE, Modes, RepeatDiagnostics, Trend, diagnose, diagnose_all};
 pub use score::{PiFigures, pi_score};
@@ -97,8 +98,8 @@ pub fn analyse(run: &Run, baseline: &str, rule: Estimator, units: Units) -> Anal
     let series = Series::of_run(run, &measurements);
     let plan = &run.started.plan;
     let pairing = Pairing::within(plan);
-    let context = RuleContext::new(run, &measurements, &counts, units);
     let comparisons = compare(&series, baseline, pairing, plan.margin());
+    let context = RuleContext::new(run, &measurements, &comparisons, &counts, units);
     let findings = findings(&context);
     let (costs, mut diagnostics) = (context.costs, context.diagnostics);
     for (m, diagnostics) in measurements.iter().zip(&mut diagnostics) {

@@ -52,6 +52,15 @@ fn freedom(terms: &[f64]) -> f64 {
     freedom.min(n - 1.0).max(1.0)
 }
 
+/// For a metric that is a percentile what takes the place of the values of single rounds in a comparison; `None` for another
+/// metric, for one round, and where all rounds have the same share above it.
+pub fn percentile_by_round(metric: Metric, rounds: &[(u32, Histogram)]) -> Option<Vec<(u32, f64)>> {
+    let borrowed: Vec<(u32, &Histogram)> =
+        rounds.iter().map(|(round, histogram)| (*round, histogram)).collect();
+    let by_round = merged_percentile(&borrowed, percent_of(metric)?)?.by_round;
+    (!by_round.is_empty()).then_some(by_round)
+}
+
 /// The percentile `percent`, above 0 and below 100, of the operations of all rounds. `None` without operations.
 pub(crate) fn merged_percentile(rounds: &[(u32, &Histogram)], percent: f64) -> Option<MergedPercentile> {
     let mut all = Histogram::default();

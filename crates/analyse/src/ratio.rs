@@ -3,7 +3,7 @@
 use model::{Estimate, Exposure, Plan, Rounds};
 
 use crate::sequential::{Evidence, INTERIM_SHARE};
-use crate::stalls::{LongRun, Loss, MOST_WEIGHT, needed_seconds, pseudo_logs};
+use crate::stalls::{LongRun, Loss, MOST_WEIGHT, Undisturbed, needed_seconds, pseudo_logs};
 use crate::stats::{Centre, RobustMean, normal_above, normal_quantile, t_above, t_at, t_quantile};
 
 /// Accepted chance of a wrong claim.
@@ -15,6 +15,9 @@ const MOST_DEVIATIONS: f64 = 38.0;
 
 /// Blocks of rounds that the error of a ratio is estimated from, at least.
 const FEWEST_BLOCKS: usize = 20;
+/// Seconds that a block takes in interim analyses, at least: a round of two repeats of a second is one, whatever is lost to
+/// rounding.
+const BLOCK_SECONDS: f64 = 1.999;
 
 /// How the values of two targets are paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +99,8 @@ pub(crate) struct RatioTest {
     /// Between stalls: mean, standard error, and degrees of freedom.
     body: RobustMean,
     freedom: f64,
+    /// The same as interim analyses have it, with the rounds that are in a block.
+    meanwhile: Option<(RobustMean, f64)>,
     /// The time lost in stalls on the target and on the baseline.
     loss: [Loss; 2],
     /// Rounds so far.
@@ -121,7 +126,8 @@ impl RatioTest {
             };
             let rounds = own.values.len().min(base.values.len()) as f64;
             let (loss, has_ended) = ([Loss::default(), Loss::default()], true);
-            Self { body, freedom, loss, rounds, margin: 0.0, interim: false, has_ended }
+            let meanwhile = Some((body, 1.0));
+            Self { body, freedom, meanwhile, loss, rounds, margin: 0.0, interim: false, has_ended }
         } else {
             Self::of_rates(own, base, pairing)?
         };
@@ -133,28 +139,34 @@ impl RatioTest {
     fn of_rates(own: Side<'_>, base: Side<'_>, pairing: Pairing) -> Option<Self> {
         let own = LongRun::of(own.values, own.exposures);
         let base = LongRun::of(base.values, base.exposures);
-        let (body, freedom) = match pairing {
+        let (body, freedom, meanwhile) = match pairing {
             Pairing::None => {
-                unpaired(&pseudo_logs(&plain(&own)), &pseudo_logs(&plain(&base)), RobustMean::plain)?
+                let (body, freedom) = unpaired(
+                    &pseudo_logs(&plain(&own.body)),
+                    &pseudo_logs(&plain(&base.body)),
+                    RobustMean::plain,
+                )?;
+                (body, freedom, None)
             }
             _ => {
-                let (mut a, mut b) = (Vec::new(), Vec::new());
-                for (round, rate, weight) in &own.body {
-                    if let Ok(at) = base.body.binary_search_by_key(round, |(r, ..)| *r) {
-                        a.push((*rate, weight.min(MOST_WEIGHT)));
-                        b.push((base.body[at].1, base.body[at].2.min(MOST_WEIGHT)));
-                    }
-                }
-                let values: Vec<f64> =
-                    pseudo_logs(&a).iter().zip(pseudo_logs(&b)).map(|(a, b)| a - b).collect();
+                let partner = |round: u32| base.body.binary_search_by_key(&round, |r| r.round);
+                let both = own.body.iter().filter_map(|r| Some((*r, base.body[partner(r.round).ok()?])));
+                let (a, b): (Vec<Undisturbed>, Vec<Undisturbed>) = both.unzip();
+                let logs = pseudo_logs(&plain(&a)).into_iter().zip(pseudo_logs(&plain(&b)));
+                let values: Vec<f64> = logs.map(|(a, b)| a - b).collect();
                 let mean = RobustMean::plain(&values)?.mean;
-                let (blocks, freedom) = with_freedom(RobustMean::plain(&in_blocks(&values))?);
-                (RobustMean { mean, ..blocks }, freedom)
+                let of_blocks = |blocks: &[f64]| Some(RobustMean { mean, ..RobustMean::plain(blocks)? });
+                let (body, freedom) = with_freedom(of_blocks(&in_blocks(&values))?);
+                let mut times: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a.at.min(b.at)).collect();
+                times.extend(a.iter().chain(&b).map(|round| round.end).reduce(f64::max));
+                let blocks = in_long_blocks(&values, &times);
+                let each = values.len() as f64 / blocks.len().max(1) as f64;
+                (body, freedom, of_blocks(&blocks).map(|blocks| (blocks, each)))
             }
         };
         let rounds = (own.body.len() + own.loss.stalls.len()) as f64;
         let loss = [own.loss, base.loss];
-        Some(Self { body, freedom, loss, rounds, margin: 0.0, interim: false, has_ended: true })
+        Some(Self { body, freedom, meanwhile, loss, rounds, margin: 0.0, interim: false, has_ended: true })
     }
 
     /// The same while rounds continue: only tests that hold for any number of interim analyses decide.
@@ -165,6 +177,11 @@ impl RatioTest {
     /// The test of the ratio between stalls.
     pub fn between_stalls(&self) -> Self {
         Self { loss: [Loss::default(), Loss::default()], ..self.clone() }
+    }
+
+    /// The factor by which the variance of the ratio between stalls is larger than that of independent rounds, or blocks of them.
+    pub fn inflation(&self) -> f64 {
+        self.body.inflation
     }
 
     /// True if it is a ratio of long-run rates.
@@ -238,10 +255,13 @@ impl RatioTest {
 
     /// The evidence so far against a ratio of `mu`.
     fn evidence(&self, mu: f64) -> Evidence {
-        if self.has_stalls() {
-            Evidence::of_deviations(self.deviations(mu), self.rounds)
-        } else {
-            Evidence::of_mean(self.body, mu)
+        match self.meanwhile {
+            None => Evidence::NONE,
+            Some((body, _)) if self.has_stalls() => {
+                let meanwhile = Self { body, freedom: body.kept - 1.0, ..self.clone() };
+                Evidence::of_deviations(meanwhile.deviations(mu), body.kept.min(self.rounds))
+            }
+            Some((body, each)) => Evidence::of_mean(body, mu, each),
         }
     }
 
@@ -349,6 +369,24 @@ fn in_blocks(values: &[f64]) -> Vec<f64> {
     (0..count).map(|i| block(i).iter().sum::<f64>() / block(i).len() as f64).collect()
 }
 
+/// Blocks of rounds as [`in_blocks`], which also last for [`BLOCK_SECONDS`] each; `times` has the second in which each round
+/// began, and the one in which the last has ended.
+///
+/// A difference that has lasted for three seconds may be over after ten: however many rounds they had, seconds that resemble
+/// each other are one piece of evidence.
+fn in_long_blocks(values: &[f64], times: &[f64]) -> Vec<f64> {
+    let fewest = values.len() / in_blocks(values).len().max(1);
+    let mut blocks: Vec<&[f64]> = Vec::new();
+    let mut begin = 0;
+    for end in 1..=values.len() {
+        if times[end] - times[begin] >= BLOCK_SECONDS && end - begin >= fewest {
+            blocks.push(&values[begin..end]);
+            begin = end;
+        }
+    }
+    blocks.into_iter().map(|block| block.iter().sum::<f64>() / block.len() as f64).collect()
+}
+
 fn with_freedom(mean: RobustMean) -> (RobustMean, f64) {
     (mean, mean.kept - 1.0)
 }
@@ -370,11 +408,13 @@ fn unpaired(own: &[f64], base: &[f64], centre: Centre) -> Option<(RobustMean, f6
     let shares = va.powi(2) / (a.kept - 1.0) + vb.powi(2) / (b.kept - 1.0);
     let freedom = if shares > 0.0 { (va + vb).powi(2) / shares } else { a.kept + b.kept - 2.0 };
     let kept = a.kept.min(b.kept);
-    Some((RobustMean { mean: a.mean - b.mean, error: (va + vb).sqrt(), kept }, freedom))
+    let (mean, error) = (a.mean - b.mean, (va + vb).sqrt());
+    Some((RobustMean { mean, error, kept, inflation: 1.0 }, freedom))
 }
 
-fn plain(run: &LongRun) -> Vec<(f64, f64)> {
-    run.body.iter().map(|(_, rate, weight)| (*rate, weight.min(MOST_WEIGHT))).collect()
+/// Rates with their weights.
+fn plain(body: &[Undisturbed]) -> Vec<(f64, f64)> {
+    body.iter().map(|round| (round.rate, round.weight.min(MOST_WEIGHT))).collect()
 }
 
 #[cfg(test)]
@@ -388,7 +428,8 @@ mod tests {
             let stalls = u32::from(each > 0 && round % each == each / 2);
             let seconds = 0.1 + 0.5 * f64::from(stalls);
             let lost = 0.5 * f64::from(stalls);
-            ((round, work / seconds), Exposure { round, seconds, work, lost, stalls })
+            let at = 0.3 * f64::from(round);
+            ((round, work / seconds), Exposure { round, at, seconds, work, lost, stalls })
         };
         (0..rounds).map(of).unzip()
     }
@@ -435,6 +476,20 @@ mod tests {
         assert!(low < 0.985 && high > 1.015, "{low} {high}");
         let (low, high) = test(&rates(200, 0, 0), &base).ratio().interval.unwrap();
         assert!(low > 0.995 && high < 1.005, "{low} {high}");
+    }
+
+    #[test]
+    fn rounds_within_two_seconds_are_one_piece_of_evidence() {
+        let values: Vec<f64> = (0..9).map(f64::from).collect();
+        let times = |each: f64| (0..=9).map(|i| f64::from(i) * each).collect::<Vec<_>>();
+        assert_eq!(in_long_blocks(&values, &times(2.0)), values);
+        assert_eq!(in_long_blocks(&values, &times(1.1)), [0.5, 2.5, 4.5, 6.5]);
+        assert_eq!(in_long_blocks(&values, &times(0.5)), [1.5, 5.5]);
+        // After a long first round the others are short.
+        let after: Vec<f64> =
+            [0.0].into_iter().chain(times(0.5).into_iter().map(|t| t + 10.0)).take(10).collect();
+        assert_eq!(in_long_blocks(&values, &after), [0.0, 2.5, 6.5]);
+        assert_eq!(in_long_blocks(&values[..1], &[0.0, 1.0]), []);
     }
 
     #[test]

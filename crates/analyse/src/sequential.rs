@@ -16,16 +16,13 @@ use crate::stats::RobustMean;
 pub(crate) const INTERIM_SHARE: f64 = 0.25;
 /// Rounds before the first interim analysis: with fewer, a few repeats in one of two modes look like certainty.
 pub(crate) const FIRST_INTERIM: usize = 5;
-/// Variance of the prior on the effect size: differences of about one spread are expected.
-const PRIOR_VARIANCE: f64 = 1.0;
-
 /// The logarithm of the Bayes factor for a mean of other than `mu` over a mean of `mu`, from `n` values with mean
 /// `mean` and sum of squared deviations `squares`.
 ///
-/// With ν = n − 1, k = 1 + n·c² and t² = n (mean − μ)² ν ÷ squares it is
+/// With ν = n − 1, a variance c² of the prior on the effect size (`prior`), k = 1 + n·c² and t² = n (mean − μ)² ν ÷ squares it is
 /// −½ ln k + n/2 · (ln(1 + t²/ν) − ln(1 + t²/(νk))).
-fn ln_bayes_factor(n: f64, mean: f64, squares: f64, mu: f64) -> f64 {
-    let k = 1.0 + n * PRIOR_VARIANCE;
+fn ln_bayes_factor(n: f64, mean: f64, squares: f64, mu: f64, prior: f64) -> f64 {
+    let k = 1.0 + n * prior;
     let distance = n * (mean - mu).powi(2);
     if distance == 0.0 {
         return -0.5 * k.ln();
@@ -47,21 +44,25 @@ pub(crate) fn is_analysed(rounds: usize) -> bool {
 pub(crate) struct Evidence(f64);
 
 impl Evidence {
-    /// Against a mean of `mu`, for a mean with this error.
-    pub fn of_mean(RobustMean { mean, error, kept }: RobustMean, mu: f64) -> Self {
+    /// None at all.
+    pub const NONE: Self = Self(f64::NEG_INFINITY);
+
+    /// Against a mean of `mu`, for a mean with this error; differences of about one spread of a round are expected, of which
+    /// each value has `rounds`.
+    pub fn of_mean(RobustMean { mean, error, kept, .. }: RobustMean, mu: f64, rounds: f64) -> Self {
         // The sum of squares of a plain mean with this error.
         let squares = error.powi(2) * kept * (kept - 1.0);
         Self(if (kept as usize) < FIRST_INTERIM {
             f64::NEG_INFINITY
         } else {
-            ln_bayes_factor(kept, mean, squares, mu)
+            ln_bayes_factor(kept, mean, squares, mu, rounds)
         })
     }
 
     /// Of an estimate that is `deviations` standard normal deviations away after this number of rounds: the limit of the
     /// Bayes factor for a known variance.
     pub fn of_deviations(deviations: f64, rounds: f64) -> Self {
-        let k = 1.0 + rounds * PRIOR_VARIANCE;
+        let k = 1.0 + rounds;
         let enough = rounds as usize >= FIRST_INTERIM;
         Self(if enough {
             -0.5 * k.ln() + deviations.powi(2) / 2.0 * (1.0 - 1.0 / k)
@@ -87,9 +88,9 @@ mod tests {
     fn the_bayes_factor_matches_the_published_formula() {
         // n = 9, mean = 1, s = 1: t = 3, ν = 8, k = 10. By hand: 10^-½ · ((1 + 9/8) / (1 + 9/80))^4.5.
         let expected = 10f64.powf(-0.5) * (2.125f64 / 1.1125).powf(4.5);
-        assert!((ln_bayes_factor(9.0, 1.0, 8.0, 0.0) - expected.ln()).abs() < 1e-12);
-        assert!(ln_bayes_factor(9.0, 0.0, 8.0, 0.0) < 0.0, "a mean of 0 speaks for 0");
-        assert!(ln_bayes_factor(5.0, 1.0, 0.0, 0.0).is_finite(), "no spread is no certainty");
+        assert!((ln_bayes_factor(9.0, 1.0, 8.0, 0.0, 1.0) - expected.ln()).abs() < 1e-12);
+        assert!(ln_bayes_factor(9.0, 0.0, 8.0, 0.0, 1.0) < 0.0, "a mean of 0 speaks for 0");
+        assert!(ln_bayes_factor(5.0, 1.0, 0.0, 0.0, 1.0).is_finite(), "no spread is no certainty");
     }
 
     /// docs/method/certainty.md has the error rate of a plain t test after every round.
@@ -99,7 +100,7 @@ mod tests {
         let mut wrong = 0;
         for _ in 0..2000 {
             let logs: Vec<f64> = (0..60).map(|_| StandardNormal.sample(&mut rng)).collect();
-            let p = |n: usize| Evidence::of_mean(RobustMean::of(&logs[..n]).unwrap(), 0.0).p();
+            let p = |n: usize| Evidence::of_mean(RobustMean::of(&logs[..n]).unwrap(), 0.0, 1.0).p();
             wrong += u32::from((FIRST_INTERIM..=60).any(|n| p(n) <= 0.05));
         }
         assert!(wrong <= 110, "{wrong} of 2000 at a level of 5 %");

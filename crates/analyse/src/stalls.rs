@@ -84,7 +84,8 @@ pub(crate) fn exposure_of(
     }
     let stalls = if stalls > 0.0 { (stalls / depth).round().max(1.0) as u32 } else { 0 };
     let lost = lost.min(seconds * (1.0 - f64::EPSILON));
-    Some(Exposure { round: repeat.started.round, seconds, work, lost, stalls })
+    let Repeat { started, .. } = repeat;
+    Some(Exposure { round: started.round, at: started.at_ns as f64 / 1e9, seconds, work, lost, stalls })
 }
 
 /// By how many nanoseconds operations that stalled took longer than usual, all together, and how many did.
@@ -178,11 +179,25 @@ fn gamma_quantile(mean: f64, variance: f64, z: f64) -> f64 {
     mean * (1.0 - ninth + z * ninth.sqrt()).max(0.0).powi(3)
 }
 
+/// A round without its stalls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Undisturbed {
+    /// Round.
+    pub round: u32,
+    /// When its repeat began and ended, in seconds of the run.
+    pub at: f64,
+    pub end: f64,
+    /// Rate between stalls.
+    pub rate: f64,
+    /// Its time in median lengths.
+    pub weight: f64,
+}
+
 /// The rounds of one target, taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LongRun {
-    /// Round, rate, and time in median lengths, of the rounds that were not slow: all but the time of their stalls.
-    pub body: Vec<(u32, f64, f64)>,
+    /// The rounds that were not slow: all but the time of their stalls.
+    pub body: Vec<Undisturbed>,
     /// What the others lost.
     pub loss: Loss,
 }
@@ -213,7 +228,8 @@ impl LongRun {
             if *rate < limit {
                 lost = (e.seconds - e.work / usual).max(0.0);
             } else {
-                body.push((e.round, *rate, seconds / typical));
+                let (at, end, weight) = (e.at, e.at + e.seconds, seconds / typical);
+                body.push(Undisturbed { round: e.round, at, end, rate: *rate, weight });
             }
             if lost > 0.0 {
                 stalls.push(Stalls { round: e.round, lost, count: e.stalls.max(1) });
@@ -226,7 +242,7 @@ impl LongRun {
     /// The long-run rate with its 95 % interval: the distances of the rate between stalls and of the time that they leave
     /// to their limits add up by their squares (Zou and Donner, Statist. Med. 27, 2008). `None` without rounds.
     pub fn estimate(&self) -> Option<Estimate> {
-        let rates: Vec<(f64, f64)> = self.body.iter().map(|(_, rate, weight)| (*rate, *weight)).collect();
+        let rates: Vec<(f64, f64)> = self.body.iter().map(|round| (round.rate, round.weight)).collect();
         let Estimate { value: lost, interval } = self.loss.estimate();
         let value = (!rates.is_empty()).then(|| weighted_mean(&rates) * (1.0 - lost))?;
         let Some(RobustMean { error, kept, .. }) = RobustMean::plain(&pseudo_logs(&rates)) else {
@@ -272,7 +288,7 @@ mod tests {
     use super::*;
 
     fn exposure(round: u32, seconds: f64, work: f64, lost: f64, stalls: u32) -> Exposure {
-        Exposure { round, seconds, work, lost, stalls }
+        Exposure { round, at: f64::from(round), seconds, work, lost, stalls }
     }
 
     /// Rounds of 0.1 s with 100 operations each, around which the rate scatters a little.

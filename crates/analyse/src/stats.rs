@@ -93,6 +93,8 @@ pub(crate) struct RobustMean {
     pub error: f64,
     /// Number of values that are not trimmed.
     pub kept: f64,
+    /// By this factor the variance is larger than that of independent values.
+    pub inflation: f64,
 }
 
 /// How values become a mean.
@@ -126,9 +128,9 @@ impl RobustMean {
         let (_, deviation) = mean_and_deviation(&winsorized)?;
         let kept = (n - 2 * cut) as f64;
         let mean = sorted[cut..n - cut].iter().sum::<f64>() / kept;
-        let inflation = serial_inflation(&winsorized).sqrt();
-        let error = deviation * ((n - 1) as f64 / (kept * (kept - 1.0))).sqrt() * inflation;
-        Some(Self { mean, error, kept })
+        let inflation = serial_inflation(&winsorized);
+        let error = deviation * ((n - 1) as f64 * inflation / (kept * (kept - 1.0))).sqrt();
+        Some(Self { mean, error, kept, inflation })
     }
 }
 

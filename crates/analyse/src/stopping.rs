@@ -171,6 +171,7 @@ mod tests {
             let mut series = series(target, "s", &around(100.0, 0.005, 20));
             let exposure = |(round, rate): &(u32, f64)| model::Exposure {
                 round: *round,
+                at: f64::from(*round) * seconds,
                 seconds,
                 work: rate * seconds,
                 lost: 0.0,

@@ -554,6 +554,10 @@ pub struct ShowArgs {
     #[arg(long, conflicts_with_all = ["baseline", "details", "layout", "telemetry"])]
     pub pairs: bool,
 
+    /// Show the result as JSON, as `export` does
+    #[arg(long, conflicts_with_all = ["details", "layout", "pairs", "telemetry"])]
+    pub json: bool,
+
     /// How repeats are summarised in one figure
     #[arg(long, value_enum, value_name = "RULE", default_value = plan::DEFAULT_SUMMARY)]
     pub summary: SummaryRule,

@@ -1,6 +1,7 @@
 //! A run: what begins and ends it, around a scheduler and the executor that carries its orders out.
 
-use model::{Event, RunFinished, RunOutcome, Severity};
+use analyse::{Estimator, Series, measurements};
+use model::{Event, Run, RunFinished, RunOutcome, Severity};
 use schedule::{Lost, Scheduler, drive, hear};
 
 use crate::executor::{Local, Obstacle, RigError};
@@ -29,6 +30,10 @@ impl Session<'_> {
         executor.end_telemetry();
         executor.warn_of_hung_targets();
         executor.note_clock_step(clock_ahead_ns);
+        debug_assert!(
+            same_headlines(&scheduler, executor.recorder.run()),
+            "the result must be made of what ended the rounds"
+        );
         let outcome = match &broken {
             Some(_) => RunOutcome::Failed,
             None => scheduler.outcome(),
@@ -80,4 +85,16 @@ impl Session<'_> {
             self.executor.note(Severity::Warning, "step-left-out", Some(target), message);
         }
     }
+}
+
+/// True if the scheduler's figures are those of the result, where all rounds of the run count.
+fn same_headlines(scheduler: &Scheduler, run: &Run) -> bool {
+    let mut of_result = Series::of_run(run, &measurements(run, Estimator::Mean));
+    of_result.retain(|series| series.is_headline);
+    let mut of_rounds = scheduler.headlines();
+    of_rounds.retain(|series| !series.values.is_empty());
+    for all in [&mut of_result, &mut of_rounds] {
+        all.sort_by(|a, b| (&a.step, &a.target, a.operation).cmp(&(&b.step, &b.target, b.operation)));
+    }
+    run.started.plan.until_steady.is_some() || of_result == of_rounds
 }

@@ -506,6 +506,11 @@ pub struct Note {
     pub message: String,
 }
 
+impl Note {
+    /// The topic of the note that a run goes on without a target.
+    pub const TARGET_GIVEN_UP: &str = "target-given-up";
+}
+
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFinished {

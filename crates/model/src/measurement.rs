@@ -223,6 +223,8 @@ pub struct Measurement {
 pub struct Exposure {
     /// Round.
     pub round: u32,
+    /// When it began, in seconds of the run.
+    pub at: f64,
     /// Wall time in seconds.
     pub seconds: f64,
     /// What was done in it, in the unit of the rate times seconds.
@@ -314,6 +316,9 @@ pub struct Comparison {
     pub stalls: Option<StallEffect>,
     /// For a rate that looks the same, what keeps it undecided: rare stalls would not have been seen.
     pub unseen: Option<Unseen>,
+    /// The factor by which the variance of the ratio exceeds that of independent rounds (of many rounds, of blocks of them);
+    /// 1 where they do not resemble each other.
+    pub inflation: f64,
 }
 
 /// A ratio of long-run rates, taken apart into the rates between stalls and the time lost in stalls.

@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::scheduler::Sequence;
-use crate::{Executor, Lane, Lost, Measured, Order, Outcome, Said, Scheduler, drive};
+use crate::{Executor, HeadlineFigure, Lane, Lost, Measured, Order, Outcome, Said, Scheduler, drive};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -146,11 +146,24 @@ impl Run {
 fn rate(order: &Order, per_second: f64) -> Outcome {
     let length_ns = order.timing.time_ns.unwrap_or(SECOND);
     let seconds = length_ns as f64 / 1e9;
-    let exposure = Exposure { round: order.round, seconds, work: per_second * seconds, lost: 0.0, stalls: 0 };
+    let exposure = Exposure {
+        round: order.round,
+        at: f64::from(order.repeat) * seconds,
+        seconds,
+        work: per_second * seconds,
+        lost: 0.0,
+        stalls: 0,
+    };
     let operation = if order.step == 0 { Operation::Read } else { Operation::Write };
     let measured = Measured {
         is_complete: true,
-        figures: vec![(operation, Metric::Iops, per_second, Some(exposure))],
+        figures: vec![HeadlineFigure {
+            operation,
+            metric: Metric::Iops,
+            value: per_second,
+            exposure: Some(exposure),
+            latencies: None,
+        }],
         per_second,
         rates: vec![per_second, per_second * 1.01, per_second * 0.99, per_second],
         ..Measured::default()

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::Series;
+use analyse::{Series, percentile_by_round};
+use model::Histogram;
 
-use crate::Measured;
+use crate::{HeadlineFigure, Measured};
 
 /// What has been measured so far.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
-    /// The headline figures, one value per good repeat.
-    pub series: Vec<Series>,
+    /// The headline figures, one value per good repeat, with the latencies of those that are percentiles.
+    figures: Vec<(Series, Vec<(u32, Histogram)>)>,
     /// Complete repeats that count, by step and target.
     pub complete: BTreeMap<(String, String), u32>,
     /// Bytes written so far, and the largest size of the test data, by target.
@@ -28,32 +29,45 @@ impl Evidence {
         if measured.is_complete {
             *self.complete.entry((step.to_owned(), target.to_owned())).or_default() += 1;
         }
-        for (operation, metric, value, exposure) in &measured.figures {
-            let same = |s: &&mut Series| {
+        for HeadlineFigure { operation, metric, value, exposure, latencies } in &measured.figures {
+            let same = |(s, _): &(Series, Vec<(u32, Histogram)>)| {
                 s.step == step && s.target == target && s.operation == *operation && s.metric == *metric
             };
-            match self.series.iter_mut().find(same) {
-                Some(series) => {
-                    series.values.push((round, *value));
-                    series.exposures.extend(*exposure);
-                }
-                None => self.series.push(Series {
-                    run: 0,
-                    target: target.to_owned(),
-                    step: step.to_owned(),
-                    operation: *operation,
-                    metric: *metric,
-                    is_headline: true,
-                    values: vec![(round, *value)],
-                    exposures: Vec::from_iter(*exposure),
-                }),
-            }
+            let at = self.figures.iter().position(same).unwrap_or_else(|| {
+                let (values, exposures) = (Vec::new(), Vec::new());
+                let (target, step) = (target.to_owned(), step.to_owned());
+                let (operation, metric, is_headline) = (*operation, *metric, true);
+                let series =
+                    Series { run: 0, target, step, operation, metric, is_headline, values, exposures };
+                self.figures.push((series, Vec::new()));
+                self.figures.len() - 1
+            });
+            let (series, all) = &mut self.figures[at];
+            series.values.push((round, *value));
+            series.exposures.extend(*exposure);
+            all.extend(latencies.clone().map(|latencies| (round, latencies)));
         }
+    }
+
+    /// The headline figures as a result compares them: of a percentile what all rounds together say.
+    pub fn series(&self) -> Vec<Series> {
+        let whole = |(series, latencies): &(Series, Vec<(u32, Histogram)>)| {
+            let values =
+                percentile_by_round(series.metric, latencies).unwrap_or_else(|| series.values.clone());
+            Series { values, ..series.clone() }
+        };
+        self.figures.iter().map(whole).collect()
+    }
+
+    /// The headline figures of a step, each as it was in its round.
+    pub fn of_step<'a>(&'a self, step: &'a str) -> impl Iterator<Item = &'a Series> {
+        self.figures.iter().map(|(series, _)| series).filter(move |series| series.step == step)
     }
 
     /// Forgets what a step measured in these rounds.
     pub fn forget(&mut self, step: &str, rounds: &BTreeSet<u32>) {
-        for series in self.series.iter_mut().filter(|series| series.step == step) {
+        for (series, latencies) in self.figures.iter_mut().filter(|(series, _)| series.step == step) {
+            latencies.retain(|(round, _)| !rounds.contains(round));
             series.values.retain(|(round, _)| !rounds.contains(round));
             series.exposures.retain(|exposure| !rounds.contains(&exposure.round));
         }
@@ -62,9 +76,7 @@ impl Evidence {
     /// Steps and targets whose first `enough` repeats ended and gave no figure, such as phases that bonnie++ calls too
     /// short.
     pub fn without_figures(&self, enough: u32) -> BTreeSet<(String, String)> {
-        let has_figure = |step: &str, target: &str| {
-            self.series.iter().any(|series| series.step == step && series.target == target)
-        };
+        let has_figure = |step: &str, target: &str| self.of_step(step).any(|series| series.target == target);
         let silent = self
             .complete
             .iter()

@@ -3,15 +3,30 @@
 use std::collections::BTreeMap;
 
 use analyse::{disturbance, exposure, headline, repeat_values};
-use model::{Disturbance, Exposure, Metric, Operation, Phase, Repeat, Step};
+use model::{Disturbance, Exposure, Histogram, Metric, Operation, Phase, Repeat, Step};
+
+/// A figure that verdicts are about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeadlineFigure {
+    /// Its operation.
+    pub operation: Operation,
+    /// Its metric.
+    pub metric: Metric,
+    /// In the unit of the metric.
+    pub value: f64,
+    /// For a rate what it was exposed to.
+    pub exposure: Option<Exposure>,
+    /// For a latency of the operations that Lodestone itself counted, all of them.
+    pub latencies: Option<Histogram>,
+}
 
 /// What one repeat has shown, as far as further ones depend on it.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// It ended as planned.
     pub is_complete: bool,
-    /// The headline figures, each with what it was exposed to; none if it is not complete.
-    pub figures: Vec<(Operation, Metric, f64, Option<Exposure>)>,
+    /// The headline figures; none if it is not complete.
+    pub figures: Vec<HeadlineFigure>,
     /// Operations per second; a durable write counts as its write.
     pub per_second: f64,
     /// The rates of the measured intervals, without the last, which may be shorter.
@@ -33,7 +48,15 @@ impl Measured {
             .into_iter()
             .filter(|(operation, metric, _)| headline(step, *operation) == Some(*metric))
             .map(|(operation, metric, value)| {
-                (operation, metric, value, exposure(step, repeat, operation, metric))
+                let is_latency = metric.unit() == "ns" && repeat.imported.is_none();
+                let latencies = is_latency.then(|| repeat.measured().remove(&operation)).flatten();
+                HeadlineFigure {
+                    operation,
+                    metric,
+                    value,
+                    exposure: exposure(step, repeat, operation, metric),
+                    latencies: latencies.map(|stats| stats.lat),
+                }
             });
         let counts = repeat.intervals.iter().filter_map(|i| i.operations.get(&Operation::Write));
         Self {
@@ -49,7 +72,7 @@ impl Measured {
 
     /// The first headline figure.
     pub(crate) fn value(&self) -> Option<f64> {
-        self.figures.first().map(|(.., value, _)| *value)
+        self.figures.first().map(|figure| figure.value)
     }
 }
 

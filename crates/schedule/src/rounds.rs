@@ -130,7 +130,7 @@ impl Scheduler {
 
     fn settled(&self) -> BTreeSet<(String, String)> {
         let Some(aims) = self.aims() else { return BTreeSet::new() };
-        let settled = settled(&self.evidence.series, &self.baseline, aims);
+        let settled = settled(&self.evidence.series(), &self.baseline, aims);
         let Sequence::SideBySide(groups) = &self.sequence else { return settled };
         let going_on = |step: &&usize| !self.given_up_steps.contains(*step);
         let id = |step: &usize| self.plan.steps[*step].id.as_str();
@@ -148,7 +148,7 @@ impl Scheduler {
         if left_ns == 0 || self.lanes.len() < 2 || matches!(self.sequence, Sequence::SideBySide(_)) {
             return;
         }
-        let forecasts = forecasts(&self.evidence.series, &self.baseline, aims);
+        let forecasts = forecasts(&self.evidence.series(), &self.baseline, aims);
         let mut by_step: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         self.pairs(done).into_iter().for_each(|pair| by_step.entry(pair.0).or_default().push(pair));
         let mut needs: Vec<Need> = Vec::new();
@@ -192,7 +192,7 @@ impl Scheduler {
     /// True if the step that the plan watches is steady wherever it was measured.
     fn is_steady(&self) -> bool {
         let Some(step) = &self.plan.until_steady else { return false };
-        let mut watched = self.evidence.series.iter().filter(|series| series.step == *step).peekable();
+        let mut watched = self.evidence.of_step(step).peekable();
         let steady = |series: &Series| {
             let values: Vec<f64> = series.values.iter().map(|(_, value)| *value).collect();
             steady_state(&values).steady_at_end

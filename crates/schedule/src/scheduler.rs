@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use analyse::Series;
 use model::units::ShortDuration;
 use model::{Event, FailureKind, Note, Plan, Rounds, RunOutcome, SetAside, SetAsideReason, Severity};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -257,6 +258,11 @@ impl Scheduler {
         std::mem::take(&mut self.said)
     }
 
+    /// The headline figures that count, as a result compares them.
+    pub fn headlines(&self) -> Vec<Series> {
+        self.evidence.series()
+    }
+
     /// How the run has ended.
     pub fn outcome(&self) -> RunOutcome {
         match self.failures.iter().any(|failures| *failures > 0) {
@@ -280,7 +286,7 @@ impl Scheduler {
         self.given_up[lane] = true;
         self.failures[lane] = self.failures[lane].max(1);
         let message = format!("{why}; the run goes on without it");
-        self.note(Severity::Error, "target-given-up", Some(lane), message);
+        self.note(Severity::Error, Note::TARGET_GIVEN_UP, Some(lane), message);
     }
 
     /// Gives up a step, and the steps that the same program runs with it.

@@ -25,6 +25,8 @@ pub(crate) struct RuleContext<'a> {
     pub telemetry: Vec<StepTelemetry>,
     /// The machine's readings over the whole run.
     pub readings: Readings<'a>,
+    /// Every target against the baseline.
+    pub comparisons: &'a [Comparison],
     /// What parts of the storage cost.
     pub costs: Vec<Cost>,
     finished: Vec<Pair<'a>>,
@@ -57,8 +59,14 @@ pub(super) struct Ended<'a> {
 }
 
 impl<'a> RuleContext<'a> {
-    /// The context of a run with these measurements and counts.
-    pub fn new(run: &'a Run, measurements: &'a [Measurement], counts: &'a Counts, units: Units) -> Self {
+    /// The context of a run with these measurements, comparisons and counts.
+    pub fn new(
+        run: &'a Run,
+        measurements: &'a [Measurement],
+        comparisons: &'a [Comparison],
+        counts: &'a Counts,
+        units: Units,
+    ) -> Self {
         let mut finished = Vec::new();
         for step in &run.started.plan.steps {
             for target in &run.started.targets {
@@ -83,6 +91,7 @@ impl<'a> RuleContext<'a> {
             run,
             measurements,
             units,
+            comparisons,
             diagnostics: headline_diagnostics(run, measurements),
             telemetry: telemetry_of(run, &readings),
             readings,

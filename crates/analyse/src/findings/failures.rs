@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use model::{Evidence, FailureKind, Finding, RepeatFailure, RepeatOutcome, Severity};
+use model::{Evidence, FailureKind, Finding, Note, RepeatFailure, RepeatOutcome, Severity};
 
 use super::context::Pair;
 use super::{Rule, RuleContext, evidence, total};
+
+/// The error of a filesystem that is full.
+const ENOSPC: i32 = 28;
+/// What to do about it.
+const MAKE_ROOM: &str = "make room, or use a smaller --size: filesystems that write elsewhere before they free, such as btrfs, need more than the data";
 
 pub(super) fn data_corrupted(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
@@ -47,7 +52,14 @@ pub(super) fn storage_failed(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
             1 => String::new(),
             n => format!("; {} more repeats of this step failed", n - 1),
         };
-        let message = format!("{first}{others}; {}", what_became_of_the_data(pair));
+        let is_full = matches!(first.kind, FailureKind::Errno(ENOSPC) | FailureKind::Unopened(ENOSPC));
+        let data = if is_full { None } else { Some(what_became_of_the_data(pair)) };
+        let is_given_up = context.run.notes.iter().any(|note| {
+            note.topic == Note::TARGET_GIVEN_UP && note.target.as_deref() == Some(pair.target.name.as_str())
+        });
+        let went_on = is_given_up.then(|| "the run went on without this target".to_owned());
+        let message = [Some(format!("{first}{others}")), data, went_on];
+        let message = message.into_iter().flatten().collect::<Vec<_>>().join("; ");
         let failed_ns = at.began_ns().saturating_add(first.after_ns);
         let figures = vec![
             evidence("good operations before the failure", first.good_operations as f64, "1")
@@ -57,7 +69,8 @@ pub(super) fn storage_failed(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
                 .in_rounds(failures.iter().map(|(r, _)| r.round())),
         ];
         let found = rule.finding(Severity::Error, pair.subject(), message, figures);
-        Some(found.changing(failures.len() as f64 / pair.repeats.len() as f64))
+        let found = found.changing(failures.len() as f64 / pair.repeats.len() as f64);
+        Some(if is_full { found.advising(MAKE_ROOM) } else { found })
     };
     context.finished().filter_map(finding).collect()
 }

@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Disturbance, Evidence, Finding, Measurement, Operation, Phase, Repeat, SetAsideReason, Severity, Step,
-    Subject,
+    Comparison, Disturbance, Evidence, Finding, Measurement, Operation, Phase, Repeat, SetAsideReason,
+    Severity, Step, Subject, Verdict,
 };
 
 use super::context::{Ended, Pair};
 use super::words::{by, figure, rounds as rounds_in_words, time, what};
 use super::{Rule, RuleContext, evidence, total};
+use crate::compare::headline;
 use crate::repeats::{RepeatDiagnostics, threshold};
 use crate::stats::{RobustMean, median, t_above};
 use crate::steady::{STEADY_RANGE, STEADY_SLOPE, STEADY_WINDOW, steady_state};
@@ -114,6 +115,32 @@ pub(super) fn trend(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     reported(context, report, rule)
 }
 
+/// Variance of a ratio over that of independent rounds from which its rounds resemble each other.
+const RESEMBLING: f64 = 3.0;
+
+/// Differences whose rounds resemble each other: what lasted for this run may not last.
+pub(super) fn slow_changes(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let is_headline = |c: &&Comparison| {
+        context.run.started.plan.step(&c.step).is_some_and(|s| headline(s, c.operation) == Some(c.metric))
+    };
+    let is_claimed = |c: &&Comparison| matches!(c.verdict, Verdict::Faster | Verdict::Slower);
+    let found = context.comparisons.iter().filter(|c| c.inflation >= RESEMBLING).filter(is_headline);
+    let finding = |c: &Comparison| {
+        let message = format!(
+            "the ratio to {} changed slowly during the run: the variance of its mean is {:.1} times that of independent rounds, \
+             which the interval allows for only in part",
+            c.baseline, c.inflation
+        );
+        let figures = vec![
+            evidence("ratio", c.ratio.value, "1"),
+            evidence("variance ÷ that of independent rounds", c.inflation, "1"),
+        ];
+        let subject = Subject { target: Some(c.target.clone()), step: Some(c.step.clone()) };
+        rule.finding(Severity::Warning, subject, message, figures).changing(c.ratio.value - 1.0)
+    };
+    found.filter(is_claimed).map(finding).collect()
+}
+
 pub(super) fn length_matters(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut last = BTreeMap::new();
     for (_, reason) in &context.run.set_aside {
@@ -192,7 +219,7 @@ pub(super) fn carry_over(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
             (!others.is_empty()).then_some(mean - first)
         };
         let effects: Vec<f64> = rounds.values_mut().filter_map(later).collect();
-        let RobustMean { mean, error, kept } =
+        let RobustMean { mean, error, kept, .. } =
             RobustMean::of(&effects).filter(|_| effects.len() >= FEWEST_FOR_CARRY_OVER)?;
         let p = if error > 0.0 { 2.0 * t_above((mean / error).abs(), kept - 1.0) } else { 0.0 };
         let ratio = mean.exp();

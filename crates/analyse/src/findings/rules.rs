@@ -330,6 +330,13 @@ pub static RULES: &[Rule] = &[
         apply: repeats::trend,
     },
     Rule {
+        name: "slow-changes",
+        speaks_when: "a difference is claimed, and the rounds of the ratio, or blocks of many rounds, resemble those before them so much that the variance of its mean is at least three times that of independent ones",
+        advice: "run it again at another time, or for several times as long: a difference that comes and goes in minutes looks the same as one that lasts",
+        is_told_apart: true,
+        apply: repeats::slow_changes,
+    },
+    Rule {
         name: "not-steady",
         speaks_when: "the last five repeats, each of 10 s or more, range over more than 20 % of their mean, or a line through them rises or falls by more than 10 % (SNIA PTS)",
         advice: "use more or longer rounds; precondition a drive that slows down while it fills",

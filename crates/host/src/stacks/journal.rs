@@ -176,9 +176,15 @@ impl Found {
     }
 }
 
-/// All stacks of this machine, the oldest first; a journal that cannot be read is an error of its own.
+/// All stacks of this machine, the oldest first; a journal that cannot be read, and a directory of them that cannot, is an error
+/// of its own.
 pub fn found() -> Vec<Result<Found, StackError>> {
-    let entries = fs::read_dir(directory()).into_iter().flatten().flatten();
+    let directory = directory();
+    let entries = match fs::read_dir(&directory) {
+        Ok(entries) => entries.flatten(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => return vec![Err(failed(&directory)(error))],
+    };
     let is_journal = |path: &PathBuf| path.to_string_lossy().ends_with(ENDING);
     let mut found: Vec<_> =
         entries.map(|entry| entry.path()).filter(is_journal).map(|path| read(&path)).collect();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use host::leftovers::{self, Found, Leftover};
+use host::stacks::State;
 use report::escape_line;
 
 use super::store;
@@ -51,6 +52,12 @@ pub fn clean(cli: &Cli, args: &CleanArgs) -> Result<ExitCode, Failure> {
                 }
             }
         }
+    }
+    for found in host::stacks::found().into_iter().flatten().filter(|found| found.state == State::LeftOver) {
+        text.push_str(&format!(
+            "not removed: storage stacks of a killed run; use `lodestone stack destroy {}`\n",
+            found.id
+        ));
     }
     if text.is_empty() && !failed {
         text = format!("nothing to clean in {} directories\n", directories.len());

@@ -146,6 +146,10 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
         print_pairs(cli, &all_pairs(vec![run], &series, Pairing::within(plan), plan.margin())?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if args.json {
+        output::print(json::pretty(&json::run_export(run, &analysis)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(table) = laid_out(cli, &[(run, &analysis)], &args.layout)? {
         output::print(report::table_text(&table, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);

@@ -119,7 +119,7 @@ fn listed() -> String {
             let stacks = found.stacks.join(",");
             format!("{}  {}  {stacks}  {state}: {images}", found.id, made.strftime("%Y-%m-%d %H:%M"))
         }
-        Err(error) => error.to_string(),
+        Err(error) => format!("{error}{}", if host::is_root() { "" } else { "; only root sees the stacks" }),
     };
     all.into_iter().map(|found| format!("{}\n", escape_line(&line(found)))).collect()
 }

@@ -15,6 +15,13 @@ fn steps(text: &str) -> Vec<&str> {
 }
 
 #[test]
+fn show_and_export_give_the_same_json() {
+    let bench = Bench::new();
+    bench.json(&["--rw", "randread", "--size", "4M", "--ops", "64", "--runtime", "none", "--rounds", "1"]);
+    assert_eq!(bench.ok(&["show", "--json"]), bench.ok(&["export"]));
+}
+
+#[test]
 fn each_value_of_a_flag_is_a_step() {
     let bench = Bench::new();
     let sweep = dry(&bench, "--rw randread --bs 4k..16k --iodepth 1,8");

@@ -196,6 +196,8 @@ fn a_mount_in_use_stays_with_its_image_and_journal() {
     let point =
         mounts.lines().find(|line| line.contains(&state)).unwrap().split(' ').nth(1).unwrap().to_owned();
     let holder = std::fs::File::open(&point).unwrap();
+    let cleaned = stdout(&command(&bench, &["clean"]).output().unwrap());
+    assert!(cleaned.contains("use `lodestone stack destroy "), "{cleaned}");
     let kept = command(&bench, &["stack", "destroy", "--all"]).output().unwrap();
     assert_eq!(kept.status.code(), Some(3));
     assert!(stderr(&kept).contains(&format!("`umount {point}` failed")), "{}", stderr(&kept));

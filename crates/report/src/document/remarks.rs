@@ -42,9 +42,12 @@ pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section
     sections
 }
 
-/// A note that a finding repeats word for word.
+/// A note that a finding repeats word for word, or that a target was given up whose failure is a finding.
 fn is_taken_over(note: &Note, findings: &[Finding]) -> bool {
-    findings.iter().any(|f| f.message == note.message && f.subject.target == note.target)
+    let says_it = |f: &Finding| {
+        f.message == note.message || (note.topic == Note::TARGET_GIVEN_UP && f.rule == "storage-failed")
+    };
+    findings.iter().any(|f| f.subject.target == note.target && says_it(f))
 }
 
 /// Leaves the first group of each rule, which tells of the others how many and on which targets.

@@ -122,6 +122,7 @@ mod tests {
                 baseline_lost: Estimate { value: 0.0, interval: None },
             }),
             unseen: None,
+            inflation: 1.0,
         }
     }
 

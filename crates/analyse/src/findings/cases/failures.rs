@@ -44,3 +44,30 @@ pub(super) fn cases() -> Vec<Case> {
         }),
     ]
 }
+
+#[test]
+fn a_full_filesystem_is_told_as_such_and_once() {
+    let mut run = run(workload());
+    each_finished(&mut run, |f| {
+        f.outcome = RepeatOutcome::Failed(RepeatFailure {
+            kind: FailureKind::Errno(28),
+            operation: Operation::Write,
+            offset: Some(0),
+            after_ns: 1,
+            good_operations: 1,
+            good_bytes: 1,
+        });
+    });
+    run.record(Event::Note(Note {
+        at_ns: 2,
+        severity: Severity::Error,
+        topic: Note::TARGET_GIVEN_UP.into(),
+        target: Some("disk".into()),
+        message: "it failed".into(),
+    }));
+    let found = found_in(&run);
+    let full = found.iter().find(|finding| finding.rule == "storage-failed").unwrap();
+    assert!(full.message.ends_with("; the run went on without this target"), "{}", full.message);
+    assert!(!full.message.contains("--verify"), "{}", full.message);
+    assert!(full.advice.as_ref().unwrap().contains("smaller --size"), "{full:?}");
+}

@@ -15,9 +15,9 @@ mod tools;
 use model::*;
 
 use super::{RULES, RuleContext, findings};
-use crate::Estimator;
 use crate::measure::tests::{run, workload};
 use crate::measure::{Counts, measurements_of};
+use crate::{Estimator, Pairing, Series, compare};
 
 /// A case: the rule, whether it must report, the workload, and the change to an ordinary run.
 type Case = (&'static str, bool, Workload, fn(&mut Run));
@@ -48,7 +48,10 @@ fn found_in(run: &Run) -> Vec<Finding> {
 fn found_with(run: &Run, units: Units) -> Vec<Finding> {
     let counts = Counts::of(run);
     let measurements = measurements_of(run, Estimator::Mean, &counts);
-    findings(&RuleContext::new(run, &measurements, &counts, units))
+    let series = Series::of_run(run, &measurements);
+    let plan = &run.started.plan;
+    let comparisons = compare(&series, &run.started.baseline, Pairing::within(plan), plan.margin());
+    findings(&RuleContext::new(run, &measurements, &comparisons, &counts, units))
 }
 
 pub(super) fn writes() -> Workload {

@@ -35,6 +35,15 @@ pub(super) fn in_turns(run: &mut Run, rounds: u32, later: f64) {
         .collect();
 }
 
+/// Thirty rounds of two targets; the second is faster by what `by` says of a round.
+fn apart(run: &mut Run, by: impl Fn(u32) -> f64) {
+    in_turns(run, 30, 1.0);
+    for repeat in run.repeats.iter_mut().filter(|repeat| repeat.started.target == "other") {
+        let finished = repeat.finished.as_mut().unwrap();
+        finished.window_ns = (finished.window_ns as f64 / by(repeat.started.round)) as u64;
+    }
+}
+
 fn too_short() -> SetAsideReason {
     SetAsideReason::TooShort {
         step: "step".into(),
@@ -60,6 +69,9 @@ pub(super) fn cases() -> Vec<Case> {
         ("outliers", false, workload(), |r| each_round(r, &[16.0, 25.1, 16.1, 25.0, 24.9])),
         ("outliers", false, workload(), |r| each_round(r, &[25.0, 25.0, 25.0, 25.0, 25.0, 25.5])),
         ("outliers", false, workload(), |r| each_round(r, &[25.0, 25.1, 16.0])),
+        ("slow-changes", true, workload(), |r| apart(r, |round| 1.2 + 0.05 * f64::from(round / 5 % 2))),
+        ("slow-changes", false, workload(), |r| apart(r, |round| 1.2 + 0.05 * f64::from(round % 2))),
+        ("slow-changes", false, workload(), |r| apart(r, |round| 1.0 + 0.2 * f64::from(round / 10) - 0.2)),
         ("trend", true, workload(), |r| each_round(r, &[30.0, 29.0, 28.2, 27.0, 26.5, 25.0, 24.3])),
         ("trend", false, workload(), |r| each_round(r, &[30.0, 29.0, 28.2, 27.0])),
         ("trend", false, workload(), |r| each_round(r, &[30.0, 29.9, 29.8, 29.7, 29.6, 29.5])),
