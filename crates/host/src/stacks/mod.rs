@@ -112,18 +112,17 @@ fn living() -> MutexGuard<'static, Vec<(Roots, PathBuf, Vec<Object>)>> {
 }
 
 impl Stacks {
-    /// Makes stacks with this id of eight lower-case letters and digits. If a step fails, or the user asks to stop, what was
-    /// made is removed.
+    /// Makes stacks of a request that was checked, with this id of eight lower-case letters and digits. If a step fails, or the
+    /// user asks to stop, what was made is removed.
     ///
     /// # Errors
-    /// Something is missing, a step failed, or the user asked to stop.
+    /// A step failed, or the user asked to stop.
     pub fn make(
         roots: &Roots,
         request: &Request,
         id: &str,
         interrupt: &AtomicBool,
     ) -> Result<Self, StackError> {
-        request.check(roots)?;
         let directory = directory();
         let journal = Journal::begin(&directory, id, request)?;
         let mut stacks = Self {

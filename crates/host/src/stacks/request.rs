@@ -92,8 +92,11 @@ impl Request {
         Ok(Self { directory, ..self })
     }
 
-    /// Checks that this machine can make it.
-    pub(super) fn check(&self, roots: &Roots) -> Result<(), StackError> {
+    /// Checks that this machine can make it, and this user may.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn check(&self, roots: &Roots) -> Result<(), StackError> {
         if !crate::is_root() {
             return Err(StackError::NotRoot);
         }

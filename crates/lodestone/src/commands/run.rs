@@ -44,11 +44,13 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
         output::print(super::stack::script(&request))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let roots = Roots::default();
+    request.check(&roots).map_err(super::stack::failure)?;
     let interrupt = watch()?;
     if !cli.quiet {
         output::say(&format!("making {stacks} in {}", request.directory.display()));
     }
-    let made = Stacks::make(&Roots::default(), &request, &new_id(), &interrupt);
+    let made = Stacks::make(&roots, &request, &new_id(), &interrupt);
     let made = made.map_err(super::stack::failure)?;
     let measured = measure(cli, args, Some((&made, interrupt)));
     match (measured, made.remove().map_err(super::stack::failure)) {

@@ -132,8 +132,9 @@ fn destroyed(ids: &[String]) -> Result<ExitCode, Failure> {
     let all = found();
     let known: Vec<&str> = all.iter().flatten().map(|found| found.id.as_str()).collect();
     if let Some(unknown) = ids.iter().find(|id| !known.contains(&id.as_str())) {
-        let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
-        return Err(Failure::usage(format!("there are no stacks with the id {unknown}; the ids: {known}")));
+        let others =
+            if known.is_empty() { "and no others".to_owned() } else { format!("only {}", known.join(", ")) };
+        return Err(Failure::usage(format!("there are no stacks with the id {unknown}, {others}")));
     }
     let (mut text, mut code) = (String::new(), ExitCode::SUCCESS);
     for found in all {
