@@ -4,7 +4,7 @@
 //! [`Stacks::remove`] undoes it in reverse.
 //!
 //! # Invariants
-//! * Before each step its intent is in a journal that outlives the process and a reboot, synced ([`journal`]).
+//! * Before each step its intent is in a journal that outlives the process and a reboot, synced (`journal.rs`).
 //! * What is removed is found in the kernel and on the disk at that time, by the id of the journal that is in its name; what
 //!   a step was meant to make and did not is no error.
 //! * Nothing is forced: a mount that is in use stays, with all that it stands on, and so does the journal.
