@@ -28,6 +28,7 @@ mod plan;
 mod run;
 mod series;
 mod severity;
+mod shell_word;
 mod target;
 pub mod units;
 mod workload;
@@ -54,6 +55,7 @@ pub use plan::{DEFAULT_MARGIN_PPM, Plan, Preparation, Rounds, Step, Stop};
 pub use run::{Repeat, Run};
 pub use series::{ProbeLabels, series_words};
 pub use severity::Severity;
+pub use shell_word::shell_word;
 pub use target::{Layer, LayerKind, Target, TargetKind};
 pub use units::Units;
 pub use workload::{

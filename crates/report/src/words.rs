@@ -1,7 +1,7 @@
 //! Parts of sentences: names cut to a width, enumerations, the command line of a run.
 
 use analyse::{headline, headline_operations};
-use model::{Metric, Operation, Run, Step};
+use model::{Metric, Operation, Run, Step, shell_word};
 use unicode_width::UnicodeWidthChar;
 
 use crate::terminal::escape_line;
@@ -80,7 +80,7 @@ pub(crate) fn step_words(step: &Step) -> String {
 
 /// The command line that repeats the run, for a shell: as it was given, with the seed that was drawn.
 pub(crate) fn command(run: &Run) -> String {
-    let mut words: Vec<String> = run.started.command.iter().map(|word| quoted(word)).collect();
+    let mut words: Vec<String> = run.started.command.iter().map(|word| shell_word(word)).collect();
     let has_seed = run.started.command.iter().any(|w| w == "--seed" || w.starts_with("--seed="));
     if let Some(program) = words.first_mut() {
         *program = "lodestone".to_owned();
@@ -90,16 +90,6 @@ pub(crate) fn command(run: &Run) -> String {
         words.push(format!("--seed {}", run.started.seed));
     }
     words.join(" ")
-}
-
-/// A word quoted for a POSIX shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 #[cfg(test)]
@@ -113,12 +103,5 @@ mod tests {
         assert_eq!(short(&"x".repeat(1000), 10).chars().count(), 11);
         assert!(short(&"e\u{301}".repeat(1000), 10).chars().count() < 60);
         assert!(short(&format!("a{}", "\u{301}".repeat(1000)), 10).chars().count() < 60);
-    }
-
-    #[test]
-    fn words_come_back_from_a_shell_as_they_were() {
-        assert_eq!(quoted("--rw=randread"), "--rw=randread");
-        assert_eq!(quoted("it's here"), "'it'\\''s here'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -10,7 +10,7 @@ use super::{Rule, RuleContext, evidence, total};
 /// The error of a filesystem that is full.
 const ENOSPC: i32 = 28;
 /// What to do about it.
-const MAKE_ROOM: &str = "make room, or use a smaller --size: filesystems that write elsewhere before they free, such as btrfs, need more than the data";
+const MAKE_ROOM: &str = "free some space, or use a smaller --size: copy-on-write filesystems such as btrfs need more space than the test data";
 
 pub(super) fn data_corrupted(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {

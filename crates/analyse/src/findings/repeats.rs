@@ -127,13 +127,13 @@ pub(super) fn slow_changes(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
     let found = context.comparisons.iter().filter(|c| c.inflation >= RESEMBLING).filter(is_headline);
     let finding = |c: &Comparison| {
         let message = format!(
-            "the ratio to {} changed slowly during the run: the variance of its mean is {:.1} times that of independent rounds, \
-             which the interval allows for only in part",
+            "the ratio to {} drifted during the run: successive rounds resemble each other, so that the variance of their mean is \
+             {:.1} times that of independent rounds; the interval accounts for part of it",
             c.baseline, c.inflation
         );
         let figures = vec![
             evidence("ratio", c.ratio.value, "1"),
-            evidence("variance ÷ that of independent rounds", c.inflation, "1"),
+            evidence("variance inflation by autocorrelation", c.inflation, "1"),
         ];
         let subject = Subject { target: Some(c.target.clone()), step: Some(c.step.clone()) };
         rule.finding(Severity::Warning, subject, message, figures).changing(c.ratio.value - 1.0)

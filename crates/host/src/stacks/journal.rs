@@ -62,7 +62,6 @@ fn is_private(metadata: &Metadata) -> Result<(), String> {
 pub(super) struct Journal {
     file: File,
     path: PathBuf,
-    id: String,
 }
 
 fn failed(path: &Path) -> impl Fn(std::io::Error) -> StackError {
@@ -80,8 +79,12 @@ impl Journal {
         let path = directory.join(format!("{id}{ENDING}"));
         let new = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
         let file = new.map_err(failed(&path))?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|error| failed(&path)(error.into()))?;
+        // Who lists stacks holds it for a moment; who destroys all of them may already have removed it.
+        flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(&path)(error.into()))?;
+        if file.metadata().map_err(failed(&path))?.nlink() == 0 {
+            let why = "`stack destroy` has removed it; try again".to_owned();
+            return Err(StackError::Journal { path, why });
+        }
         let head = Head {
             format: FORMAT,
             id: id.to_owned(),
@@ -89,18 +92,18 @@ impl Journal {
             made_unix: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             stacks: request.stacks.iter().map(|stack| stack.name.clone()).collect(),
         };
-        let mut journal = Self { file, path, id: id.to_owned() };
+        let mut journal = Self { file, path };
         journal.append(&head)?;
         let synced = File::open(directory).and_then(|directory| directory.sync_all());
         synced.map_err(failed(directory))?;
         Ok(journal)
     }
 
-    /// Takes over the journal of a run that has ended.
-    pub fn take_over(found: &Found) -> Result<Self, StackError> {
+    /// Takes over the journal of a run that has ended, with all that it names: the run may have gone on since it was found.
+    pub fn take_over(found: &Found) -> Result<(Self, Vec<Object>), StackError> {
         let file = File::open(&found.path).map_err(failed(&found.path))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { file, path: found.path.clone(), id: found.id.clone() }),
+            Ok(()) => Ok((Self { file, path: found.path.clone() }, read(&found.path)?.objects)),
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 Err(StackError::InUse { id: found.id.clone(), pid: found.pid })
             }
@@ -108,23 +111,15 @@ impl Journal {
         }
     }
 
-    fn append(&mut self, line: &impl Serialize) -> Result<(), StackError> {
+    /// Appends a line, such as what is about to be made, and syncs it.
+    pub fn append(&mut self, line: &impl Serialize) -> Result<(), StackError> {
         let text = serde_json::to_string(line).map_err(|error| failed(&self.path)(error.into()))?;
         let written = self.file.write_all(format!("{text}\n").as_bytes()).and_then(|()| self.file.sync_all());
         written.map_err(failed(&self.path))
     }
 
-    /// Records what is about to be made.
-    pub fn intend(&mut self, object: &Object) -> Result<(), StackError> {
-        self.append(object)
-    }
-
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    pub fn id(&self) -> &str {
-        &self.id
     }
 
     /// Removes it: nothing that it names is there any more.
@@ -228,4 +223,36 @@ fn read(path: &Path) -> Result<Found, StackError> {
     let state = if is_free { State::LeftOver } else { State::InUse };
     let Head { pid, made_unix, stacks, .. } = head;
     Ok(Found { id, stacks, made_unix, pid, state, objects, path: path.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(number: u32) -> Object {
+        Object::Image { stack: number.to_string(), path: format!("/no/such/{number}.img").into(), bytes: 1 }
+    }
+
+    #[test]
+    fn what_a_run_made_after_it_was_found_is_destroyed_too() {
+        // The directory of the journals must be root's.
+        if !testing::is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let request = Request::parse("image:1G", "ext4", Path::new("/")).unwrap();
+        let mut journal = Journal::begin(directory.path(), "abcd2345", &request).unwrap();
+        journal.append(&image(1)).unwrap();
+        let found = read(&journal.path).unwrap();
+        assert_eq!((found.state, found.objects.len()), (State::InUse, 1));
+        assert!(matches!(Journal::take_over(&found), Err(StackError::InUse { .. })));
+        journal.append(&image(2)).unwrap();
+        // The line that the run was about to write when it was killed.
+        journal.file.write_all(b"{\"image\":{\"sta").unwrap();
+        drop(journal);
+        let (journal, objects) = Journal::take_over(&found).unwrap();
+        assert_eq!(objects, [image(1), image(2)]);
+        journal.end().unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
 }

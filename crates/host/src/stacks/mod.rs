@@ -80,7 +80,7 @@ pub enum StackError {
         why: String,
     },
     /// The user asked to stop.
-    #[error("stopped while storage stacks were made")]
+    #[error("interrupted while making the storage stacks")]
     Interrupted,
     /// It belongs to a run in progress.
     #[error("the stacks {id} are in use by process {pid}: end that run first")]
@@ -148,7 +148,7 @@ impl Stacks {
             if interrupt.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err(StackError::Interrupted);
             }
-            self.journal.intend(&step.object)?;
+            self.journal.append(&step.object)?;
             self.objects.push(step.object.clone());
             self.publish();
             self.remarks.extend(make(&self.roots, &step.object, interrupt)?);
@@ -188,11 +188,6 @@ impl Stacks {
             .collect()
     }
 
-    /// The id.
-    pub fn id(&self) -> &str {
-        self.journal.id()
-    }
-
     /// Removes them.
     ///
     /// # Errors
@@ -218,8 +213,8 @@ pub fn remove_living() {
 /// # Errors
 /// A run in progress uses them, or something is in use or does not go.
 pub fn destroy(roots: &Roots, found: &Found) -> Result<(), StackError> {
-    let journal = Journal::take_over(found)?;
-    unmake_all(roots, &found.objects)?;
+    let (journal, objects) = Journal::take_over(found)?;
+    unmake_all(roots, &objects)?;
     journal.end()
 }
 

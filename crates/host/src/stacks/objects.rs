@@ -59,7 +59,7 @@ pub(super) fn make(
             *last = open;
             program_succeeds(roots, &object.typed(""), "losetup", &words[1..], interrupt)?;
             let name = loop_of(roots, image)
-                .ok_or_else(|| failed("the kernel does not list the loop device".to_owned()))?;
+                .ok_or_else(|| failed("no loop device of this image appeared in /sys/block".to_owned()))?;
             let direct = read_line(roots.sys.join("block").join(&name).join("loop/dio"));
             let is_direct = direct.as_deref() == Some("1");
             Ok((!is_direct).then(|| {
@@ -68,7 +68,7 @@ pub(super) fn make(
         }
         Object::Filesystem { image, .. } | Object::Mount { image, .. } => {
             let name = loop_of(roots, image)
-                .ok_or_else(|| failed(format!("there is no loop device of {}", image.display())))?;
+                .ok_or_else(|| failed(format!("{} has no loop device", image.display())))?;
             call(roots, object, &roots.dev.join(name).to_string_lossy(), interrupt)?;
             Ok(None)
         }

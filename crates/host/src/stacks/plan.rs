@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use model::shell_word;
 use serde::{Deserialize, Serialize};
 
 use super::filesystems::FILESYSTEMS;
@@ -75,41 +76,33 @@ impl Object {
     /// What makes it, as a person would type it.
     pub fn typed(&self, device: &str) -> String {
         match self {
-            Self::Image { path, bytes, .. } => format!("fallocate --length {bytes} {}", quoted(&text(path))),
-            Self::Directory { path, .. } => format!("mkdir --mode=700 {}", quoted(&text(path))),
-            other => line(&other.command(device).unwrap_or_default()),
+            Self::Image { path, bytes, .. } => {
+                format!("fallocate --length {bytes} {}", shell_word(&text(path)))
+            }
+            Self::Directory { path, .. } => format!("mkdir --mode=700 {}", shell_word(&text(path))),
+            other => {
+                let words = other.command(device).unwrap_or_default();
+                // The device may be a variable of the shell.
+                let word = |word: &String| if word == device { word.clone() } else { shell_word(word) };
+                words.iter().map(word).collect::<Vec<_>>().join(" ")
+            }
         }
     }
 
     /// What undoes it, as a person would type it; `None` where nothing needs to be undone.
     fn undone(&self, device: &str) -> Option<String> {
         Some(match self {
-            Self::Image { path, .. } => format!("rm {}", quoted(&text(path))),
+            Self::Image { path, .. } => format!("rm {}", shell_word(&text(path))),
             Self::Loop { .. } => format!("losetup --detach {device}"),
             Self::Filesystem { .. } => return None,
-            Self::Directory { path, .. } => format!("rmdir {}", quoted(&text(path))),
-            Self::Mount { point, .. } => format!("umount {}", quoted(&text(point))),
+            Self::Directory { path, .. } => format!("rmdir {}", shell_word(&text(path))),
+            Self::Mount { point, .. } => format!("umount {}", shell_word(&text(point))),
         })
     }
 }
 
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
-}
-
-/// A command line for a shell.
-fn line(words: &[String]) -> String {
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell takes it for one.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/.,:=_-+@%$".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 /// The steps that make the stacks of a request with this id, whose mounts are in a directory below `directory`.

@@ -82,8 +82,7 @@ pub(super) fn targets(roots: &Roots, stacks: &Stacks) -> Result<Vec<Target>, Fai
     Ok(targets)
 }
 
-/// Bytes of test data that fit into every stack, also into one that writes elsewhere before it frees; `None` if what is usual
-/// fits.
+/// Bytes of test data that fit into every stack, also into one that copies on write; `None` if the usual size fits.
 pub(super) fn size_of_data(stacks: &Stacks) -> Option<u64> {
     /// Share of an image.
     const PART: u64 = 4;

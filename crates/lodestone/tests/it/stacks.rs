@@ -42,6 +42,14 @@ fn names(directory: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
+/// A run on a stack that has begun its log and does not end by itself.
+fn measuring(bench: &Bench) -> Running {
+    let on = on(bench, "32M");
+    let mut running = Running::start(&mut command(bench, &making(&on, "ext4", &["--rounds", "100000"])));
+    running.until("its log", || !names(&bench.store().join("runs")).is_empty());
+    running
+}
+
 /// Everything of these stacks that is on the machine: journals, images, loop devices, mounts.
 fn left(bench: &Bench) -> Vec<String> {
     let root = bench.path("").display().to_string();
@@ -101,6 +109,27 @@ fn stacks_are_made_measured_under_their_names_and_removed() {
 }
 
 #[test]
+fn the_test_data_take_a_quarter_of_a_small_image_unless_a_flag_says_otherwise() {
+    if !is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let on = on(&bench, "64M");
+    let size = |options: &[&str]| {
+        let short =
+            ["--quiet", "--no-report", "--json", "--telemetry", "off", "--rw", "randread", "--rounds", "1"];
+        let end = ["--ops", "64", "--runtime", "none", "--ramp", "0s"];
+        let args = [&["run", "--on", &on, "--stack", "ext4"], &short[..], &end, options].concat();
+        let output = command(&bench, &args).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let run: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        run["repeats"][0]["size"].as_u64().unwrap()
+    };
+    assert_eq!(size(&[]), 16 << 20);
+    assert_eq!(size(&["--size", "8M"]), 8 << 20);
+}
+
+#[test]
 fn a_step_that_fails_undoes_those_before_it_and_is_named() {
     if !is_root() {
         return;
@@ -137,9 +166,7 @@ fn ctrl_c_removes_the_stacks() {
         return;
     }
     let bench = Bench::new();
-    let on = on(&bench, "32M");
-    let mut running = Running::start(&mut command(&bench, &making(&on, "ext4", &["--rounds", "100000"])));
-    running.until("the first repeat", || !names(&bench.store().join("runs")).is_empty());
+    let mut running = measuring(&bench);
     running.press();
     let output = running.output();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
@@ -185,9 +212,7 @@ fn a_mount_in_use_stays_with_its_image_and_journal() {
         return;
     }
     let bench = Bench::new();
-    let on = on(&bench, "32M");
-    let mut running = Running::start(&mut command(&bench, &making(&on, "ext4", &["--rounds", "100000"])));
-    running.until("the first repeat", || !names(&bench.store().join("runs")).is_empty());
+    let mut running = measuring(&bench);
     running.signal("KILL");
     until_dead(running.id());
     drop(running);

@@ -78,7 +78,10 @@ fn quick_has_the_documented_steps() {
     assert_eq!(resolved.plan.rounds, Rounds::Auto { budget_ns: 90_000_000_000, precision_ppm: 20_000 });
     let fixed: Vec<_> =
         resolved.plan.steps.iter().filter(|s| s.shortest_ns.is_none()).map(|s| &s.id).collect();
-    assert!(fixed.is_empty(), "a step of fixed length takes the time of several others: {fixed:?}");
+    assert!(
+        fixed.is_empty(),
+        "repeats of these steps cannot be shortened, so each takes as much time as several others: {fixed:?}"
+    );
 }
 
 #[test]
