@@ -138,13 +138,26 @@ pub fn run(
     timeout: Duration,
     interrupt: &AtomicBool,
 ) -> io::Result<Ran> {
+    run_with(program, args, directory, timeout, interrupt, Stdio::null())
+}
+
+/// [`run`] with this as the program's standard input. A file whose lock shows that somebody lives stays locked until the program
+/// has ended, also if this process is killed.
+pub(crate) fn run_with(
+    program: &Path,
+    args: &[impl AsRef<OsStr>],
+    directory: &Path,
+    timeout: Duration,
+    interrupt: &AtomicBool,
+    stdin: Stdio,
+) -> io::Result<Ran> {
     let began = Instant::now();
     let mut child = Command::new(program)
         .args(args)
         .current_dir(directory)
         // Its output is parsed, so it must not be in the user's language.
         .env("LC_ALL", "C")
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)

@@ -7,9 +7,12 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::StackError;
@@ -20,6 +23,10 @@ use super::request::Request;
 const ENDING: &str = ".journal";
 /// Bytes of the longest journal that is read; one of 32 stacks has about 40,000.
 const LONGEST: u64 = 4 << 20;
+/// How long the last step of a killed run is waited for: making a filesystem on a slow card takes minutes.
+const ENDING_STEP: Duration = Duration::from_secs(10 * 60);
+/// How often it is looked at.
+const PERIOD: Duration = Duration::from_millis(50);
 /// Version of the format.
 const FORMAT: u32 = 1;
 
@@ -55,6 +62,11 @@ fn is_private(metadata: &Metadata) -> Result<(), String> {
     } else {
         Ok(())
     }
+}
+
+/// True if there is a process with this id.
+fn lives(pid: u32) -> bool {
+    Path::new("/proc").join(pid.to_string()).exists()
 }
 
 /// A journal of this process, locked.
@@ -102,12 +114,19 @@ impl Journal {
     /// Takes over the journal of a run that has ended, with all that it names: the run may have gone on since it was found.
     pub fn take_over(found: &Found) -> Result<(Self, Vec<Object>), StackError> {
         let file = File::open(&found.path).map_err(failed(&found.path))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok((Self { file, path: found.path.clone() }, read(&found.path)?.objects)),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(StackError::InUse { id: found.id.clone(), pid: found.pid })
+        let until = Instant::now() + ENDING_STEP;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok((Self { file, path: found.path.clone() }, read(&found.path)?.objects)),
+                // A program of a killed run may still be at its last step.
+                Err(Errno::WOULDBLOCK) if !lives(found.pid) && Instant::now() < until => {
+                    thread::sleep(PERIOD)
+                }
+                Err(Errno::WOULDBLOCK) => {
+                    return Err(StackError::InUse { id: found.id.clone(), pid: found.pid });
+                }
+                Err(error) => return Err(failed(&found.path)(error.into())),
             }
-            Err(error) => Err(failed(&found.path)(error.into())),
         }
     }
 
@@ -120,6 +139,11 @@ impl Journal {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// For the programs of its steps: while one runs, nobody else takes the journal over, also if this process was killed.
+    pub fn lock(&self) -> Result<Stdio, StackError> {
+        self.file.try_clone().map(Stdio::from).map_err(failed(&self.path))
     }
 
     /// Removes it: nothing that it names is there any more.
@@ -220,8 +244,8 @@ fn read(path: &Path) -> Result<Found, StackError> {
         }
     }
     let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-    let state = if is_free { State::LeftOver } else { State::InUse };
     let Head { pid, made_unix, stacks, .. } = head;
+    let state = if is_free || !lives(pid) { State::LeftOver } else { State::InUse };
     Ok(Found { id, stacks, made_unix, pid, state, objects, path: path.to_owned() })
 }
 
@@ -249,8 +273,15 @@ mod tests {
         journal.append(&image(2)).unwrap();
         // The line that the run was about to write when it was killed.
         journal.file.write_all(b"{\"image\":{\"sta").unwrap();
+        // The program of its last step still runs.
+        let mut step =
+            std::process::Command::new("sleep").arg("3600").stdin(journal.lock().unwrap()).spawn().unwrap();
         drop(journal);
-        let (journal, objects) = Journal::take_over(&found).unwrap();
+        assert!(matches!(Journal::take_over(&found), Err(StackError::InUse { .. })));
+        let killed = Found { pid: 0, ..found };
+        let ended = thread::spawn(move || step.kill().and_then(|()| step.wait()));
+        let (journal, objects) = Journal::take_over(&killed).unwrap();
+        ended.join().unwrap().unwrap();
         assert_eq!(objects, [image(1), image(2)]);
         journal.end().unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);

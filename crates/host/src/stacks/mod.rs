@@ -151,7 +151,7 @@ impl Stacks {
             self.journal.append(&step.object)?;
             self.objects.push(step.object.clone());
             self.publish();
-            self.remarks.extend(make(&self.roots, &step.object, interrupt)?);
+            self.remarks.extend(make(&self.roots, &step.object, interrupt, self.journal.lock()?)?);
             if let Object::Mount { point, .. } = step.object {
                 self.mounted.push((step.stack, point));
             }

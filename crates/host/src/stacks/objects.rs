@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use super::StackError;
 use super::plan::Object;
 use crate::mounts::mounts;
-use crate::programs::{End, find, run};
+use crate::programs::{End, find, run_with};
 use crate::{Roots, read_line};
 
 /// Time that a program has: making a filesystem on a slow card takes minutes.
@@ -29,6 +30,7 @@ pub(super) fn make(
     roots: &Roots,
     object: &Object,
     interrupt: &AtomicBool,
+    lock: Stdio,
 ) -> Result<Option<String>, StackError> {
     let failed = |why: String| StackError::Step { step: object.typed("DEVICE"), why };
     match object {
@@ -57,7 +59,7 @@ pub(super) fn make(
             let mut words = object.command("").unwrap_or_default();
             let last = words.last_mut().expect("the file is the last word");
             *last = open;
-            program_succeeds(roots, &object.typed(""), "losetup", &words[1..], interrupt)?;
+            program_succeeds(roots, &object.typed(""), "losetup", &words[1..], interrupt, lock)?;
             let name = loop_of(roots, image)
                 .ok_or_else(|| failed("no loop device of this image appeared in /sys/block".to_owned()))?;
             let direct = read_line(roots.sys.join("block").join(&name).join("loop/dio"));
@@ -69,7 +71,7 @@ pub(super) fn make(
         Object::Filesystem { image, .. } | Object::Mount { image, .. } => {
             let name = loop_of(roots, image)
                 .ok_or_else(|| failed(format!("{} has no loop device", image.display())))?;
-            call(roots, object, &roots.dev.join(name).to_string_lossy(), interrupt)?;
+            call(roots, object, &roots.dev.join(name).to_string_lossy(), interrupt, lock)?;
             Ok(None)
         }
     }
@@ -81,10 +83,16 @@ fn is_made(metadata: &fs::Metadata) -> bool {
 }
 
 /// Runs the program that makes an object.
-fn call(roots: &Roots, object: &Object, device: &str, interrupt: &AtomicBool) -> Result<(), StackError> {
+fn call(
+    roots: &Roots,
+    object: &Object,
+    device: &str,
+    interrupt: &AtomicBool,
+    lock: Stdio,
+) -> Result<(), StackError> {
     let words = object.command(device).unwrap_or_default();
     let (program, arguments) = words.split_first().expect("it is made by a program");
-    program_succeeds(roots, &object.typed(device), program, arguments, interrupt)
+    program_succeeds(roots, &object.typed(device), program, arguments, interrupt, lock)
 }
 
 fn program_succeeds(
@@ -93,10 +101,11 @@ fn program_succeeds(
     program: &str,
     arguments: &[String],
     interrupt: &AtomicBool,
+    stdin: Stdio,
 ) -> Result<(), StackError> {
     let failed = |why: String| StackError::Step { step: step.to_owned(), why };
     let path = find(roots, program).ok_or_else(|| failed("it is not installed".to_owned()))?;
-    let ran = run(&path, arguments, Path::new("/"), TIMEOUT, interrupt)
+    let ran = run_with(&path, arguments, Path::new("/"), TIMEOUT, interrupt, stdin)
         .map_err(|error| failed(error.to_string()))?;
     let printed = String::from_utf8_lossy(&ran.stderr);
     match ran.end {
@@ -144,7 +153,7 @@ pub(super) fn unmake(roots: &Roots, object: &Object) -> Result<(), StackError> {
             let step = format!("umount {}", point.display());
             let until = Instant::now() + GOING;
             while is_mounted(roots, point) {
-                match program_succeeds(roots, &step, "umount", &words, &never) {
+                match program_succeeds(roots, &step, "umount", &words, &never, Stdio::null()) {
                     Err(error) if Instant::now() >= until => return Err(error),
                     // It may be in use for a moment longer.
                     Err(_) => thread::sleep(PERIOD),
@@ -160,8 +169,14 @@ pub(super) fn unmake(roots: &Roots, object: &Object) -> Result<(), StackError> {
                 let Some(name) = names.first() else { return Ok(()) };
                 let device = roots.dev.join(name).to_string_lossy().into_owned();
                 let step = format!("losetup --detach {device}");
-                let detached =
-                    program_succeeds(roots, &step, "losetup", &["--detach".to_owned(), device], &never);
+                let detached = program_succeeds(
+                    roots,
+                    &step,
+                    "losetup",
+                    &["--detach".to_owned(), device],
+                    &never,
+                    Stdio::null(),
+                );
                 // It succeeds although the device is in use, and is detached later.
                 if Instant::now() >= until {
                     detached?;
