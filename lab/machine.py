@@ -131,9 +131,12 @@ class Machine:
         arguments = self._arguments(image, virtual, memory)
         self.errors = open(self.home / "qemu.errors", "w+")
         # If the laboratory is killed, its machines end too.
-        wrapper = ("setpriv", "--pdeathsig", "KILL", "nice", "-n", "19")
+        self.command = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "19", *arguments]
+        self._power_on()
+
+    def _power_on(self):
         self.qemu = subprocess.Popen(
-            [*wrapper, *arguments], stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors
+            self.command, stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors
         )
 
     def _arguments(self, image, virtual, memory):
@@ -162,14 +165,28 @@ class Machine:
                 arguments += pair
         return arguments
 
+    def _boot(self):
+        self.port = self._connect("port")
+        self.answers = self.port.makefile()
+        self._answer()
+        modules = {module for disk in self.disks.values() for module in MODULES[disk.kind].split()}
+        if modules:
+            self.sh(f"modprobe -a {' '.join(sorted(modules))}")
+
+    def power_cut(self):
+        """Ends the machine at once and starts it again: its disks keep what reached them, their names may change."""
+        self.qemu.kill()
+        self.qemu.wait()
+        self.port.close()
+        for name in ("port", "qmp"):
+            (self.home / name).unlink(missing_ok=True)
+        self.paths.clear()
+        self._power_on()
+        self._boot()
+
     def __enter__(self):
         try:
-            self.port = self._connect("port")
-            self.answers = self.port.makefile()
-            self._answer()
-            modules = {module for disk in self.disks.values() for module in MODULES[disk.kind].split()}
-            if modules:
-                self.sh(f"modprobe -a {' '.join(sorted(modules))}")
+            self._boot()
         except BaseException:
             self.__exit__()
             raise

@@ -54,8 +54,8 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "completions" -d
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "man" -d 'Write the manual page to standard output'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "schema" -d 'Write the JSON Schema of an export to standard output'
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l on -d 'Make storage stacks, measure them in turn, and remove them (root): where they are made, as image:SIZE for image files of this size each in the current directory, or image:DIRECTORY:SIZE' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stack -d 'The stacks to make, by commas: ext4, xfs, btrfs; mount options in brackets, such as \'btrfs(compress=zstd:1)\'' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l on -d 'Make storage stacks, measure them in turn, and remove them (root): where they are made, as image:SIZE for image files of this size each in the current directory, image:DIRECTORY:SIZE, or block devices by commas, which --overwrite must name too' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stack -d 'The stacks to make, by commas, each from its lowest layer to its filesystem: ext4, luks+btrfs, \'raid1(luks)+xfs\', \'btrfs(compress=zstd:1)\'; `lodestone stack kinds` lists what they can be made of' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of a built-in suite, a TOML file, or - for standard input; several, separated by commas, run as one [default: quick; with --rw: the one workload that the options describe]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fio -d 'Run the jobs of a fio job file with Lodestone\'s own engines; without TARGET, the file names the targets. FILE may be - for standard input' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l only -d 'Run only these steps of the suite; a name stands for the step with this id, or for all whose ids begin with it' -r
@@ -416,7 +416,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fis
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -f -a "destroy" -d 'Remove stacks that killed runs left'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -f -a "kinds" -d 'List what stacks can be made of, and what is missing here'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l on -d 'Where the stacks are made: image:SIZE, or image:DIRECTORY:SIZE' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l on -d 'Where the stacks are made: image:SIZE, image:DIRECTORY:SIZE, or block devices by commas' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l stack -d 'The stacks, by commas' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

@@ -109,6 +109,11 @@ impl Hold {
         reopen(&self.file, matches!(self.rights, Rights::Write { .. }), flags)
     }
 
+    /// What it is, and its size in bytes.
+    pub(crate) fn kind_and_size(&self) -> (TargetKind, u64) {
+        (self.kind, self.size_bytes)
+    }
+
     /// Checks that the held object still matches `target`, which was examined earlier by its path.
     ///
     /// # Errors

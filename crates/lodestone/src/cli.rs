@@ -118,11 +118,12 @@ pub struct RunArgs {
     pub targets: Vec<OsString>,
 
     /// Make storage stacks, measure them in turn, and remove them (root): where they are made, as image:SIZE for image files of
-    /// this size each in the current directory, or image:DIRECTORY:SIZE
+    /// this size each in the current directory, image:DIRECTORY:SIZE, or block devices by commas, which --overwrite must name too
     #[arg(long, value_name = "GROUND", requires = "stack", conflicts_with = "targets", help_heading = STACKS)]
     pub on: Option<String>,
 
-    /// The stacks to make, by commas: ext4, xfs, btrfs; mount options in brackets, such as 'btrfs(compress=zstd:1)'
+    /// The stacks to make, by commas, each from its lowest layer to its filesystem: ext4, luks+btrfs, 'raid1(luks)+xfs',
+    /// 'btrfs(compress=zstd:1)'; `lodestone stack kinds` lists what they can be made of
     #[arg(long, value_name = "STACK,STACK…", requires = "on", help_heading = STACKS)]
     pub stack: Option<String>,
 
@@ -429,7 +430,7 @@ pub struct StackArgs {
 pub enum StackCommand {
     /// Show the commands that `run` with the same --on and --stack carries out, and those that undo them
     Plan {
-        /// Where the stacks are made: image:SIZE, or image:DIRECTORY:SIZE
+        /// Where the stacks are made: image:SIZE, image:DIRECTORY:SIZE, or block devices by commas
         #[arg(long, value_name = "GROUND")]
         on: String,
         /// The stacks, by commas

@@ -1,6 +1,6 @@
 //! The cost of a layer, where two targets of a run differ by one layer.
 
-use model::{Comparison, Finding, Severity, Subject, Target, Verdict};
+use model::{Comparison, Finding, LayerKind, Severity, Subject, Target, Verdict};
 
 use super::context::Ended;
 use super::words::list;
@@ -33,6 +33,35 @@ fn work_ratio(context: &RuleContext<'_>, target: &Target, plain: &Target) -> Opt
     let n = logs.len() as f64;
     let half = t_quantile(0.975, n - 1.0) * deviation / n.sqrt();
     Some((mean.exp(), (mean - half).exp(), (mean + half).exp()))
+}
+
+/// The filesystem that a target's loop device has its file in.
+fn filesystem_below(target: &Target) -> Option<&str> {
+    let of = |kind: LayerKind| target.stack.iter().filter(move |layer| layer.kind == kind);
+    let lowest = of(LayerKind::Loop).map(|layer| layer.level).max()?;
+    of(LayerKind::Filesystem).find(|layer| layer.level > lowest).map(|layer| layer.name.as_str())
+}
+
+pub(super) fn in_a_file(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let all: Vec<(&Target, &str)> =
+        context.targets().filter_map(|target| Some((target, filesystem_below(target)?))).collect();
+    let mut below: Vec<&str> = all.iter().map(|(_, below)| *below).collect();
+    below.sort_unstable();
+    below.dedup();
+    let finding = |below: &str| {
+        let on_it = all.iter().filter(|(_, other)| *other == below);
+        let names: Vec<String> = on_it.map(|(target, _)| target.name.clone()).collect();
+        let message = match &names[..] {
+            [name] => format!("{name} stands in a file of {below}: its figures include that filesystem"),
+            _ => format!(
+                "{} stand in files of {below}: their figures include that filesystem, so that the ratios between them are nearer to 1 than on the disk itself",
+                list(&names)
+            ),
+        };
+        let figures = vec![evidence(format!("targets in files of {below}"), names.len() as f64, "1")];
+        rule.finding(Severity::Info, Subject::default(), message, figures)
+    };
+    below.into_iter().map(finding).collect()
 }
 
 pub(super) fn layer_cost(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {

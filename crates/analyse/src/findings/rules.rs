@@ -218,6 +218,13 @@ pub static RULES: &[Rule] = &[
         apply: layers::layer_cost,
     },
     Rule {
+        name: "in-a-file",
+        speaks_when: "a target's filesystem is on a loop device, whose file is in another filesystem",
+        advice: "for figures of the disk alone, make the stacks on it: --on DEVICE instead of --on image:SIZE",
+        is_told_apart: false,
+        apply: layers::in_a_file,
+    },
+    Rule {
         name: "sync-cost",
         speaks_when: "syncs took at least a tenth of the time",
         advice: "sync less often, or sync several writes together, where the application allows it",

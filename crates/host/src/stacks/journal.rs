@@ -15,9 +15,10 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::StackError;
-use super::plan::Object;
+use super::plan::{Object, What};
 use super::request::Request;
+use super::{StackError, disks};
+use crate::Roots;
 
 /// The end of the name of a journal.
 const ENDING: &str = ".journal";
@@ -28,7 +29,7 @@ const ENDING_STEP: Duration = Duration::from_secs(10 * 60);
 /// How often it is looked at.
 const PERIOD: Duration = Duration::from_millis(50);
 /// Version of the format.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The first line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -185,13 +186,14 @@ pub struct Found {
 }
 
 impl Found {
-    /// The images that are there.
-    pub fn images(&self) -> Vec<&Path> {
-        let images = self.objects.iter().filter_map(|object| match object {
-            Object::Image { path, .. } => Some(path.as_path()),
+    /// The images that are there, and the disks that have their mark.
+    pub fn grounds(&self, roots: &Roots) -> Vec<PathBuf> {
+        let grounds = self.objects.iter().filter_map(|object| match &object.what {
+            What::Image { path, .. } => path.exists().then(|| path.clone()),
+            What::Disk { id, number, .. } => disks::find(roots, id, *number),
             _ => None,
         });
-        images.filter(|path| path.exists()).collect()
+        grounds.collect()
     }
 }
 
@@ -254,7 +256,8 @@ mod tests {
     use super::*;
 
     fn image(number: u32) -> Object {
-        Object::Image { stack: number.to_string(), path: format!("/no/such/{number}.img").into(), bytes: 1 }
+        let what = What::Image { path: format!("/no/such/{number}.img").into(), bytes: 1 };
+        Object { stack: number.to_string(), what }
     }
 
     #[test]
@@ -272,7 +275,7 @@ mod tests {
         assert!(matches!(Journal::take_over(&found), Err(StackError::InUse { .. })));
         journal.append(&image(2)).unwrap();
         // The line that the run was about to write when it was killed.
-        journal.file.write_all(b"{\"image\":{\"sta").unwrap();
+        journal.file.write_all(b"{\"stack\":\"1\",\"wh").unwrap();
         // The program of its last step still runs.
         let mut step =
             std::process::Command::new("sleep").arg("3600").stdin(journal.lock().unwrap()).spawn().unwrap();

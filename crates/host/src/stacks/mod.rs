@@ -1,33 +1,39 @@
-//! Stacks of storage that are made to be measured, and removed again: filesystems in images on loop devices.
+//! Stacks of storage that are made to be measured, and removed again: filesystems on layers such as encryption and arrays, in
+//! images on loop devices or on regions of disks.
 //!
 //! [`Request::parse`] reads what the user asks for, [`plan`] says step by step how it is made, [`Stacks::make`] does it, and
 //! [`Stacks::remove`] undoes it in reverse.
 //!
 //! # Invariants
 //! * Before each step its intent is in a journal that outlives the process and a reboot, synced (`journal.rs`).
-//! * What is removed is found in the kernel and on the disk at that time, by the id of the journal that is in its name; what
-//!   a step was meant to make and did not is no error.
+//! * What is removed is found in the kernel and on the disk at that time, by the id of the journal that is in its name, or in the
+//!   mark of a disk; what a step was meant to make and did not is no error.
+//! * A disk is marked only through a [`Hold`] that came from consent, and erased only while it has its mark.
 //! * Nothing is forced: a mount that is in use stays, with all that it stands on, and so does the journal.
 
-mod filesystems;
+mod device;
+mod disks;
 mod journal;
+mod kinds;
 mod objects;
 mod plan;
 mod request;
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use filesystems::{FILESYSTEMS, Filesystem};
 pub use journal::{Found, State, directory, found};
+pub use kinds::{Kind, Lack, Setting, kinds};
 pub use plan::{Step, plan, shown};
-pub use request::{Request, RequestError, Stack};
+pub use request::{Disk, Ground, Request, RequestError, Stack};
 
-use crate::Roots;
+use crate::consent::Consent;
+use crate::{Hold, Roots};
 use journal::Journal;
-use objects::{make, unmake};
-use plan::Object;
+use kinds::load;
+use objects::{Key, Maker, unmake};
+use plan::{Object, What};
 
 /// Why stacks could not be made or removed.
 #[derive(Debug, thiserror::Error)]
@@ -35,15 +41,24 @@ pub enum StackError {
     /// Only root may.
     #[error("making storage stacks needs root: run it with sudo")]
     NotRoot,
-    /// A program is not installed.
-    #[error("{program} is not installed, which {what} needs: install the package {package}")]
-    Missing {
-        /// Its name.
-        program: &'static str,
+    /// This machine lacks something.
+    #[error("{what} cannot be made here: {lack}")]
+    Lacks {
         /// What needs it.
         what: String,
-        /// The Debian package that has it.
-        package: &'static str,
+        /// What is missing.
+        lack: Lack,
+    },
+    /// The request is wrong.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// A block device cannot be used.
+    #[error("cannot make stacks on {}: {why}", disk.display())]
+    Disk {
+        /// The device.
+        disk: PathBuf,
+        /// Why not.
+        why: String,
     },
     /// The images do not fit.
     #[error("{needed} bytes are needed in {}, and {free} are free; use smaller images", directory.display())]
@@ -112,8 +127,8 @@ fn living() -> MutexGuard<'static, Vec<(Roots, PathBuf, Vec<Object>)>> {
 }
 
 impl Stacks {
-    /// Makes stacks of a request that was checked, with this id of eight lower-case letters and digits. If a step fails, or the
-    /// user asks to stop, what was made is removed.
+    /// Makes stacks of a request that was checked, with this id of eight lower-case letters and digits, on the disks that may be
+    /// overwritten, in the order of [`Request::disks`]. If a step fails, or the user asks to stop, what was made is removed.
     ///
     /// # Errors
     /// A step failed, or the user asked to stop.
@@ -121,19 +136,29 @@ impl Stacks {
         roots: &Roots,
         request: &Request,
         id: &str,
+        disks: Vec<Consent>,
         interrupt: &AtomicBool,
     ) -> Result<Self, StackError> {
         let directory = directory();
+        let key = Key::new().map_err(|error| StackError::Step {
+            step: "head --bytes=64 /dev/urandom".to_owned(),
+            why: error.to_string(),
+        })?;
+        let holds = disks.into_iter().map(|consent| Some(Hold::from(consent))).collect();
+        let mut maker = Maker { roots, interrupt, key, holds };
         let journal = Journal::begin(&directory, id, request)?;
         let mut stacks = Self {
             roots: roots.clone(),
             objects: Vec::new(),
             mounted: Vec::new(),
-            bytes: request.bytes,
+            bytes: request.bytes(),
             remarks: Vec::new(),
             journal,
         };
-        match stacks.make_all(plan(request, id, &directory), interrupt) {
+        for stack in &request.stacks {
+            stack.kinds().for_each(|kind| load(roots, kind.modules));
+        }
+        match stacks.make_all(plan(request, id, &directory), &mut maker) {
             Ok(()) => Ok(stacks),
             Err(error) => {
                 // The first error is what went wrong; what cannot be removed is listed by `found`.
@@ -143,16 +168,16 @@ impl Stacks {
         }
     }
 
-    fn make_all(&mut self, steps: Vec<Step>, interrupt: &AtomicBool) -> Result<(), StackError> {
+    fn make_all(&mut self, steps: Vec<Step>, maker: &mut Maker<'_>) -> Result<(), StackError> {
         for step in steps {
-            if interrupt.load(std::sync::atomic::Ordering::Relaxed) {
+            if maker.interrupt.load(Ordering::Relaxed) {
                 return Err(StackError::Interrupted);
             }
             self.journal.append(&step.object)?;
             self.objects.push(step.object.clone());
             self.publish();
-            self.remarks.extend(make(&self.roots, &step.object, interrupt, self.journal.lock()?)?);
-            if let Object::Mount { point, .. } = step.object {
+            self.remarks.extend(maker.make(&step.object, &|| self.journal.lock())?);
+            if let What::Mount { point, .. } = step.object.what {
                 self.mounted.push((step.stack, point));
             }
         }
@@ -166,7 +191,7 @@ impl Stacks {
         living.push((self.roots.clone(), self.journal.path().to_owned(), self.objects.clone()));
     }
 
-    /// Bytes of each stack's image.
+    /// Bytes of each image or region that a stack stands on.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -176,16 +201,20 @@ impl Stacks {
         &self.mounted
     }
 
-    /// The name of each stack with the command that made its filesystem or mounted it.
+    /// The name of each stack with each command that made one of its layers or its filesystem, or mounted it.
     pub fn commands(&self) -> Vec<(String, String)> {
         let all = self.mounted.iter().flat_map(|(name, point)| {
-            let of = self.objects.iter().filter(move |object| point.ends_with(object.stack()));
-            of.map(move |object| (name.clone(), object))
+            let of = self.objects.iter().filter(move |object| point.ends_with(&object.stack));
+            of.map(move |object| (name, &object.what))
         });
-        let is_telling = |object: &Object| matches!(object, Object::Filesystem { .. } | Object::Mount { .. });
-        all.filter(|(_, object)| is_telling(object))
-            .map(|(name, object)| (name, object.typed("DEVICE")))
-            .collect()
+        let is_telling = |what: &What| {
+            matches!(
+                what,
+                What::Region { .. } | What::Layer(_) | What::Filesystem { .. } | What::Mount { .. }
+            )
+        };
+        let telling = all.filter(|(_, what)| is_telling(what));
+        telling.flat_map(|(name, what)| what.typed().into_iter().map(|typed| (name.clone(), typed))).collect()
     }
 
     /// Removes them.
@@ -223,13 +252,13 @@ fn unmake_all(roots: &Roots, objects: &[Object]) -> Result<(), StackError> {
     let mut first = None;
     let mut kept: Vec<&str> = Vec::new();
     for object in objects.iter().rev() {
-        // The directory of all mounts is of no stack.
-        let stands = object.stack().is_empty() && !kept.is_empty();
-        if stands || kept.contains(&object.stack()) {
+        // The directory of all mounts and the disks are of no stack.
+        let stands = object.stack.is_empty() && !kept.is_empty();
+        if stands || kept.contains(&object.stack.as_str()) {
             continue;
         }
         if let Err(error) = unmake(roots, object) {
-            kept.push(object.stack());
+            kept.push(&object.stack);
             first.get_or_insert(error);
         }
     }

@@ -1,98 +1,172 @@
 //! Makes and removes the objects of stacks, and finds them in the kernel and on the disk.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::ErrorKind;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, fallocate};
+use model::shell_word;
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 
 use super::StackError;
-use super::plan::Object;
+use super::device::{Device, Words, blocks};
+use super::disks;
+use super::plan::{Object, What};
 use crate::mounts::mounts;
 use crate::programs::{End, find, run_with};
-use crate::{Roots, read_line};
+use crate::{Hold, Roots, read_line};
 
-/// Time that a program has: making a filesystem on a slow card takes minutes.
-const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Time that a program has: making a filesystem on a slow card, or checksums of a whole disk, takes long.
+const TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 /// How long something may take to go once it was told to: the kernel closes the files of rings a little later.
 const GOING: Duration = Duration::from_secs(10);
 /// How often it is looked at.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Makes an object. Returns what is worth knowing about it.
-pub(super) fn make(
-    roots: &Roots,
-    object: &Object,
-    interrupt: &AtomicBool,
-    lock: Stdio,
-) -> Result<Option<String>, StackError> {
-    let failed = |why: String| StackError::Step { step: object.typed("DEVICE"), why };
-    match object {
-        Object::Image { path, bytes, .. } => {
-            let new = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
-            let file = new.map_err(|error| failed(error.to_string()))?;
-            fallocate(&file, FallocateFlags::empty(), 0, *bytes)
-                .map_err(|error| failed(std::io::Error::from(error).to_string()))?;
-            file.sync_all().map_err(|error| failed(error.to_string()))?;
-            Ok(None)
-        }
-        Object::Directory { path, .. } => {
-            DirBuilder::new().mode(0o700).create(path).map_err(|error| failed(error.to_string()))?;
-            Ok(None)
-        }
-        Object::Loop { image, bytes, .. } => {
-            // Its directory may be another user's, who can put another file in its place.
-            let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-            let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(image);
-            let file = file.map_err(|error| failed(error.to_string()))?;
-            let metadata = file.metadata().map_err(|error| failed(error.to_string()))?;
-            if !is_made(&metadata) || metadata.len() != *bytes {
-                return Err(failed("it is not the file that was made".to_owned()));
-            }
-            let open = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-            let mut words = object.command("").unwrap_or_default();
-            let last = words.last_mut().expect("the file is the last word");
-            *last = open;
-            program_succeeds(roots, &object.typed(""), "losetup", &words[1..], interrupt, lock)?;
-            let name = loop_of(roots, image)
-                .ok_or_else(|| failed("no loop device of this image appeared in /sys/block".to_owned()))?;
-            let direct = read_line(roots.sys.join("block").join(&name).join("loop/dio"));
-            let is_direct = direct.as_deref() == Some("1");
-            Ok((!is_direct).then(|| {
-                format!("{name} reads through the page cache of the filesystem of its image, which refuses direct I/O")
-            }))
-        }
-        Object::Filesystem { image, .. } | Object::Mount { image, .. } => {
-            let name = loop_of(roots, image)
-                .ok_or_else(|| failed(format!("{} has no loop device", image.display())))?;
-            call(roots, object, &roots.dev.join(name).to_string_lossy(), interrupt, lock)?;
-            Ok(None)
-        }
+/// The key of encrypted layers: random, and in memory only.
+pub(super) struct Key(File);
+
+impl Key {
+    pub fn new() -> std::io::Result<Self> {
+        let mut bytes = [0; 64];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        let mut file = File::from(memfd_create("lodestone", MemfdFlags::CLOEXEC)?);
+        file.write_all(&bytes)?;
+        Ok(Self(file))
     }
 }
 
-/// True for what [`make`] makes as an image.
-fn is_made(metadata: &fs::Metadata) -> bool {
-    metadata.is_file() && metadata.uid() == 0 && metadata.nlink() == 1 && metadata.mode() & 0o777 == 0o600
+/// The path under which the programs that this process starts open one of its files.
+fn path_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
 }
 
-/// Runs the program that makes an object.
-fn call(
-    roots: &Roots,
-    object: &Object,
-    device: &str,
-    interrupt: &AtomicBool,
-    lock: Stdio,
-) -> Result<(), StackError> {
-    let words = object.command(device).unwrap_or_default();
-    let (program, arguments) = words.split_first().expect("it is made by a program");
-    program_succeeds(roots, &object.typed(device), program, arguments, interrupt, lock)
+/// Makes objects.
+pub(super) struct Maker<'a> {
+    pub roots: &'a Roots,
+    pub interrupt: &'a AtomicBool,
+    pub key: Key,
+    /// The disks that may be overwritten, each until it is marked.
+    pub holds: Vec<Option<Hold>>,
+}
+
+impl Maker<'_> {
+    /// Makes an object; its programs have `lock` as standard input. Returns what is worth knowing about it.
+    pub fn make(
+        &mut self,
+        object: &Object,
+        lock: &dyn Fn() -> Result<Stdio, StackError>,
+    ) -> Result<Option<String>, StackError> {
+        let what = &object.what;
+        let failed = |why: String| StackError::Step { step: what.typed().concat(), why };
+        match what {
+            What::Image { path, bytes } => {
+                let new = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
+                let file = new.map_err(|error| failed(error.to_string()))?;
+                fallocate(&file, FallocateFlags::empty(), 0, *bytes)
+                    .map_err(|error| failed(std::io::Error::from(error).to_string()))?;
+                file.sync_all().map_err(|error| failed(error.to_string()))?;
+            }
+            What::Directory { path } => {
+                DirBuilder::new().mode(0o700).create(path).map_err(|error| failed(error.to_string()))?;
+            }
+            What::Disk { path, id, number } => {
+                let hold = self.holds.get_mut(*number).and_then(Option::take);
+                let hold = hold.ok_or_else(|| failed("nobody has allowed it".to_owned()))?;
+                let marked = hold.open(0).and_then(|disk| disks::set_mark(&disk, id, *number));
+                marked.map_err(|error| failed(error.to_string()))?;
+                drop(hold);
+                // What partitions it had are gone; one that is none itself has none.
+                let reread = Words::of(&["blockdev", "--rereadpt", &path.to_string_lossy()]);
+                let _ = self.call(&reread, lock()?);
+            }
+            What::Loop { image, number, bytes } => return self.make_loop(image, *number, *bytes, lock()?),
+            What::Region { .. } | What::Layer(_) => {
+                for words in what.commands() {
+                    self.call(&words, lock()?)?;
+                }
+                let device = what.device().expect("it makes one");
+                let path = device.path(self.roots);
+                let path =
+                    path.ok_or_else(|| failed("the device did not appear in /sys/block".to_owned()))?;
+                self.wait_for_sync(&path)?;
+                // What was on it belongs to nobody, and must not be taken for a part of something else.
+                disks::erase(&path).map_err(|error| failed(error.to_string()))?;
+            }
+            What::Filesystem { .. } | What::Mount { .. } => {
+                for words in what.commands() {
+                    self.call(&words, lock()?)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn make_loop(
+        &self,
+        image: &Path,
+        number: usize,
+        bytes: u64,
+        lock: Stdio,
+    ) -> Result<Option<String>, StackError> {
+        let step = format!("losetup --find --show --direct-io=on {}", shell_word(&image.to_string_lossy()));
+        let failed = |why: String| StackError::Step { step: step.clone(), why };
+        // Its directory may be another user's, who can put another file in its place.
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+        let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(image);
+        let file = file.map_err(|error| failed(error.to_string()))?;
+        let metadata = file.metadata().map_err(|error| failed(error.to_string()))?;
+        if !is_made(&metadata) || metadata.len() != bytes {
+            return Err(failed("it is not the file that was made".to_owned()));
+        }
+        let opened = path_of(&file).to_string_lossy().into_owned();
+        let words = ["--find", "--show", "--direct-io=on", &opened].map(str::to_owned);
+        program_succeeds(self.roots, &step, "losetup", &words, self.interrupt, lock)?;
+        let device = Device::Loop { image: image.to_owned(), number };
+        let name = device.find(self.roots);
+        let name =
+            name.ok_or_else(|| failed("no loop device of this image appeared in /sys/block".to_owned()))?;
+        let direct = read_line(self.roots.sys.join("block").join(&name).join("loop/dio"));
+        let is_direct = direct.as_deref() == Some("1");
+        Ok((!is_direct).then(|| {
+            format!(
+                "{name} reads through the page cache of the filesystem of its image, which refuses direct I/O"
+            )
+        }))
+    }
+
+    /// Runs a command with the devices that are there.
+    fn call(&self, words: &Words, lock: Stdio) -> Result<(), StackError> {
+        let resolved = words
+            .resolved(self.roots, &path_of(&self.key.0))
+            .map_err(|why| StackError::Step { step: words.typed(), why })?;
+        let step = resolved.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+        let (program, arguments) = resolved.split_first().expect("a command has a program");
+        program_succeeds(self.roots, &step, program, arguments, self.interrupt, lock)
+    }
+
+    /// Waits until the members of an array agree.
+    fn wait_for_sync(&self, path: &Path) -> Result<(), StackError> {
+        let name = path.file_name().unwrap_or_default();
+        let action = self.roots.sys.join("block").join(name).join("md/sync_action");
+        while read_line(&action).is_some_and(|action| action != "idle") {
+            if self.interrupt.load(Ordering::Relaxed) {
+                return Err(StackError::Interrupted);
+            }
+            thread::sleep(PERIOD);
+        }
+        Ok(())
+    }
+}
+
+/// True for what [`Maker::make`] makes as an image.
+fn is_made(metadata: &fs::Metadata) -> bool {
+    metadata.is_file() && metadata.uid() == 0 && metadata.nlink() == 1 && metadata.mode() & 0o777 == 0o600
 }
 
 fn program_succeeds(
@@ -111,30 +185,12 @@ fn program_succeeds(
     match ran.end {
         End::Exited(0) => Ok(()),
         End::Interrupted => Err(StackError::Interrupted),
-        End::TookTooLong => Err(failed(format!("it did not end within {} minutes", TIMEOUT.as_secs() / 60))),
+        End::TookTooLong => Err(failed(format!("it did not end within {} hours", TIMEOUT.as_secs() / 3600))),
         _ => Err(failed(match printed.trim() {
             "" => "it printed nothing".to_owned(),
             printed => printed.lines().map(str::trim).collect::<Vec<_>>().join("; "),
         })),
     }
-}
-
-/// The name of the loop device whose file this is.
-fn loop_of(roots: &Roots, image: &Path) -> Option<String> {
-    loops_of(roots, image).into_iter().next()
-}
-
-fn loops_of(roots: &Roots, image: &Path) -> Vec<String> {
-    let entries = fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
-    let is_its = |directory: PathBuf| {
-        let file = read_line(directory.join("loop/backing_file"))?;
-        (Path::new(&file) == image).then_some(())
-    };
-    let names = entries.filter_map(|entry| {
-        is_its(entry.path())?;
-        Some(entry.file_name().to_string_lossy().into_owned())
-    });
-    names.collect()
 }
 
 /// True if a mount of this stack is on this directory.
@@ -144,48 +200,53 @@ fn is_mounted(roots: &Roots, point: &Path) -> bool {
 
 /// Removes an object, if it is there.
 pub(super) fn unmake(roots: &Roots, object: &Object) -> Result<(), StackError> {
-    let never = AtomicBool::new(false);
     let failed = |step: String, why: String| StackError::Step { step, why };
-    match object {
-        Object::Filesystem { .. } => Ok(()),
-        Object::Mount { point, .. } => {
-            let words = [point.to_string_lossy().into_owned()];
-            let step = format!("umount {}", point.display());
-            let until = Instant::now() + GOING;
-            while is_mounted(roots, point) {
-                match program_succeeds(roots, &step, "umount", &words, &never, Stdio::null()) {
-                    Err(error) if Instant::now() >= until => return Err(error),
-                    // It may be in use for a moment longer.
-                    Err(_) => thread::sleep(PERIOD),
-                    Ok(()) => {}
-                }
+    let what = &object.what;
+    match what {
+        What::Filesystem { .. } => Ok(()),
+        What::Mount { point, .. } => {
+            until_gone(roots, what, || is_mounted(roots, point).then(|| point.to_owned()))
+        }
+        What::Loop { .. } => {
+            let device = what.device().expect("it makes one");
+            until_gone(roots, what, || device.path(roots))
+        }
+        What::Layer(layer) => {
+            let device = what.device().expect("it makes one");
+            if let Some(path) = device.path(roots) {
+                // Only while it stands can what is on it be erased; below it, the ground is.
+                let _ = disks::erase(&path);
+            }
+            // A logical volume has devices of its own below it.
+            let parts = format!("{}-", layer.name);
+            let part = |directory: &Path| {
+                read_line(directory.join("dm/name")).is_some_and(|name| name.starts_with(&parts))
+            };
+            let any = || {
+                let part = || blocks(roots, part).into_iter().next().map(|name| roots.dev.join(name));
+                device.path(roots).or_else(part)
+            };
+            until_gone(roots, what, any)?;
+            // Without udev nobody removes the link to an array.
+            let link = roots.dev.join("md").join(&layer.name);
+            if link.is_symlink() {
+                let _ = fs::remove_file(link);
             }
             Ok(())
         }
-        Object::Loop { image, .. } => {
-            let until = Instant::now() + GOING;
-            loop {
-                let names = loops_of(roots, image);
-                let Some(name) = names.first() else { return Ok(()) };
-                let device = roots.dev.join(name).to_string_lossy().into_owned();
-                let step = format!("losetup --detach {device}");
-                let detached = program_succeeds(
-                    roots,
-                    &step,
-                    "losetup",
-                    &["--detach".to_owned(), device],
-                    &never,
-                    Stdio::null(),
-                );
-                // It succeeds although the device is in use, and is detached later.
-                if Instant::now() >= until {
-                    detached?;
-                    return Err(failed(step, "the device is still in use".to_owned()));
-                }
-                thread::sleep(PERIOD);
-            }
+        What::Region { name, id, number, start, bytes, .. } => {
+            let device = Device::Mapped { name: name.clone() };
+            until_gone(roots, what, || device.path(roots))?;
+            let Some(disk) = disks::find(roots, id, *number) else { return Ok(()) };
+            disks::erase_part(&disk, *start, *bytes)
+                .map_err(|error| failed(format!("wipefs --all {}", disk.display()), error.to_string()))
         }
-        Object::Image { path, .. } => {
+        What::Disk { id, number, .. } => {
+            let Some(disk) = disks::find(roots, id, *number) else { return Ok(()) };
+            disks::erase_mark(&disk)
+                .map_err(|error| failed(format!("wipefs --all {}", disk.display()), error.to_string()))
+        }
+        What::Image { path, .. } => {
             let step = format!("rm {}", path.display());
             let metadata = match fs::symlink_metadata(path) {
                 Ok(metadata) => metadata,
@@ -197,11 +258,35 @@ pub(super) fn unmake(roots: &Roots, object: &Object) -> Result<(), StackError> {
             }
             fs::remove_file(path).map_err(|error| failed(step, error.to_string()))
         }
-        Object::Directory { path, .. } => match fs::remove_dir(path) {
+        What::Directory { path } => match fs::remove_dir(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(failed(format!("rmdir {}", path.display()), error.to_string()))
             }
             _ => Ok(()),
         },
     }
+}
+
+/// Undoes something until it is gone. It may be in use for a moment longer, and `losetup` succeeds although it is.
+fn until_gone(roots: &Roots, what: &What, find: impl Fn() -> Option<PathBuf>) -> Result<(), StackError> {
+    let until = Instant::now() + GOING;
+    let never = AtomicBool::new(false);
+    let words = what.undo().expect("what can be there can be undone");
+    while let Some(path) = find() {
+        let step =
+            |resolved: &[String]| resolved.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+        // It can have gone in the meantime.
+        let Ok(resolved) = words.resolved(roots, Path::new("")) else { continue };
+        let (program, arguments) = resolved.split_first().expect("a command has a program");
+        let undone = program_succeeds(roots, &step(&resolved), program, arguments, &never, Stdio::null());
+        if Instant::now() >= until && find().is_some() {
+            undone?;
+            let why = format!("{} is still in use", path.display());
+            return Err(StackError::Step { step: step(&resolved), why });
+        }
+        if find().is_some() {
+            thread::sleep(PERIOD);
+        }
+    }
+    Ok(())
 }

@@ -5,23 +5,41 @@ use std::path::{Path, PathBuf};
 use model::shell_word;
 use serde::{Deserialize, Serialize};
 
-use super::filesystems::FILESYSTEMS;
-use super::request::{Request, Stack};
+use super::device::{Device, Words};
+use super::disks::END;
+use super::kinds::{Layer, Role, find_kind};
+use super::request::{Ground, Part, Request, Stack};
+
+/// Bytes of a sector of the device mapper.
+const SECTOR: u64 = 512;
 
 /// Something that a step makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Object {
+    /// The directory of its stack's mount, which is unique to the stack; empty for what is of all stacks.
+    pub stack: String,
+    pub what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Object {
+pub(crate) enum What {
     /// A file in which a stack stands.
-    Image { stack: String, path: PathBuf, bytes: u64 },
+    Image { path: PathBuf, bytes: u64 },
     /// The loop device of an image.
-    Loop { stack: String, image: PathBuf, bytes: u64 },
-    /// A filesystem on the loop device of an image.
-    Filesystem { stack: String, image: PathBuf, kind: String, label: String },
+    Loop { image: PathBuf, number: usize, bytes: u64 },
+    /// A disk on which stacks stand, marked as ours.
+    Disk { path: PathBuf, id: String, number: usize },
+    /// A part of such a disk, as a device of its own.
+    Region { name: String, disk: PathBuf, id: String, number: usize, start: u64, bytes: u64 },
+    /// A layer between ground and filesystem.
+    Layer(Layer),
+    /// A filesystem.
+    Filesystem { kind: String, label: String, on: Vec<Device> },
     /// A directory to mount on.
-    Directory { stack: String, path: PathBuf },
-    /// A mount of the loop device of an image.
-    Mount { stack: String, image: PathBuf, kind: String, point: PathBuf, options: Vec<String> },
+    Directory { path: PathBuf },
+    /// A mount of a filesystem.
+    Mount { kind: String, on: Vec<Device>, point: PathBuf, options: Vec<String> },
 }
 
 /// One step: an object that is made.
@@ -33,71 +51,98 @@ pub struct Step {
     pub(crate) object: Object,
 }
 
-impl Object {
-    /// The directory of its stack's mount, which is unique to the stack.
-    pub fn stack(&self) -> &str {
+impl What {
+    /// The commands that make it; none for what needs no program.
+    pub fn commands(&self) -> Vec<Words> {
         match self {
-            Self::Image { stack, .. }
-            | Self::Loop { stack, .. }
-            | Self::Filesystem { stack, .. }
-            | Self::Directory { stack, .. }
-            | Self::Mount { stack, .. } => stack,
-        }
-    }
-
-    /// The program and arguments that make it, with the path of the loop device; `None` for what needs no program.
-    pub fn command(&self, device: &str) -> Option<Vec<String>> {
-        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        match self {
-            Self::Image { .. } | Self::Directory { .. } => None,
+            Self::Image { .. } | Self::Directory { .. } | Self::Disk { .. } => Vec::new(),
             Self::Loop { image, .. } => {
-                let mut words = owned(&["losetup", "--find", "--show", "--direct-io=on"]);
-                words.push(text(image));
-                Some(words)
+                vec![Words::of(&["losetup", "--find", "--show", "--direct-io=on", &text(image)])]
             }
-            Self::Filesystem { kind, label, .. } => {
-                let filesystem = FILESYSTEMS.iter().find(|filesystem| filesystem.name == kind)?;
-                let mut words = owned(&[filesystem.program]);
-                words.extend(owned(filesystem.arguments));
-                words.extend(owned(&["-L", label, device]));
-                Some(words)
+            Self::Region { name, disk, start, bytes, .. } => {
+                let table = format!("0 {} linear {} {}", bytes / SECTOR, text(disk), start / SECTOR);
+                vec![Words::of(&["dmsetup", "create", name, "--table", &table])]
             }
-            Self::Mount { kind, point, options, .. } => {
-                let mut words = owned(&["mount", "-t", kind]);
+            Self::Layer(layer) => match find_kind(&layer.kind).map(|kind| &kind.role) {
+                Some(Role::Layer(role)) => (role.make)(layer),
+                _ => Vec::new(),
+            },
+            Self::Filesystem { kind, label, on } => {
+                let Some(Role::Filesystem(filesystem)) = find_kind(kind).map(|kind| &kind.role) else {
+                    return Vec::new();
+                };
+                vec![on.iter().fold(Words::of(filesystem.make).and(label), Words::and_device)]
+            }
+            Self::Mount { kind, on, point, options } => {
+                let mut words = Words::of(&["mount", "-t", kind]);
                 if !options.is_empty() {
-                    words.extend(["-o".to_owned(), options.join(",")]);
+                    words = words.and("-o").and(&options.join(","));
                 }
-                words.extend([device.to_owned(), text(point)]);
-                Some(words)
+                // The others are those of the same filesystem, which the kernel must know of.
+                for other in on.iter().skip(1) {
+                    words = words.and("-o").and_prefixed("device=", other);
+                }
+                vec![words.and_device(&on[0]).and(&text(point))]
             }
         }
     }
 
     /// What makes it, as a person would type it.
-    pub fn typed(&self, device: &str) -> String {
+    pub fn typed(&self) -> Vec<String> {
         match self {
-            Self::Image { path, bytes, .. } => {
-                format!("fallocate --length {bytes} {}", shell_word(&text(path)))
+            Self::Image { path, bytes } => {
+                vec![format!("fallocate --length {bytes} {}", shell_word(&text(path)))]
             }
-            Self::Directory { path, .. } => format!("mkdir --mode=700 {}", shell_word(&text(path))),
-            other => {
-                let words = other.command(device).unwrap_or_default();
-                // The device may be a variable of the shell.
-                let word = |word: &String| if word == device { word.clone() } else { shell_word(word) };
-                words.iter().map(word).collect::<Vec<_>>().join(" ")
+            Self::Directory { path } => vec![format!("mkdir --mode=700 {}", shell_word(&text(path)))],
+            Self::Disk { path, .. } => {
+                vec![format!("dd if=/dev/zero of={} bs=1M count=1", shell_word(&text(path)))]
             }
+            Self::Loop { number, .. } => {
+                let typed = self.commands().iter().map(Words::typed).collect::<String>();
+                vec![format!("loop{number}=$({typed})")]
+            }
+            other => other.commands().iter().map(Words::typed).collect(),
+        }
+    }
+
+    /// The command that undoes it; `None` where none is needed.
+    pub fn undo(&self) -> Option<Words> {
+        match self {
+            Self::Loop { image, number, .. } => {
+                let device = Device::Loop { image: image.clone(), number: *number };
+                Some(Words::of(&["losetup", "--detach"]).and_device(&device))
+            }
+            Self::Region { name, .. } => Some(Words::of(&["dmsetup", "remove", name])),
+            Self::Layer(layer) => match find_kind(&layer.kind).map(|kind| &kind.role) {
+                Some(Role::Layer(role)) => Some((role.undo)(layer)),
+                _ => None,
+            },
+            Self::Mount { point, .. } => Some(Words::of(&["umount", &text(point)])),
+            _ => None,
         }
     }
 
     /// What undoes it, as a person would type it; `None` where nothing needs to be undone.
-    fn undone(&self, device: &str) -> Option<String> {
-        Some(match self {
-            Self::Image { path, .. } => format!("rm {}", shell_word(&text(path))),
-            Self::Loop { .. } => format!("losetup --detach {device}"),
-            Self::Filesystem { .. } => return None,
-            Self::Directory { path, .. } => format!("rmdir {}", shell_word(&text(path))),
-            Self::Mount { point, .. } => format!("umount {}", shell_word(&text(point))),
-        })
+    fn undone(&self) -> Option<String> {
+        match self {
+            Self::Image { path, .. } => Some(format!("rm {}", shell_word(&text(path)))),
+            Self::Directory { path } => Some(format!("rmdir {}", shell_word(&text(path)))),
+            Self::Disk { path, .. } => Some(format!("wipefs --all {}", shell_word(&text(path)))),
+            other => other.undo().map(|words| words.typed()),
+        }
+    }
+
+    /// The device that it makes.
+    pub fn device(&self) -> Option<Device> {
+        match self {
+            Self::Loop { image, number, .. } => Some(Device::Loop { image: image.clone(), number: *number }),
+            Self::Region { name, .. } => Some(Device::Mapped { name: name.clone() }),
+            Self::Layer(layer) => match find_kind(&layer.kind).map(|kind| &kind.role) {
+                Some(Role::Layer(role)) => Some((role.device)(layer)),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }
 
@@ -108,57 +153,127 @@ fn text(path: &Path) -> String {
 /// The steps that make the stacks of a request with this id, whose mounts are in a directory below `directory`.
 pub fn plan(request: &Request, id: &str, directory: &Path) -> Vec<Step> {
     let own = directory.join(id);
-    let mut steps = vec![Step {
-        stack: String::new(),
-        object: Object::Directory { stack: String::new(), path: own.clone() },
-    }];
-    for (i, stack) in request.stacks.iter().enumerate() {
-        steps.extend(of_stack(request, stack, id, i + 1, &own));
+    let mut steps = Steps { request, id, steps: Vec::new(), loops: 0 };
+    let of_all = |what: What| Step { stack: String::new(), object: Object { stack: String::new(), what } };
+    steps.steps.push(of_all(What::Directory { path: own.clone() }));
+    if let Ground::Disks(disks) = &request.ground {
+        for (number, disk) in disks.iter().take(request.most_members()).enumerate() {
+            let what = What::Disk { path: disk.path.clone(), id: id.to_owned(), number };
+            steps.steps.push(of_all(what));
+        }
     }
-    steps
+    for (i, stack) in request.stacks.iter().enumerate() {
+        let key = format!("{}-{}", i + 1, stack.filesystem.kind.name);
+        OfStack { all: &mut steps, stack, number: i + 1, key, grounds: 0, layers: 0 }.make(&own);
+    }
+    steps.steps
 }
 
-fn of_stack(request: &Request, stack: &Stack, id: &str, number: usize, own: &Path) -> Vec<Step> {
-    let Stack { name, filesystem, options } = stack;
-    let key = format!("{number}-{}", filesystem.name);
-    let image = request.directory.join(format!("lodestone-{id}-{key}.img"));
-    let point = own.join(&key);
-    let kind = filesystem.name.to_owned();
-    let mut all: Vec<String> = filesystem.options.iter().map(|option| (*option).to_owned()).collect();
-    all.extend(options.iter().cloned());
-    let objects = [
-        Object::Image { stack: key.clone(), path: image.clone(), bytes: request.bytes },
-        Object::Loop { stack: key.clone(), image: image.clone(), bytes: request.bytes },
-        Object::Filesystem {
-            stack: key.clone(),
-            image: image.clone(),
-            kind: kind.clone(),
-            // The longest label of xfs has twelve characters.
-            label: format!("lode{id}"),
-        },
-        Object::Directory { stack: key.clone(), path: point.clone() },
-        Object::Mount { stack: key, image, kind, point, options: all },
-    ];
-    objects.into_iter().map(|object| Step { stack: name.clone(), object }).collect()
+struct Steps<'a> {
+    request: &'a Request,
+    id: &'a str,
+    steps: Vec<Step>,
+    /// How many loop devices there are.
+    loops: usize,
+}
+
+/// The steps of one stack.
+struct OfStack<'s, 'a> {
+    all: &'s mut Steps<'a>,
+    stack: &'a Stack,
+    number: usize,
+    key: String,
+    grounds: usize,
+    layers: usize,
+}
+
+impl OfStack<'_, '_> {
+    fn push(&mut self, what: What) {
+        let object = Object { stack: self.key.clone(), what };
+        self.all.steps.push(Step { stack: self.stack.name.clone(), object });
+    }
+
+    fn make(mut self, own: &Path) {
+        let Part { kind, settings, .. } = &self.stack.filesystem;
+        let Role::Filesystem(filesystem) = &kind.role else { unreachable!("the parser puts it there") };
+        let on = self.devices(&self.stack.filesystem, self.stack.layers.len());
+        let label = (filesystem.label)(self.all.id);
+        self.push(What::Filesystem { kind: kind.name.to_owned(), label, on: on.clone() });
+        let point = own.join(&self.key);
+        self.push(What::Directory { path: point.clone() });
+        let own_options = filesystem.options.iter().map(|option| (*option).to_owned());
+        let options = own_options.chain(settings.iter().map(written)).collect();
+        self.push(What::Mount { kind: filesystem.mount_type.to_owned(), on, point, options });
+    }
+
+    /// The devices that a part takes, which has `below` layers below it.
+    fn devices(&mut self, part: &Part, below: usize) -> Vec<Device> {
+        (0..part.members).map(|_| self.device(below)).collect()
+    }
+
+    /// A device that stands on this many layers.
+    fn device(&mut self, layers: usize) -> Device {
+        let stack = self.stack;
+        let what = match layers.checked_sub(1) {
+            None => self.ground(),
+            Some(below) => {
+                let part = &stack.layers[below];
+                let on = self.devices(part, below);
+                self.layers += 1;
+                What::Layer(Layer {
+                    kind: part.kind.name.to_owned(),
+                    name: format!("lode{}_{}_{}", self.all.id, self.number, self.layers),
+                    on,
+                    settings: part.settings.clone(),
+                    bytes: self.all.request.bytes(),
+                })
+            }
+        };
+        let device = what.device().expect("a ground and a layer make a device");
+        self.push(what);
+        device
+    }
+
+    /// A device that a stack stands on.
+    fn ground(&mut self) -> What {
+        let (id, bytes) = (self.all.id, self.all.request.bytes());
+        let ground = self.grounds;
+        self.grounds += 1;
+        match &self.all.request.ground {
+            Ground::Images { directory, .. } => {
+                let more = if ground == 0 { String::new() } else { format!("-{}", ground + 1) };
+                let image = directory.join(format!("lodestone-{id}-{}{more}.img", self.key));
+                self.push(What::Image { path: image.clone(), bytes });
+                self.all.loops += 1;
+                What::Loop { image, number: self.all.loops, bytes }
+            }
+            Ground::Disks(disks) => What::Region {
+                name: format!("lode{id}_{}_disk{}", self.number, ground + 1),
+                disk: disks[ground].path.clone(),
+                id: id.to_owned(),
+                number: ground,
+                start: END + (self.number as u64 - 1) * bytes,
+                bytes,
+            },
+        }
+    }
+}
+
+/// A setting as it was written.
+pub(super) fn written((name, value): &(String, String)) -> String {
+    if value.is_empty() { name.clone() } else { format!("{name}={value}") }
 }
 
 /// Steps as the lines of a shell script that makes, and one that removes.
 pub fn shown(steps: &[Step]) -> (Vec<String>, Vec<String>) {
-    let mut variables: Vec<&str> = Vec::new();
-    let (mut make, mut remove) = (Vec::new(), Vec::new());
-    for Step { object, .. } in steps {
-        if matches!(object, Object::Loop { .. }) {
-            variables.push(object.stack());
-        }
-        let device = format!("$loop{}", variables.len());
-        let typed = object.typed(&device);
-        make.push(match object {
-            Object::Loop { .. } => format!("loop{}=$({typed})", variables.len()),
-            _ => typed,
-        });
-        remove.extend(object.undone(&device));
-    }
+    let whats = || steps.iter().map(|step| &step.object.what);
+    let mut make: Vec<String> = whats().flat_map(What::typed).collect();
+    let mut remove: Vec<String> = whats().filter_map(What::undone).collect();
     remove.reverse();
+    if whats().any(|what| what.commands().iter().any(Words::needs_key)) {
+        make.insert(0, "key=$(mktemp /dev/shm/key.XXXXXX); head --bytes=64 /dev/urandom >$key".to_owned());
+        remove.push("rm $key".to_owned());
+    }
     (make, remove)
 }
 
@@ -166,11 +281,16 @@ pub fn shown(steps: &[Step]) -> (Vec<String>, Vec<String>) {
 mod tests {
     use super::*;
 
+    const DIRECTORY: &str = "/var/lib/lodestone/stacks";
+
+    fn of(on: &str, stacks: &str) -> (Vec<String>, Vec<String>) {
+        let request = Request::parse(on, stacks, Path::new("/here")).unwrap();
+        shown(&plan(&request, "abcd2345", Path::new(DIRECTORY)))
+    }
+
     #[test]
     fn a_plan_is_what_a_person_would_type() {
-        let request =
-            Request::parse("image:/mnt/usb disk:1G", "ext4,btrfs(noatime)", Path::new("/here")).unwrap();
-        let (make, remove) = shown(&plan(&request, "abcd2345", Path::new("/var/lib/lodestone/stacks")));
+        let (make, remove) = of("image:/mnt/usb disk:1G", "ext4,btrfs(noatime)");
         assert_eq!(
             make,
             [
@@ -188,7 +308,44 @@ mod tests {
             ]
         );
         assert_eq!(remove[0], "umount /var/lib/lodestone/stacks/abcd2345/2-btrfs");
+        assert_eq!(remove[1], "rmdir /var/lib/lodestone/stacks/abcd2345/2-btrfs");
         assert_eq!(remove[2], "losetup --detach $loop2");
         assert_eq!(remove.last().unwrap(), "rmdir /var/lib/lodestone/stacks/abcd2345");
+    }
+
+    #[test]
+    fn layers_stand_on_each_other_and_members_are_alike() {
+        let (make, remove) = of("image:/i:1G", "raid1(luks(sector=4096))+xfs,btrfs-raid1");
+        let made = |start: &str| -> Vec<&str> {
+            make.iter().map(String::as_str).filter(|line| line.starts_with(start)).collect()
+        };
+        assert_eq!(made("loop").len(), 4);
+        assert_eq!(
+            made("cryptsetup luksFormat")[1],
+            "cryptsetup luksFormat --batch-mode --type luks2 --label lodeabcd2345_1_2 --pbkdf pbkdf2 \
+             --pbkdf-force-iterations 1000 --sector-size 4096 --key-file $key $loop2"
+        );
+        assert_eq!(
+            made("mdadm"),
+            [
+                "mdadm --create /dev/md/lodeabcd2345_1_3 --name lodeabcd2345_1_3 --homehost=any --metadata=1.2 --run \
+              --level 1 --raid-devices 2 --bitmap=none --assume-clean /dev/mapper/lodeabcd2345_1_1 \
+              /dev/mapper/lodeabcd2345_1_2"
+            ]
+        );
+        assert_eq!(made("mkfs.xfs"), ["mkfs.xfs -q -f -K -L lodeabcd2345 /dev/md/lodeabcd2345_1_3"]);
+        assert_eq!(
+            made("mount -t btrfs"),
+            [
+                "mount -t btrfs -o nodiscard -o device=$loop4 $loop3 /var/lib/lodestone/stacks/abcd2345/2-btrfs-raid1"
+            ]
+        );
+        assert!(made("key=")[0].contains("/dev/urandom"), "{make:?}");
+        let position = |line: &str| remove.iter().position(|other| other == line).unwrap();
+        assert!(
+            position("mdadm --stop /dev/md/lodeabcd2345_1_3") < position("dmsetup remove lodeabcd2345_1_2")
+        );
+        assert!(position("dmsetup remove lodeabcd2345_1_2") < position("losetup --detach $loop2"));
+        assert_eq!(remove.last().unwrap(), "rm $key");
     }
 }

@@ -5,24 +5,47 @@ use std::path::{Path, PathBuf};
 use model::units::{ExactSize, parse_size};
 
 use super::StackError;
-use super::filesystems::{FILESYSTEMS, Filesystem};
+use super::disks::END;
+use super::kinds::{Kind, Lack, find_kind, kinds, lack};
 use crate::Roots;
-use crate::programs::find;
 
 /// Bytes that stay free in the directory of the images.
 const RESERVE: u64 = 64 << 20;
 /// Most stacks at once.
 const MOST: usize = 32;
+/// Most devices that one stack stands on.
+const MOST_DEVICES: usize = 64;
 
-/// Stacks to be made, each in an image of its own.
+/// Stacks to be made.
 #[derive(Debug)]
 pub struct Request {
-    /// Where the images are made.
-    pub directory: PathBuf,
-    /// Bytes of each image.
-    pub bytes: u64,
+    /// Where they are made.
+    pub ground: Ground,
     /// The stacks, in the order in which they are named.
     pub stacks: Vec<Stack>,
+}
+
+/// Where stacks are made.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// In images: files of this many bytes in this directory.
+    Images {
+        /// The directory.
+        directory: PathBuf,
+        /// Bytes of each image.
+        bytes: u64,
+    },
+    /// On block devices, each stack in a region of its own of as many of them as it needs.
+    Disks(Vec<Disk>),
+}
+
+/// A block device that stacks are made on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its size in bytes; 0 before [`Request::located`].
+    pub bytes: u64,
 }
 
 /// One stack.
@@ -30,10 +53,20 @@ pub struct Request {
 pub struct Stack {
     /// As the user wrote it: the name of the target.
     pub name: String,
+    /// Its layers, from the lowest.
+    pub(super) layers: Vec<Part>,
     /// Its filesystem.
-    pub filesystem: &'static Filesystem,
-    /// Further mount options.
-    pub options: Vec<String>,
+    pub(super) filesystem: Part,
+}
+
+/// A layer or filesystem of a stack.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub kind: &'static Kind,
+    /// What stands in brackets: a name, with its value if it has one.
+    pub settings: Vec<(String, String)>,
+    /// How many devices it stands on.
+    pub members: usize,
 }
 
 /// Why a request cannot be carried out.
@@ -41,55 +74,118 @@ pub struct Stack {
 #[error("{0}")]
 pub struct RequestError(String);
 
-fn names() -> String {
-    FILESYSTEMS.iter().map(|filesystem| filesystem.name).collect::<Vec<_>>().join(", ")
-}
-
 impl Request {
-    /// Reads `image:SIZE` or `image:DIRECTORY:SIZE`, and stacks such as `ext4`, or `btrfs(compress=zstd)` with mount options, by
-    /// commas. Without a directory the images are made in `here`, which must be absolute.
+    /// Reads where stacks are made, `image:SIZE`, `image:DIRECTORY:SIZE` or block devices by commas, and stacks such as `ext4`,
+    /// `luks+btrfs`, `raid1(luks)+xfs` or `btrfs(compress=zstd)`, by commas. Without a directory the images are made in `here`,
+    /// which must be absolute.
     ///
     /// # Errors
     /// A sentence with what is wrong and what is allowed.
     pub fn parse(on: &str, stacks: &str, here: &Path) -> Result<Self, RequestError> {
         let wrong = |why: &str| RequestError(format!("--on {on}: {why}"));
-        let rest = on.strip_prefix("image:").ok_or_else(|| {
-            wrong(
-                "write image:SIZE, such as image:4G, or image:DIRECTORY:SIZE; stacks are made in image files",
-            )
-        })?;
-        let (directory, size) = match rest.rsplit_once(':') {
-            Some((directory, size)) => (here.join(directory), size),
-            None => (here.to_owned(), rest),
-        };
-        let bytes = parse_size(size).map_err(|error| wrong(&error.to_string()))?;
-        let stacks = parts(stacks).map(Stack::parse).collect::<Result<Vec<_>, _>>()?;
+        let ground = ground(on, here).map_err(|why| wrong(&why))?;
+        let mut stacks = parts(stacks, ',').map(Stack::parse).collect::<Result<Vec<_>, _>>()?;
         if stacks.is_empty() || stacks.len() > MOST {
             return Err(RequestError(format!("--stack: name 1 to {MOST} stacks, such as ext4,xfs")));
         }
-        for (i, stack) in stacks.iter().enumerate() {
-            let Stack { name, filesystem, .. } = stack;
-            if stacks[..i].iter().any(|other| other.name == *name) {
-                return Err(RequestError(format!("--stack: {name} is named twice")));
+        for i in 0..stacks.len() {
+            if stacks[..i].iter().any(|other| other.name == stacks[i].name) {
+                return Err(RequestError(format!("--stack: {} is named twice", stacks[i].name)));
             }
-            if bytes < filesystem.least_bytes {
-                let least = ExactSize(filesystem.least_bytes);
-                return Err(wrong(&format!("{name} needs at least {least}")));
+            if let Ground::Disks(disks) = &ground {
+                stacks[i].spread_over(disks.len());
+                let (needed, name) = (stacks[i].devices(), &stacks[i].name);
+                if needed > disks.len() {
+                    let named = disks.len();
+                    return Err(wrong(&format!(
+                        "{name} needs {needed} devices, and {named} {} named",
+                        if named == 1 { "is" } else { "are" }
+                    )));
+                }
             }
         }
-        Ok(Self { directory, bytes, stacks })
+        let request = Self { ground, stacks };
+        if matches!(request.ground, Ground::Images { .. }) {
+            request.is_large_enough()?;
+        }
+        Ok(request)
     }
 
-    /// The same with the directory's own path, without links.
+    fn is_large_enough(&self) -> Result<(), RequestError> {
+        let bytes = self.bytes();
+        for stack in &self.stacks {
+            let least = stack.kinds().map(|kind| kind.least_bytes).sum();
+            if bytes < least {
+                let (name, least) = (&stack.name, ExactSize(least));
+                let why = match &self.ground {
+                    Ground::Images { .. } => format!("{name} needs at least {least}"),
+                    Ground::Disks(_) => format!(
+                        "{name} needs at least {least}, and its region of each device has {}",
+                        ExactSize(bytes)
+                    ),
+                };
+                return Err(RequestError(format!("--on: {why}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of each device that a stack stands on: of an image, or of an equal part of the smallest disk.
+    pub fn bytes(&self) -> u64 {
+        /// What the sizes of regions are multiples of: the erase blocks of most flash.
+        const ALIGNED: u64 = 4 << 20;
+        match &self.ground {
+            Ground::Images { bytes, .. } => *bytes,
+            Ground::Disks(disks) => {
+                let used = &disks[..self.most_members().min(disks.len())];
+                let smallest = used.iter().map(|disk| disk.bytes).min().unwrap_or(0);
+                smallest.saturating_sub(2 * END) / self.stacks.len() as u64 / ALIGNED * ALIGNED
+            }
+        }
+    }
+
+    /// The most devices that a stack of it stands on.
+    pub(super) fn most_members(&self) -> usize {
+        self.stacks.iter().map(Stack::devices).max().unwrap_or(0)
+    }
+
+    /// The block devices that it overwrites.
+    pub fn disks(&self) -> &[Disk] {
+        match &self.ground {
+            Ground::Images { .. } => &[],
+            Ground::Disks(disks) => &disks[..self.most_members().min(disks.len())],
+        }
+    }
+
+    /// The same with the paths of what is there, without links, and the sizes of the devices.
     ///
     /// # Errors
-    /// There is no such directory.
+    /// There is no such directory or block device, or it is too small.
     pub fn located(self) -> Result<Self, StackError> {
-        let directory = self.directory.canonicalize().map_err(|error| StackError::Directory {
-            directory: self.directory.clone(),
-            why: error.to_string(),
-        })?;
-        Ok(Self { directory, ..self })
+        let ground = match self.ground {
+            Ground::Images { directory, bytes } => {
+                let failed = |error: std::io::Error| StackError::Directory {
+                    directory: directory.clone(),
+                    why: error.to_string(),
+                };
+                Ground::Images { directory: directory.canonicalize().map_err(failed)?, bytes }
+            }
+            Ground::Disks(disks) => {
+                let located = disks.into_iter().map(|disk| located(&disk.path));
+                Ground::Disks(located.collect::<Result<_, _>>()?)
+            }
+        };
+        let request = Self { ground, ..self };
+        request.is_large_enough()?;
+        if let [disks @ .., _] = request.disks() {
+            for (i, disk) in disks.iter().enumerate() {
+                if request.disks()[i + 1..].iter().any(|other| other.path == disk.path) {
+                    let why = "it is named twice".to_owned();
+                    return Err(StackError::Disk { disk: disk.path.clone(), why });
+                }
+            }
+        }
+        Ok(request)
     }
 
     /// Checks that this machine can make it, and this user may.
@@ -100,62 +196,213 @@ impl Request {
         if !crate::is_root() {
             return Err(StackError::NotRoot);
         }
-        for (program, package) in [("losetup", "mount"), ("mount", "mount"), ("umount", "mount")] {
-            if find(roots, program).is_none() {
-                return Err(StackError::Missing { program, what: "each stack".into(), package });
+        if let Some(lack) = self.ground.lacks(roots) {
+            return Err(StackError::Lacks { what: "each stack".into(), lack });
+        }
+        for stack in &self.stacks {
+            if let Some(lack) = stack.kinds().find_map(|kind| kind.lacks(roots)) {
+                return Err(StackError::Lacks { what: stack.name.clone(), lack });
             }
         }
-        for Stack { name, filesystem: Filesystem { program, package, .. }, .. } in &self.stacks {
-            if find(roots, program).is_none() {
-                return Err(StackError::Missing { program, what: name.clone(), package });
-            }
+        if let Ground::Images { directory, bytes } = &self.ground {
+            self.fits(directory, *bytes)?;
         }
-        let directory = || self.directory.clone();
-        let failed =
-            |error: std::io::Error| StackError::Directory { directory: directory(), why: error.to_string() };
-        if self.directory.to_str().is_none() {
-            return Err(StackError::Directory {
-                directory: directory(),
-                why: "its path is not UTF-8".into(),
-            });
+        Ok(())
+    }
+
+    fn fits(&self, directory: &Path, bytes: u64) -> Result<(), StackError> {
+        let failed = |why: String| StackError::Directory { directory: directory.to_owned(), why };
+        if directory.to_str().is_none() {
+            return Err(failed("its path is not UTF-8".into()));
         }
-        let free = rustix::fs::statvfs(&self.directory).map_err(|error| failed(error.into()))?;
+        let free = rustix::fs::statvfs(directory)
+            .map_err(|error| failed(std::io::Error::from(error).to_string()))?;
         let free = free.f_bavail.saturating_mul(free.f_frsize);
-        let needed = self.bytes.saturating_mul(self.stacks.len() as u64).saturating_add(RESERVE);
+        let images: usize = self.stacks.iter().map(Stack::devices).sum();
+        let needed = bytes.saturating_mul(images as u64).saturating_add(RESERVE);
         if free < needed {
-            return Err(StackError::NoSpace { directory: directory(), needed, free });
+            return Err(StackError::NoSpace { directory: directory.to_owned(), needed, free });
         }
         Ok(())
     }
 }
 
-impl Stack {
-    fn parse(text: &str) -> Result<Self, RequestError> {
-        let wrong = |why: String| RequestError(format!("--stack {text}: {why}"));
-        let (kind, options) = match text.split_once('(') {
-            None => (text, Vec::new()),
-            Some((kind, rest)) => {
-                let inside =
-                    rest.strip_suffix(')').ok_or_else(|| wrong("the bracket does not end".into()))?;
-                (kind, inside.split(',').map(str::to_owned).collect())
-            }
+impl Ground {
+    /// What this machine lacks for it, the first of it.
+    fn lacks(&self, roots: &Roots) -> Option<Lack> {
+        let (programs, module) = match self {
+            Self::Images { .. } => ([("losetup", "mount"), ("mount", "mount"), ("umount", "mount")], "loop"),
+            Self::Disks(_) => ([("dmsetup", "dmsetup"), ("mount", "mount"), ("umount", "mount")], "dm_mod"),
         };
-        let is_word = |c: char| c.is_ascii_alphanumeric() || "=:._-".contains(c);
-        if options.iter().any(|option| option.is_empty() || !option.chars().all(is_word)) {
-            return Err(wrong("in brackets there are mount options, such as btrfs(compress=zstd:1)".into()));
-        }
-        let filesystem = FILESYSTEMS.iter().find(|filesystem| filesystem.name == kind);
-        let filesystem = filesystem.ok_or_else(|| wrong(format!("not one of {}", names())))?;
-        Ok(Self { name: text.to_owned(), filesystem, options })
+        lack(roots, &programs, &[module])
     }
 }
 
-/// The parts between commas that are not in brackets.
-fn parts(text: &str) -> impl Iterator<Item = &str> {
+/// A block device without links, with its size.
+fn located(path: &Path) -> Result<Disk, StackError> {
+    let failed = |why: String| StackError::Disk { disk: path.to_owned(), why };
+    let path = path.canonicalize().map_err(|error| failed(error.to_string()))?;
+    let hold = crate::Hold::read_only(&path).map_err(|error| failed(error.to_string()))?;
+    let (kind, bytes) = hold.kind_and_size();
+    if kind != model::TargetKind::BlockDevice {
+        return Err(failed("it is not a block device; write image:SIZE for image files".to_owned()));
+    }
+    Ok(Disk { path, bytes })
+}
+
+/// Where stacks are made.
+fn ground(on: &str, here: &Path) -> Result<Ground, String> {
+    if let Some(rest) = on.strip_prefix("image:") {
+        let (directory, size) = match rest.rsplit_once(':') {
+            Some((directory, size)) => (here.join(directory), size),
+            None => (here.to_owned(), rest),
+        };
+        let bytes = parse_size(size).map_err(|error| error.to_string())?;
+        return Ok(Ground::Images { directory, bytes });
+    }
+    let paths: Vec<&str> = parts(on, ',').collect();
+    if paths.is_empty() || paths.iter().any(|path| !path.starts_with('/')) {
+        return Err(
+            "write image:SIZE, such as image:4G, image:DIRECTORY:SIZE, or the paths of block devices, \
+                    such as /dev/sdb,/dev/sdc"
+                .to_owned(),
+        );
+    }
+    Ok(Ground::Disks(paths.into_iter().map(|path| Disk { path: path.into(), bytes: 0 }).collect()))
+}
+
+impl Stack {
+    fn parse(text: &str) -> Result<Self, RequestError> {
+        let wrong = |why: String| RequestError(format!("--stack {text}: {why}"));
+        let mut layers = chain(text).map_err(wrong)?;
+        let filesystem = layers.pop().filter(|part| part.kind.is_filesystem());
+        let filesystem =
+            filesystem.ok_or_else(|| wrong("a filesystem must be at its end, as in luks+ext4".to_owned()))?;
+        if let Some(part) = layers.iter().find(|part| part.kind.is_filesystem()) {
+            return Err(wrong(format!("{} must be at its end", part.kind.name)));
+        }
+        let stack = Self { name: text.to_owned(), layers, filesystem };
+        if stack.devices() > MOST_DEVICES {
+            return Err(wrong(format!("it needs more than {MOST_DEVICES} devices")));
+        }
+        Ok(stack)
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.layers.iter().chain([&self.filesystem])
+    }
+
+    /// The kinds that it consists of.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = &'static Kind> {
+        self.parts().map(|part| part.kind)
+    }
+
+    /// How many devices it stands on.
+    fn devices(&self) -> usize {
+        self.parts().map(|part| part.members).fold(1, usize::saturating_mul)
+    }
+
+    /// Lets the only part that takes several devices take all of these, unless the user says how many.
+    fn spread_over(&mut self, devices: usize) {
+        let parts = self.layers.iter_mut().chain([&mut self.filesystem]);
+        let mut many = parts.filter(|part| part.kind.many);
+        if let (Some(part), None) = (many.next(), many.next()) {
+            let is_given = part.settings.iter().any(|(name, _)| name == DEVICES);
+            if !is_given && devices > part.members {
+                part.members = devices;
+            }
+        }
+    }
+}
+
+/// The setting of an array that says how many devices it takes.
+const DEVICES: &str = "devices";
+
+/// The parts of a stack from the lowest, as in `luks+raid1+ext4` or `raid1(luks)+ext4`, which is the same.
+fn chain(text: &str) -> Result<Vec<Part>, String> {
+    let mut all = Vec::new();
+    for written in parts(text, '+') {
+        let (name, inside) = match written.split_once('(') {
+            None => (written, ""),
+            Some((name, rest)) => {
+                let inside = rest.strip_suffix(')').ok_or("the bracket does not end")?;
+                if inside.is_empty() {
+                    return Err("there is nothing in the brackets".to_owned());
+                }
+                (name, inside)
+            }
+        };
+        let kind = find_kind(name).ok_or_else(|| {
+            let names: Vec<&str> = kinds().map(|kind| kind.name).collect();
+            format!("{name} is not one of {}", names.join(", "))
+        })?;
+        let (below, part) = part(kind, inside)?;
+        all.extend(below);
+        all.push(part);
+    }
+    if all.is_empty() { Err("it names nothing".to_owned()) } else { Ok(all) }
+}
+
+/// A part of this kind with what stands in its brackets, and the layers of its members if these stand there too.
+fn part(kind: &'static Kind, inside: &str) -> Result<(Vec<Part>, Part), String> {
+    let mut part = Part { kind, settings: Vec::new(), members: kind.fewest };
+    let mut below = Vec::new();
+    for item in parts(inside, ',') {
+        let (name, value) = item.split_once('=').unwrap_or((item, ""));
+        let is_layers = kind.many && find_kind(name.split(['(', '+']).next().unwrap_or_default()).is_some();
+        if is_layers {
+            below.extend(chain(item)?);
+            continue;
+        }
+        let is_word = |text: &str| {
+            !text.starts_with('-') && text.chars().all(|c| c.is_ascii_alphanumeric() || "=:._-".contains(c))
+        };
+        if name.is_empty() || !is_word(item) {
+            return Err(format!("in brackets stand {}", allowed(kind)));
+        }
+        let setting = kind.settings.iter().find(|setting| setting.name == name);
+        let is_count = kind.many && name == DEVICES;
+        let fits = match setting {
+            Some(setting) => setting.example.is_some() != value.is_empty(),
+            None => is_count || kind.is_filesystem(),
+        };
+        if !fits {
+            return Err(format!("{name} of {}: in brackets stand {}", kind.name, allowed(kind)));
+        }
+        if is_count {
+            let count: usize =
+                value.parse().map_err(|_| format!("{item}: {value} is not a number of devices"))?;
+            if count < kind.fewest || count > MOST_DEVICES {
+                return Err(format!("{} takes {} to {MOST_DEVICES} devices", kind.name, kind.fewest));
+            }
+            part.members = count;
+        }
+        if !(is_count && kind.is_filesystem()) {
+            part.settings.push((name.to_owned(), value.to_owned()));
+        }
+    }
+    Ok((below, part))
+}
+
+/// What may stand in the brackets of a kind.
+fn allowed(kind: &Kind) -> String {
+    let mut allowed: Vec<String> = kind.settings.iter().map(ToString::to_string).collect();
+    if kind.is_filesystem() {
+        allowed.push("mount options, such as btrfs(compress=zstd:1)".to_owned());
+    }
+    if kind.many {
+        allowed.push(format!("{DEVICES}={}", kind.fewest));
+        allowed.push("the layers of its members, as in raid1(luks)".to_owned());
+    }
+    if allowed.is_empty() { "no settings of this kind".to_owned() } else { allowed.join(", ") }
+}
+
+/// The parts between separators that are not in brackets.
+fn parts(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut depth = 0_i32;
     text.split(move |c| {
         depth += i32::from(c == '(') - i32::from(c == ')');
-        c == ',' && depth == 0
+        c == separator && depth == 0
     })
     .map(str::trim)
     .filter(|part| !part.is_empty())
@@ -169,15 +416,49 @@ mod tests {
         Request::parse(on, stacks, Path::new("/here")).map_err(|error| error.to_string())
     }
 
+    fn layers(stack: &Stack) -> Vec<(&str, usize)> {
+        stack.parts().map(|part| (part.kind.name, part.members)).collect()
+    }
+
     #[test]
     fn images_and_stacks_are_read_as_people_write_them() {
         let request = parse("image:4G", "ext4, xfs,btrfs(compress=zstd:1,noatime)").unwrap();
-        assert_eq!((request.directory.to_str(), request.bytes), (Some("/here"), 4 << 30));
+        assert_eq!(request.ground, Ground::Images { directory: "/here".into(), bytes: 4 << 30 });
         let names: Vec<&str> = request.stacks.iter().map(|stack| stack.name.as_str()).collect();
         assert_eq!(names, ["ext4", "xfs", "btrfs(compress=zstd:1,noatime)"]);
-        assert_eq!(request.stacks[2].options, ["compress=zstd:1", "noatime"]);
-        assert_eq!(parse("image:/mnt/a:b:512M", "ext4").unwrap().directory, Path::new("/mnt/a:b"));
-        assert_eq!(parse("image:sub:512M", "ext4").unwrap().directory, Path::new("/here/sub"));
+        let options = [("compress".to_owned(), "zstd:1".to_owned()), ("noatime".to_owned(), String::new())];
+        assert_eq!(request.stacks[2].filesystem.settings, options);
+        let directory = |on: &str| match parse(on, "ext4").unwrap().ground {
+            Ground::Images { directory, .. } => directory,
+            Ground::Disks(_) => panic!("images"),
+        };
+        assert_eq!(directory("image:/mnt/a:b:512M"), Path::new("/mnt/a:b"));
+        assert_eq!(directory("image:sub:512M"), Path::new("/here/sub"));
+    }
+
+    #[test]
+    fn what_stands_in_the_brackets_of_an_array_is_below_it() {
+        let stacks = "luks+btrfs,raid1(luks,devices=3)+xfs,luks+raid1+ext4,raid0(raid1(integrity+luks))+ext4";
+        let request = parse("image:4G", stacks).unwrap();
+        assert_eq!(layers(&request.stacks[0]), [("luks", 1), ("btrfs", 1)]);
+        assert_eq!(layers(&request.stacks[1]), [("luks", 1), ("raid1", 3), ("xfs", 1)]);
+        assert_eq!(layers(&request.stacks[2]), [("luks", 1), ("raid1", 2), ("ext4", 1)]);
+        let nested = [("integrity", 1), ("luks", 1), ("raid1", 2), ("raid0", 2), ("ext4", 1)];
+        assert_eq!(layers(&request.stacks[3]), nested);
+        assert_eq!(request.stacks.iter().map(Stack::devices).collect::<Vec<_>>(), [1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn an_array_on_disks_takes_all_of_them_unless_it_says_how_many() {
+        let stacks = "ext4,raid0+ext4,raid1(devices=2)+ext4,raid0(raid1)+ext4,btrfs-raid1";
+        let mut request = parse("/dev/sdb,/dev/sdc,/dev/sdd,/dev/sde", stacks).unwrap();
+        assert_eq!(request.stacks.iter().map(Stack::devices).collect::<Vec<_>>(), [1, 4, 2, 4, 4]);
+        let Ground::Disks(disks) = &mut request.ground else { panic!("disks") };
+        for (disk, gib) in disks.iter_mut().zip([10, 5, 20, 10]) {
+            disk.bytes = gib << 30;
+        }
+        // An equal part of the smallest, in steps of 4 MiB, without both ends.
+        assert_eq!(request.bytes(), 1020 << 20);
     }
 
     #[test]
@@ -186,12 +467,27 @@ mod tests {
             ("4G", "ext4", "write image:SIZE"),
             ("image:lots", "ext4", "lots"),
             ("image:100M", "ext4,xfs", "xfs needs at least 300 MiB"),
-            ("image:4G", "ext5", "--stack ext5: not one of ext4, xfs, btrfs"),
+            ("image:310M", "luks+xfs", "luks+xfs needs at least 332 MiB"),
+            ("image:4G", "ext5", "--stack ext5: ext5 is not one of ext4, xfs, btrfs"),
             ("image:4G", "ext4,ext4", "ext4 is named twice"),
             ("image:4G", "", "name 1 to 32 stacks"),
             ("image:4G", "ext4(data=journal", "the bracket does not end"),
             ("image:4G", "ext4(a;b)", "mount options"),
-            ("image:4G", "ext4()", "mount options"),
+            ("image:4G", "ext4()", "nothing in the brackets"),
+            ("image:4G", "luks", "a filesystem must be at its end"),
+            ("image:4G", "ext4+luks", "a filesystem must be at its end"),
+            ("image:4G", "ext4+xfs", "ext4 must be at its end"),
+            (
+                "image:4G",
+                "luks(ciper=aes)+ext4",
+                "ciper of luks: in brackets stand cipher=aes-xts-plain64, key=512",
+            ),
+            ("image:4G", "luks(cipher)+ext4", "in brackets stand cipher=aes-xts-plain64"),
+            ("image:4G", "luks(cipher=--x y)+ext4", "in brackets stand"),
+            ("image:4G", "luks(ext4)+ext4", "ext4 of luks"),
+            ("image:4G", "raid1(devices=1)+ext4", "raid1 takes 2 to 64 devices"),
+            ("image:4G", "raid1(devices=9)+raid0(devices=9)+ext4", "more than 64 devices"),
+            ("/dev/sdb", "raid1+ext4", "raid1+ext4 needs 2 devices, and 1 is named"),
         ] {
             let error = parse(on, stacks).unwrap_err();
             assert!(error.contains(words), "{on} {stacks}: {error}");

@@ -46,11 +46,12 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let roots = Roots::default();
     request.check(&roots).map_err(super::stack::failure)?;
+    let disks = super::stack::consents(&roots, &request, &args.overwrite)?;
     let interrupt = watch()?;
     if !cli.quiet {
-        output::say(&format!("making {stacks} in {}", request.directory.display()));
+        output::say(&format!("making {stacks} {}", super::stack::place(&request)));
     }
-    let made = Stacks::make(&roots, &request, &new_id(), &interrupt);
+    let made = Stacks::make(&roots, &request, &new_id(), disks, &interrupt);
     let made = made.map_err(super::stack::failure)?;
     let measured = measure(cli, args, Some((&made, interrupt)));
     match (measured, made.remove().map_err(super::stack::failure)) {
@@ -86,7 +87,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     }
     let size = made.as_ref().and_then(|(stacks, _)| super::stack::size_of_data(stacks));
     let resolved = resolve_plan(args, size, &source, &host, &engines, &targets)?;
-    let holds = holds(&roots, args, &mut targets)?;
+    let holds = holds(&roots, &overwritten(args, made.is_some()), &mut targets)?;
     let unsafe_directories = unsafe_directories::check(&targets, args.allow_unsafe_directory)?;
     let baseline = baseline(args, &targets)?;
     if args.dry_run {
@@ -310,15 +311,19 @@ fn resolve_plan(
     }
 }
 
+/// What targets may be overwritten; of stacks nothing: what they are made on was allowed before.
+fn overwritten(args: &RunArgs, is_made: bool) -> Vec<String> {
+    if is_made { Vec::new() } else { consent::named(&args.overwrite) }
+}
+
 /// Opens every file and device, with permission to overwrite those that are named with
 /// `--overwrite`.
-fn holds(roots: &Roots, args: &RunArgs, targets: &mut [Target]) -> Result<Vec<Option<Hold>>, Failure> {
-    let named = consent::named(&args.overwrite);
+fn holds(roots: &Roots, named: &[String], targets: &mut [Target]) -> Result<Vec<Option<Hold>>, Failure> {
     let mut holds = Vec::new();
     for target in targets.iter_mut() {
         holds.push(match target.kind {
             TargetKind::Directory => None,
-            TargetKind::File | TargetKind::BlockDevice => Some(hold(roots, &named, target)?),
+            TargetKind::File | TargetKind::BlockDevice => Some(hold(roots, named, target)?),
         });
     }
     let is_directory = |target: &&Target| target.kind == TargetKind::Directory;

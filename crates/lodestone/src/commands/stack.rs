@@ -3,12 +3,10 @@
 use std::process::ExitCode;
 
 use host::Roots;
-use host::stacks::{
-    FILESYSTEMS, Filesystem, Found, Request, StackError, Stacks, State, destroy, found, plan, shown,
-};
+use host::consent::{self, Consent};
+use host::stacks::{Found, Ground, Kind, Request, StackError, Stacks, State, destroy, found, plan, shown};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use model::units::ExactSize;
 use model::{Severity, Target};
 use report::escape_line;
 
@@ -45,7 +43,9 @@ pub(super) fn request(on: &str, stacks: &str) -> Result<Request, Failure> {
 pub(super) fn failure(error: StackError) -> Failure {
     match error {
         StackError::NotRoot
-        | StackError::Missing { .. }
+        | StackError::Lacks { .. }
+        | StackError::Request(_)
+        | StackError::Disk { .. }
         | StackError::NoSpace { .. }
         | StackError::Directory { .. } => Failure::usage(error),
         StackError::Interrupted => Failure { code: crate::failure::INTERRUPTED, ..Failure::failed(error) },
@@ -67,6 +67,47 @@ pub(super) fn script(request: &Request) -> String {
         lines(make),
         lines(remove)
     )
+}
+
+/// Where stacks are made, as in "made in this directory".
+pub(super) fn place(request: &Request) -> String {
+    match &request.ground {
+        Ground::Images { directory, .. } => format!("in {}", directory.display()),
+        Ground::Disks(_) => {
+            let paths: Vec<String> =
+                request.disks().iter().map(|disk| disk.path.display().to_string()).collect();
+            format!("on {}", paths.join(", "))
+        }
+    }
+}
+
+/// The user's permission to overwrite the devices that stacks are made on.
+///
+/// # Errors
+/// One was not named with `--overwrite`, or holds something that was not.
+pub(super) fn consents(
+    roots: &Roots,
+    request: &Request,
+    overwrite: &[String],
+) -> Result<Vec<Consent>, Failure> {
+    let named = consent::named(overwrite);
+    if request.disks().is_empty() && !named.is_empty() {
+        return Err(Failure::usage("--overwrite: stacks in images overwrite nothing; leave it out"));
+    }
+    let ask = |path| consent::ask(roots, path, &named);
+    let all = request.disks().iter().map(|disk| ask(&disk.path));
+    all.collect::<Result<_, _>>().map_err(|refusal| match &refusal {
+        consent::Refusal::NotNamed(path) => {
+            let all = request.disks().iter().map(|disk| disk.path.to_string_lossy().into_owned());
+            let all: Vec<String> = all.collect();
+            let typed = consent::typed(all.iter().map(String::as_str));
+            Failure::usage(format!(
+                "stacks on {} destroy what is on it; to allow this, pass --overwrite {typed}",
+                path.display()
+            ))
+        }
+        _ => Failure::usage(refusal.to_string()).because(&refusal),
+    })
 }
 
 /// The mounted stacks as targets, under the names that the user gave them.
@@ -113,10 +154,11 @@ fn listed() -> String {
                 State::InUse => format!("in use by process {}", found.pid),
                 State::LeftOver => "left by a killed run".to_owned(),
             };
-            let images: Vec<String> = found.images().iter().map(|path| path.display().to_string()).collect();
-            let images = if images.is_empty() { "no image is left".to_owned() } else { images.join(", ") };
+            let grounds = found.grounds(&Roots::default());
+            let grounds: Vec<String> = grounds.iter().map(|path| path.display().to_string()).collect();
+            let on = if grounds.is_empty() { "no image is left".to_owned() } else { grounds.join(", ") };
             let stacks = found.stacks.join(",");
-            format!("{}  {}  {stacks}  {state}: {images}", found.id, made.strftime("%Y-%m-%d %H:%M"))
+            format!("{}  {}  {stacks}  {state}: {on}", found.id, made.strftime("%Y-%m-%d %H:%M"))
         }
         Err(error) => format!("{error}{}", if host::is_root() { "" } else { "; only root sees the stacks" }),
     };
@@ -161,13 +203,19 @@ fn destroyed(ids: &[String]) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
+/// Each kind with what it is, how many devices it takes, its settings, and whether this machine can make it.
 fn kinds(roots: &Roots) -> String {
-    let line = |Filesystem { name, program, package, least_bytes, .. }: &Filesystem| {
-        let state = match host::programs::find_by_path(roots, program) {
-            Some(_) => "can be made".to_owned(),
-            None => format!("{program} is missing: install the package {package}"),
+    let line = |kind: &Kind| {
+        let Kind { name, what, fewest, many, .. } = kind;
+        let devices = match (fewest, many) {
+            (1, false) => String::new(),
+            (fewest, _) => format!(", {fewest} or more devices"),
         };
-        format!("{name:<8}filesystem, at least {:<10}{state}\n", ExactSize(*least_bytes).to_string())
+        let state = kind.lacks(roots).map_or_else(|| "can be made".to_owned(), |lack| lack.to_string());
+        let settings: Vec<String> = kind.settings.iter().map(ToString::to_string).collect();
+        let settings =
+            if settings.is_empty() { String::new() } else { format!("\n{:<14}{}", "", settings.join(", ")) };
+        format!("{name:<14}{what}{devices}: {state}{settings}\n")
     };
-    FILESYSTEMS.iter().map(line).collect()
+    host::stacks::kinds().map(line).collect()
 }

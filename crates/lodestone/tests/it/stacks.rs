@@ -88,7 +88,7 @@ fn stacks_are_made_measured_under_their_names_and_removed() {
     let mut stacks = vec!["ext4", "ext4(noatime)"];
     let mut size = "32M";
     if exists("mkfs.xfs") && exists("mkfs.btrfs") {
-        (stacks, size) = ([stacks, vec!["xfs", "btrfs(compress=zstd:1)"]].concat(), "320M");
+        (stacks, size) = ([stacks, vec!["xfs", "btrfs(compress=zstd:1)", "btrfs-raid1"]].concat(), "320M");
     }
     let (on, joined) = (on(&bench, size), stacks.join(","));
     let args = making(&on, &joined, &["--json", "--rounds", "2", "--ops", "64", "--runtime", "none"]);
@@ -148,8 +148,11 @@ fn what_cannot_be_made_is_refused_before_anything_is() {
     for (on, stacks, words) in [
         (&*on(&bench, "100000T"), "ext4", if is_root() { "bytes are needed" } else { "needs root" }),
         ("image:/no/such/directory:1G", "ext4", "No such file"),
-        ("/dev/sdb", "ext4", "write image:SIZE"),
-        ("image:1G", "luks+ext4", "not one of ext4, xfs, btrfs"),
+        ("sdb", "ext4", "write image:SIZE"),
+        ("/dev/no-such-disk", "ext4", "cannot make stacks on /dev/no-such-disk"),
+        ("/dev/null", "ext4", "neither a file nor a block device"),
+        ("/etc/passwd", "ext4", "it is not a block device"),
+        ("image:1G", "zfs+ext4", "not one of ext4, xfs, btrfs"),
     ] {
         let output = command(&bench, &making(on, stacks, &["--rounds", "1"])).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

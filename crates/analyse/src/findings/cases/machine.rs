@@ -42,6 +42,10 @@ fn layers_and_syncs() -> Vec<Case> {
         ("layer-cost", false, workload(), |r| concurrent(r, &["xfs", "dm-0", "sda"], 0.6)),
         ("layer-cost", false, workload(), |r| concurrent(r, &["ext4", "dm-0", "sdb"], 0.6)),
         ("layer-cost", true, workload(), |r| concurrent(r, &["btrfs", "sda"], 0.6)),
+        ("in-a-file", true, workload(), |r| on(r, &["xfs", "loop0", "ext4", "sda"])),
+        ("in-a-file", false, workload(), |r| on(r, &["xfs", "sda"])),
+        // A loop device over a disk.
+        ("in-a-file", false, workload(), |r| on(r, &["xfs", "loop0", "sda"])),
         ("sync-cost", true, synced(), |r| syncs(r, 500_000)),
         ("sync-cost", false, synced(), |r| syncs(r, 50_000)),
         ("sync-too-cheap", true, synced(), |r| {
@@ -143,6 +147,7 @@ fn at_link(run: &mut Run, link: &str, speed: &str, bytes: u64) {
 fn stack(names: &[&str]) -> Vec<Layer> {
     let layer = |(level, name): (usize, &&str)| Layer {
         kind: match *name {
+            name if name.starts_with("loop") => LayerKind::Loop,
             name if name.starts_with("dm") => LayerKind::Crypt,
             name if name.starts_with("sd") => LayerKind::Disk,
             _ => LayerKind::Filesystem,
@@ -165,6 +170,10 @@ fn concurrent(run: &mut Run, names: &[&str], factor: f64) {
     repeats.iter_mut().for_each(|repeat| repeat.started.target = "other".into());
     scale(&mut repeats, factor);
     run.repeats.extend(repeats);
+}
+
+fn on(run: &mut Run, names: &[&str]) {
+    run.started.targets[0].stack = stack(names);
 }
 
 /// Adds a sync of `ns` nanoseconds after each of a repeat's thousand writes.

@@ -1,0 +1,40 @@
+//! dm-integrity: checksums of every sector.
+
+use super::{Device, Kind, Layer, LayerKind, Role, Words, flag, valued};
+
+pub(super) const KINDS: [Kind; 1] = [Kind {
+    name: "integrity",
+    what: "checksums, dm-integrity",
+    programs: &[("integritysetup", "cryptsetup-bin"), ("dmsetup", "dmsetup")],
+    modules: &["dm_mod", "dm_integrity"],
+    fewest: 1,
+    many: false,
+    least_bytes: 32 << 20,
+    settings: &[
+        valued("checksum", "--integrity", "crc32c"),
+        valued("sector", "--sector-size", "4096"),
+        flag("bitmap", "--integrity-bitmap-mode"),
+        flag("no-journal", "--integrity-no-journal"),
+    ],
+    role: Role::Layer(LayerKind { make, undo, device }),
+}];
+
+/// It writes the whole device, so that every sector has its checksum.
+fn make(layer: &Layer) -> Vec<Words> {
+    let format = Words::of(&["integritysetup", "format", "--batch-mode"]);
+    let open = Words::of(&["integritysetup", "open"]);
+    vec![
+        format.with(layer.arguments(&["checksum", "sector"])).and_device(&layer.on[0]),
+        open.with(layer.arguments(&["checksum", "bitmap", "no-journal"]))
+            .and_device(&layer.on[0])
+            .and(&layer.name),
+    ]
+}
+
+fn undo(layer: &Layer) -> Words {
+    Words::of(&["dmsetup", "remove", &layer.name])
+}
+
+fn device(layer: &Layer) -> Device {
+    Device::Mapped { name: layer.name.clone() }
+}

@@ -1,0 +1,213 @@
+//! What stacks are made of: filesystems, and the layers below them. A kind is one row: what it needs, how it is made and undone, and
+//! which settings it has.
+
+mod crypt;
+mod filesystems;
+mod integrity;
+mod lvm;
+mod md;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::device::{Device, Words};
+use crate::Roots;
+use crate::programs::{ask, find};
+
+/// Time that `modprobe` has.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Something that stacks are made of.
+#[derive(Debug)]
+pub struct Kind {
+    /// Its name, as a user writes it.
+    pub name: &'static str,
+    /// What it is, in one or two words.
+    pub what: &'static str,
+    /// The programs that it needs, each with its Debian package.
+    pub programs: &'static [(&'static str, &'static str)],
+    /// The kernel's modules that it needs, or its name in `/proc/filesystems`.
+    pub modules: &'static [&'static str],
+    /// The fewest devices that it takes.
+    pub fewest: usize,
+    /// True if it also takes more.
+    pub many: bool,
+    /// Bytes that it needs on each device: a filesystem to be made at all, a layer for its own data.
+    pub least_bytes: u64,
+    /// What may stand in brackets. Those of a filesystem are mount options, which the kernel knows.
+    pub settings: &'static [Setting],
+    pub(super) role: Role,
+}
+
+/// A setting of a layer that changes figures.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name, as a user writes it.
+    pub name: &'static str,
+    /// The argument that it becomes.
+    argument: &'static str,
+    /// An example of its value; `None` if it has none.
+    pub example: Option<&'static str>,
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.example {
+            Some(example) => write!(f, "{}={example}", self.name),
+            None => f.write_str(self.name),
+        }
+    }
+}
+
+const fn valued(name: &'static str, argument: &'static str, example: &'static str) -> Setting {
+    Setting { name, argument, example: Some(example) }
+}
+
+const fn flag(name: &'static str, argument: &'static str) -> Setting {
+    Setting { name, argument, example: None }
+}
+
+/// How it is made.
+#[derive(Debug)]
+pub(super) enum Role {
+    Filesystem(Filesystem),
+    Layer(LayerKind),
+}
+
+/// A filesystem: made by a program, then mounted.
+#[derive(Debug)]
+pub(super) struct Filesystem {
+    /// Its name for `mount`.
+    pub mount_type: &'static str,
+    /// The program that makes it, with arguments that make it quiet and complete: nothing is left to be initialised later, and
+    /// nothing is discarded, which would give the blocks of an image back. The last is that of the label.
+    pub make: &'static [&'static str],
+    /// Its label, which shows whose it is.
+    pub label: fn(&str) -> String,
+    /// Mount options for the same reason.
+    pub options: &'static [&'static str],
+}
+
+/// A layer that makes a block device of others.
+#[derive(Debug)]
+pub(super) struct LayerKind {
+    /// The commands that make it.
+    pub make: fn(&Layer) -> Vec<Words>,
+    /// The command that undoes it, which changes nothing below it.
+    pub undo: fn(&Layer) -> Words,
+    /// The device that it makes.
+    pub device: fn(&Layer) -> Device,
+}
+
+/// A layer of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Layer {
+    /// The name of its kind.
+    pub kind: String,
+    /// Its own name, which has the id of the run.
+    pub name: String,
+    /// What it stands on.
+    pub on: Vec<Device>,
+    /// What stood in brackets: the name of a setting, with its value if it has one.
+    pub settings: Vec<(String, String)>,
+    /// Bytes of each ground that it stands on.
+    pub bytes: u64,
+}
+
+impl Layer {
+    pub fn has(&self, setting: &str) -> bool {
+        self.settings.iter().any(|(name, _)| name == setting)
+    }
+
+    /// The arguments of those of these settings that were given.
+    fn arguments(&self, names: &[&str]) -> Words {
+        let known = find_kind(&self.kind).map_or(&[][..], |kind| kind.settings);
+        let given = self.settings.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        let mut words = Words::new();
+        for (name, value) in given {
+            let Some(setting) = known.iter().find(|setting| setting.name == name) else { continue };
+            words = words.and(setting.argument);
+            if setting.example.is_some() {
+                words = words.and(value);
+            }
+        }
+        words
+    }
+}
+
+/// All kinds, filesystems first.
+pub fn kinds() -> impl Iterator<Item = &'static Kind> {
+    let layers: [&'static [Kind]; 4] = [&crypt::KINDS, &integrity::KINDS, &md::KINDS, &lvm::KINDS];
+    filesystems::KINDS.iter().chain(layers.into_iter().flatten())
+}
+
+/// The kind of this name.
+pub(super) fn find_kind(name: &str) -> Option<&'static Kind> {
+    kinds().find(|kind| kind.name == name)
+}
+
+/// Something that this machine lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// A program, with its Debian package.
+    Program(&'static str, &'static str),
+    /// A module of the kernel.
+    Module(&'static str),
+}
+
+impl std::fmt::Display for Lack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Program(program, package) => {
+                write!(f, "{program} is not installed: install the package {package}")
+            }
+            Self::Module(module) => write!(f, "this kernel has no module {module}"),
+        }
+    }
+}
+
+impl Kind {
+    /// What this machine lacks for it, the first of it.
+    pub fn lacks(&self, roots: &Roots) -> Option<Lack> {
+        lack(roots, self.programs, self.modules)
+    }
+
+    /// True for a filesystem.
+    pub fn is_filesystem(&self) -> bool {
+        matches!(self.role, Role::Filesystem(_))
+    }
+}
+
+/// What this machine lacks of these programs, each with its package, and modules, the first of it.
+pub(super) fn lack(
+    roots: &Roots,
+    programs: &[(&'static str, &'static str)],
+    modules: &[&'static str],
+) -> Option<Lack> {
+    if let Some((program, package)) = programs.iter().find(|program| find(roots, program.0).is_none()) {
+        return Some(Lack::Program(program, package));
+    }
+    let is_missing = |module: &&&str| !is_loaded(roots, module) && !is_loadable(roots, module);
+    modules.iter().find(is_missing).map(|module| Lack::Module(module))
+}
+
+/// True if the kernel has this module or filesystem now.
+fn is_loaded(roots: &Roots, module: &str) -> bool {
+    let filesystems = std::fs::read_to_string(roots.proc.join("filesystems")).unwrap_or_default();
+    roots.sys.join("module").join(module).exists()
+        || filesystems.lines().any(|line| line.split_whitespace().last() == Some(module))
+}
+
+/// Loads what the kernel does not load by itself, such as the device of FUSE.
+pub(super) fn load(roots: &Roots, modules: &[&'static str]) {
+    for module in modules.iter().filter(|module| !is_loaded(roots, module)) {
+        ask(roots, "modprobe", &["--quiet", module], TIMEOUT);
+    }
+}
+
+/// True if it is built into the kernel, can be loaded, or nobody can tell.
+fn is_loadable(roots: &Roots, module: &str) -> bool {
+    ask(roots, "modprobe", &["--dry-run", "--quiet", module], TIMEOUT)
+        .is_none_or(|asked| asked.code == Some(0))
+}

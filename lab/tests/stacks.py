@@ -1,0 +1,184 @@
+"""Storage stacks that `run` makes: every kind can be made, measured and removed, in images and on disks; whatever happens in
+between, afterwards nothing of them is left, and other disks are as before."""
+
+import os
+import random
+
+from machine import Disk
+
+# Every kind, alone and on each other.
+IN_IMAGES = [
+    "ext4,xfs,btrfs,f2fs,vfat,exfat,ntfs,ntfs-3g",
+    "luks+ext4,luks1+ext4,plain(cipher=aes-cbc-essiv:sha256,key=256)+ext4,luks(sector=4096,no-read-workqueue)+xfs,luks+btrfs",
+    "raid0(chunk=64K)+ext4,raid1(luks)+xfs,raid5+ext4,raid6+ext4",
+    "raid10(layout=f2)+ext4,raid1(bitmap=internal,resync)+ext4,raid0(raid1)+ext4",
+    "lvm+ext4,lvm-stripe(stripe=128K)+ext4,lvm-raid1+ext4,lvm-thin+xfs",
+    "lvm-raid5+ext4,lvm-raid10+ext4",
+    "integrity+ext4,raid1(integrity(no-journal))+ext4,luks+lvm+ext4",
+    "btrfs-raid0,btrfs-raid1(luks),btrfs-raid5,btrfs-raid10(compress=zstd:1)",
+]
+ON_DISKS = "ext4,luks+ext4,btrfs,luks+btrfs,raid0+ext4,raid1+ext4,lvm-stripe+xfs,btrfs-raid1,ntfs,vfat"
+
+# NTFS shows its directories as writable by all users; root needs permission to measure in such a directory.
+SHORT = "--quiet --no-report --telemetry off --rw randrw --bs 4k --size 8M --ramp 0s --settle 0s --allow-unsafe-directory"
+
+# All that a stack can leave: devices of the kernel, mounts, journals, images, what the programs keep.
+STATE = """
+ls /sys/block | grep -v -e '^ram' -e '^loop' | sort
+dmsetup ls
+grep -s active /proc/mdstat || true
+losetup --list --noheadings --output BACK-FILE
+cat /proc/mounts
+(busybox find /ground /var/lib/lodestone /etc/lvm /run/lvm /run/cryptsetup /run/lock /dev/mapper /dev/md /dev/shm ! -type d 2>/dev/null || true) | sort
+"""
+SIGNATURES = "for disk in {disks}; do wipefs --no-act --noheadings $disk; done"
+
+
+def grounds(lab, machine):
+    """Makes a filesystem for images and journals."""
+    disk = machine.disk("ground")
+    machine.sh(f"modprobe -a ext4 loop dm_mod md_mod; mkfs.ext4 -q -F {disk}; mkdir -p /ground; mount {disk} /ground; mkdir /ground/state")
+
+
+def in_images(lab):
+    """Every kind is made in images, measured with verification, and removed."""
+    with lab.machine(disks={"ground": Disk("virtio", "12G")}, memory=2048) as machine:
+        grounds(lab, machine)
+        kinds = machine.sh("lodestone stack kinds")
+        missing = [line for line in kinds.splitlines() if line[0] != " " and "can be made" not in line]
+        lab.equal("the machine can make every kind", missing, [], kinds)
+        named = {line.split()[0] for line in kinds.splitlines() if line[0] != " "}
+        tried = {word for stacks in IN_IMAGES for word in stacks.replace("(", "+").replace(")", "+").replace(",", "+").split("+")}
+        lab.equal("every kind is tried here", named - tried, {"luks2"})
+        for stacks in IN_IMAGES:
+            measured(lab, machine, "image:/ground:420M", stacks, "")
+
+
+def on_disks(lab):
+    """Two disks hold all layouts side by side, each in a region of its own; another disk keeps its content."""
+    disks = {name: Disk("virtio", "5G") for name in ("first", "second")}
+    with lab.machine(disks={"ground": Disk("virtio", "1G"), "other": Disk("virtio", "64M"), **disks}, memory=2048) as machine:
+        grounds(lab, machine)
+        other = machine.disk("other")
+        machine.sh(f"mkfs.ext4 -q -F -L precious {other}")
+        checksum = machine.sh(f"sha256sum {other}")
+        first, second = machine.disk("first"), machine.disk("second")
+        on = f"{first},{second}"
+        refused = machine.run(f"lodestone run --on {on} --stack ext4,raid1+ext4 {SHORT}")
+        lab.equal("without permission it is refused", refused.code, 2, refused.err)
+        lab.check("the refusal says how to allow it", f"--overwrite {on}" in refused.err, refused.err)
+        machine.sh(f"mkfs.xfs -q {first}")
+        refused = machine.run(f"lodestone run --on {on} --stack ext4 --overwrite {on} {SHORT}")
+        lab.equal("with something on it that was not named it is refused", refused.code, 2, refused.err)
+        lab.check("what is on it is named", "xfs" in refused.err, refused.err)
+        lab.equal("it is still there", machine.sh(f"blkid -p -s TYPE -o value {first}"), "xfs")
+        measured(lab, machine, on, ON_DISKS, f"--overwrite {on},xfs")
+        lab.equal("the disks are empty", machine.sh(SIGNATURES.format(disks=f"{first} {second}")), "")
+        lab.equal("the other disk is as before", machine.sh(f"sha256sum {other}"), checksum)
+
+
+def measured(lab, machine, on, stacks, options):
+    """A run on these stacks succeeds, with every stack as a target, and leaves nothing behind."""
+    before = machine.sh(STATE)
+    end = "--ops 64 --runtime none --rounds 1 --verify true --json"
+    result = machine.run(f"STATE_DIRECTORY=/ground/state lodestone run --on {on} --stack '{stacks}' {options} {SHORT} {end}")
+    lab.equal(f"{stacks}: a run succeeds", result.code, 0, result.err)
+    if result.code == 0:
+        run = result.json()
+        done = [repeat["target"] for repeat in run["repeats"] if repeat["outcome"] == "completed"]
+        lab.equal(f"{stacks}: each is measured", len(set(done)), len(run["targets"]), run["repeats"])
+    lab.equal(f"{stacks}: nothing is left", machine.sh(STATE), before)
+
+
+# How many random stacks with faults each of the two tests of faults tries, and which.
+ATTEMPTS = int(os.environ.get("LODESTONE_LAB_ATTEMPTS", "5"))
+SEED = int(os.environ.get("LODESTONE_LAB_SEED", "1"))
+
+LAYERS = {1: ["luks", "luks1", "plain", "integrity", "lvm", "lvm-thin"], 2: ["raid0", "raid1", "raid10(devices=2)", "lvm-stripe", "lvm-raid1"]}
+FILESYSTEMS = ["ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat", "ntfs", "ntfs-3g"]
+FAILING = "ext4(no_such_option=1)"
+
+
+def some_stack(rng, devices):
+    """A random stack of at most four layers on at most this many devices."""
+    layers = []
+    for _ in range(rng.randrange(4)):
+        count = rng.choice([1, 1, 2] if devices >= 2 else [1])
+        devices //= count
+        layers.append(rng.choice(LAYERS[count]))
+    if devices >= 2 and rng.random() < 0.2:
+        return "+".join([*layers, "btrfs-raid1"])
+    return "+".join([*layers, rng.choice(FILESYSTEMS)])
+
+
+def some_stacks(rng, devices):
+    return list(dict.fromkeys(some_stack(rng, devices) for _ in range(rng.choice([1, 1, 2]))))
+
+
+def faults_in_images(lab):
+    """Random stacks in images, each with a fault at a random step."""
+    with lab.machine(disks={"ground": Disk("virtio", "6G"), "other": Disk("virtio", "64M")}, memory=2048) as machine:
+        faults(lab, machine, random.Random(SEED), lambda: "image:/ground:420M", [], 4)
+
+
+def faults_on_disks(lab):
+    """The same on two disks."""
+    pair = {name: Disk("virtio", "1G") for name in ("first", "second")}
+    with lab.machine(disks={"ground": Disk("virtio", "1G"), "other": Disk("virtio", "64M"), **pair}, memory=2048) as machine:
+        faults(lab, machine, random.Random(SEED + 1), lambda: f"{machine.disk('first')},{machine.disk('second')}", pair, 2)
+
+
+def faults(lab, machine, rng, on, pair, devices):
+    grounds(lab, machine)
+    machine.sh(f"mkfs.ext4 -q -F -L precious {machine.disk('other')}")
+    checksum = machine.sh(f"sha256sum <{machine.disk('other')}")
+    before = machine.sh(STATE)
+    ends = {}
+    for number in range(ATTEMPTS):
+        stacks = some_stacks(rng, devices)
+        end = rng.choice(["itself", "failure", "Ctrl-C", "kill", "kill", "power cut", "power cut"])
+        if end == "failure":
+            stacks.insert(rng.randrange(len(stacks) + 1), FAILING)
+        moment = rng.randrange(1, 10 * len(stacks) + 4)
+        options = f"--overwrite {on()}" if pair else ""
+        what = f"{number + 1} of seed {SEED}, {','.join(stacks)} {on()}, {end} at line {moment}"
+        ended = one_fault(machine, f"--on {on()} --stack '{','.join(stacks)}' {options} {SHORT}", end, moment)
+        ends[ended] = ends.get(ended, 0) + 1
+        left = machine.run("STATE_DIRECTORY=/ground/state lodestone stack destroy --all")
+        state = machine.sh(STATE)
+        signatures = machine.sh(SIGNATURES.format(disks=" ".join(machine.disk(name) for name in pair))) if pair else ""
+        if ended.startswith("unexpected") or left.code or state != before or signatures:
+            lab.check(what, False, f"{ended}; destroy ended with {left.code}: {left.err}\nbefore:\n{before}\nafter:\n{state}\n{signatures}")
+            return
+    counts = ", ".join(f"{ends[end]} {end}" for end in sorted(ends))
+    lab.check(f"{ATTEMPTS} random stacks leave nothing: {counts}", True)
+    lab.equal("another disk is as before", machine.sh(f"sha256sum <{machine.disk('other')}"), checksum)
+
+
+def one_fault(machine, options, end, moment):
+    """A run that ends in this way when its journal has this many lines, or when it measures. Returns how it ended."""
+    rounds = "--ops 16 --runtime none --rounds 1" if end in ("itself", "failure") else "--runtime 100ms --rounds 10000"
+    machine.run("rm -rf $HOME/.local/share/lodestone/runs")
+    job = machine.start(f"STATE_DIRECTORY=/ground/state exec lodestone run {options} {rounds}")
+    if end in ("itself", "failure"):
+        result = machine.wait(job)
+        known = {("itself", 0): "measured", ("failure", 3): "with a step that fails"}
+        return known.get((end, result.code)) or f"unexpected {result.code}: {result.err}"
+    # As many lines as asked for, or the log of a run that measures, or its end.
+    machine.sh(
+        f"until [ $(cat /ground/state/stacks/*.journal 2>/dev/null | wc -l) -ge {moment} ] || [ -e /lab/{job}.code ]"
+        " || ls $HOME/.local/share/lodestone/runs/*.jsonl >/dev/null 2>&1; do sleep 0.02; done"
+    )
+    if end == "power cut":
+        machine.power_cut()
+        machine.sh(f"modprobe -a ext4 loop dm_mod md_mod; mkdir -p /ground; mount {machine.disk('ground')} /ground")
+        return "cut off"
+    signal = {"Ctrl-C": "INT", "kill": "KILL"}[end]
+    machine.run(f"busybox killall -{signal} lodestone")
+    result = machine.wait(job)
+    known = {("Ctrl-C", 130): "interrupted", ("kill", 137): "killed"}
+    return known.get((end, result.code)) or f"unexpected {result.code}: {result.err}"
+
+
+TESTS = [in_images, on_disks, faults_in_images, faults_on_disks]
+SMOKE = [faults_in_images, faults_on_disks]
