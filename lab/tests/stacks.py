@@ -94,7 +94,7 @@ def measured(lab, machine, on, stacks, options):
 ATTEMPTS = int(os.environ.get("LODESTONE_LAB_ATTEMPTS", "5"))
 SEED = int(os.environ.get("LODESTONE_LAB_SEED", "1"))
 
-LAYERS = {1: ["luks", "luks1", "plain", "integrity", "lvm", "lvm-thin"], 2: ["raid0", "raid1", "raid10(devices=2)", "lvm-stripe", "lvm-raid1"]}
+LAYERS = {1: ["luks", "luks1", "plain", "integrity", "lvm", "lvm-thin"], 2: ["raid0", "raid1", "raid1(bitmap=internal)", "lvm-stripe", "lvm-raid1"]}
 FILESYSTEMS = ["ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat", "ntfs", "ntfs-3g"]
 FAILING = "ext4(no_such_option=1)"
 

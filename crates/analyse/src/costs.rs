@@ -23,7 +23,11 @@ pub fn labels_of(run: &Run, target: &Target) -> BTreeMap<String, String> {
     let is_encrypted = target.stack.iter().any(|l| l.kind == LayerKind::Crypt);
     let filesystem =
         names(LayerKind::Filesystem).map(|fs| if is_encrypted { format!("{fs}, encrypted") } else { fs });
-    let found = [("filesystem", filesystem), ("device", names(LayerKind::Disk))];
+    let mut arrays: Vec<String> =
+        target.stack.iter().filter(|l| l.kind == LayerKind::Raid).map(word).collect();
+    arrays.dedup();
+    let array = (!arrays.is_empty()).then(|| arrays.join("+"));
+    let found = [("filesystem", filesystem), ("device", names(LayerKind::Disk)), (ARRAY, array)];
     let found = found.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?)));
     found.chain(target.labels.clone()).collect()
 }
@@ -212,6 +216,8 @@ fn parts_of_labels(labels: &BTreeMap<String, String>) -> Vec<String> {
     parts
 }
 
+/// The label of the array, which only a target on an array has.
+pub const ARRAY: &str = "array";
 /// The label of the filesystem, and those of the machine.
 const FILESYSTEM: &str = "filesystem";
 const MACHINES: [&str; 2] = ["machine", "host"];

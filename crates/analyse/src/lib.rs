@@ -35,7 +35,7 @@ pub use backing::{Backing, Clue, MeasuredHere, backing};
 pub use change::{Cliff, common_cliff};
 pub use circumstances::{ABSENT, Difference, differences};
 pub use compare::{Series, Summary, compare, compare_all, headline, headline_operations, summarise};
-pub use costs::{Cost, TargetParts, costs, labels_of};
+pub use costs::{ARRAY, Cost, TargetParts, costs, labels_of};
 pub use disturbance::disturbance;
 pub use findings::{RULES, Rule, link_name};
 pub use forecast::{Forecast, forecasts, out_of_reach};

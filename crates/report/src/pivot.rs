@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, headline, headline_operations, labels_of};
+use analyse::{ARRAY, Analysis, headline, headline_operations, labels_of};
 use model::{Better, Measurement, MeasurementKey, Metric, Mix, Operation, Pattern, Run, Step, Target};
 
 use crate::figures::{display_block, display_margin};
@@ -48,13 +48,19 @@ pub(crate) fn pivot<'a>(run: &'a Run, analysis: &'a Analysis) -> Option<Pivot<'a
     if targets.len() < 2 {
         return None;
     }
-    let labels: Vec<BTreeMap<String, String>> = targets.iter().map(|t| labels_of(run, t)).collect();
+    let mut labels: Vec<BTreeMap<String, String>> = targets.iter().map(|t| labels_of(run, t)).collect();
+    if labels.iter().any(|labels| labels.contains_key(ARRAY)) {
+        labels.iter_mut().for_each(|labels| _ = labels.entry(ARRAY.to_owned()).or_insert("none".to_owned()));
+    }
     let keys = independent(&labels);
     let place = |i: usize| -> Vec<String> { keys.iter().map(|key| labels[i][key].clone()).collect() };
     let mut places: Vec<Vec<String>> = (0..targets.len()).map(place).collect();
     let is_told_apart = distinct(&places).len() == targets.len();
     let (mut across, mut down) = ("target".to_owned(), Vec::new());
-    if keys.len() > 1 && is_told_apart {
+    // What competes with nothing is no comparison.
+    let compete = |place: &Vec<String>| places.iter().filter(|other| other[1..] == place[1..]).count() > 1;
+    let all_compete = run.is_imported() || keys.len() < 2 || places.iter().all(compete);
+    if keys.len() > 1 && is_told_apart && all_compete {
         across.clone_from(&keys[0]);
         down = keys[1..].to_vec();
     } else {

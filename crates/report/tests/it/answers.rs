@@ -238,3 +238,51 @@ fn runs_are_compared_in_the_same_words() {
     let from = tables.iter().find_map(latency).expect("steps have latencies, with their source");
     assert_eq!((from.run.as_str(), from.target.as_str(), from.metric), ("fixture2", "one", Metric::LatP99));
 }
+
+/// A run of the fixture's first target once for each of these names and stacks.
+fn on_stacks(stacks: &[(&str, &[(LayerKind, &str)])]) -> String {
+    let mut run = crate::fixture();
+    let target = run.started.targets[0].clone();
+    let repeats = std::mem::take(&mut run.repeats);
+    run.started.targets.clear();
+    for (name, layers) in stacks {
+        let layer = |(level, (kind, name)): (usize, &(LayerKind, &str))| model::Layer {
+            kind: *kind,
+            name: (*name).to_owned(),
+            level: level as u32,
+            device: None,
+            facts: [(fact::LEVEL.to_owned(), (*name).to_owned())].into(),
+        };
+        let stack = layers.iter().enumerate().map(layer).collect();
+        run.started.targets.push(model::Target { name: (*name).to_owned(), stack, ..target.clone() });
+        for repeat in repeats.iter().filter(|repeat| repeat.started.target == target.name) {
+            let mut repeat = repeat.clone();
+            (*name).clone_into(&mut repeat.started.target);
+            run.repeats.push(repeat);
+        }
+    }
+    let analysis = analyse(&run, stacks[0].0, Estimator::Mean, Units::Decimal);
+    text(&run_document(&run, &analysis, &view(false)), TextStyle { width: 100, color: false }).to_string()
+}
+
+#[test]
+fn stacks_that_compete_with_no_other_on_their_devices_are_compared_by_name() {
+    use LayerKind::{Crypt, Disk, Filesystem, Raid};
+    let (sdb, both) = ((Disk, "sdb"), (Disk, "sdb+sdc"));
+    let arrays: [(&str, &[_]); 4] = [
+        ("ext4", &[(Filesystem, "ext4"), sdb]),
+        ("luks+ext4", &[(Filesystem, "ext4"), (Crypt, "dm-0"), sdb]),
+        ("raid0+ext4", &[(Filesystem, "ext4"), (Raid, "raid0"), both]),
+        ("raid1(luks)+ext4", &[(Filesystem, "ext4"), (Raid, "raid1"), (Crypt, "dm-1"), both]),
+    ];
+    let shown = on_stacks(&arrays);
+    assert!(!shown.contains("Filesystems compared") && shown.contains("raid1(luks)+ext4"), "{shown}");
+    let matrix: [(&str, &[_]); 4] = [
+        ("a", &[(Filesystem, "ext4"), sdb]),
+        ("b", &[(Filesystem, "xfs"), sdb]),
+        ("c", &[(Filesystem, "ext4"), (Raid, "raid0"), both]),
+        ("d", &[(Filesystem, "xfs"), (Raid, "raid0"), both]),
+    ];
+    let shown = on_stacks(&matrix);
+    assert!(shown.contains("Filesystems compared") && shown.contains("sdb+sdc"), "{shown}");
+}
