@@ -56,6 +56,10 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "schema" -d 'Wri
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l on -d 'Make storage stacks, measure them in turn, and remove them (root): where they are made, as image:SIZE for image files of this size each in the current directory, image:DIRECTORY:SIZE, or block devices by commas, which --overwrite must name too' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stack -d 'The stacks to make, by commas, each from its lowest layer to its filesystem: ext4, luks+btrfs, \'raid1(luks)+xfs\', \'btrfs(compress=zstd:1)\'; `lodestone stack kinds` lists what they can be made of' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precondition -d 'What is done with each device or image first [default: discard where all disks can, else none]' -r -f -a "none\t'Nothing'
+discard\t'What it had is discarded: flash is as if new'
+write-once\t'It is written with random data'
+write-twice\t'It is written twice, so that flash has used up its spare blocks'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of a built-in suite, a TOML file, or - for standard input; several, separated by commas, run as one [default: quick; with --rw: the one workload that the options describe]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fio -d 'Run the jobs of a fio job file with Lodestone\'s own engines; without TARGET, the file names the targets. FILE may be - for standard input' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l only -d 'Run only these steps of the suite; a name stands for the step with this id, or for all whose ids begin with it' -r
@@ -144,6 +148,8 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l with-layers -d 'Make each stack also without its layers, and without each of them, to measure what they cost'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l leave -d 'Leave the stacks as they stand, until `lodestone stack destroy` removes them'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Write only the result, as JSON, to standard output'
@@ -418,6 +424,10 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fis
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l on -d 'Where the stacks are made: image:SIZE, image:DIRECTORY:SIZE, or block devices by commas' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l stack -d 'The stacks, by commas' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l precondition -d 'What is done with each device or image first [default: discard where all disks can, else none]' -r -f -a "none\t'Nothing'
+discard\t'What it had is discarded: flash is as if new'
+write-once\t'It is written with random data'
+write-twice\t'It is written twice, so that flash has used up its spare blocks'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -425,6 +435,7 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l with-layers -d 'Make each stack also without its layers, and without each of them, to measure what they cost'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'Do not show progress'

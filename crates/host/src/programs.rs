@@ -5,7 +5,8 @@
 //! ([`run`]), so that everything it starts ends with it.
 
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::Roots;
@@ -138,30 +140,42 @@ pub fn run(
     timeout: Duration,
     interrupt: &AtomicBool,
 ) -> io::Result<Ran> {
-    run_with(program, args, directory, timeout, interrupt, Stdio::null())
+    let mut command = Command::new(program);
+    command.args(args).current_dir(directory).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    run_command(command, timeout, interrupt)
 }
 
-/// [`run`] with this as the program's standard input. A file whose lock shows that somebody lives stays locked until the program
-/// has ended, also if this process is killed.
-pub(crate) fn run_with(
+/// [`run`] of a program that ends what it does also if this process is killed meanwhile: what it prints goes to memory and not
+/// into a pipe without a reader. A file as its standard input stays locked until it has ended. Its standard output is dropped.
+pub(crate) fn run_to_its_end(
     program: &Path,
     args: &[impl AsRef<OsStr>],
-    directory: &Path,
     timeout: Duration,
     interrupt: &AtomicBool,
     stdin: Stdio,
 ) -> io::Result<Ran> {
+    let mut printed = in_memory()?;
+    let mut command = Command::new(program);
+    command.args(args).current_dir("/").stdin(stdin).stdout(Stdio::null()).stderr(printed.try_clone()?);
+    let ran = run_command(command, timeout, interrupt)?;
+    let mut stderr = Vec::new();
+    printed.seek(SeekFrom::Start(0))?;
+    printed.read_to_end(&mut stderr)?;
+    Ok(Ran { stderr, ..ran })
+}
+
+/// A file that is nowhere but in memory.
+pub(crate) fn in_memory() -> io::Result<File> {
+    Ok(memfd_create("lodestone", MemfdFlags::CLOEXEC)?.into())
+}
+
+fn run_command(mut command: Command, timeout: Duration, interrupt: &AtomicBool) -> io::Result<Ran> {
     let began = Instant::now();
-    let mut child = Command::new(program)
-        .args(args)
-        .current_dir(directory)
-        // Its output is parsed, so it must not be in the user's language.
-        .env("LC_ALL", "C")
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()?;
+    // Its output is parsed, so it must not be in the user's language.
+    let mut child = command.env("LC_ALL", "C").process_group(0).spawn()?;
+    // It holds streams that the program has.
+    drop(command);
     let group = Pid::from_child(&child);
     living().push(group);
     let (stdout, stderr) = (collect(child.stdout.take()), collect(child.stderr.take()));

@@ -8,6 +8,10 @@ use plan::RunOptionSpec;
 
 use crate::failure::exit_codes_help;
 
+mod stack;
+
+pub use stack::{Making, PreconditionWord, StackArgs, StackCommand};
+
 /// A storage benchmark for Linux that answers with evidence: which of these disks, filesystems or
 /// machines is faster, by how much, and is the difference real?
 #[derive(Debug, Parser)]
@@ -126,6 +130,14 @@ pub struct RunArgs {
     /// 'btrfs(compress=zstd:1)'; `lodestone stack kinds` lists what they can be made of
     #[arg(long, value_name = "STACK,STACK…", requires = "on", help_heading = STACKS)]
     pub stack: Option<String>,
+
+    /// How they are made.
+    #[command(flatten)]
+    pub making: Making,
+
+    /// Leave the stacks as they stand, until `lodestone stack destroy` removes them
+    #[arg(long, hide_short_help = true, requires = "stack", help_heading = STACKS)]
+    pub leave: bool,
 
     /// Suite to run.
     #[arg(long, short, value_name = "NAME|FILE,…", help = suite_help())]
@@ -415,41 +427,6 @@ pub enum CrosscheckForm {
     Md,
     /// Every figure, in the published schema.
     Json,
-}
-
-/// Arguments of `stack`.
-#[derive(Debug, Args)]
-pub struct StackArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub what: StackCommand,
-}
-
-/// What `stack` does.
-#[derive(Debug, Subcommand)]
-pub enum StackCommand {
-    /// Show the commands that `run` with the same --on and --stack carries out, and those that undo them
-    Plan {
-        /// Where the stacks are made: image:SIZE, image:DIRECTORY:SIZE, or block devices by commas
-        #[arg(long, value_name = "GROUND")]
-        on: String,
-        /// The stacks, by commas
-        #[arg(long, value_name = "STACK,STACK…")]
-        stack: String,
-    },
-    /// List the stacks of this machine: those of runs in progress, and those that killed runs left
-    List,
-    /// Remove stacks that killed runs left
-    Destroy {
-        /// Ids of stacks, as `stack list` shows them
-        #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
-        ids: Vec<String>,
-        /// All that no run in progress uses
-        #[arg(long)]
-        all: bool,
-    },
-    /// List what stacks can be made of, and what is missing here
-    Kinds,
 }
 
 /// Arguments of `targets`.

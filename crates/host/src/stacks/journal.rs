@@ -165,6 +165,8 @@ pub enum State {
     InUse,
     /// It was killed.
     LeftOver,
+    /// It has ended and left them, as the user wished.
+    Left,
 }
 
 /// Stacks that a journal names.
@@ -247,7 +249,12 @@ fn read(path: &Path) -> Result<Found, StackError> {
     }
     let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
     let Head { pid, made_unix, stacks, .. } = head;
-    let state = if is_free || !lives(pid) { State::LeftOver } else { State::InUse };
+    let is_left = objects.iter().any(|object: &Object| object.what == What::Left);
+    let state = match is_free || !lives(pid) {
+        true if is_left => State::Left,
+        true => State::LeftOver,
+        false => State::InUse,
+    };
     Ok(Found { id, stacks, made_unix, pid, state, objects, path: path.to_owned() })
 }
 

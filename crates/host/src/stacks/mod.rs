@@ -26,7 +26,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use journal::{Found, State, directory, found};
 pub use kinds::{Kind, Lack, Setting, kinds};
 pub use plan::{Step, plan, shown};
-pub use request::{Disk, Ground, Request, RequestError, Stack};
+pub use request::{Disk, Ground, Precondition, Request, RequestError, Stack};
 
 use crate::consent::Consent;
 use crate::{Hold, Roots};
@@ -110,6 +110,7 @@ pub enum StackError {
 /// Stacks that stand.
 #[derive(Debug)]
 pub struct Stacks {
+    id: String,
     roots: Roots,
     journal: Journal,
     objects: Vec<Object>,
@@ -148,6 +149,7 @@ impl Stacks {
         let mut maker = Maker { roots, interrupt, key, holds };
         let journal = Journal::begin(&directory, id, request)?;
         let mut stacks = Self {
+            id: id.to_owned(),
             roots: roots.clone(),
             objects: Vec::new(),
             mounted: Vec::new(),
@@ -210,11 +212,25 @@ impl Stacks {
         let is_telling = |what: &What| {
             matches!(
                 what,
-                What::Region { .. } | What::Layer(_) | What::Filesystem { .. } | What::Mount { .. }
+                What::Region { .. }
+                    | What::Prepared { .. }
+                    | What::Layer(_)
+                    | What::Filesystem { .. }
+                    | What::Mount { .. }
             )
         };
         let telling = all.filter(|(_, what)| is_telling(what));
         telling.flat_map(|(name, what)| what.typed().into_iter().map(|typed| (name.clone(), typed))).collect()
+    }
+
+    /// Leaves them as they stand, until they are destroyed by this id.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn leave(mut self) -> Result<String, StackError> {
+        self.journal.append(&Object { stack: String::new(), what: What::Left })?;
+        living().retain(|(_, path, _)| path != self.journal.path());
+        Ok(self.id)
     }
 
     /// Removes them.

@@ -11,14 +11,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use model::shell_word;
-use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
+use rustix::fs::{FallocateFlags, fallocate};
 
 use super::StackError;
 use super::device::{Device, Words, blocks};
 use super::disks;
 use super::plan::{Object, What};
 use crate::mounts::mounts;
-use crate::programs::{End, find, run_with};
+use crate::programs::{End, find, in_memory, run_to_its_end};
 use crate::{Hold, Roots, read_line};
 
 /// Time that a program has: making a filesystem on a slow card, or checksums of a whole disk, takes long.
@@ -35,7 +35,7 @@ impl Key {
     pub fn new() -> std::io::Result<Self> {
         let mut bytes = [0; 64];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        let mut file = File::from(memfd_create("lodestone", MemfdFlags::CLOEXEC)?);
+        let mut file = in_memory()?;
         file.write_all(&bytes)?;
         Ok(Self(file))
     }
@@ -98,7 +98,8 @@ impl Maker<'_> {
                 // What was on it belongs to nobody, and must not be taken for a part of something else.
                 disks::erase(&path).map_err(|error| failed(error.to_string()))?;
             }
-            What::Filesystem { .. } | What::Mount { .. } => {
+            What::Left => {}
+            What::Prepared { .. } | What::Filesystem { .. } | What::Mount { .. } => {
                 for words in what.commands() {
                     self.call(&words, lock()?)?;
                 }
@@ -179,7 +180,7 @@ fn program_succeeds(
 ) -> Result<(), StackError> {
     let failed = |why: String| StackError::Step { step: step.to_owned(), why };
     let path = find(roots, program).ok_or_else(|| failed("it is not installed".to_owned()))?;
-    let ran = run_with(&path, arguments, Path::new("/"), TIMEOUT, interrupt, stdin)
+    let ran = run_to_its_end(&path, arguments, TIMEOUT, interrupt, stdin)
         .map_err(|error| failed(error.to_string()))?;
     let printed = String::from_utf8_lossy(&ran.stderr);
     match ran.end {
@@ -203,7 +204,7 @@ pub(super) fn unmake(roots: &Roots, object: &Object) -> Result<(), StackError> {
     let failed = |step: String, why: String| StackError::Step { step, why };
     let what = &object.what;
     match what {
-        What::Filesystem { .. } => Ok(()),
+        What::Prepared { .. } | What::Filesystem { .. } | What::Left => Ok(()),
         What::Mount { point, .. } => {
             until_gone(roots, what, || is_mounted(roots, point).then(|| point.to_owned()))
         }

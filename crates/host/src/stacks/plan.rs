@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::device::{Device, Words};
 use super::disks::END;
 use super::kinds::{Layer, Role, find_kind};
-use super::request::{Ground, Part, Request, Stack};
+use super::request::{Ground, Part, Precondition, Request, Stack, written};
 
 /// Bytes of a sector of the device mapper.
 const SECTOR: u64 = 512;
@@ -32,12 +32,16 @@ pub(crate) enum What {
     Disk { path: PathBuf, id: String, number: usize },
     /// A part of such a disk, as a device of its own.
     Region { name: String, disk: PathBuf, id: String, number: usize, start: u64, bytes: u64 },
+    /// What a ground had, discarded or overwritten.
+    Prepared { on: Device, how: Precondition, bytes: u64 },
     /// A layer between ground and filesystem.
     Layer(Layer),
     /// A filesystem.
     Filesystem { kind: String, label: String, on: Vec<Device> },
     /// A directory to mount on.
     Directory { path: PathBuf },
+    /// Nothing: the run has ended, and what is there shall stay.
+    Left,
     /// A mount of a filesystem.
     Mount { kind: String, on: Vec<Device>, point: PathBuf, options: Vec<String> },
 }
@@ -55,7 +59,7 @@ impl What {
     /// The commands that make it; none for what needs no program.
     pub fn commands(&self) -> Vec<Words> {
         match self {
-            Self::Image { .. } | Self::Directory { .. } | Self::Disk { .. } => Vec::new(),
+            Self::Image { .. } | Self::Directory { .. } | Self::Disk { .. } | Self::Left => Vec::new(),
             Self::Loop { image, .. } => {
                 vec![Words::of(&["losetup", "--find", "--show", "--direct-io=on", &text(image)])]
             }
@@ -63,6 +67,7 @@ impl What {
                 let table = format!("0 {} linear {} {}", bytes / SECTOR, text(disk), start / SECTOR);
                 vec![Words::of(&["dmsetup", "create", name, "--table", &table])]
             }
+            Self::Prepared { on, how, bytes } => how.commands(on, *bytes),
             Self::Layer(layer) => match find_kind(&layer.kind).map(|kind| &kind.role) {
                 Some(Role::Layer(role)) => (role.make)(layer),
                 _ => Vec::new(),
@@ -142,6 +147,24 @@ impl What {
                 _ => None,
             },
             _ => None,
+        }
+    }
+}
+
+impl Precondition {
+    /// The commands that carry it out on a device of this size.
+    fn commands(self, on: &Device, bytes: u64) -> Vec<Words> {
+        let write = || {
+            Words::of(&["dd", "if=/dev/urandom"])
+                .and_prefixed("of=", on)
+                .and_all(&["bs=1M", &format!("count={}", bytes >> 20)])
+                .and_all(&["oflag=direct", "conv=fsync", "status=none"])
+        };
+        match self {
+            Self::None => Vec::new(),
+            Self::Discard => vec![Words::of(&["blkdiscard"]).and_device(on)],
+            Self::WriteOnce => vec![write()],
+            Self::WriteTwice => vec![write(), write()],
         }
     }
 }
@@ -231,6 +254,11 @@ impl OfStack<'_, '_> {
         };
         let device = what.device().expect("a ground and a layer make a device");
         self.push(what);
+        let request = self.all.request;
+        let how = request.precondition();
+        if layers == 0 && how != Precondition::None {
+            self.push(What::Prepared { on: device.clone(), how, bytes: request.bytes() });
+        }
         device
     }
 
@@ -257,11 +285,6 @@ impl OfStack<'_, '_> {
             },
         }
     }
-}
-
-/// A setting as it was written.
-pub(super) fn written((name, value): &(String, String)) -> String {
-    if value.is_empty() { name.clone() } else { format!("{name}={value}") }
 }
 
 /// Steps as the lines of a shell script that makes, and one that removes.
@@ -347,5 +370,31 @@ mod tests {
         );
         assert!(position("dmsetup remove lodeabcd2345_1_2") < position("losetup --detach $loop2"));
         assert_eq!(remove.last().unwrap(), "rm $key");
+    }
+
+    #[test]
+    fn on_disks_each_stack_has_a_region_of_those_that_it_needs() {
+        let mut request = Request::parse("/dev/sdb,/dev/sdc", "ext4,raid0+ext4", Path::new("/here")).unwrap();
+        let Ground::Disks(disks) = &mut request.ground else { panic!("disks") };
+        disks.iter_mut().for_each(|disk| (disk.bytes, disk.discards) = (1 << 30, true));
+        let (make, remove) = shown(&plan(&request, "abcd2345", Path::new(DIRECTORY)));
+        // 508 MiB each, after the mark of 1 MiB.
+        let of = |start: &str| -> Vec<&str> {
+            make.iter().map(String::as_str).filter(|line| line.starts_with(start)).collect()
+        };
+        assert_eq!(
+            of("dmsetup create"),
+            [
+                "dmsetup create lodeabcd2345_1_disk1 --table '0 1040384 linear /dev/sdb 2048'",
+                "dmsetup create lodeabcd2345_2_disk1 --table '0 1040384 linear /dev/sdb 1042432'",
+                "dmsetup create lodeabcd2345_2_disk2 --table '0 1040384 linear /dev/sdc 1042432'",
+            ]
+        );
+        assert_eq!(of("blkdiscard").len(), 3);
+        assert_eq!(of("mdadm")[0].split(' ').next_back(), Some("/dev/mapper/lodeabcd2345_2_disk2"));
+        assert_eq!(
+            remove[remove.len() - 3..remove.len() - 1],
+            ["wipefs --all /dev/sdc", "wipefs --all /dev/sdb"]
+        );
     }
 }

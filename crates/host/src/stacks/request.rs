@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use model::units::{ExactSize, parse_size};
 
+use serde::{Deserialize, Serialize};
+
 use super::StackError;
 use super::disks::END;
 use super::kinds::{Kind, Lack, find_kind, kinds, lack};
@@ -23,6 +25,22 @@ pub struct Request {
     pub ground: Ground,
     /// The stacks, in the order in which they are named.
     pub stacks: Vec<Stack>,
+    /// What the user wants to be done first; `None` for what fits.
+    pub wanted: Option<Precondition>,
+}
+
+/// What is done with each device that a stack stands on, before anything is made on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Precondition {
+    /// Nothing.
+    None,
+    /// What it had is discarded: flash is as if new.
+    Discard,
+    /// It is written once with random data: nothing is measured that was never written.
+    WriteOnce,
+    /// It is written twice, so that flash has used up its spare blocks (SNIA's preconditioning of enterprise disks).
+    WriteTwice,
 }
 
 /// Where stacks are made.
@@ -46,6 +64,8 @@ pub struct Disk {
     pub path: PathBuf,
     /// Its size in bytes; 0 before [`Request::located`].
     pub bytes: u64,
+    /// True if it can discard; false before [`Request::located`].
+    pub discards: bool,
 }
 
 /// One stack.
@@ -67,6 +87,25 @@ pub(super) struct Part {
     pub settings: Vec<(String, String)>,
     /// How many devices it stands on.
     pub members: usize,
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let settings: Vec<String> = self.settings.iter().map(written).collect();
+        f.write_str(self.kind.name)?;
+        if settings.is_empty() { Ok(()) } else { write!(f, "({})", settings.join(",")) }
+    }
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind.name, &self.settings, self.members) == (other.kind.name, &other.settings, other.members)
+    }
+}
+
+/// A setting as it was written.
+pub(super) fn written((name, value): &(String, String)) -> String {
+    if value.is_empty() { name.clone() } else { format!("{name}={value}") }
 }
 
 /// Why a request cannot be carried out.
@@ -104,11 +143,40 @@ impl Request {
                 }
             }
         }
-        let request = Self { ground, stacks };
+        let request = Self { ground, stacks, wanted: None };
         if matches!(request.ground, Ground::Images { .. }) {
             request.is_large_enough()?;
         }
         Ok(request)
+    }
+
+    /// The same with what each stack is without its layers, and without each of them: what they cost. The plainest come first, as
+    /// the first stack is what the others are compared with.
+    ///
+    /// # Errors
+    /// These are too many.
+    pub fn with_layers(mut self) -> Result<Self, RequestError> {
+        let mut all: Vec<Stack> = Vec::new();
+        for stack in &self.stacks {
+            let without = (0..stack.layers.len()).map(|i| stack.without(|other| other != i));
+            let plain = stack.without(|_| false);
+            all.extend([plain].into_iter().chain(without).chain([stack.clone()]));
+        }
+        let mut kept: Vec<Stack> = Vec::new();
+        for stack in all {
+            if !kept.iter().any(|other| other.name == stack.name || other.parts().eq(stack.parts())) {
+                kept.push(stack);
+            }
+        }
+        kept.sort_by_key(|stack| stack.layers.len());
+        if kept.len() > MOST {
+            return Err(RequestError(format!(
+                "--with-layers: these are {} stacks; at most {MOST}",
+                kept.len()
+            )));
+        }
+        self.stacks = kept;
+        Ok(self)
     }
 
     fn is_large_enough(&self) -> Result<(), RequestError> {
@@ -149,6 +217,13 @@ impl Request {
         self.stacks.iter().map(Stack::devices).max().unwrap_or(0)
     }
 
+    /// What is done first: disks that can discard do, as far as nothing else is wanted.
+    pub fn precondition(&self) -> Precondition {
+        let all_discard = !self.disks().is_empty() && self.disks().iter().all(|disk| disk.discards);
+        let fitting = if all_discard { Precondition::Discard } else { Precondition::None };
+        self.wanted.unwrap_or(fitting)
+    }
+
     /// The block devices that it overwrites.
     pub fn disks(&self) -> &[Disk] {
         match &self.ground {
@@ -177,6 +252,16 @@ impl Request {
         };
         let request = Self { ground, ..self };
         request.is_large_enough()?;
+        if request.wanted == Some(Precondition::Discard) {
+            if let Ground::Images { .. } = request.ground {
+                let why = "--precondition discard: images would lose their blocks; write-once writes them";
+                return Err(RequestError(why.to_owned()).into());
+            }
+            if let Some(disk) = request.disks().iter().find(|disk| !disk.discards) {
+                let why = "it cannot discard; use --precondition none, write-once or write-twice".to_owned();
+                return Err(StackError::Disk { disk: disk.path.clone(), why });
+            }
+        }
         if let [disks @ .., _] = request.disks() {
             for (i, disk) in disks.iter().enumerate() {
                 if request.disks()[i + 1..].iter().any(|other| other.path == disk.path) {
@@ -247,7 +332,13 @@ fn located(path: &Path) -> Result<Disk, StackError> {
     if kind != model::TargetKind::BlockDevice {
         return Err(failed("it is not a block device; write image:SIZE for image files".to_owned()));
     }
-    Ok(Disk { path, bytes })
+    let queue = |place: &str| {
+        let name = path.file_name().unwrap_or_default();
+        crate::read_line(Path::new("/sys/class/block").join(name).join(place).join("discard_max_bytes"))
+    };
+    // That of a partition is its disk's.
+    let discards = queue("queue").or_else(|| queue("../queue")).is_some_and(|bytes| bytes != "0");
+    Ok(Disk { path, bytes, discards })
 }
 
 /// Where stacks are made.
@@ -268,7 +359,9 @@ fn ground(on: &str, here: &Path) -> Result<Ground, String> {
                 .to_owned(),
         );
     }
-    Ok(Ground::Disks(paths.into_iter().map(|path| Disk { path: path.into(), bytes: 0 }).collect()))
+    Ok(Ground::Disks(
+        paths.into_iter().map(|path| Disk { path: path.into(), bytes: 0, discards: false }).collect(),
+    ))
 }
 
 impl Stack {
@@ -286,6 +379,14 @@ impl Stack {
             return Err(wrong(format!("it needs more than {MOST_DEVICES} devices")));
         }
         Ok(stack)
+    }
+
+    /// The same with only those layers whose number, from the lowest, is kept.
+    fn without(&self, is_kept: impl Fn(usize) -> bool) -> Self {
+        let layers = self.layers.iter().enumerate().filter(|(i, _)| is_kept(*i));
+        let mut stack = Self { layers: layers.map(|(_, part)| part.clone()).collect(), ..self.clone() };
+        stack.name = stack.parts().map(ToString::to_string).collect::<Vec<_>>().join("+");
+        stack
     }
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
@@ -446,6 +547,32 @@ mod tests {
         let nested = [("integrity", 1), ("luks", 1), ("raid1", 2), ("raid0", 2), ("ext4", 1)];
         assert_eq!(layers(&request.stacks[3]), nested);
         assert_eq!(request.stacks.iter().map(Stack::devices).collect::<Vec<_>>(), [1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn with_layers_each_stack_is_also_made_without_them_the_plainest_first() {
+        let names = |stacks: &str| -> Vec<String> {
+            let request = parse("image:4G", stacks).unwrap().with_layers().unwrap();
+            request.stacks.into_iter().map(|stack| stack.name).collect()
+        };
+        let all = ["ext4", "raid1+ext4", "luks(sector=4096)+ext4", "raid1(luks(sector=4096))+ext4"];
+        assert_eq!(names("raid1(luks(sector=4096))+ext4"), all);
+        assert_eq!(names("luks+btrfs,btrfs,luks+ext4"), ["btrfs", "ext4", "luks+btrfs", "luks+ext4"]);
+    }
+
+    #[test]
+    fn disks_that_can_discard_do_unless_something_else_is_wanted() {
+        let mut request = parse("/dev/sdb,/dev/sdc", "raid0+ext4").unwrap();
+        assert_eq!(request.precondition(), Precondition::None);
+        let Ground::Disks(disks) = &mut request.ground else { panic!("disks") };
+        disks[0].discards = true;
+        assert_eq!(request.precondition(), Precondition::None, "the other cannot");
+        let Ground::Disks(disks) = &mut request.ground else { panic!("disks") };
+        disks[1].discards = true;
+        assert_eq!(request.precondition(), Precondition::Discard);
+        request.wanted = Some(Precondition::WriteTwice);
+        assert_eq!(request.precondition(), Precondition::WriteTwice);
+        assert_eq!(parse("image:4G", "ext4").unwrap().precondition(), Precondition::None);
     }
 
     #[test]

@@ -39,7 +39,7 @@ use crate::{interrupt, output};
 /// Wrong usage, or a failure that is not the storage's.
 pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let (Some(on), Some(stacks)) = (&args.on, &args.stack) else { return measure(cli, args, None) };
-    let request = super::stack::request(on, stacks)?;
+    let request = super::stack::request(on, stacks, args.making)?;
     if args.dry_run {
         output::print(super::stack::script(&request))?;
         return Ok(ExitCode::SUCCESS);
@@ -49,12 +49,13 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let disks = super::stack::consents(&roots, &request, &args.overwrite)?;
     let interrupt = watch()?;
     if !cli.quiet {
-        output::say(&format!("making {stacks} {}", super::stack::place(&request)));
+        output::say(&super::stack::announcement(&request));
     }
     let made = Stacks::make(&roots, &request, &new_id(), disks, &interrupt);
     let made = made.map_err(super::stack::failure)?;
     let measured = measure(cli, args, Some((&made, interrupt)));
-    match (measured, made.remove().map_err(super::stack::failure)) {
+    let ended = if args.leave { super::stack::leave(cli, made) } else { made.remove() };
+    match (measured, ended.map_err(super::stack::failure)) {
         (Ok(code), Ok(())) => Ok(code),
         (Err(failure), Ok(())) | (Ok(_), Err(failure)) => Err(failure),
         (Err(failure), Err(left)) => {

@@ -4,13 +4,15 @@ use std::process::ExitCode;
 
 use host::Roots;
 use host::consent::{self, Consent};
-use host::stacks::{Found, Ground, Kind, Request, StackError, Stacks, State, destroy, found, plan, shown};
+use host::stacks::{
+    Found, Ground, Kind, Precondition, Request, StackError, Stacks, State, destroy, found, plan, shown,
+};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::{Severity, Target};
 use report::escape_line;
 
-use crate::cli::StackCommand;
+use crate::cli::{Cli, Making, PreconditionWord, StackCommand};
 use crate::executor::Local;
 use crate::failure::{FAILED, Failure};
 use crate::output;
@@ -21,7 +23,7 @@ use crate::output;
 /// Wrong usage, or stacks that cannot be removed.
 pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
     match what {
-        StackCommand::Plan { on, stack } => output::print(script(&request(on, stack)?))?,
+        StackCommand::Plan { on, stack, making } => output::print(script(&request(on, stack, *making)?))?,
         StackCommand::List => output::print(listed())?,
         StackCommand::Destroy { ids, .. } => return destroyed(ids),
         StackCommand::Kinds => output::print(kinds(&Roots::default()))?,
@@ -32,11 +34,21 @@ pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
 /// What the user asks for.
 ///
 /// # Errors
-/// It is not understood, or there is no such directory.
-pub(super) fn request(on: &str, stacks: &str) -> Result<Request, Failure> {
+/// It is not understood, or there is no such directory or device.
+pub(super) fn request(on: &str, stacks: &str, making: Making) -> Result<Request, Failure> {
     let here = std::env::current_dir()
         .map_err(|e| Failure::usage(format!("cannot find the current directory: {e}")).because(&e))?;
-    Request::parse(on, stacks, &here).map_err(Failure::usage)?.located().map_err(Failure::usage)
+    let mut request = Request::parse(on, stacks, &here).map_err(Failure::usage)?;
+    if making.with_layers {
+        request = request.with_layers().map_err(Failure::usage)?;
+    }
+    request.wanted = making.precondition.map(|word| match word {
+        PreconditionWord::None => Precondition::None,
+        PreconditionWord::Discard => Precondition::Discard,
+        PreconditionWord::WriteOnce => Precondition::WriteOnce,
+        PreconditionWord::WriteTwice => Precondition::WriteTwice,
+    });
+    request.located().map_err(Failure::usage)
 }
 
 /// A failure to make or remove stacks, with what to do about what is left.
@@ -69,8 +81,28 @@ pub(super) fn script(request: &Request) -> String {
     )
 }
 
-/// Where stacks are made, as in "made in this directory".
-pub(super) fn place(request: &Request) -> String {
+/// Leaves the stacks as they stand, and says so.
+///
+/// # Errors
+/// The journal cannot be written.
+pub(super) fn leave(cli: &Cli, stacks: Stacks) -> Result<(), StackError> {
+    let points: Vec<String> =
+        stacks.mounted().iter().map(|(name, point)| format!("{name} on {}", point.display())).collect();
+    let id = stacks.leave()?;
+    if !cli.quiet {
+        let points = points.join(", ");
+        output::say(&format!("left as they stand: {points}; `lodestone stack destroy {id}` removes them"));
+    }
+    Ok(())
+}
+
+/// What is made, and where.
+pub(super) fn announcement(request: &Request) -> String {
+    let stacks: Vec<&str> = request.stacks.iter().map(|stack| stack.name.as_str()).collect();
+    format!("making {} {}", stacks.join(", "), place(request))
+}
+
+fn place(request: &Request) -> String {
     match &request.ground {
         Ground::Images { directory, .. } => format!("in {}", directory.display()),
         Ground::Disks(_) => {
@@ -153,6 +185,7 @@ fn listed() -> String {
             let state = match found.state {
                 State::InUse => format!("in use by process {}", found.pid),
                 State::LeftOver => "left by a killed run".to_owned(),
+                State::Left => "left as it was asked to (--leave)".to_owned(),
             };
             let grounds = found.grounds(&Roots::default());
             let grounds: Vec<String> = grounds.iter().map(|path| path.display().to_string()).collect();

@@ -158,6 +158,9 @@ fn what_cannot_be_made_is_refused_before_anything_is() {
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stderr(&output).contains(words), "{}", stderr(&output));
     }
+    let discard = making("image:1G", "ext4", &["--precondition", "discard"]);
+    let refused = stderr(&command(&bench, &discard).output().unwrap());
+    assert!(refused.contains("images would lose their blocks"), "{refused}");
     let both = ["run", ".", "--on", "image:1G", "--stack", "ext4"];
     assert_eq!(command(&bench, &both).output().unwrap().status.code(), Some(2));
     assert_eq!(left(&bench), [""; 0]);
@@ -207,6 +210,27 @@ fn stacks_of_killed_runs_are_listed_and_destroyed() {
         let listed = stdout(&command(&bench, &["stack", "list"]).output().unwrap());
         assert!(listed.starts_with("no stacks"), "{listed}");
     }
+}
+
+#[test]
+fn stacks_that_shall_stay_are_listed_until_they_are_destroyed() {
+    if !is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let on = on(&bench, "32M");
+    let options =
+        ["--leave", "--precondition", "write-once", "--rounds", "1", "--ops", "16", "--runtime", "none"];
+    let output = command(&bench, &making(&on, "ext4", &options)).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(left(&bench).iter().any(|line| line.contains("1-ext4 ext4")), "{:?}", left(&bench));
+    let cleaned = stdout(&command(&bench, &["clean"]).output().unwrap());
+    assert!(!cleaned.contains("stack destroy"), "{cleaned}");
+    let listed = stdout(&command(&bench, &["stack", "list"]).output().unwrap());
+    assert!(listed.contains("left as it was asked to"), "{listed}");
+    let id = listed.split_whitespace().next().unwrap();
+    assert!(command(&bench, &["stack", "destroy", id]).output().unwrap().status.success());
+    assert_eq!(left(&bench), [""; 0]);
 }
 
 #[test]
