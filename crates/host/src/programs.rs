@@ -143,11 +143,12 @@ pub fn run(
     let mut command = Command::new(program);
     command.args(args).current_dir(directory).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    run_command(command, timeout, interrupt)
+    run_command(command, timeout, interrupt, true)
 }
 
 /// [`run`] of a program that ends what it does also if this process is killed meanwhile: what it prints goes to memory and not
-/// into a pipe without a reader. A file as its standard input stays locked until it has ended. Its standard output is dropped.
+/// into a pipe without a reader. A file as its standard input stays locked until it has ended. Its standard output is dropped, and
+/// what it starts and leaves, such as a filesystem in user space, goes on.
 pub(crate) fn run_to_its_end(
     program: &Path,
     args: &[impl AsRef<OsStr>],
@@ -158,7 +159,7 @@ pub(crate) fn run_to_its_end(
     let mut printed = in_memory()?;
     let mut command = Command::new(program);
     command.args(args).current_dir("/").stdin(stdin).stdout(Stdio::null()).stderr(printed.try_clone()?);
-    let ran = run_command(command, timeout, interrupt)?;
+    let ran = run_command(command, timeout, interrupt, false)?;
     let mut stderr = Vec::new();
     printed.seek(SeekFrom::Start(0))?;
     printed.read_to_end(&mut stderr)?;
@@ -170,7 +171,13 @@ pub(crate) fn in_memory() -> io::Result<File> {
     Ok(memfd_create("lodestone", MemfdFlags::CLOEXEC)?.into())
 }
 
-fn run_command(mut command: Command, timeout: Duration, interrupt: &AtomicBool) -> io::Result<Ran> {
+/// Runs a command; `is_all` if what it leaves running is ended.
+fn run_command(
+    mut command: Command,
+    timeout: Duration,
+    interrupt: &AtomicBool,
+    is_all: bool,
+) -> io::Result<Ran> {
     let began = Instant::now();
     // Its output is parsed, so it must not be in the user's language.
     let mut child = command.env("LC_ALL", "C").process_group(0).spawn()?;
@@ -179,7 +186,7 @@ fn run_command(mut command: Command, timeout: Duration, interrupt: &AtomicBool) 
     let group = Pid::from_child(&child);
     living().push(group);
     let (stdout, stderr) = (collect(child.stdout.take()), collect(child.stderr.take()));
-    let end = await_end(&mut child, group, began + timeout, interrupt);
+    let end = await_end(&mut child, group, began + timeout, interrupt, is_all);
     living().retain(|other| *other != group);
     let elapsed = began.elapsed();
     let output = |from: &Receiver<Vec<u8>>| from.recv_timeout(LAST_GRACE).unwrap_or_default();
@@ -200,12 +207,14 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     receiver
 }
 
-fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBool) -> End {
+fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBool, is_all: bool) -> End {
     let why = loop {
         match child.try_wait() {
             Ok(Some(status)) => {
-                // Anything it left running would disturb what follows.
-                let _ = kill_process_group(group, Signal::KILL);
+                if is_all {
+                    // Anything it left running would disturb what follows.
+                    let _ = kill_process_group(group, Signal::KILL);
+                }
                 return ended(status);
             }
             _ if interrupt.load(Ordering::Relaxed) => break End::Interrupted,
@@ -287,6 +296,25 @@ mod tests {
         let none: [&str; 0] = [];
         let ran = run(&path, &none, &directory, LONG, &AtomicBool::new(false)).unwrap();
         assert_eq!((ran.stdout.len() as u64, ran.end), (LONGEST_REPORT, End::Exited(0)));
+    }
+
+    #[test]
+    fn what_a_program_leaves_running_goes_on_only_if_it_was_run_to_its_end() {
+        let (_tree, directory, path) = script("sleep 600 >&- 2>&- & echo $! >\"$1\"; echo said >&2");
+        let place = directory.join("left");
+        let args = [place.to_str().unwrap()];
+        let left = || {
+            let stat = format!("/proc/{}/stat", std::fs::read_to_string(&place).unwrap().trim());
+            Process::parse(&std::fs::read_to_string(stat).unwrap_or_default()).map(|(process, _)| process)
+        };
+        let never = AtomicBool::new(false);
+        let ran = run_to_its_end(&path, &args, LONG, &never, Stdio::null()).unwrap();
+        assert_eq!((ran.stderr.as_slice(), ran.end), (&b"said\n"[..], End::Exited(0)));
+        let process = left().filter(|process| process.is_alive()).expect("it still runs");
+        let _ = rustix::process::kill_process(Pid::from_raw(process.number as i32).unwrap(), Signal::KILL);
+        process.until_dead();
+        run(&path, &args, &directory, LONG, &never).unwrap();
+        left().into_iter().for_each(Process::until_dead);
     }
 
     /// A process by its ID and start time, which distinguishes it from a later one with the same ID.
