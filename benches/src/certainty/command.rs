@@ -19,8 +19,8 @@ pub struct CertaintyArgs {
     /// Simulated measurements per figure of the tables of `repeats`, which --md includes
     #[arg(long, default_value_t = 4000)]
     draws: usize,
-    /// Print only the table of this name
-    #[arg(long, value_name = "NAME", value_parser = TABLES, conflicts_with = "md")]
+    /// Only the table of this name; with --md the others must be what the code gives now
+    #[arg(long, value_name = "NAME", value_parser = TABLES)]
     table: Option<String>,
     /// Write the tables of this command and of `repeats` between their marks in a page of the book, instead of printing
     /// them; half an hour of processor time with the defaults
@@ -35,8 +35,9 @@ pub struct CertaintyArgs {
 pub fn certainty(args: &CertaintyArgs) -> io::Result<String> {
     let Some(path) = &args.md else { return Ok(printed(args.runs, args.table.as_deref())) };
     let before = fs::read_to_string(path)?;
-    let after = page::filled(&before, args.runs, args.stalls.unwrap_or(args.runs), args.draws)
-        .map_err(io::Error::other)?;
+    let after =
+        page::filled(&before, args.runs, args.stalls.unwrap_or(args.runs), args.draws, args.table.as_deref())
+            .map_err(io::Error::other)?;
     fs::write(path, after)?;
     Ok(format!("{}: {} runs, {} draws", path.display(), args.runs, args.draws))
 }
@@ -49,6 +50,7 @@ fn printed(n: u64, only: Option<&str>) -> String {
         "averages" => "Compared with the average of a fixed number of runs",
         "drift" => "Drift",
         "times" => "How long it takes",
+        "makings" => "Made several times",
         "stalls" => "Rare stalls",
         _ => "Interim analysis after every round",
     };

@@ -31,16 +31,26 @@ pub fn small() -> String {
     text
 }
 
-/// The page with all tables computed anew.
+/// The page with all tables computed anew, or only one of them.
 ///
 /// # Errors
 /// The page lacks the stamp or the marks of a table.
-pub fn filled(page: &str, runs: u64, stalls: u64, draws: usize) -> Result<String, String> {
+pub fn filled(
+    page: &str,
+    runs: u64,
+    stalls: u64,
+    draws: usize,
+    only: Option<&str>,
+) -> Result<String, String> {
     let small = small();
     // Half an hour is not to end with a missing mark.
     marked(page, &small)?;
     let mut page = page.to_owned();
-    for (name, table) in all(runs, stalls, draws) {
+    let tables = match only {
+        Some(_) => tables::tables(runs, only),
+        None => all(runs, stalls, draws),
+    };
+    for (name, table) in tables {
         let (from, to) = between(&page, name).ok_or_else(|| no_table(name))?;
         page.replace_range(from..to, &format!("\n\n{table}\n"));
     }

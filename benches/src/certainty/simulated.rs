@@ -53,6 +53,7 @@ pub(super) fn empty(target: usize) -> Series {
         is_headline: true,
         values: Vec::new(),
         exposures: Vec::new(),
+        makings: 1,
     }
 }
 
@@ -100,6 +101,7 @@ pub fn run(plan: &Plan, targets: usize, seed: u64, repeat: impl FnMut(&Order) ->
     let mut simulation = Simulation { repeat, now_ns: 0, repeats: Vec::new() };
     let Ok(()) = drive(&mut scheduler, &mut simulation);
     let Simulation { now_ns, repeats, .. } = simulation;
+    let empty = |target| Series { makings: plan.makings, ..empty(target) };
     let mut series: Vec<Series> = (0..targets).map(empty).collect();
     for (target, exposure, _) in repeats.iter().filter(|(.., counts)| *counts) {
         series[*target].values.push((exposure.round, exposure.work / exposure.seconds));

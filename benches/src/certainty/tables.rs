@@ -4,6 +4,7 @@
 use analyse::{Estimator, Pairing, Series, compare};
 use model::Verdict;
 
+use super::makings::makings_table;
 use super::noise::{Noise, World};
 use super::simulated::AIMS;
 use super::stalling::stalls_table;
@@ -29,8 +30,17 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 8] =
-    ["equal-targets", "true-difference", "coverage", "averages", "drift", "interim", "times", "stalls"];
+pub(super) const TABLES: [&str; 9] = [
+    "equal-targets",
+    "true-difference",
+    "coverage",
+    "averages",
+    "drift",
+    "interim",
+    "times",
+    "makings",
+    "stalls",
+];
 
 /// Every table with its name, or only one.
 pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> {
@@ -43,6 +53,7 @@ pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> 
         "drift" => drift(n),
         "interim" => interim(n),
         "times" => times_table(n),
+        "makings" => makings_table(n),
         // It takes as long as all others together; a few runs show as well as more whether the code has changed.
         _ => stalls_table(if n < 10 { 1 } else { n }),
     };

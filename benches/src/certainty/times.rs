@@ -127,7 +127,7 @@ fn ended(plan: &Plan, slow: Slow, ratio: f64, seed: u64) -> Ended {
 }
 
 /// Shares of right and wrong verdicts, the median half width of the interval, and the median length of the run.
-fn cells(all: &[Ended], ratio: f64) -> [String; 4] {
+pub(super) fn cells(all: &[Ended], ratio: f64) -> [String; 4] {
     let verdict = |ended: &Ended| ended.comparisons[0].verdict;
     // "The same so far": a stall could not have been seen yet.
     let is_right = |ended: &Ended| match verdict(ended) {

@@ -207,6 +207,7 @@ mod tests {
             is_headline: true,
             values: rounds(values),
             exposures: Vec::new(),
+            makings: 1,
         };
         let both = [series(OWN_TARGET, own), series(TOOLS_TARGET, tool)];
         let ratio = crate::compare(&both, TOOLS_TARGET, crate::Pairing::ByRound, 0.05)[0].ratio.value;

@@ -40,11 +40,13 @@ pub struct Series {
     pub values: Vec<(u32, f64)>,
     /// For a rate what each repeat was exposed to, in the order of the rounds; else empty.
     pub exposures: Vec<Exposure>,
+    /// How often its target was made ([`model::Plan::makings`]).
+    pub makings: u32,
 }
 
 impl Series {
     fn side(&self) -> Side<'_> {
-        Side { values: &self.values, exposures: &self.exposures }
+        Side { values: &self.values, exposures: &self.exposures, makings: self.makings }
     }
 
     /// Seconds of the longest stall.
@@ -65,6 +67,7 @@ impl Series {
                 is_headline: headline(step, m.operation) == Some(m.metric),
                 values: if m.paired.is_empty() { m.values.clone() } else { m.paired.clone() },
                 exposures: m.exposures.clone(),
+                makings: run.started.plan.makings,
             })
         };
         measurements.iter().filter_map(series).collect()
@@ -378,6 +381,7 @@ mod tests {
             is_headline: true,
             values: values.iter().enumerate().map(|(i, v)| (i as u32, *v)).collect(),
             exposures: Vec::new(),
+            makings: 1,
         }
     }
 
@@ -483,7 +487,7 @@ mod tests {
                 logs.iter().enumerate().map(|(i, ln)| (i as u32, value(*ln))).collect()
             };
             let (own, base) = (of(&f64::exp), of(&|_| 1.0));
-            let side = |values| Side { values, exposures: &[] };
+            let side = |values| Side { values, exposures: &[], makings: 1 };
             RatioTest::new(side(&own), side(&base), Pairing::ByRound, 0.03, RobustMean::of).unwrap()
         };
         let deviation = 0.05 * 0.75f64.sqrt();

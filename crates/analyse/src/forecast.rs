@@ -66,6 +66,7 @@ mod tests {
             is_headline: true,
             values: values.iter().enumerate().map(|(i, v)| (i as u32, *v)).collect(),
             exposures: Vec::new(),
+            makings: 1,
         }
     }
 

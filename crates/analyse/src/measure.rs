@@ -10,7 +10,7 @@ use model::{
 use crate::compare::headline;
 use crate::percentile::{METHOD_PERCENTILE, merged_percentile, percent_of};
 use crate::stalls::{LongRun, METHOD_LONG_RUN, METHOD_LOST, exposure_of};
-use crate::stats::{Estimator, METHOD_LARGEST, METHOD_SMALLEST};
+use crate::stats::{Estimator, METHOD_LARGEST, METHOD_SMALLEST, by_making, without_rounds};
 use crate::steady::STEADY_WINDOW;
 
 /// Every metric that one repeat gives, by operation, in the metric's unit.
@@ -225,7 +225,7 @@ pub fn measurements(run: &Run, rule: Estimator) -> Vec<Measurement> {
 /// [`measurements`] from existing counts.
 pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Vec<Measurement> {
     let mut measurements = Vec::new();
-    let first = first_round_that_counts(run);
+    let (first, makings) = (first_round_that_counts(run), run.started.plan.makings);
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
             let mut values: BTreeMap<(Operation, Metric), Vec<(u32, f64)>> = BTreeMap::new();
@@ -268,8 +268,8 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
                             None => {
                                 let long_run = long_runs.get(&(operation, metric));
                                 let (estimate, method) = long_run
-                                    .and_then(|run| of_long_run(run, metric, rule))
-                                    .unwrap_or_else(|| estimated(metric, rule, &values));
+                                    .and_then(|run| of_long_run(run, metric, rule, makings))
+                                    .unwrap_or_else(|| estimated(metric, rule, &values, makings));
                                 (estimate, method, Vec::new())
                             }
                         };
@@ -306,11 +306,16 @@ fn lost_shares(long_run: &LongRun, exposures: &[Exposure]) -> Vec<(u32, f64)> {
 
 /// The figures that are of a long run and not of single repeats: the rates, where no other rule was asked for, and the share of
 /// the time lost.
-fn of_long_run(run: &LongRun, metric: Metric, rule: Estimator) -> Option<(Estimate, &'static str)> {
+fn of_long_run(
+    run: &LongRun,
+    metric: Metric,
+    rule: Estimator,
+    makings: u32,
+) -> Option<(Estimate, &'static str)> {
     if metric == Metric::StalledShare {
         Some((run.loss.estimate(), METHOD_LOST))
     } else if rule == Estimator::Mean {
-        Some((run.estimate()?, METHOD_LONG_RUN))
+        Some((run.estimate(makings)?, METHOD_LONG_RUN))
     } else {
         None
     }
@@ -325,8 +330,13 @@ pub fn first_round_that_counts(run: &Run) -> u32 {
     rounds.into_iter().rev().nth(STEADY_WINDOW - 1).unwrap_or(0)
 }
 
-fn estimated(metric: Metric, rule: Estimator, values: &[(u32, f64)]) -> (Estimate, &'static str) {
-    let plain: Vec<f64> = values.iter().map(|(_, v)| *v).collect();
+fn estimated(
+    metric: Metric,
+    rule: Estimator,
+    values: &[(u32, f64)],
+    makings: u32,
+) -> (Estimate, &'static str) {
+    let plain = without_rounds(values);
     let extreme = match metric {
         Metric::LatMax => Some((plain.iter().copied().fold(0.0, f64::max), METHOD_LARGEST)),
         Metric::LatMin => Some((plain.iter().copied().fold(f64::INFINITY, f64::min), METHOD_SMALLEST)),
@@ -336,7 +346,7 @@ fn estimated(metric: Metric, rule: Estimator, values: &[(u32, f64)]) -> (Estimat
         return (Estimate { value, interval: None }, method);
     }
     let nothing = Estimate { value: f64::NAN, interval: None };
-    (rule.estimate(&plain).unwrap_or(nothing), rule.method())
+    (rule.estimate(&by_making(values, makings)).unwrap_or(nothing), rule.method())
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use model::{Estimate, Exposure, Plan, Rounds};
 
 use crate::sequential::{Evidence, INTERIM_SHARE};
 use crate::stalls::{LongRun, Loss, MOST_WEIGHT, Undisturbed, needed_seconds, pseudo_logs};
-use crate::stats::{Centre, RobustMean, normal_above, normal_quantile, t_above, t_at, t_quantile};
+use crate::stats::{
+    Centre, RobustMean, by_making, normal_above, normal_quantile, t_above, t_at, t_quantile, without_rounds,
+};
 
 /// Accepted chance of a wrong claim.
 pub(crate) const ALPHA: f64 = 0.05;
@@ -91,6 +93,8 @@ pub(crate) struct Side<'a> {
     pub values: &'a [(u32, f64)],
     /// For long-run rates what each repeat was exposed to; empty for other metrics.
     pub exposures: &'a [Exposure],
+    /// How often the target was made.
+    pub makings: u32,
 }
 
 /// The logarithm of a ratio, as far as it is known.
@@ -105,6 +109,8 @@ pub(crate) struct RatioTest {
     loss: [Loss; 2],
     /// Rounds so far.
     rounds: f64,
+    /// How often the targets were made.
+    makings: u32,
     /// Margin of "same", as a logarithm.
     margin: f64,
     /// There were interim analyses.
@@ -121,52 +127,90 @@ impl RatioTest {
         }
         let mut test = if own.exposures.is_empty() || base.exposures.is_empty() {
             let (body, freedom) = match pairing {
-                Pairing::None => unpaired(&logs(own.values), &logs(base.values), centre)?,
-                _ => with_freedom(centre(&in_blocks(&paired_logs(own.values, base.values)))?),
+                Pairing::None => {
+                    let of = |side: Side<'_>| by_making(&logs(side.values), side.makings);
+                    unpaired(&of(own), &of(base), centre)?
+                }
+                _ if own.makings > 1 => {
+                    with_freedom(centre(&by_making(&paired_logs(own.values, base.values), own.makings))?)
+                }
+                _ => {
+                    with_freedom(centre(&in_blocks(&without_rounds(&paired_logs(own.values, base.values))))?)
+                }
             };
             let rounds = own.values.len().min(base.values.len()) as f64;
             let (loss, has_ended) = ([Loss::default(), Loss::default()], true);
-            let meanwhile = Some((body, 1.0));
-            Self { body, freedom, meanwhile, loss, rounds, margin: 0.0, interim: false, has_ended }
+            let meanwhile = Some((body, 1.0)).filter(|_| own.makings <= 1);
+            Self {
+                body,
+                freedom,
+                meanwhile,
+                loss,
+                rounds,
+                margin: 0.0,
+                makings: own.makings,
+                interim: false,
+                has_ended,
+            }
         } else {
             Self::of_rates(own, base, pairing)?
         };
         test.margin = (1.0 + margin).ln();
-        test.interim = pairing == Pairing::ByRoundInterim;
+        test.interim = pairing == Pairing::ByRoundInterim && own.makings <= 1;
         Some(test)
     }
 
     fn of_rates(own: Side<'_>, base: Side<'_>, pairing: Pairing) -> Option<Self> {
+        let makings = own.makings;
         let own = LongRun::of(own.values, own.exposures);
         let base = LongRun::of(base.values, base.exposures);
         let (body, freedom, meanwhile) = match pairing {
             Pairing::None => {
-                let (body, freedom) = unpaired(
-                    &pseudo_logs(&plain(&own.body)),
-                    &pseudo_logs(&plain(&base.body)),
-                    RobustMean::plain,
-                )?;
+                let of = |body: &[Undisturbed]| {
+                    let logs = pseudo_logs(&weighed(body));
+                    let rounds = body.iter().map(|round| round.round);
+                    by_making(&rounds.zip(logs).collect::<Vec<_>>(), makings)
+                };
+                let (body, freedom) = unpaired(&of(&own.body), &of(&base.body), RobustMean::plain)?;
                 (body, freedom, None)
             }
             _ => {
                 let partner = |round: u32| base.body.binary_search_by_key(&round, |r| r.round);
                 let both = own.body.iter().filter_map(|r| Some((*r, base.body[partner(r.round).ok()?])));
                 let (a, b): (Vec<Undisturbed>, Vec<Undisturbed>) = both.unzip();
-                let logs = pseudo_logs(&plain(&a)).into_iter().zip(pseudo_logs(&plain(&b)));
+                let logs = pseudo_logs(&weighed(&a)).into_iter().zip(pseudo_logs(&weighed(&b)));
                 let values: Vec<f64> = logs.map(|(a, b)| a - b).collect();
                 let mean = RobustMean::plain(&values)?.mean;
                 let of_blocks = |blocks: &[f64]| Some(RobustMean { mean, ..RobustMean::plain(blocks)? });
-                let (body, freedom) = with_freedom(of_blocks(&in_blocks(&values))?);
-                let mut times: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a.at.min(b.at)).collect();
-                times.extend(a.iter().chain(&b).map(|round| round.end).reduce(f64::max));
-                let blocks = in_long_blocks(&values, &times);
-                let each = values.len() as f64 / blocks.len().max(1) as f64;
-                (body, freedom, of_blocks(&blocks).map(|blocks| (blocks, each)))
+                if makings > 1 {
+                    let rounds = a.iter().map(|round| round.round);
+                    let blocks = by_making(&rounds.zip(values).collect::<Vec<_>>(), makings);
+                    let (body, freedom) = with_freedom(of_blocks(&blocks)?);
+                    // A making is there once, however many rounds it has: more of them are no more evidence of others.
+                    (body, freedom, None)
+                } else {
+                    let (body, freedom) = with_freedom(of_blocks(&in_blocks(&values))?);
+                    let mut times: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a.at.min(b.at)).collect();
+                    times.extend(a.iter().chain(&b).map(|round| round.end).reduce(f64::max));
+                    let blocks = in_long_blocks(&values, &times);
+                    let each = values.len() as f64 / blocks.len().max(1) as f64;
+                    (body, freedom, of_blocks(&blocks).map(|blocks| (blocks, each)))
+                }
             }
         };
         let rounds = (own.body.len() + own.loss.stalls.len()) as f64;
         let loss = [own.loss, base.loss];
-        Some(Self { body, freedom, meanwhile, loss, rounds, margin: 0.0, interim: false, has_ended: true })
+        Some(Self {
+            body,
+            freedom,
+            meanwhile,
+            loss,
+            rounds,
+            margin: 0.0,
+            makings,
+            interim: false,
+            has_ended: true,
+        })
     }
 
     /// The same while rounds continue: only tests that hold for any number of interim analyses decide.
@@ -320,6 +364,7 @@ impl RatioTest {
     }
 
     /// Further rounds for a verdict in nine of ten cases, if the ratio is as estimated and the spread stays the same.
+    /// `None` also where only more makings would.
     pub fn more_rounds(&self, alpha: f64) -> Option<u32> {
         const Z_POWER: f64 = 1.2816;
         let (margin, share, mean) = (self.margin, self.share_at_end(), self.mean());
@@ -340,7 +385,7 @@ impl RatioTest {
         };
         // The required distance shrinks with every round, so bisection finds the first number that is enough.
         let (mut low, mut high) = (self.rounds, MOST_ROUNDS);
-        if !enough(high) {
+        if self.makings > 1 || !enough(high) {
             return None;
         }
         while high - low > 1.0 {
@@ -391,14 +436,14 @@ fn with_freedom(mean: RobustMean) -> (RobustMean, f64) {
     (mean, mean.kept - 1.0)
 }
 
-fn logs(values: &[(u32, f64)]) -> Vec<f64> {
-    values.iter().map(|(_, value)| value.ln()).collect()
+fn logs(values: &[(u32, f64)]) -> Vec<(u32, f64)> {
+    values.iter().map(|(round, value)| (*round, value.ln())).collect()
 }
 
 /// Log ratios of the rounds that both have.
-fn paired_logs(own: &[(u32, f64)], base: &[(u32, f64)]) -> Vec<f64> {
+fn paired_logs(own: &[(u32, f64)], base: &[(u32, f64)]) -> Vec<(u32, f64)> {
     let other = |round: u32| base.iter().find(|(r, _)| *r == round).map(|(_, value)| *value);
-    own.iter().filter_map(|(round, value)| Some(value.ln() - other(*round)?.ln())).collect()
+    own.iter().filter_map(|(round, value)| Some((*round, value.ln() - other(*round)?.ln()))).collect()
 }
 
 /// The difference of two means of independent values, with Welch's and Satterthwaite's degrees of freedom.
@@ -413,7 +458,7 @@ fn unpaired(own: &[f64], base: &[f64], centre: Centre) -> Option<(RobustMean, f6
 }
 
 /// Rates with their weights.
-fn plain(body: &[Undisturbed]) -> Vec<(f64, f64)> {
+fn weighed(body: &[Undisturbed]) -> Vec<(f64, f64)> {
     body.iter().map(|round| (round.rate, round.weight.min(MOST_WEIGHT))).collect()
 }
 
@@ -437,7 +482,7 @@ mod tests {
     fn test(own: &(Vec<(u32, f64)>, Vec<Exposure>), base: &(Vec<(u32, f64)>, Vec<Exposure>)) -> RatioTest {
         let side = |rates| -> Side<'_> {
             let (values, exposures): &(Vec<(u32, f64)>, Vec<Exposure>) = rates;
-            Side { values, exposures }
+            Side { values, exposures, makings: 1 }
         };
         RatioTest::new(side(own), side(base), Pairing::ByRound, 0.03, RobustMean::of).unwrap()
     }
@@ -515,5 +560,24 @@ mod tests {
             assert!((found.deviations(low) - z).abs() < 1e-3 && (found.deviations(high) - z).abs() < 1e-3);
         }
         assert_eq!(found.deviations(found.mean()), 0.0);
+    }
+
+    #[test]
+    fn of_targets_that_were_made_several_times_the_makings_are_the_sample() {
+        // Ten rounds on each of three makings, of which one is a tenth faster; rounds differ by a thousandth.
+        let value =
+            |round: u32| 100.0 * f64::from([10, 11, 10][round as usize % 3]) + f64::from(round / 3 % 2);
+        let own: Vec<(u32, f64)> = (0..30).map(|round| (round, value(round))).collect();
+        let base: Vec<(u32, f64)> = (0..30).map(|round| (round, 1000.0)).collect();
+        let of = |makings: u32| {
+            let side = |values| Side { values, exposures: &[], makings };
+            RatioTest::new(side(&own), side(&base), Pairing::ByRound, 0.03, RobustMean::plain).unwrap()
+        };
+        let (once, several) = (of(1), of(3));
+        assert!((once.mean() - several.mean()).abs() < 1e-12);
+        assert!(once.p_different() < 0.01, "{}", once.p_different());
+        // The logarithms of the makings' means are about 0, 0.095 and 0: t = 1 with two degrees of freedom.
+        assert!((several.p_different() - 0.42).abs() < 0.01, "{}", several.p_different());
+        assert_eq!(several.more_rounds(0.05), None);
     }
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use model::{Estimate, Exposure, Histogram, Metric, Operation, OperationStats, Repeat, Step};
 
-use crate::stats::{RobustMean, median, normal_quantile, t_quantile};
+use crate::stats::{RobustMean, by_making, median, normal_quantile, t_quantile};
 
 /// The method of a long-run rate.
 pub(crate) const METHOD_LONG_RUN: &str = "all work ÷ all time over repeats, stalls included, 95 % interval";
@@ -241,11 +241,13 @@ impl LongRun {
 
     /// The long-run rate with its 95 % interval: the distances of the rate between stalls and of the time that they leave
     /// to their limits add up by their squares (Zou and Donner, Statist. Med. 27, 2008). `None` without rounds.
-    pub fn estimate(&self) -> Option<Estimate> {
+    pub fn estimate(&self, makings: u32) -> Option<Estimate> {
         let rates: Vec<(f64, f64)> = self.body.iter().map(|round| (round.rate, round.weight)).collect();
+        let rounds = self.body.iter().map(|round| round.round);
         let Estimate { value: lost, interval } = self.loss.estimate();
         let value = (!rates.is_empty()).then(|| weighted_mean(&rates) * (1.0 - lost))?;
-        let Some(RobustMean { error, kept, .. }) = RobustMean::plain(&pseudo_logs(&rates)) else {
+        let logs: Vec<(u32, f64)> = rounds.zip(pseudo_logs(&rates)).collect();
+        let Some(RobustMean { error, kept, .. }) = RobustMean::plain(&by_making(&logs, makings)) else {
             return Some(Estimate { value, interval: None });
         };
         let half = t_quantile(0.975, kept - 1.0) * error;
@@ -308,7 +310,7 @@ mod tests {
         let run = LongRun::of(&values, &exposures);
         let seconds: f64 = exposures.iter().map(|e| e.seconds).sum();
         let work: f64 = exposures.iter().map(|e| e.work).sum();
-        let estimate = run.estimate().unwrap();
+        let estimate = run.estimate(1).unwrap();
         assert!((estimate.value / (work / seconds) - 1.0).abs() < 0.005, "{estimate:?} {}", work / seconds);
         assert_eq!((run.body.len(), run.loss.count()), (19, 2));
         assert!((run.loss.stalls[0].lost - 0.5).abs() < 1e-9);
@@ -330,7 +332,7 @@ mod tests {
         assert_eq!(run.loss.count(), 1);
         assert!((run.loss.stalls[0].lost - 0.05).abs() < 0.001, "{:?}", run.loss);
         let (work, seconds) = exposures.iter().fold((0.0, 0.0), |(w, s), e| (w + e.work, s + e.seconds));
-        assert!((run.estimate().unwrap().value / (work / seconds) - 1.0).abs() < 1e-9);
+        assert!((run.estimate(1).unwrap().value / (work / seconds) - 1.0).abs() < 1e-9);
     }
 
     #[test]

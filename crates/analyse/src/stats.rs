@@ -134,6 +134,28 @@ impl RobustMean {
     }
 }
 
+/// Values without their rounds.
+pub(crate) fn without_rounds(values: &[(u32, f64)]) -> Vec<f64> {
+    values.iter().map(|(_, value)| *value).collect()
+}
+
+/// The means of the rounds of each making of a target that was made so often; the values of all rounds if it was made once.
+///
+/// The rounds of one making resemble each other in how it came to be: the makings are the sample, and an interval from their
+/// means is that of a random effect of the making (in a balanced design that of restricted maximum likelihood: Searle, Casella
+/// and McCulloch, "Variance Components", 1992).
+pub(crate) fn by_making(values: &[(u32, f64)], makings: u32) -> Vec<f64> {
+    if makings <= 1 {
+        return without_rounds(values);
+    }
+    let of = |making: u32| values.iter().filter(move |(round, _)| round % makings == making);
+    let mean = |making: u32| {
+        let n = of(making).count();
+        (n > 0).then(|| of(making).map(|(_, value)| value).sum::<f64>() / n as f64)
+    };
+    (0..makings).filter_map(mean).collect()
+}
+
 /// The quantile `p` of Student's t distribution with `freedom` degrees of freedom.
 pub(crate) fn t_quantile(p: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |t| t.inverse_cdf(p))

@@ -28,6 +28,10 @@ pub struct Plan {
     /// Targets whose ratio lies from 1/(1 + margin) to 1 + margin are the same; in parts per million.
     #[serde(default = "default_margin_ppm")]
     pub margin_ppm: u32,
+    /// How often each target was made: round r is measured on making r modulo this, and how the makings of a target differ is part
+    /// of what its figures rest on.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub makings: u32,
     /// Longest time, in nanoseconds, that laying out one target's test files may take where their
     /// size is left open.
     pub layout_limit_ns: u64,
@@ -40,6 +44,14 @@ pub struct Plan {
 /// Targets within 3 % are the same unless the user says otherwise, in parts per million. A log without a margin was
 /// written when this was the only one: another default needs a new log format.
 pub const DEFAULT_MARGIN_PPM: u32 = 30_000;
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
 
 fn default_margin_ppm() -> u32 {
     DEFAULT_MARGIN_PPM
@@ -57,6 +69,7 @@ impl Plan {
             until_steady: None,
             until_written: None,
             margin_ppm: default_margin_ppm(),
+            makings: one(),
             layout_limit_ns: 0,
             budget_ns: None,
         }

@@ -161,6 +161,7 @@ fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, step
         in_order: suite.in_order,
         until_steady: suite.until_steady.clone().filter(|id| !overrides.rounds_auto && overrides.wants(id)),
         until_written: suite.until_written.filter(|_| !overrides.rounds_auto),
+        makings: 1,
         margin_ppm: overrides.margin_ppm.unwrap_or(DEFAULT_MARGIN_PPM),
         layout_limit_ns: (budget_ns as f64 / targets as f64 * LAYOUT_SHARE) as u64,
         budget_ns: overrides.budget_ns.filter(|_| matches!(rounds, Rounds::Fixed(_))),

@@ -10,6 +10,8 @@ use crate::{HeadlineFigure, Measured};
 /// What has been measured so far.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
+    /// How often each target was made.
+    makings: u32,
     /// The headline figures, one value per good repeat, with the latencies of those that are percentiles.
     figures: Vec<(Series, Vec<(u32, Histogram)>)>,
     /// Complete repeats that count, by step and target.
@@ -21,6 +23,11 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
+    /// Nothing yet, on targets that were made so often.
+    pub fn of_makings(makings: u32) -> Self {
+        Self { makings, ..Self::default() }
+    }
+
     /// Records a repeat of a round.
     pub fn record(&mut self, (step, target): (&str, &str), round: u32, measured: &Measured) {
         let (bytes, size) = self.written.entry(target.to_owned()).or_default();
@@ -37,8 +44,18 @@ impl Evidence {
                 let (values, exposures) = (Vec::new(), Vec::new());
                 let (target, step) = (target.to_owned(), step.to_owned());
                 let (operation, metric, is_headline) = (*operation, *metric, true);
-                let series =
-                    Series { run: 0, target, step, operation, metric, is_headline, values, exposures };
+                let makings = self.makings;
+                let series = Series {
+                    run: 0,
+                    target,
+                    step,
+                    operation,
+                    metric,
+                    is_headline,
+                    values,
+                    exposures,
+                    makings,
+                };
                 self.figures.push((series, Vec::new()));
                 self.figures.len() - 1
             });

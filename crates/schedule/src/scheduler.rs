@@ -104,6 +104,7 @@ impl Scheduler {
     /// A scheduler for a plan whose targets are compared with `baseline`. Equal seeds draw equal orders.
     pub fn new(plan: Plan, baseline: String, seed: u64) -> Self {
         let sequence = if plan.in_order { Sequence::Plan } else { Sequence::Balanced };
+        let evidence = Evidence::of_makings(plan.makings);
         Self {
             plan,
             baseline,
@@ -113,7 +114,7 @@ impl Scheduler {
             failures: Vec::new(),
             given_up: Vec::new(),
             given_up_steps: BTreeSet::new(),
-            evidence: Evidence::default(),
+            evidence,
             lengths: Lengths::default(),
             turns: Turns::default(),
             reach: Reach::default(),

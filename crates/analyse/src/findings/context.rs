@@ -138,7 +138,8 @@ impl<'a> RuleContext<'a> {
             let values = if m.paired.is_empty() { m.values.clone() } else { m.paired.clone() };
             let exposures = m.exposures.clone();
             let (target, step) = (target.to_owned(), i.to_string());
-            Some(Series { run: 0, target, step, operation, metric, is_headline: true, values, exposures })
+            let (is_headline, makings) = (true, self.run.started.plan.makings);
+            Some(Series { run: 0, target, step, operation, metric, is_headline, values, exposures, makings })
         };
         let of_both = |i: usize| [series(i, figures[i].of, "of"), series(i, figures[i].to, "to")];
         let all: Vec<Series> = (0..figures.len()).flat_map(of_both).flatten().collect();

@@ -116,6 +116,7 @@ pub struct Stacks {
     objects: Vec<Object>,
     mounted: Vec<(String, PathBuf)>,
     bytes: u64,
+    makings: u32,
     /// What is worth knowing about how they came to be, in sentences.
     pub remarks: Vec<String>,
 }
@@ -154,6 +155,7 @@ impl Stacks {
             objects: Vec::new(),
             mounted: Vec::new(),
             bytes: request.bytes(),
+            makings: request.makings,
             remarks: Vec::new(),
             journal,
         };
@@ -161,7 +163,11 @@ impl Stacks {
             stack.kinds().for_each(|kind| load(roots, kind.modules));
         }
         match stacks.make_all(plan(request, id, &directory), &mut maker) {
-            Ok(()) => Ok(stacks),
+            Ok(()) => {
+                let place = |name: &String| request.stacks.iter().position(|stack| stack.name == *name);
+                stacks.mounted.sort_by_key(|(name, _)| place(name));
+                Ok(stacks)
+            }
             Err(error) => {
                 // The first error is what went wrong; what cannot be removed is listed by `found`.
                 let _ = stacks.remove();
@@ -198,14 +204,20 @@ impl Stacks {
         self.bytes
     }
 
-    /// The name of each stack, as asked for, with the directory where it is mounted.
+    /// How often each was made.
+    pub fn makings(&self) -> u32 {
+        self.makings
+    }
+
+    /// The name of each stack, as asked for, with the directory where it is mounted; the makings of one follow each other.
     pub fn mounted(&self) -> &[(String, PathBuf)] {
         &self.mounted
     }
 
-    /// The name of each stack with each command that made one of its layers or its filesystem, or mounted it.
+    /// The name of each stack with each command that made one of its layers or its filesystem, or mounted it, for the first time.
     pub fn commands(&self) -> Vec<(String, String)> {
-        let all = self.mounted.iter().flat_map(|(name, point)| {
+        let first = self.mounted.iter().step_by(self.makings as usize);
+        let all = first.flat_map(|(name, point)| {
             let of = self.objects.iter().filter(move |object| point.ends_with(&object.stack));
             of.map(move |object| (name, &object.what))
         });

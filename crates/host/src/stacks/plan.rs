@@ -185,9 +185,15 @@ pub fn plan(request: &Request, id: &str, directory: &Path) -> Vec<Step> {
             steps.steps.push(of_all(what));
         }
     }
-    for (i, stack) in request.stacks.iter().enumerate() {
-        let key = format!("{}-{}", i + 1, stack.filesystem.kind.name);
-        OfStack { all: &mut steps, stack, number: i + 1, key, grounds: 0, layers: 0 }.make(&own);
+    let n = request.stacks.len();
+    for making in 0..request.makings as usize {
+        for place in 0..n {
+            // A Latin square: no stack is always the outermost.
+            let stack = &request.stacks[(place + making) % n];
+            let number = making * n + place + 1;
+            let key = format!("{number}-{}", stack.filesystem.kind.name);
+            OfStack { all: &mut steps, stack, number, key, grounds: 0, layers: 0 }.make(&own);
+        }
     }
     steps.steps
 }
@@ -396,5 +402,18 @@ mod tests {
             remove[remove.len() - 3..remove.len() - 1],
             ["wipefs --all /dev/sdc", "wipefs --all /dev/sdb"]
         );
+    }
+
+    #[test]
+    fn made_several_times_each_stack_lies_in_each_place_once() {
+        let mut request = Request::parse("image:/i:1G", "ext4,xfs,btrfs", Path::new("/here")).unwrap();
+        request.makings = 3;
+        let steps = plan(&request, "abcd2345", Path::new(DIRECTORY));
+        let mounts = steps.iter().filter(|step| matches!(step.object.what, What::Mount { .. }));
+        let order: Vec<&str> = mounts.map(|step| step.stack.as_str()).collect();
+        assert_eq!(order, ["ext4", "xfs", "btrfs", "xfs", "btrfs", "ext4", "btrfs", "ext4", "xfs"]);
+        let keys: std::collections::BTreeSet<&str> =
+            steps.iter().map(|step| step.object.stack.as_str()).collect();
+        assert_eq!(keys.len(), 10, "each has a directory of its own, besides that of all: {keys:?}");
     }
 }

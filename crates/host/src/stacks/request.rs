@@ -27,6 +27,8 @@ pub struct Request {
     pub stacks: Vec<Stack>,
     /// What the user wants to be done first; `None` for what fits.
     pub wanted: Option<Precondition>,
+    /// How often each is made.
+    pub makings: u32,
 }
 
 /// What is done with each device that a stack stands on, before anything is made on it.
@@ -143,7 +145,7 @@ impl Request {
                 }
             }
         }
-        let request = Self { ground, stacks, wanted: None };
+        let request = Self { ground, stacks, wanted: None, makings: 1 };
         if matches!(request.ground, Ground::Images { .. }) {
             request.is_large_enough()?;
         }
@@ -207,7 +209,8 @@ impl Request {
             Ground::Disks(disks) => {
                 let used = &disks[..self.most_members().min(disks.len())];
                 let smallest = used.iter().map(|disk| disk.bytes).min().unwrap_or(0);
-                smallest.saturating_sub(2 * END) / self.stacks.len() as u64 / ALIGNED * ALIGNED
+                let regions = self.stacks.len() as u64 * u64::from(self.makings);
+                smallest.saturating_sub(2 * END) / regions / ALIGNED * ALIGNED
             }
         }
     }
@@ -304,7 +307,8 @@ impl Request {
             .map_err(|error| failed(std::io::Error::from(error).to_string()))?;
         let free = free.f_bavail.saturating_mul(free.f_frsize);
         let images: usize = self.stacks.iter().map(Stack::devices).sum();
-        let needed = bytes.saturating_mul(images as u64).saturating_add(RESERVE);
+        let images = images as u64 * u64::from(self.makings);
+        let needed = bytes.saturating_mul(images).saturating_add(RESERVE);
         if free < needed {
             return Err(StackError::NoSpace { directory: directory.to_owned(), needed, free });
         }

@@ -87,18 +87,17 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
         targets.iter().try_for_each(named_in_text)?;
     }
     let size = made.as_ref().and_then(|(stacks, _)| super::stack::size_of_data(stacks));
-    let resolved = resolve_plan(args, size, &source, &host, &engines, &targets)?;
+    let makings = made.as_ref().map_or(1, |(stacks, _)| stacks.makings());
+    // A target is once in the plan and in the log, however often it was made.
+    let once =
+        |targets: &[Target]| -> Vec<Target> { targets.iter().step_by(makings as usize).cloned().collect() };
+    let mut resolved = resolve_plan(args, size, &source, &host, &engines, &once(&targets))?;
+    resolved.plan.makings = makings;
     let holds = holds(&roots, &overwritten(args, made.is_some()), &mut targets)?;
     let unsafe_directories = unsafe_directories::check(&targets, args.allow_unsafe_directory)?;
     let baseline = baseline(args, &targets)?;
     if args.dry_run {
-        output::print(dry_run(&resolved, &targets, &engines))?;
-        if let Some(via) = args.via {
-            let via = Via::new(via, &roots, &resolved.plan, &targets, engines.best())?;
-            output::print(via.dry_run(&resolved.plan))?;
-        }
-        output::print(fio::ignored_line(source.ignored()))?;
-        return Ok(ExitCode::SUCCESS);
+        return show_dry_run(args, &roots, &resolved, &targets, &engines, &source);
     }
     let store = store(cli)?;
     let stacks = made.as_ref().map(|(stacks, _)| *stacks);
@@ -106,7 +105,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     let cleaned = clean_leftovers(&targets, &store);
     let via = args.via.map(|via| Via::new(via, &roots, &resolved.plan, &targets, engines.best()));
     let via = via.transpose()?;
-    let started = started(args.seed, host, targets.clone(), baseline.clone(), resolved.plan.clone());
+    let started = started(args.seed, host, once(&targets), baseline.clone(), resolved.plan.clone());
     let presence = presence::announce(&started.id).ok();
     let states = targets.into_iter().zip(holds).map(|(target, hold)| {
         let mut state = TargetState::new(target, hold);
@@ -148,6 +147,24 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     let (recorder, broken) = Session { scheduler, executor }.run();
     let code = finish(cli, args, &store, &recorder, &baseline)?;
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
+}
+
+/// Shows what would be measured.
+fn show_dry_run(
+    args: &RunArgs,
+    roots: &Roots,
+    resolved: &Resolved,
+    targets: &[Target],
+    engines: &Engines,
+    source: &SuiteSource,
+) -> Result<ExitCode, Failure> {
+    output::print(dry_run(resolved, targets, engines))?;
+    if let Some(via) = args.via {
+        let via = Via::new(via, roots, &resolved.plan, targets, engines.best())?;
+        output::print(via.dry_run(&resolved.plan))?;
+    }
+    output::print(fio::ignored_line(source.ignored()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Notes what drives the storage.

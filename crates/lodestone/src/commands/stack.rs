@@ -42,6 +42,7 @@ pub(super) fn request(on: &str, stacks: &str, making: Making) -> Result<Request,
     if making.with_layers {
         request = request.with_layers().map_err(Failure::usage)?;
     }
+    request.makings = making.makings;
     request.wanted = making.precondition.map(|word| match word {
         PreconditionWord::None => Precondition::None,
         PreconditionWord::Discard => Precondition::Discard,

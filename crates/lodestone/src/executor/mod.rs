@@ -43,6 +43,7 @@ pub(crate) struct Local<'a> {
     pub presence: Option<Presence>,
     pub progress: Progress,
     pub recorder: Recorder,
+    /// Those of a target that was made several times follow each other.
     pub targets: Vec<TargetState>,
     /// Directories for the files given to other programs, in order of preference.
     pub scratch: Vec<PathBuf>,
@@ -178,13 +179,20 @@ fn storage_errno(target: &str, source: std::io::Error) -> Result<i32, RigError> 
 impl Local<'_> {
     /// The targets as the scheduler sees them.
     pub fn lanes(&self) -> Vec<Lane> {
+        let makings = self.plan.makings as usize;
         let lane = |state: &TargetState| Lane {
             target: state.target.name.clone(),
             runs: state.obstacles(self.plan).iter().map(Option::is_none).collect(),
-            shares: state.borrows,
+            shares: state.borrows.map(|lender| lender / makings),
             may_shorten: matches!(state.driver, Driver::Own) && state.target.direct,
         };
-        self.targets.iter().map(lane).collect()
+        self.targets.iter().step_by(makings).map(lane).collect()
+    }
+
+    /// The index of the making of a target that an order is for.
+    fn index(&self, order: &Order) -> usize {
+        let makings = self.plan.makings;
+        order.lane * makings as usize + (order.round % makings) as usize
     }
 
     /// Notes other runs that are in progress: they disturb each other.
@@ -262,7 +270,7 @@ impl Executor for Local<'_> {
     }
 
     fn repeat(&mut self, order: &Order) -> Result<Outcome, RigError> {
-        let (step, index) = (&self.plan.steps[order.step], order.lane);
+        let (step, index) = (&self.plan.steps[order.step], self.index(order));
         if !self.answers(step, index) {
             self.targets[index].abandon();
             return Ok(Outcome { lost: Some(Lost::Silent), ..Outcome::default() });

@@ -31,10 +31,11 @@ pub(super) fn run(local: &mut Local<'_>, order: &Order) -> Result<Ended, RigErro
     let mut step = local.plan.steps[order.step].clone();
     order.timing.apply(&mut step);
     // The target is taken out of its vector while its data are borrowed; the others keep their indices.
-    let in_its_place = TargetState::new(local.targets[order.lane].target.clone(), None);
-    let state = std::mem::replace(&mut local.targets[order.lane], in_its_place);
+    let index = local.index(order);
+    let in_its_place = TargetState::new(local.targets[index].target.clone(), None);
+    let state = std::mem::replace(&mut local.targets[index], in_its_place);
     let result = on_target(local, order, &step, &state);
-    local.targets[order.lane] = state;
+    local.targets[index] = state;
     result
 }
 

@@ -1,9 +1,10 @@
 //! Storage stacks that `run` makes and removes, and what `stack` does with those of killed runs.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{Bench, Running, is_root, stderr, stdout, tool, until_dead};
+use crate::common::{Bench, Running, is_root, stderr, stdout, text_of, tool, until_dead};
 
 const SHORT: [&str; 12] = [
     "--quiet",
@@ -105,6 +106,36 @@ fn stacks_are_made_measured_under_their_names_and_removed() {
         notes.contains("mkfs.ext4 -q -F -E lazy_itable_init=0") && notes.contains("-o noatime"),
         "{notes}"
     );
+    assert_eq!(left(&bench), [""; 0]);
+}
+
+#[test]
+fn stacks_that_are_made_several_times_are_measured_in_turn() {
+    if !is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let (on, options) = (
+        on(&bench, "32M"),
+        ["--makings", "3", "--json", "--rounds", "6", "--ops", "64", "--runtime", "none"],
+    );
+    let output = command(&bench, &making(&on, "ext4,ext4(noatime)", &options)).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let run: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(run["targets"].as_array().unwrap().len(), 2);
+    assert_eq!(run["repeats"].as_array().unwrap().len(), 12);
+    let log = std::fs::read_dir(bench.store().join("runs")).unwrap().next().unwrap().unwrap().path();
+    // The topmost device of each repeat.
+    let text = text_of(&log);
+    let tops =
+        text.lines().filter_map(|line| line.split_once("\"devices\":[{\"name\":\"")?.1.split('"').next());
+    let tops: Vec<&str> = tops.collect();
+    assert_eq!(tops.len(), 12);
+    let different: BTreeSet<&str> = tops.iter().copied().collect();
+    assert_eq!(different.len(), 6, "{tops:?}");
+    let shown = stdout(&command(&bench, &["show", "last", "--details"]).output().unwrap());
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert!(words.join(" ").contains("each target made 3 times and measured in turn"), "{shown}");
     assert_eq!(left(&bench), [""; 0]);
 }
 

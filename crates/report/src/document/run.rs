@@ -177,8 +177,12 @@ fn method_line(run: &Run, analysis: &Analysis) -> String {
     let verdicts =
         if run.started.targets.len() > 1 { "; undecided, +n: about n more rounds would decide" } else { "" };
     let lengths = lengths(run);
+    let makings = match run.started.plan.makings {
+        1 => String::new(),
+        n => format!(", each target made {n} times and measured in turn, the makings being the sample"),
+    };
     format!(
-        "{rounds} in {order}{lengths}, {ended}; {method}{counted}{verdicts}; seed {}; Lodestone {}",
+        "{rounds} in {order}{lengths}{makings}, {ended}; {method}{counted}{verdicts}; seed {}; Lodestone {}",
         run.started.seed, run.started.version
     )
 }

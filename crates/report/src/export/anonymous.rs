@@ -196,6 +196,7 @@ impl Anonymiser {
             until_steady: _,
             until_written: _,
             margin_ppm: _,
+            makings: _,
             layout_limit_ns: _,
             budget_ns: _,
         } = plan;

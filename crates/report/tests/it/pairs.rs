@@ -23,6 +23,7 @@ fn series(run: &Run, targets: &[(&str, f64)], rounds: u32) -> Vec<Series> {
             })
             .collect(),
         exposures: Vec::new(),
+        makings: 1,
     };
     figures.into_iter().flat_map(|figure| targets.iter().map(move |target| of(figure, *target))).collect()
 }
