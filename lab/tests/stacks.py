@@ -77,6 +77,31 @@ def on_disks(lab):
         lab.equal("the other disk is as before", machine.sh(f"sha256sum {other}"), checksum)
 
 
+def zones(lab):
+    """A disk whose second half is slower: equal stacks are not told apart, and the finding about their makings speaks; with one
+    making of each, where they lie is taken for a difference."""
+    halves = {"fast": Disk("virtio", "600M", throttling_iops_total=800), "slow": Disk("virtio", "600M", throttling_iops_total=400)}
+    with lab.machine(disks=halves, memory=2048) as machine:
+        fast, slow = machine.disk("fast"), machine.disk("slow")
+        machine.sh("modprobe -a ext4 dm_mod")
+        sectors = int(machine.sh(f"blockdev --getsz {fast}"))
+        table = f"0 {sectors} linear {fast} 0\\n{sectors} {sectors} linear {slow} 0"
+        machine.sh(f"printf '{table}\\n' | dmsetup create zoned")
+        disk = "$(readlink -f /dev/mapper/zoned)"
+        run = f"lodestone run --on {disk} --stack 'ext4,ext4(relatime)' --overwrite {disk} --quiet --no-report --json --settle 0s"
+        work = "--rw randread --bs 4k --iodepth 8 --size 16M --runtime 1s --ramp 200ms"
+        once = machine.run(f"{run} {work} --rounds 6").json()
+        verdicts = {c["verdict"] for c in once["comparisons"] if c["metric"] == "bandwidth"}
+        lab.equal("made once, the one in the slower half is called slower", verdicts, {"slower"}, once["comparisons"])
+        result = machine.run(f"{run} {work} --makings 4 --rounds 16")
+        lab.equal("a run with four makings succeeds", result.code, 0, result.err)
+        several = result.json()
+        verdicts = {c["verdict"] for c in several["comparisons"] if c["metric"] == "bandwidth"}
+        lab.check("made four times, they are the same or undecided", verdicts <= {"same", "undecided"}, several["comparisons"])
+        rules = {finding["rule"] for finding in several["findings"]}
+        lab.check("the finding about the makings speaks", "makings-differ" in rules, several["findings"])
+
+
 def measured(lab, machine, on, stacks, options):
     """A run on these stacks succeeds, with every stack as a target, and leaves nothing behind."""
     before = machine.sh(STATE)
@@ -180,5 +205,5 @@ def one_fault(machine, options, end, moment):
     return known.get((end, result.code)) or f"unexpected {result.code}: {result.err}"
 
 
-TESTS = [in_images, on_disks, faults_in_images, faults_on_disks]
+TESTS = [in_images, on_disks, zones, faults_in_images, faults_on_disks]
 SMOKE = [faults_in_images, faults_on_disks]

@@ -15,6 +15,7 @@ mod imported;
 mod kind;
 mod layers;
 mod link;
+mod makings;
 mod processor;
 mod repeats;
 mod rules;

@@ -1,8 +1,8 @@
 //! The table of all rules.
 
 use super::{
-    Rule, background, cache, cliff, failures, heat, imported, kind, layers, link, processor, repeats, size,
-    stalled, stalls, sweeps, syncs, tools,
+    Rule, background, cache, cliff, failures, heat, imported, kind, layers, link, makings, processor,
+    repeats, size, stalled, stalls, sweeps, syncs, tools,
 };
 
 /// All rules. Their order here is the order of findings that have the same severity and effect.
@@ -335,6 +335,13 @@ pub static RULES: &[Rule] = &[
         advice: "let the storage warm up or settle first, and run again",
         is_told_apart: true,
         apply: repeats::trend,
+    },
+    Rule {
+        name: "makings-differ",
+        speaks_when: "a target was made several times, and its makings differ by more than the margin and by more than its rounds scatter (an F test; 5 % ÷ the headline figures of the run)",
+        advice: "compare such storage only with several makings, as here: with one, where it lies would be taken for what it is",
+        is_told_apart: false,
+        apply: makings::makings_differ,
     },
     Rule {
         name: "slow-changes",

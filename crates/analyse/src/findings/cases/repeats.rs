@@ -44,6 +44,12 @@ fn apart(run: &mut Run, by: impl Fn(u32) -> f64) {
     }
 }
 
+/// As many rounds as values, on a target that was made so often.
+fn made(run: &mut Run, makings: u32, values: &[f64]) {
+    each_round(run, values);
+    run.started.plan.makings = makings;
+}
+
 fn too_short() -> SetAsideReason {
     SetAsideReason::TooShort {
         step: "step".into(),
@@ -69,6 +75,19 @@ pub(super) fn cases() -> Vec<Case> {
         ("outliers", false, workload(), |r| each_round(r, &[16.0, 25.1, 16.1, 25.0, 24.9])),
         ("outliers", false, workload(), |r| each_round(r, &[25.0, 25.0, 25.0, 25.0, 25.0, 25.5])),
         ("outliers", false, workload(), |r| each_round(r, &[25.0, 25.1, 16.0])),
+        ("makings-differ", true, workload(), |r| {
+            made(r, 3, &[20.0, 25.0, 20.1, 20.2, 25.2, 20.0, 20.1, 25.1, 20.2])
+        }),
+        ("makings-differ", false, workload(), |r| {
+            made(r, 1, &[20.0, 25.0, 20.1, 20.2, 25.2, 20.0, 20.1, 25.1, 20.2])
+        }),
+        ("makings-differ", false, workload(), |r| {
+            made(r, 3, &[20.0, 25.0, 22.1, 25.2, 20.2, 24.0, 21.1, 23.1, 20.2])
+        }),
+        // Less than the margin.
+        ("makings-differ", false, workload(), |r| {
+            made(r, 3, &[20.0, 20.4, 20.0, 20.0, 20.4, 20.0, 20.0, 20.4, 20.0])
+        }),
         ("slow-changes", true, workload(), |r| apart(r, |round| 1.2 + 0.05 * f64::from(round / 5 % 2))),
         ("slow-changes", false, workload(), |r| apart(r, |round| 1.2 + 0.05 * f64::from(round % 2))),
         ("slow-changes", false, workload(), |r| apart(r, |round| 1.0 + 0.2 * f64::from(round / 10) - 0.2)),
