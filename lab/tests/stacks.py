@@ -13,7 +13,7 @@ IN_IMAGES = [
     "raid0(chunk=64K)+ext4,raid1(luks)+xfs,raid5+ext4,raid6+ext4",
     "raid10(layout=f2)+ext4,raid1(bitmap=internal,resync)+ext4,raid0(raid1)+ext4",
     "lvm+ext4,lvm-stripe(stripe=128K)+ext4,lvm-raid1+ext4,lvm-thin+xfs",
-    "lvm-raid5+ext4,lvm-raid10+ext4",
+    "lvm-raid5+ext4,lvm-raid10+ext4,lvm+lvm-thin+ext4",
     "integrity+ext4,raid1(integrity(no-journal))+ext4,luks+lvm+ext4",
     "btrfs-raid0,btrfs-raid1(luks),btrfs-raid5,btrfs-raid10(compress=zstd:1)",
 ]

@@ -21,8 +21,10 @@ use crate::mounts::mounts;
 use crate::programs::{End, find, in_memory, run_to_its_end};
 use crate::{Hold, Roots, read_line};
 
-/// Time that a program has: making a filesystem on a slow card, or checksums of a whole disk, takes long.
-const TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+/// Time that a program has to make something: checksums of a whole disk take long.
+const MAKING: Duration = Duration::from_secs(24 * 3600);
+/// Time that a program has to undo something.
+const UNDOING: Duration = Duration::from_secs(30 * 60);
 /// How long something may take to go once it was told to: the kernel closes the files of rings a little later.
 const GOING: Duration = Duration::from_secs(10);
 /// How often it is looked at.
@@ -127,7 +129,7 @@ impl Maker<'_> {
         }
         let opened = path_of(&file).to_string_lossy().into_owned();
         let words = ["--find", "--show", "--direct-io=on", &opened].map(str::to_owned);
-        program_succeeds(self.roots, &step, "losetup", &words, self.interrupt, lock)?;
+        program_succeeds(self.roots, &step, "losetup", &words, self.interrupt, MAKING, lock)?;
         let device = Device::Loop { image: image.to_owned(), number };
         let name = device.find(self.roots);
         let name =
@@ -148,7 +150,7 @@ impl Maker<'_> {
             .map_err(|why| StackError::Step { step: words.typed(), why })?;
         let step = resolved.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
         let (program, arguments) = resolved.split_first().expect("a command has a program");
-        program_succeeds(self.roots, &step, program, arguments, self.interrupt, lock)
+        program_succeeds(self.roots, &step, program, arguments, self.interrupt, MAKING, lock)
     }
 
     /// Waits until the members of an array agree.
@@ -176,17 +178,18 @@ fn program_succeeds(
     program: &str,
     arguments: &[String],
     interrupt: &AtomicBool,
+    timeout: Duration,
     stdin: Stdio,
 ) -> Result<(), StackError> {
     let failed = |why: String| StackError::Step { step: step.to_owned(), why };
     let path = find(roots, program).ok_or_else(|| failed("it is not installed".to_owned()))?;
-    let ran = run_to_its_end(&path, arguments, TIMEOUT, interrupt, stdin)
+    let ran = run_to_its_end(&path, arguments, timeout, interrupt, stdin)
         .map_err(|error| failed(error.to_string()))?;
     let printed = String::from_utf8_lossy(&ran.stderr);
     match ran.end {
         End::Exited(0) => Ok(()),
         End::Interrupted => Err(StackError::Interrupted),
-        End::TookTooLong => Err(failed(format!("it did not end within {} hours", TIMEOUT.as_secs() / 3600))),
+        End::TookTooLong => Err(failed(format!("it did not end within {} minutes", timeout.as_secs() / 60))),
         _ => Err(failed(match printed.trim() {
             "" => "it printed nothing".to_owned(),
             printed => printed.lines().map(str::trim).collect::<Vec<_>>().join("; "),
@@ -279,7 +282,8 @@ fn until_gone(roots: &Roots, what: &What, find: impl Fn() -> Option<PathBuf>) ->
         // It can have gone in the meantime.
         let Ok(resolved) = words.resolved(roots, Path::new("")) else { continue };
         let (program, arguments) = resolved.split_first().expect("a command has a program");
-        let undone = program_succeeds(roots, &step(&resolved), program, arguments, &never, Stdio::null());
+        let undone =
+            program_succeeds(roots, &step(&resolved), program, arguments, &never, UNDOING, Stdio::null());
         if Instant::now() >= until && find().is_some() {
             undone?;
             let why = format!("{} is still in use", path.display());

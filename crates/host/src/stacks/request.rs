@@ -331,7 +331,10 @@ impl Ground {
 fn located(path: &Path) -> Result<Disk, StackError> {
     let failed = |why: String| StackError::Disk { disk: path.to_owned(), why };
     let path = path.canonicalize().map_err(|error| failed(error.to_string()))?;
-    let hold = crate::Hold::read_only(&path).map_err(|error| failed(error.to_string()))?;
+    let hold = crate::Hold::read_only(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied => failed(format!("{error}; run it with sudo")),
+        _ => failed(error.to_string()),
+    })?;
     let (kind, bytes) = hold.kind_and_size();
     if kind != model::TargetKind::BlockDevice {
         return Err(failed("it is not a block device; write image:SIZE for image files".to_owned()));

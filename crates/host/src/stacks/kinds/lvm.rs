@@ -2,8 +2,8 @@
 
 use super::{Device, Kind, Layer, LayerKind, Role, Setting, Words, valued};
 
-/// The settings of LVM that leave nothing behind in its directories, and start no process that watches.
-const CONFIG: &str = "backup{backup=0 archive=0} activation{monitoring=0} devices{hints=none}";
+/// The settings of LVM that leave nothing behind in its directories, start no process that watches, and allow volumes on volumes.
+const CONFIG: &str = "backup{backup=0 archive=0} activation{monitoring=0} devices{hints=none scan_lvs=1}";
 const STRIPE: Setting = valued("stripe", "--stripesize", "64K");
 const CHUNK: Setting = valued("chunk", "--chunksize", "64K");
 
