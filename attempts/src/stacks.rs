@@ -16,7 +16,8 @@ use testing::{attempt, signal};
 use crate::outcome::{Outcome, Verdict};
 
 /// Stacks that can be made, and one whose mount fails.
-const STACKS: [&str; 6] = ["ext4", "ext4(noatime)", "xfs", "btrfs", "btrfs(compress=zstd:1)", FAILING];
+const STACKS: [&str; 7] =
+    ["ext4", "ext4(noatime)", "xfs", "btrfs", "btrfs(compress=zstd:1)", "btrfs-raid1", FAILING];
 const FAILING: &str = "ext4(no_such_option=1)";
 /// The size of an image: xfs needs 300 MiB.
 const SIZE: &str = "304MiB";

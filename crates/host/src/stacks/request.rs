@@ -265,13 +265,10 @@ impl Request {
                 return Err(StackError::Disk { disk: disk.path.clone(), why });
             }
         }
-        if let [disks @ .., _] = request.disks() {
-            for (i, disk) in disks.iter().enumerate() {
-                if request.disks()[i + 1..].iter().any(|other| other.path == disk.path) {
-                    let why = "it is named twice".to_owned();
-                    return Err(StackError::Disk { disk: disk.path.clone(), why });
-                }
-            }
+        let disks = request.disks();
+        let is_again = |(i, disk): &(usize, &Disk)| disks[..*i].iter().any(|other| other.path == disk.path);
+        if let Some((_, disk)) = disks.iter().enumerate().find(is_again) {
+            return Err(StackError::Disk { disk: disk.path.clone(), why: "it is named twice".to_owned() });
         }
         Ok(request)
     }
