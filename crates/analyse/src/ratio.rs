@@ -41,7 +41,10 @@ impl Pairing {
     /// How the values within one run are paired.
     pub fn within(plan: &Plan) -> Self {
         match plan.rounds {
-            Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 => Self::ByRoundInterim,
+            // Several makings are judged at the end only.
+            Rounds::Auto { precision_ppm, .. } if precision_ppm > 0 && plan.makings <= 1 => {
+                Self::ByRoundInterim
+            }
             _ => Self::ByRound,
         }
     }
@@ -161,17 +164,18 @@ impl RatioTest {
     }
 
     fn of_rates(own: Side<'_>, base: Side<'_>, pairing: Pairing) -> Option<Self> {
-        let makings = own.makings;
+        let (makings, of_base) = (own.makings, base.makings);
         let own = LongRun::of(own.values, own.exposures);
         let base = LongRun::of(base.values, base.exposures);
         let (body, freedom, meanwhile) = match pairing {
             Pairing::None => {
-                let of = |body: &[Undisturbed]| {
+                let of = |body: &[Undisturbed], makings: u32| {
                     let logs = pseudo_logs(&weighed(body));
                     let rounds = body.iter().map(|round| round.round);
                     by_making(&rounds.zip(logs).collect::<Vec<_>>(), makings)
                 };
-                let (body, freedom) = unpaired(&of(&own.body), &of(&base.body), RobustMean::plain)?;
+                let (body, freedom) =
+                    unpaired(&of(&own.body, makings), &of(&base.body, of_base), RobustMean::plain)?;
                 (body, freedom, None)
             }
             _ => {
