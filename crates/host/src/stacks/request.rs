@@ -329,7 +329,9 @@ fn located(path: &Path) -> Result<Disk, StackError> {
     let failed = |why: String| StackError::Disk { disk: path.to_owned(), why };
     let path = path.canonicalize().map_err(|error| failed(error.to_string()))?;
     let hold = crate::Hold::read_only(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::PermissionDenied => failed(format!("{error}; run it with sudo")),
+        std::io::ErrorKind::PermissionDenied if !crate::is_root() => {
+            failed(format!("{error}; run it with sudo"))
+        }
         _ => failed(error.to_string()),
     })?;
     let (kind, bytes) = hold.kind_and_size();
@@ -463,7 +465,7 @@ fn part(kind: &'static Kind, inside: &str) -> Result<(Vec<Part>, Part), String> 
             !text.starts_with('-') && text.chars().all(|c| c.is_ascii_alphanumeric() || "=:._-".contains(c))
         };
         if name.is_empty() || !is_word(item) {
-            return Err(format!("in brackets stand {}", allowed(kind)));
+            return Err(format!("in brackets may stand {}", allowed(kind)));
         }
         let setting = kind.settings.iter().find(|setting| setting.name == name);
         let is_count = kind.many && name == DEVICES;
@@ -472,7 +474,11 @@ fn part(kind: &'static Kind, inside: &str) -> Result<(Vec<Part>, Part), String> 
             None => is_count || kind.is_filesystem(),
         };
         if !fits {
-            return Err(format!("{name} of {}: in brackets stand {}", kind.name, allowed(kind)));
+            return Err(format!(
+                "`{item}` does not fit {}: in brackets may stand {}",
+                kind.name,
+                allowed(kind)
+            ));
         }
         if is_count {
             let count: usize =
@@ -611,11 +617,15 @@ mod tests {
             (
                 "image:4G",
                 "luks(ciper=aes)+ext4",
-                "ciper of luks: in brackets stand cipher=aes-xts-plain64, key=512",
+                "`ciper=aes` does not fit luks: in brackets may stand cipher=aes-xts-plain64, key=512",
             ),
-            ("image:4G", "luks(cipher)+ext4", "in brackets stand cipher=aes-xts-plain64"),
-            ("image:4G", "luks(cipher=--x y)+ext4", "in brackets stand"),
-            ("image:4G", "luks(ext4)+ext4", "ext4 of luks"),
+            (
+                "image:4G",
+                "luks(cipher)+ext4",
+                "`cipher` does not fit luks: in brackets may stand cipher=aes-xts-plain64",
+            ),
+            ("image:4G", "luks(cipher=--x y)+ext4", "in brackets may stand"),
+            ("image:4G", "luks(ext4)+ext4", "`ext4` does not fit luks"),
             ("image:4G", "raid1(devices=1)+ext4", "raid1 takes 2 to 64 devices"),
             ("image:4G", "raid1(devices=9)+raid0(devices=9)+ext4", "more than 64 devices"),
             ("/dev/sdb", "raid1+ext4", "raid1+ext4 needs 2 devices, and 1 is named"),
