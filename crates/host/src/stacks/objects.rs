@@ -87,7 +87,7 @@ impl Maker<'_> {
                 let reread = Words::of(&["blockdev", "--rereadpt", &path.to_string_lossy()]);
                 let _ = self.call(&reread, lock()?);
             }
-            What::Loop { image, number, bytes } => return self.make_loop(image, *number, *bytes, lock()?),
+            What::Loop { image, bytes, .. } => return self.make_loop(what, image, *bytes, lock()?),
             What::Region { .. } | What::Layer(_) => {
                 for words in what.commands() {
                     self.call(&words, lock()?)?;
@@ -112,12 +112,12 @@ impl Maker<'_> {
 
     fn make_loop(
         &self,
+        what: &What,
         image: &Path,
-        number: usize,
         bytes: u64,
         lock: Stdio,
     ) -> Result<Option<String>, StackError> {
-        let step = format!("losetup --find --show --direct-io=on {}", shell_word(&image.to_string_lossy()));
+        let step = what.commands().iter().map(Words::typed).collect::<String>();
         let failed = |why: String| StackError::Step { step: step.clone(), why };
         // Its directory may be another user's, who can put another file in its place.
         let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
@@ -130,8 +130,7 @@ impl Maker<'_> {
         let opened = path_of(&file).to_string_lossy().into_owned();
         let words = ["--find", "--show", "--direct-io=on", &opened].map(str::to_owned);
         program_succeeds(self.roots, &step, "losetup", &words, self.interrupt, MAKING, lock)?;
-        let device = Device::Loop { image: image.to_owned(), number };
-        let name = device.find(self.roots);
+        let name = what.device().and_then(|device| device.find(self.roots));
         let name =
             name.ok_or_else(|| failed("no loop device of this image appeared in /sys/block".to_owned()))?;
         let direct = read_line(self.roots.sys.join("block").join(&name).join("loop/dio"));

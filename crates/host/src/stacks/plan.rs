@@ -68,10 +68,7 @@ impl What {
                 vec![Words::of(&["dmsetup", "create", name, "--table", &table])]
             }
             Self::Prepared { on, how, bytes } => how.commands(on, *bytes),
-            Self::Layer(layer) => match find_kind(&layer.kind).map(|kind| &kind.role) {
-                Some(Role::Layer(role)) => (role.make)(layer),
-                _ => Vec::new(),
-            },
+            Self::Layer(layer) => layer.role().map_or_else(Vec::new, |role| (role.make)(layer)),
             Self::Filesystem { kind, label, on } => {
                 let Some(Role::Filesystem(filesystem)) = find_kind(kind).map(|kind| &kind.role) else {
                     return Vec::new();
@@ -118,10 +115,7 @@ impl What {
                 Some(Words::of(&["losetup", "--detach"]).and_device(&device))
             }
             Self::Region { name, .. } => Some(Words::of(&["dmsetup", "remove", name])),
-            Self::Layer(layer) => match find_kind(&layer.kind).map(|kind| &kind.role) {
-                Some(Role::Layer(role)) => Some((role.undo)(layer)),
-                _ => None,
-            },
+            Self::Layer(layer) => layer.role().map(|role| (role.undo)(layer)),
             Self::Mount { point, .. } => Some(Words::of(&["umount", &text(point)])),
             _ => None,
         }
@@ -142,10 +136,7 @@ impl What {
         match self {
             Self::Loop { image, number, .. } => Some(Device::Loop { image: image.clone(), number: *number }),
             Self::Region { name, .. } => Some(Device::Mapped { name: name.clone() }),
-            Self::Layer(layer) => match find_kind(&layer.kind).map(|kind| &kind.role) {
-                Some(Role::Layer(role)) => Some((role.device)(layer)),
-                _ => None,
-            },
+            Self::Layer(layer) => layer.role().map(|role| (role.device)(layer)),
             _ => None,
         }
     }

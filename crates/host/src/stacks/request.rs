@@ -257,11 +257,12 @@ impl Request {
         request.is_large_enough()?;
         if request.wanted == Some(Precondition::Discard) {
             if let Ground::Images { .. } = request.ground {
-                let why = "--precondition discard: images would lose their blocks; write-once writes them";
+                let why = "--precondition discard: this would give an image's blocks back to its filesystem; use write-once";
                 return Err(RequestError(why.to_owned()).into());
             }
             if let Some(disk) = request.disks().iter().find(|disk| !disk.discards) {
-                let why = "it cannot discard; use --precondition none, write-once or write-twice".to_owned();
+                let why = "it does not support discard; use --precondition none, write-once or write-twice"
+                    .to_owned();
                 return Err(StackError::Disk { disk: disk.path.clone(), why });
             }
         }
@@ -376,9 +377,9 @@ impl Stack {
         let mut layers = chain(text).map_err(wrong)?;
         let filesystem = layers.pop().filter(|part| part.kind.is_filesystem());
         let filesystem =
-            filesystem.ok_or_else(|| wrong("a filesystem must be at its end, as in luks+ext4".to_owned()))?;
+            filesystem.ok_or_else(|| wrong("it must end with a filesystem, as luks+ext4 does".to_owned()))?;
         if let Some(part) = layers.iter().find(|part| part.kind.is_filesystem()) {
-            return Err(wrong(format!("{} must be at its end", part.kind.name)));
+            return Err(wrong(format!("{} must be the last", part.kind.name)));
         }
         let stack = Self { name: text.to_owned(), layers, filesystem };
         if stack.devices() > MOST_DEVICES {
@@ -611,9 +612,9 @@ mod tests {
             ("image:4G", "ext4(data=journal", "the bracket does not end"),
             ("image:4G", "ext4(a;b)", "mount options"),
             ("image:4G", "ext4()", "nothing in the brackets"),
-            ("image:4G", "luks", "a filesystem must be at its end"),
-            ("image:4G", "ext4+luks", "a filesystem must be at its end"),
-            ("image:4G", "ext4+xfs", "ext4 must be at its end"),
+            ("image:4G", "luks", "it must end with a filesystem"),
+            ("image:4G", "ext4+luks", "it must end with a filesystem"),
+            ("image:4G", "ext4+xfs", "ext4 must be the last"),
             (
                 "image:4G",
                 "luks(ciper=aes)+ext4",

@@ -186,7 +186,7 @@ fn listed() -> String {
             let state = match found.state {
                 State::InUse => format!("in use by process {}", found.pid),
                 State::LeftOver => "left by a killed run".to_owned(),
-                State::Left => "left as it was asked to (--leave)".to_owned(),
+                State::Left => "kept by --leave".to_owned(),
             };
             let grounds = found.grounds(&Roots::default());
             let grounds: Vec<String> = grounds.iter().map(|path| path.display().to_string()).collect();

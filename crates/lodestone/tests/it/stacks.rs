@@ -191,7 +191,7 @@ fn what_cannot_be_made_is_refused_before_anything_is() {
     }
     let discard = making("image:1G", "ext4", &["--precondition", "discard"]);
     let refused = stderr(&command(&bench, &discard).output().unwrap());
-    assert!(refused.contains("images would lose their blocks"), "{refused}");
+    assert!(refused.contains("give an image's blocks back"), "{refused}");
     let both = ["run", ".", "--on", "image:1G", "--stack", "ext4"];
     assert_eq!(command(&bench, &both).output().unwrap().status.code(), Some(2));
     assert_eq!(left(&bench), [""; 0]);
@@ -258,7 +258,7 @@ fn stacks_that_shall_stay_are_listed_until_they_are_destroyed() {
     let cleaned = stdout(&command(&bench, &["clean"]).output().unwrap());
     assert!(!cleaned.contains("stack destroy"), "{cleaned}");
     let listed = stdout(&command(&bench, &["stack", "list"]).output().unwrap());
-    assert!(listed.contains("left as it was asked to"), "{listed}");
+    assert!(listed.contains("kept by --leave"), "{listed}");
     let id = listed.split_whitespace().next().unwrap();
     assert!(command(&bench, &["stack", "destroy", id]).output().unwrap().status.success());
     assert_eq!(left(&bench), [""; 0]);

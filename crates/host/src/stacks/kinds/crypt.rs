@@ -1,6 +1,6 @@
 //! Encryption: LUKS and plain dm-crypt. The key is random and in memory only.
 
-use super::{Device, Kind, Layer, LayerKind, Role, Setting, Words, flag, valued};
+use super::{Kind, Layer, LayerKind, Role, Setting, Words, flag, valued};
 
 const PROGRAMS: &[(&str, &str)] = &[("cryptsetup", "cryptsetup-bin"), ("dmsetup", "dmsetup")];
 const MODULES: &[&str] = &["dm_mod", "dm_crypt"];
@@ -26,7 +26,7 @@ const fn kind(
         // The header of LUKS2 takes 16 MiB.
         least_bytes: 32 << 20,
         settings,
-        role: Role::Layer(LayerKind { make, undo, device }),
+        role: Role::Layer(LayerKind { make, undo: Layer::unmap, device: Layer::mapped }),
     }
 }
 
@@ -70,12 +70,4 @@ fn plain(layer: &Layer) -> Vec<Words> {
     }
     let given = layer.arguments(&["cipher", "key", "sector", "no-read-workqueue", "no-write-workqueue"]);
     vec![open.with(given).and("--key-file").and_key().and_device(&layer.on[0]).and(&layer.name)]
-}
-
-fn undo(layer: &Layer) -> Words {
-    Words::of(&["dmsetup", "remove", &layer.name])
-}
-
-fn device(layer: &Layer) -> Device {
-    Device::Mapped { name: layer.name.clone() }
 }

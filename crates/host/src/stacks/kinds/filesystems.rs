@@ -36,18 +36,12 @@ const fn single(
     }
 }
 
-const fn btrfs(
-    name: &'static str,
-    what: &'static str,
-    fewest: usize,
-    many: bool,
-    make: &'static [&'static str],
-) -> Kind {
+const fn btrfs(name: &'static str, what: &'static str, fewest: usize, make: &'static [&'static str]) -> Kind {
     let filesystem = Filesystem { mount_type: "btrfs", make, label, options: &["nodiscard"] };
     Kind {
         what,
         fewest,
-        many,
+        many: fewest > 1,
         role: Role::Filesystem(filesystem),
         ..single(name, &[("mkfs.btrfs", "btrfs-progs")], &["btrfs"], 128 * MIB, make)
     }
@@ -67,33 +61,29 @@ pub(super) const KINDS: [Kind; 12] = [
         &["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-L"],
     ),
     single("xfs", &[("mkfs.xfs", "xfsprogs")], &["xfs"], 300 * MIB, &["mkfs.xfs", "-q", "-f", "-K", "-L"]),
-    btrfs("btrfs", "filesystem", 1, false, &["mkfs.btrfs", "-q", "-f", "-K", "-L"]),
+    btrfs("btrfs", "filesystem", 1, &["mkfs.btrfs", "-q", "-f", "-K", "-L"]),
     btrfs(
         "btrfs-raid0",
         "filesystem, striped",
         2,
-        true,
         &["mkfs.btrfs", "-q", "-f", "-K", "-d", "raid0", "-m", "raid1", "-L"],
     ),
     btrfs(
         "btrfs-raid1",
         "filesystem, mirrored",
         2,
-        true,
         &["mkfs.btrfs", "-q", "-f", "-K", "-d", "raid1", "-m", "raid1", "-L"],
     ),
     btrfs(
         "btrfs-raid5",
         "filesystem, one parity",
         3,
-        true,
         &["mkfs.btrfs", "-q", "-f", "-K", "-d", "raid5", "-m", "raid1c3", "-L"],
     ),
     btrfs(
         "btrfs-raid10",
         "filesystem, mirrored and striped",
         4,
-        true,
         &["mkfs.btrfs", "-q", "-f", "-K", "-d", "raid10", "-m", "raid10", "-L"],
     ),
     single(

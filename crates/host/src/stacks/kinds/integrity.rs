@@ -1,6 +1,6 @@
 //! dm-integrity: checksums of every sector.
 
-use super::{Device, Kind, Layer, LayerKind, Role, Words, flag, valued};
+use super::{Kind, Layer, LayerKind, Role, Words, flag, valued};
 
 pub(super) const KINDS: [Kind; 1] = [Kind {
     name: "integrity",
@@ -16,7 +16,7 @@ pub(super) const KINDS: [Kind; 1] = [Kind {
         flag("bitmap", "--integrity-bitmap-mode"),
         flag("no-journal", "--integrity-no-journal"),
     ],
-    role: Role::Layer(LayerKind { make, undo, device }),
+    role: Role::Layer(LayerKind { make, undo: Layer::unmap, device: Layer::mapped }),
 }];
 
 /// It writes the whole device, so that every sector has its checksum.
@@ -29,12 +29,4 @@ fn make(layer: &Layer) -> Vec<Words> {
             .and_device(&layer.on[0])
             .and(&layer.name),
     ]
-}
-
-fn undo(layer: &Layer) -> Words {
-    Words::of(&["dmsetup", "remove", &layer.name])
-}
-
-fn device(layer: &Layer) -> Device {
-    Device::Mapped { name: layer.name.clone() }
 }

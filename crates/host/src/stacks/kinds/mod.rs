@@ -116,6 +116,24 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
+    /// How it is made; `None` for what no kind of layer has as its name.
+    pub(super) fn role(&self) -> Option<&'static LayerKind> {
+        match &find_kind(&self.kind)?.role {
+            Role::Layer(role) => Some(role),
+            Role::Filesystem(_) => None,
+        }
+    }
+
+    /// The device of the device mapper that has its name.
+    fn mapped(&self) -> Device {
+        Device::Mapped { name: self.name.clone() }
+    }
+
+    /// The command that removes it.
+    fn unmap(&self) -> Words {
+        Words::of(&["dmsetup", "remove", &self.name])
+    }
+
     pub fn has(&self, setting: &str) -> bool {
         self.settings.iter().any(|(name, _)| name == setting)
     }
