@@ -583,5 +583,7 @@ mod tests {
         // The logarithms of the makings' means are about 0, 0.095 and 0: t = 1 with two degrees of freedom.
         assert!((several.p_different() - 0.42).abs() < 0.01, "{}", several.p_different());
         assert_eq!(several.more_rounds(0.05), None);
+        // What a damaged log says: each round is a making.
+        assert!((of(u32::MAX).p_different() - of(30).p_different()).abs() < 1e-12);
     }
 }

@@ -1,5 +1,7 @@
 //! The basic estimators and their intervals.
 
+use std::collections::BTreeMap;
+
 use model::Estimate;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
 
@@ -148,12 +150,13 @@ pub(crate) fn by_making(values: &[(u32, f64)], makings: u32) -> Vec<f64> {
     if makings <= 1 {
         return without_rounds(values);
     }
-    let of = |making: u32| values.iter().filter(move |(round, _)| round % makings == making);
-    let mean = |making: u32| {
-        let n = of(making).count();
-        (n > 0).then(|| of(making).map(|(_, value)| value).sum::<f64>() / n as f64)
-    };
-    (0..makings).filter_map(mean).collect()
+    // A log can say any number.
+    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for (round, value) in values {
+        let (sum, n) = sums.entry(round % makings).or_default();
+        (*sum, *n) = (*sum + value, *n + 1.0);
+    }
+    sums.into_values().map(|(sum, n)| sum / n).collect()
 }
 
 /// The quantile `p` of Student's t distribution with `freedom` degrees of freedom.

@@ -21,6 +21,9 @@ struct Differing {
 /// An analysis of variance of the logarithms of the rounds' values, by making (Fisher, "Statistical Methods for Research
 /// Workers", 1925). `None` if a making has no value, or none has two.
 fn differing(values: &[(u32, f64)], makings: u32) -> Option<Differing> {
+    if makings as usize > values.len() {
+        return None;
+    }
     let of = |making: u32| {
         let of = values.iter().filter(move |(round, value)| round % makings == making && *value > 0.0);
         of.map(|(_, value)| value.ln()).collect::<Vec<_>>()

@@ -84,6 +84,7 @@ pub(super) fn cases() -> Vec<Case> {
         ("makings-differ", false, workload(), |r| {
             made(r, 3, &[20.0, 25.0, 22.1, 25.2, 20.2, 24.0, 21.1, 23.1, 20.2])
         }),
+        ("makings-differ", false, workload(), |r| made(r, u32::MAX, &[20.0, 25.0, 20.1])),
         // Less than the margin.
         ("makings-differ", false, workload(), |r| {
             made(r, 3, &[20.0, 20.4, 20.0, 20.0, 20.4, 20.0, 20.0, 20.4, 20.0])
