@@ -16,8 +16,10 @@ IN_IMAGES = [
     "lvm-raid5+ext4,lvm-raid10+ext4,lvm+lvm-thin+ext4",
     "integrity+ext4,raid1(integrity(no-journal))+ext4,luks+lvm+ext4",
     "btrfs-raid0,btrfs-raid1(luks),btrfs-raid5,btrfs-raid10(compress=zstd:1)",
+    "iscsi+ext4,nvmet-tcp+ext4,nfs(ext4),iscsi(queue-depth=4)+luks+xfs,nvmet-tcp(queues=1,digest)+btrfs",
+    "raid1(iscsi)+ext4,raid0(nvmet-tcp(no-auth))+ext4,luks+nfs(xfs,nconnect=2),iscsi+nfs(btrfs),nvmet-tcp+iscsi+ext4",
 ]
-ON_DISKS = "ext4,luks+ext4,btrfs,luks+btrfs,raid0+ext4,raid1+ext4,lvm-stripe+xfs,btrfs-raid1,ntfs,vfat"
+ON_DISKS = "ext4,luks+ext4,btrfs,luks+btrfs,raid0+ext4,raid1+ext4,lvm-stripe+xfs,btrfs-raid1,iscsi+ext4,nvmet-tcp+ext4,nfs(ext4),ntfs,vfat"
 
 # NTFS shows its directories as writable by all users; root needs permission to measure in such a directory.
 SHORT = "--quiet --no-report --telemetry off --rw randrw --bs 4k --size 8M --ramp 0s --settle 0s --allow-unsafe-directory"
@@ -29,15 +31,32 @@ dmsetup ls
 grep -s active /proc/mdstat || true
 losetup --list --noheadings --output BACK-FILE
 cat /proc/mounts
-(busybox find /ground /var/lib/lodestone /etc/lvm /run/lvm /run/cryptsetup /run/lock /dev/mapper /dev/md /dev/shm ! -type d 2>/dev/null || true) | sort
+ls -d /sys/class/iscsi_session/* /sys/class/nvme/* 2>/dev/null || true
+cat /var/lib/nfs/etab
+(busybox find /sys/kernel/config/nvmet /sys/kernel/config/target/core /sys/kernel/config/target/iscsi -type d || true) | sort
+(busybox find /ground /var/lib/lodestone /etc/iscsi /etc/lvm /run/lvm /run/cryptsetup /run/lock /dev/mapper /dev/md /dev/shm ! -type d 2>/dev/null || true) | sort
 """
 SIGNATURES = "for disk in {disks}; do wipefs --no-act --noheadings $disk; done"
+
+
+# What a distribution starts by itself: modules that a state is taken of, iscsid, and the NFS server.
+SERVICES = """
+modprobe -a ext4 loop dm_mod md_mod nvmet nvmet_tcp target_core_mod target_core_iblock iscsi_target_mod iscsi_tcp nfsd
+mkdir -p /sys/kernel/config/target/iscsi /run/lock/iscsi /etc/iscsi/nodes /etc/iscsi/static /proc/fs/nfsd
+echo InitiatorName=iqn.2026-01.lab:host >/etc/iscsi/initiatorname.iscsi
+iscsid >/dev/null 2>&1
+until grep -q ISCSIADM /proc/net/unix; do sleep 0.1; done
+mount -t nfsd nfsd /proc/fs/nfsd
+touch /var/lib/nfs/etab /var/lib/nfs/rmtab /run/lock/iscsi/lock
+rpc.mountd -N 3 -N 2
+rpc.nfsd -N 3 -V 4.2 4
+"""
 
 
 def grounds(lab, machine):
     """Makes a filesystem for images and journals."""
     disk = machine.disk("ground")
-    machine.sh(f"modprobe -a ext4 loop dm_mod md_mod; mkfs.ext4 -q -F {disk}; mkdir -p /ground; mount {disk} /ground; mkdir /ground/state")
+    machine.sh(f"{SERVICES} mkfs.ext4 -q -F {disk}; mkdir -p /ground; mount {disk} /ground; mkdir /ground/state")
 
 
 def in_images(lab):
@@ -112,6 +131,9 @@ def measured(lab, machine, on, stacks, options):
         run = result.json()
         done = [repeat["target"] for repeat in run["repeats"] if repeat["outcome"] == "completed"]
         lab.equal(f"{stacks}: each is measured", len(set(done)), len(run["targets"]), run["repeats"])
+        says = any(finding["rule"] == "served-here" for finding in run["findings"])
+        served = any(name in stacks for name in ("iscsi", "nvmet-tcp", "nfs("))
+        lab.equal(f"{stacks}: where this machine serves to itself, a finding says so", says, served, run["findings"])
     lab.equal(f"{stacks}: nothing is left", machine.sh(STATE), before)
 
 
@@ -119,8 +141,10 @@ def measured(lab, machine, on, stacks, options):
 ATTEMPTS = int(os.environ.get("LODESTONE_LAB_ATTEMPTS", "5"))
 SEED = int(os.environ.get("LODESTONE_LAB_SEED", "1"))
 
-LAYERS = {1: ["luks", "luks1", "plain", "integrity", "lvm", "lvm-thin"], 2: ["raid0", "raid1", "raid1(bitmap=internal)", "lvm-stripe", "lvm-raid1"]}
+LAYERS = {1: ["luks", "luks1", "plain", "integrity", "lvm", "lvm-thin", "iscsi", "nvmet-tcp"], 2: ["raid0", "raid1", "raid1(bitmap=internal)", "lvm-stripe", "lvm-raid1"]}
 FILESYSTEMS = ["ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat", "ntfs", "ntfs-3g"]
+# Those that the kernel's NFS server takes.
+SHARED = ["ext4", "xfs", "btrfs"]
 FAILING = "ext4(no_such_option=1)"
 
 
@@ -133,6 +157,8 @@ def some_stack(rng, devices):
         layers.append(rng.choice(LAYERS[count]))
     if devices >= 2 and rng.random() < 0.2:
         return "+".join([*layers, "btrfs-raid1"])
+    if len(layers) < 3 and rng.random() < 0.2:
+        return f"nfs({'+'.join([*layers, rng.choice(SHARED)])})"
     return "+".join([*layers, rng.choice(FILESYSTEMS)])
 
 
@@ -196,7 +222,7 @@ def one_fault(machine, options, end, moment):
     )
     if end == "power cut":
         machine.power_cut()
-        machine.sh(f"modprobe -a ext4 loop dm_mod md_mod; mkdir -p /ground; mount {machine.disk('ground')} /ground")
+        machine.sh(f"{SERVICES} mkdir -p /ground; mount {machine.disk('ground')} /ground")
         return "cut off"
     signal = {"Ctrl-C": "INT", "kill": "KILL"}[end]
     machine.run(f"busybox killall -{signal} lodestone")

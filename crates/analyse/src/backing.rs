@@ -167,9 +167,19 @@ fn identified(disk: &Layer) -> (Option<&'static str>, Vec<Clue>) {
     let pci = get(fact::PCI_ID);
     clues.extend(maker(pci).map(|says| clue("PCI", pci, says)));
     if !get(fact::SERVER).is_empty() {
-        clues.push(clue("connection", link, "storage on another machine, over the network"));
+        let says = if is_here(disk) {
+            "served by this machine to itself"
+        } else {
+            "storage on another machine, over the network"
+        };
+        clues.push(clue("connection", link, says));
     }
     (known, clues)
+}
+
+/// True if the server is this machine.
+fn is_here(layer: &Layer) -> bool {
+    layer.facts.contains_key(fact::SERVER_HERE)
 }
 
 /// What this machine itself has between the path and the disk.
@@ -208,7 +218,11 @@ fn answer(
     if let Some(mount) =
         ends.iter().find(|l| l.kind == LayerKind::Network || l.facts.contains_key(fact::SERVER))
     {
-        return (format!("is storage on another machine, over the network ({})", mount.name), true);
+        let whose = match is_here(mount) {
+            true => "storage that this machine serves to itself",
+            false => "storage on another machine, over the network",
+        };
+        return (format!("is {whose} ({})", mount.name), true);
     }
     if let Some(memory) = stack.iter().find(|l| ["tmpfs", "ramfs"].contains(&l.name.as_str())) {
         return (format!("is in memory ({})", memory.name), true);
@@ -477,6 +491,10 @@ mod tests {
         assert!(told.is_certain && told.answer == "is a disk of this machine: WDC WD40 (ata)", "{told:?}");
         let mount = [layer(LayerKind::Network, "nfs4", &[(fact::LINK, "nfs"), (fact::SERVER, "nas")])];
         assert!(backing(&machine(None), &mount, &[]).answer.starts_with("is storage on another machine"));
+        let own = [(fact::LINK, "nfs"), (fact::SERVER, "127.0.0.1"), (fact::SERVER_HERE, "yes")];
+        let mount = [layer(LayerKind::Network, "nfs4", &own)];
+        let told = backing(&machine(None), &mount, &[]).answer;
+        assert_eq!(told, "is storage that this machine serves to itself (nfs4)");
         let memory = [layer(LayerKind::Filesystem, "tmpfs", &[])];
         assert_eq!(backing(&Host::default(), &memory, &[]).answer, "is in memory (tmpfs)");
     }

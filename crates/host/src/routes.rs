@@ -14,6 +14,27 @@ pub(crate) fn speed_to(roots: &Roots, server: &str) -> Option<u64> {
     u64::try_from(megabits).ok().filter(|m| *m > 0)?.checked_mul(1_000_000)
 }
 
+/// True if a server is this machine itself, by one of its own addresses.
+pub(crate) fn is_own(roots: &Roots, server: &str) -> bool {
+    let Ok(address) = server.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() else {
+        return server == "localhost";
+    };
+    let text = |name: &str| fs::read_to_string(roots.proc.join("net").join(name)).unwrap_or_default();
+    let is_assigned = match address {
+        IpAddr::V4(address) => {
+            // The address stands in a line of its own, before `/32 host LOCAL`.
+            let (wanted, table) = (format!("|-- {address}"), text("fib_trie"));
+            let mut pairs = table.lines().zip(table.lines().skip(1));
+            pairs.any(|(line, next)| line.trim() == wanted && next.trim() == "/32 host LOCAL")
+        }
+        IpAddr::V6(address) => {
+            let wanted = format!("{:032x}", address.to_bits());
+            text("if_inet6").lines().any(|line| line.split_ascii_whitespace().next() == Some(&wanted))
+        }
+    };
+    address.is_loopback() || is_assigned
+}
+
 /// The kernel's routes: destination, bits of its prefix, interface.
 pub(crate) struct Routes(Vec<(IpAddr, u32, String)>);
 

@@ -170,6 +170,8 @@ facts! {
     SOURCE = "source": disclosed(Disclosure::Path), location;
     /// Address or name of the server behind a network mount, an iSCSI disk or NVMe over a network.
     SERVER = "server": pseudonym("server");
+    /// `yes` if that server is the machine itself.
+    SERVER_HERE = "server is this machine": public, absent_is_no;
     /// The protocol's version of a network mount, such as `4.2`.
     PROTOCOL = "protocol version": public;
     /// How the data of a btrfs are spread over its members: `single`, `raid1`, ….

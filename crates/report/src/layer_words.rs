@@ -82,7 +82,7 @@ impl Words<'_> {
         });
         if let Some(link) = link {
             let version = self.get(fact::PROTOCOL).map_or_else(String::new, |version| format!(" {version}"));
-            let server = self.get(fact::SERVER).map_or_else(String::new, |server| format!(" from {server}"));
+            let server = self.server().map_or_else(String::new, |server| format!(" from {server}"));
             let how = self.get(fact::TRANSPORT).map_or_else(String::new, |how| format!(" over {how}"));
             let speed = self.number(fact::LINK_SPEED);
             let speed = speed.map_or_else(String::new, |bits| format!(" at {}", bits_words(bits)));
@@ -96,6 +96,12 @@ impl Words<'_> {
         self.degraded();
         self.line();
         self.toned(self.get(fact::OPTIONS).map(|options| options.replace(',', ", ")), Tone::Dim);
+    }
+
+    /// The server, and whether it is this machine.
+    fn server(&self) -> Option<String> {
+        let here = self.get(fact::SERVER_HERE).map_or("", |_| " (this machine)");
+        self.get(fact::SERVER).map(|server| format!("{server}{here}"))
     }
 
     fn pool(&mut self) {
@@ -266,7 +272,7 @@ impl Words<'_> {
         );
         self.say(self.get(fact::BUS_MODE).map(|mode| format!("bus mode {mode}")));
         let port = self.get("port").map_or_else(String::new, |port| format!(" port {port}"));
-        self.say(self.get(fact::SERVER).map(|server| format!("server {server}{port}")));
+        self.say(self.server().map(|server| format!("server {server}{port}")));
         self.say(self.get(fact::ISCSI_TARGET).map(|name| format!("target {name}")));
         match self.get(fact::SESSION) {
             Some("LOGGED_IN") => self.say("logged in".to_owned()),

@@ -1,6 +1,6 @@
 //! The cost of a layer, where two targets of a run differ by one layer.
 
-use model::{Comparison, Finding, LayerKind, Severity, Subject, Target, Verdict};
+use model::{Comparison, Finding, Layer, LayerKind, Severity, Subject, Target, Verdict, fact};
 
 use super::context::Ended;
 use super::words::list;
@@ -133,4 +133,26 @@ fn cost(
     let effect = largest.first().map_or(0.0, |c| 1.0 - c.ratio.value.min(c.ratio.value.recip()));
     let about = Subject { target: Some(target.name.clone()), step: None };
     rule.finding(Severity::Info, about, message, figures).changing(effect)
+}
+
+pub(super) fn served_here(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let here = |layer: &&Layer| layer.facts.contains_key(fact::SERVER_HERE);
+    let all: Vec<(&Target, &Layer)> =
+        context.targets().filter_map(|target| Some((target, target.stack.iter().find(here)?))).collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<String> = all.iter().map(|(target, _)| target.name.clone()).collect();
+    let (are, their) = if names.len() == 1 { ("is", "its") } else { ("are", "their") };
+    let cached = match all.iter().any(|(_, layer)| layer.kind == LayerKind::Network) {
+        true => "; reads over NFS may come from the server's page cache",
+        false => "",
+    };
+    let message = format!(
+        "{} {are} served by this machine to itself; client and server share its processors and memory, and no network lies between them: {their} figures show what the protocol costs, not what another server gives{cached}",
+        list(&names)
+    );
+    let figures = vec![evidence("targets that this machine serves".to_owned(), names.len() as f64, "1")];
+    // How much is not known.
+    vec![rule.finding(Severity::Info, Subject::default(), message, figures).changing(0.3)]
 }

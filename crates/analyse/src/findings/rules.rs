@@ -225,6 +225,13 @@ pub static RULES: &[Rule] = &[
         apply: layers::in_a_file,
     },
     Rule {
+        name: "served-here",
+        speaks_when: "the server of a target over iSCSI, NVMe/TCP or a network filesystem is the machine that measures",
+        advice: "for figures of another server, measure a target that it serves",
+        is_told_apart: false,
+        apply: layers::served_here,
+    },
+    Rule {
         name: "sync-cost",
         speaks_when: "syncs took at least a tenth of the time",
         advice: "sync less often, or sync several writes together, where the application allows it",

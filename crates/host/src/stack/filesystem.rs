@@ -61,7 +61,7 @@ pub(super) fn facts(roots: &Roots, mount: &Mount, beneath: &Beneath) -> Facts {
         facts.put(fact::LINK, link.to_owned());
         let server = server(mount);
         facts.number(fact::LINK_SPEED, server.as_deref().and_then(|server| speed_to(roots, server)));
-        facts.put(fact::SERVER, server);
+        facts.server(roots, server);
         facts.put(fact::PROTOCOL, option(mount, "vers=").map(str::to_owned));
         facts.put(fact::TRANSPORT, option(mount, "proto=").or(option(mount, "trans=")).map(str::to_owned));
     }

@@ -20,9 +20,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use model::{Layer, LayerKind};
+use model::{Layer, LayerKind, fact};
 
 use crate::mounts::{Mount, device_number, mount_of, mounts};
+use crate::routes::is_own;
 use crate::{Roots, read_line};
 
 pub(crate) use disk::is_asked_for_health;
@@ -153,6 +154,13 @@ impl Facts {
     }
 
     /// Adds a number if there is one.
+    /// The server that is behind it, and whether that is this machine.
+    fn server(&mut self, roots: &Roots, server: Option<String>) {
+        let is_here = server.as_deref().is_some_and(|server| is_own(roots, server));
+        self.put(fact::SERVER_HERE, is_here.then(|| "yes".to_owned()));
+        self.put(fact::SERVER, server);
+    }
+
     fn number(&mut self, name: &str, value: impl Into<Option<u64>>) {
         self.put(name, value.into().map(|value| value.to_string()));
     }

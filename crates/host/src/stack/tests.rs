@@ -427,6 +427,33 @@ fn nvme_over_a_network_reports_its_server() {
 }
 
 #[test]
+fn a_server_is_here_if_it_has_one_of_this_machines_addresses() {
+    let tree = mounted_tree("");
+    let place = "virtual/nvme-fabrics/ctl/nvme1";
+    tree.device(&format!("{place}/nvme1n1"), "259:1", &[]);
+    tree.link(&format!("sys/devices/{place}/nvme1n1/device"), &format!("sys/devices/{place}"));
+    tree.file(&format!("sys/devices/{place}/transport"), "tcp\n");
+    let table = "Main:\n  +-- 192.0.2.0/24 2 0 2\n     |-- 192.0.2.0\n        /24 link UNICAST\n     |-- 192.0.2.9\n        /32 host LOCAL\n";
+    tree.file("proc/net/fib_trie", table);
+    tree.file("proc/net/if_inet6", "20010db8000000000000000000000009 02 40 00 80     eth0\n");
+    for (server, is_here) in [
+        ("192.0.2.9", "yes"),
+        ("192.0.2.1", "-"),
+        ("192.0.2.0", "-"),
+        ("127.0.0.1", "yes"),
+        ("2001:db8::9", "yes"),
+        ("2001:db8::1", "-"),
+        ("[::1]", "yes"),
+        ("localhost", "yes"),
+        ("nas", "-"),
+    ] {
+        tree.file(&format!("sys/devices/{place}/address"), &format!("traddr={server},trsvcid=4420\n"));
+        let reported = reported_facts(&device(&tree, (259, 1)), "nvme1n1", &["server is this machine"]);
+        assert_eq!(reported, is_here, "{server}");
+    }
+}
+
+#[test]
 fn an_iscsi_disk_reports_target_portal_and_session() {
     let tree = mounted_tree("");
     let scsi = "platform/host3/session7/target3:0:0/3:0:0:0";

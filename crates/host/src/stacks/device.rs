@@ -1,10 +1,12 @@
 //! Block devices of stacks, found in the kernel by their identity, and commands about them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::shell_word;
 use serde::{Deserialize, Serialize};
 
+use super::secrets::{SecretKind, Secrets};
 use crate::{Roots, read_line};
 
 /// A block device that a step makes.
@@ -17,6 +19,10 @@ pub(crate) enum Device {
     Mapped { name: String },
     /// An array of md: what stands on its members.
     Array { name: String, on: Vec<Device> },
+    /// The disk of an iSCSI target.
+    Iscsi { target: String },
+    /// The namespace of an NVMe subsystem that is reached over a network.
+    Nvme { subsystem: String },
 }
 
 impl Device {
@@ -26,6 +32,11 @@ impl Device {
             Self::Loop { number, .. } => format!("$loop{number}"),
             Self::Mapped { name } => format!("/dev/mapper/{name}"),
             Self::Array { name, .. } => format!("/dev/md/{name}"),
+            Self::Iscsi { target } => format!("/dev/disk/by-path/*-iscsi-{target}-lun-0"),
+            Self::Nvme { subsystem } => {
+                let serial = subsystem.rsplit(':').next().unwrap_or_default();
+                format!("/dev/disk/by-id/nvme-Linux_{serial}")
+            }
         }
     }
 
@@ -50,6 +61,21 @@ impl Device {
                         && members.iter().any(|member| directory.join("slaves").join(member).exists())
                 })
             }
+            Self::Iscsi { target } => {
+                let Some(session) = classed(roots, "iscsi_session", "targetname", target) else {
+                    return Vec::new();
+                };
+                // `…/session1/target0:0:0/0:0:0:0`.
+                blocks(roots, |directory| {
+                    let place = directory.join("device").canonicalize();
+                    place.is_ok_and(|place| place.ancestors().any(|above| above.ends_with(&session)))
+                })
+            }
+            Self::Nvme { subsystem } => blocks(roots, |directory| {
+                // A path of several to the same disk is hidden.
+                is_line(directory, "device/subsysnqn", Path::new(subsystem))
+                    && read_line(directory.join("hidden")).is_none_or(|hidden| hidden == "0")
+            }),
         }
     }
 
@@ -59,15 +85,22 @@ impl Device {
     }
 }
 
-fn is_line(directory: &Path, file: &str, text: &Path) -> bool {
+pub(super) fn is_line(directory: &Path, file: &str, text: &Path) -> bool {
     read_line(directory.join(file)).is_some_and(|line| Path::new(&line) == text)
 }
 
 /// The names of the block devices of the kernel of which this is true.
 pub(super) fn blocks(roots: &Roots, is_meant: impl Fn(&Path) -> bool) -> Vec<String> {
-    let entries = std::fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
+    let entries = fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
     let meant = entries.filter(|entry| is_meant(&entry.path()));
     meant.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The first device of a class that has this attribute.
+pub(super) fn classed(roots: &Roots, class: &str, attribute: &str, text: &str) -> Option<String> {
+    let entries = fs::read_dir(roots.sys.join("class").join(class)).into_iter().flatten().flatten();
+    let mut found = entries.filter(|entry| is_line(&entry.path(), attribute, Path::new(text)));
+    found.next().map(|entry| entry.file_name().to_string_lossy().into_owned())
 }
 
 /// A word of a command.
@@ -78,6 +111,8 @@ enum Word {
     Device(&'static str, Device),
     /// The path of the file that has the key.
     Key,
+    /// A secret.
+    Secret(SecretKind),
 }
 
 /// A command: a program and its arguments.
@@ -116,6 +151,11 @@ impl Words {
         self
     }
 
+    pub fn and_secret(mut self, secret: SecretKind) -> Self {
+        self.0.push(Word::Secret(secret));
+        self
+    }
+
     pub fn with(mut self, others: Self) -> Self {
         self.0.extend(others.0);
         self
@@ -126,28 +166,44 @@ impl Words {
         self.0.contains(&Word::Key)
     }
 
+    /// True if it needs this kind of secret.
+    pub fn needs(&self, secret: SecretKind) -> bool {
+        self.0.contains(&Word::Secret(secret))
+    }
+
     /// As a person would type it.
     pub fn typed(&self) -> String {
+        self.typed_words().join(" ")
+    }
+
+    /// The same as a single word.
+    pub fn typed_as_one(&self) -> String {
+        self.typed_words().concat()
+    }
+
+    fn typed_words(&self) -> Vec<String> {
         let typed = |word: &Word| match word {
             Word::Text(text) => shell_word(text),
             Word::Device(prefix, device) => format!("{prefix}{}", device.typed()),
             Word::Key => "$key".to_owned(),
+            Word::Secret(secret) => secret.variable().to_owned(),
         };
-        self.0.iter().map(typed).collect::<Vec<_>>().join(" ")
+        self.0.iter().map(typed).collect()
     }
 
     /// With the paths of what is there.
     ///
     /// # Errors
     /// A device that is not.
-    pub fn resolved(&self, roots: &Roots, key: &Path) -> Result<Vec<String>, String> {
+    pub fn resolved(&self, roots: &Roots, secrets: &Secrets<'_>) -> Result<Vec<String>, String> {
         let resolved = |word: &Word| match word {
             Word::Text(text) => Ok(text.clone()),
             Word::Device(prefix, device) => {
                 let path = device.path(roots).ok_or_else(|| format!("there is no {} now", device.typed()))?;
                 Ok(format!("{prefix}{}", path.display()))
             }
-            Word::Key => Ok(key.display().to_string()),
+            Word::Key => Ok(secrets.key.display().to_string()),
+            Word::Secret(secret) => Ok(secrets.written(*secret)),
         };
         self.0.iter().map(resolved).collect()
     }

@@ -11,6 +11,7 @@
 //! * A disk is marked only through a [`Hold`] that came from consent, and erased only while it has its mark.
 //! * Nothing is forced: a mount that is in use stays, with all that it stands on, and so does the journal.
 
+mod deed;
 mod device;
 mod disks;
 mod journal;
@@ -18,6 +19,7 @@ mod kinds;
 mod objects;
 mod plan;
 mod request;
+mod secrets;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,8 +187,14 @@ impl Stacks {
             self.objects.push(step.object.clone());
             self.publish();
             self.remarks.extend(maker.make(&step.object, &|| self.journal.lock())?);
-            if let What::Mount { point, .. } = step.object.what {
-                self.mounted.push((step.stack, point));
+            match step.object.what {
+                What::Mount { point, .. } => self.mounted.push((step.stack, point)),
+                // It is measured where it is mounted again.
+                What::Remote { point, .. } => {
+                    self.mounted.pop();
+                    self.mounted.push((step.stack, point));
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -229,6 +237,8 @@ impl Stacks {
                     | What::Layer(_)
                     | What::Filesystem { .. }
                     | What::Mount { .. }
+                    | What::Share { .. }
+                    | What::Remote { .. }
             )
         };
         let telling = all.filter(|(_, what)| is_telling(what));

@@ -14,10 +14,11 @@ use model::shell_word;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use super::StackError;
-use super::device::{Device, Words, blocks};
+use super::deed::{Deed, Remains};
+use super::device::{Device, Words};
 use super::disks;
 use super::plan::{Object, What};
-use crate::mounts::mounts;
+use super::secrets::Secrets;
 use crate::programs::{End, find, in_memory, run_to_its_end};
 use crate::{Hold, Roots, read_line};
 
@@ -30,16 +31,21 @@ const GOING: Duration = Duration::from_secs(10);
 /// How often it is looked at.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// The key of encrypted layers: random, and in memory only.
-pub(super) struct Key(File);
+/// What is random, and in memory only: the key of encrypted layers, and a secret.
+pub(super) struct Key {
+    file: File,
+    secret: [u8; 32],
+}
 
 impl Key {
     pub fn new() -> std::io::Result<Self> {
-        let mut bytes = [0; 64];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        let (mut key, mut secret) = ([0; 64], [0; 32]);
+        let mut random = File::open("/dev/urandom")?;
+        random.read_exact(&mut key)?;
+        random.read_exact(&mut secret)?;
         let mut file = in_memory()?;
-        file.write_all(&bytes)?;
-        Ok(Self(file))
+        file.write_all(&key)?;
+        Ok(Self { file, secret })
     }
 }
 
@@ -85,27 +91,20 @@ impl Maker<'_> {
                 drop(hold);
                 // What partitions it had are gone; one that is none itself has none.
                 let reread = Words::of(&["blockdev", "--rereadpt", &path.to_string_lossy()]);
-                let _ = self.call(&reread, lock()?);
+                let _ = self.carry_out(&reread.into(), lock()?);
             }
             What::Loop { image, bytes, .. } => return self.make_loop(what, image, *bytes, lock()?),
             What::Region { .. } | What::Layer(_) => {
-                for words in what.commands() {
-                    self.call(&words, lock()?)?;
-                }
+                self.carry_out_all(what, lock)?;
                 let device = what.device().expect("it makes one");
-                let path = device.path(self.roots);
-                let path =
-                    path.ok_or_else(|| failed("the device did not appear in /sys/block".to_owned()))?;
+                let path = self.wait_for(&device);
+                let path = path.ok_or_else(|| failed("no device of it appeared in /sys/block".to_owned()))?;
                 self.wait_for_sync(&path)?;
                 // What was on it belongs to nobody, and must not be taken for a part of something else.
                 disks::erase(&path).map_err(|error| failed(error.to_string()))?;
             }
             What::Left => {}
-            What::Prepared { .. } | What::Filesystem { .. } | What::Mount { .. } => {
-                for words in what.commands() {
-                    self.call(&words, lock()?)?;
-                }
-            }
+            _ => self.carry_out_all(what, lock)?,
         }
         Ok(None)
     }
@@ -117,7 +116,7 @@ impl Maker<'_> {
         bytes: u64,
         lock: Stdio,
     ) -> Result<Option<String>, StackError> {
-        let step = what.commands().iter().map(Words::typed).collect::<String>();
+        let step = what.deeds().iter().map(Deed::typed).collect::<String>();
         let failed = |why: String| StackError::Step { step: step.clone(), why };
         // Its directory may be another user's, who can put another file in its place.
         let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
@@ -142,14 +141,36 @@ impl Maker<'_> {
         }))
     }
 
-    /// Runs a command with the devices that are there.
-    fn call(&self, words: &Words, lock: Stdio) -> Result<(), StackError> {
-        let resolved = words
-            .resolved(self.roots, &path_of(&self.key.0))
-            .map_err(|why| StackError::Step { step: words.typed(), why })?;
-        let step = resolved.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
-        let (program, arguments) = resolved.split_first().expect("a command has a program");
-        program_succeeds(self.roots, &step, program, arguments, self.interrupt, MAKING, lock)
+    fn carry_out_all(
+        &self,
+        what: &What,
+        lock: &dyn Fn() -> Result<Stdio, StackError>,
+    ) -> Result<(), StackError> {
+        what.deeds().iter().try_for_each(|deed| {
+            if self.interrupt.load(Ordering::Relaxed) {
+                return Err(StackError::Interrupted);
+            }
+            self.carry_out(deed, lock()?)
+        })
+    }
+
+    /// Does something with the devices that are there.
+    fn carry_out(&self, deed: &Deed, lock: Stdio) -> Result<(), StackError> {
+        let key = path_of(&self.key.file);
+        let secrets = Secrets { key: &key, secret: &self.key.secret };
+        carry_out(self.roots, deed, &secrets, self.interrupt, MAKING, lock)
+    }
+
+    /// The path of a device, once it is there: the kernel looks for disks at a server by itself.
+    fn wait_for(&self, device: &Device) -> Option<PathBuf> {
+        let until = Instant::now() + GOING;
+        loop {
+            let path = device.path(self.roots).filter(|path| path.exists());
+            if path.is_some() || Instant::now() >= until || self.interrupt.load(Ordering::Relaxed) {
+                return path;
+            }
+            thread::sleep(PERIOD);
+        }
     }
 
     /// Waits until the members of an array agree.
@@ -169,6 +190,25 @@ impl Maker<'_> {
 /// True for what [`Maker::make`] makes as an image.
 fn is_made(metadata: &fs::Metadata) -> bool {
     metadata.is_file() && metadata.uid() == 0 && metadata.nlink() == 1 && metadata.mode() & 0o777 == 0o600
+}
+
+/// Does something with the devices that are there.
+fn carry_out(
+    roots: &Roots,
+    deed: &Deed,
+    secrets: &Secrets<'_>,
+    interrupt: &AtomicBool,
+    timeout: Duration,
+    lock: Stdio,
+) -> Result<(), StackError> {
+    let failed = |why: String| StackError::Step { step: deed.typed(), why };
+    let Deed::Run(words) = deed else {
+        return deed.carry_out(roots, secrets).map_err(|error| failed(error.to_string()));
+    };
+    let resolved = words.resolved(roots, secrets).map_err(failed)?;
+    let step = resolved.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+    let (program, arguments) = resolved.split_first().expect("a command has a program");
+    program_succeeds(roots, &step, program, arguments, interrupt, timeout, lock)
 }
 
 fn program_succeeds(
@@ -196,50 +236,21 @@ fn program_succeeds(
     }
 }
 
-/// True if a mount of this stack is on this directory.
-fn is_mounted(roots: &Roots, point: &Path) -> bool {
-    mounts(roots).iter().any(|mount| mount.point == point)
-}
-
 /// Removes an object, if it is there.
 pub(super) fn unmake(roots: &Roots, object: &Object) -> Result<(), StackError> {
     let failed = |step: String, why: String| StackError::Step { step, why };
     let what = &object.what;
     match what {
-        What::Prepared { .. } | What::Filesystem { .. } | What::Left => Ok(()),
-        What::Mount { point, .. } => {
-            until_gone(roots, what, || is_mounted(roots, point).then(|| point.to_owned()))
-        }
-        What::Loop { .. } => {
-            let device = what.device().expect("it makes one");
-            until_gone(roots, what, || device.path(roots))
-        }
-        What::Layer(layer) => {
+        What::Layer(_) => {
             let device = what.device().expect("it makes one");
             if let Some(path) = device.path(roots) {
                 // Only while it stands can what is on it be erased; below it, the ground is.
                 let _ = disks::erase(&path);
             }
-            // A logical volume has devices of its own below it.
-            let parts = format!("{}-", layer.name);
-            let part = |directory: &Path| {
-                read_line(directory.join("dm/name")).is_some_and(|name| name.starts_with(&parts))
-            };
-            let any = || {
-                let part = || blocks(roots, part).into_iter().next().map(|name| roots.dev.join(name));
-                device.path(roots).or_else(part)
-            };
-            until_gone(roots, what, any)?;
-            // Without udev nobody removes the link to an array.
-            let link = roots.dev.join("md").join(&layer.name);
-            if link.is_symlink() {
-                let _ = fs::remove_file(link);
-            }
-            Ok(())
+            all_gone(roots, what)
         }
-        What::Region { name, id, number, start, bytes, .. } => {
-            let device = Device::Mapped { name: name.clone() };
-            until_gone(roots, what, || device.path(roots))?;
+        What::Region { id, number, start, bytes, .. } => {
+            all_gone(roots, what)?;
             let Some(disk) = disks::find(roots, id, *number) else { return Ok(()) };
             disks::erase_part(&disk, *start, *bytes)
                 .map_err(|error| failed(format!("wipefs --all {}", disk.display()), error.to_string()))
@@ -267,30 +278,29 @@ pub(super) fn unmake(roots: &Roots, object: &Object) -> Result<(), StackError> {
             }
             _ => Ok(()),
         },
+        _ => all_gone(roots, what),
     }
 }
 
+/// Undoes all that an object left.
+fn all_gone(roots: &Roots, what: &What) -> Result<(), StackError> {
+    what.undo().iter().try_for_each(|(remains, undo)| until_gone(roots, remains, undo))
+}
+
 /// Undoes something until it is gone. It may be in use for a moment longer, and `losetup` succeeds although it is.
-fn until_gone(roots: &Roots, what: &What, find: impl Fn() -> Option<PathBuf>) -> Result<(), StackError> {
+fn until_gone(roots: &Roots, remains: &Remains, undo: &Deed) -> Result<(), StackError> {
     let until = Instant::now() + GOING;
     let never = AtomicBool::new(false);
-    let words = what.undo().expect("what can be there can be undone");
-    while let Some(path) = find() {
-        let step =
-            |resolved: &[String]| resolved.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
-        // It can have gone in the meantime.
-        let Ok(resolved) = words.resolved(roots, Path::new("")) else { continue };
-        let (program, arguments) = resolved.split_first().expect("a command has a program");
-        let undone =
-            program_succeeds(roots, &step(&resolved), program, arguments, &never, UNDOING, Stdio::null());
-        if Instant::now() >= until && find().is_some() {
+    while let Some(there) = remains.find(roots) {
+        let undone = carry_out(roots, undo, &Secrets::none(), &never, UNDOING, Stdio::null());
+        if remains.find(roots).is_none() {
+            break;
+        }
+        if Instant::now() >= until {
             undone?;
-            let why = format!("{} is still in use", path.display());
-            return Err(StackError::Step { step: step(&resolved), why });
+            return Err(StackError::Step { step: undo.typed(), why: format!("{there} is still in use") });
         }
-        if find().is_some() {
-            thread::sleep(PERIOD);
-        }
+        thread::sleep(PERIOD);
     }
     Ok(())
 }

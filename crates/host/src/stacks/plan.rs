@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use model::shell_word;
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
 
+use super::deed::{Deed, Remains};
 use super::device::{Device, Words};
 use super::disks::END;
-use super::kinds::{Layer, Role, find_kind};
+use super::kinds::{Layer, Role, Share, find_kind};
 use super::request::{Ground, Part, Precondition, Request, Stack, written};
+use super::secrets::SecretKind;
 
 /// Bytes of a sector of the device mapper.
 const SECTOR: u64 = 512;
@@ -44,6 +47,10 @@ pub(crate) enum What {
     Left,
     /// A mount of a filesystem.
     Mount { kind: String, on: Vec<Device>, point: PathBuf, options: Vec<String> },
+    /// A mounted filesystem that is shared.
+    Share { kind: String, served: PathBuf },
+    /// A mount of what is shared.
+    Remote { kind: String, served: PathBuf, point: PathBuf, options: Vec<String> },
 }
 
 /// One step: an object that is made.
@@ -56,37 +63,47 @@ pub struct Step {
 }
 
 impl What {
-    /// The commands that make it; none for what needs no program.
-    pub fn commands(&self) -> Vec<Words> {
-        match self {
-            Self::Image { .. } | Self::Directory { .. } | Self::Disk { .. } | Self::Left => Vec::new(),
+    /// What makes it; nothing for what is made by the maker itself.
+    pub fn deeds(&self) -> Vec<Deed> {
+        let words = match self {
+            Self::Image { .. } | Self::Directory { .. } | Self::Disk { .. } | Self::Left => {
+                return Vec::new();
+            }
+            Self::Layer(layer) => return layer.role().map_or_else(Vec::new, |role| (role.make)(layer)),
+            Self::Prepared { on, how, bytes } => {
+                return how.commands(on, *bytes).into_iter().map(Deed::Run).collect();
+            }
             Self::Loop { image, .. } => {
-                vec![Words::of(&["losetup", "--find", "--show", "--direct-io=on", &text(image)])]
+                Words::of(&["losetup", "--find", "--show", "--direct-io=on", &text(image)])
             }
             Self::Region { name, disk, start, bytes, .. } => {
                 let table = format!("0 {} linear {} {}", bytes / SECTOR, text(disk), start / SECTOR);
-                vec![Words::of(&["dmsetup", "create", name, "--table", &table])]
+                Words::of(&["dmsetup", "create", name, "--table", &table])
             }
-            Self::Prepared { on, how, bytes } => how.commands(on, *bytes),
-            Self::Layer(layer) => layer.role().map_or_else(Vec::new, |role| (role.make)(layer)),
             Self::Filesystem { kind, label, on } => {
                 let Some(Role::Filesystem(filesystem)) = find_kind(kind).map(|kind| &kind.role) else {
                     return Vec::new();
                 };
-                vec![on.iter().fold(Words::of(filesystem.make).and(label), Words::and_device)]
+                on.iter().fold(Words::of(filesystem.make).and(label), Words::and_device)
             }
             Self::Mount { kind, on, point, options } => {
-                let mut words = Words::of(&["mount", "-t", kind]);
-                if !options.is_empty() {
-                    words = words.and("-o").and(&options.join(","));
-                }
+                let mut words = mount(kind, options);
                 // The others are those of the same filesystem, which the kernel must know of.
                 for other in on.iter().skip(1) {
                     words = words.and("-o").and_prefixed("device=", other);
                 }
-                vec![words.and_device(&on[0]).and(&text(point))]
+                words.and_device(&on[0]).and(&text(point))
             }
-        }
+            Self::Share { kind, served } => {
+                let Some(share) = share(kind) else { return Vec::new() };
+                (share.share)(served)
+            }
+            Self::Remote { kind, served, point, options } => {
+                let Some(share) = share(kind) else { return Vec::new() };
+                mount(share.mount_type, options).and(&(share.source)(served)).and(&text(point))
+            }
+        };
+        vec![Deed::Run(words)]
     }
 
     /// What makes it, as a person would type it.
@@ -100,34 +117,50 @@ impl What {
                 vec![format!("dd if=/dev/zero of={} bs=1M count=1", shell_word(&text(path)))]
             }
             Self::Loop { number, .. } => {
-                let typed = self.commands().iter().map(Words::typed).collect::<String>();
+                let typed = self.deeds().iter().map(Deed::typed).collect::<String>();
                 vec![format!("loop{number}=$({typed})")]
             }
-            other => other.commands().iter().map(Words::typed).collect(),
+            other => other.deeds().iter().map(Deed::typed).collect(),
         }
     }
 
-    /// The command that undoes it; `None` where none is needed.
-    pub fn undo(&self) -> Option<Words> {
+    /// What it leaves, the last first, and what undoes each; what is undone by the maker itself is not among them.
+    pub fn undo(&self) -> Vec<(Remains, Deed)> {
         match self {
             Self::Loop { image, number, .. } => {
                 let device = Device::Loop { image: image.clone(), number: *number };
-                Some(Words::of(&["losetup", "--detach"]).and_device(&device))
+                let detach = Words::of(&["losetup", "--detach"]).and_device(&device);
+                vec![(Remains::Device(device), detach.into())]
             }
-            Self::Region { name, .. } => Some(Words::of(&["dmsetup", "remove", name])),
-            Self::Layer(layer) => layer.role().map(|role| (role.undo)(layer)),
-            Self::Mount { point, .. } => Some(Words::of(&["umount", &text(point)])),
-            _ => None,
+            Self::Region { name, .. } => {
+                let remains = Remains::Device(Device::Mapped { name: name.clone() });
+                vec![(remains, Words::of(&["dmsetup", "remove", name]).into())]
+            }
+            Self::Layer(layer) => layer.undo(),
+            Self::Mount { point, .. } | Self::Remote { point, .. } => {
+                vec![(Remains::Mount(point.clone()), Words::of(&["umount", &text(point)]).into())]
+            }
+            Self::Share { kind, served } => {
+                let remains =
+                    |share: &Share| (Remains::Shared(served.clone()), (share.unshare)(served).into());
+                share(kind).map(remains).into_iter().collect()
+            }
+            _ => Vec::new(),
         }
     }
 
-    /// What undoes it, as a person would type it; `None` where nothing needs to be undone.
-    fn undone(&self) -> Option<String> {
+    /// What undoes it, as a person would type it.
+    fn undone(&self) -> Vec<String> {
         match self {
-            Self::Image { path, .. } => Some(format!("rm {}", shell_word(&text(path)))),
-            Self::Directory { path } => Some(format!("rmdir {}", shell_word(&text(path)))),
-            Self::Disk { path, .. } => Some(format!("wipefs --all {}", shell_word(&text(path)))),
-            other => other.undo().map(|words| words.typed()),
+            Self::Image { path, .. } => vec![format!("rm {}", shell_word(&text(path)))],
+            Self::Directory { path } => vec![format!("rmdir {}", shell_word(&text(path)))],
+            Self::Disk { path, .. } => vec![format!("wipefs --all {}", shell_word(&text(path)))],
+            other => {
+                let mut typed: Vec<String> = other.undo().iter().map(|(_, deed)| deed.typed()).collect();
+                // What is looked for in two places is undone with one command.
+                typed.dedup();
+                typed
+            }
         }
     }
 
@@ -160,6 +193,18 @@ impl Precondition {
     }
 }
 
+fn mount(kind: &str, options: &[String]) -> Words {
+    let words = Words::of(&["mount", "-t", kind]);
+    if options.is_empty() { words } else { words.and("-o").and(&options.join(",")) }
+}
+
+fn share(kind: &str) -> Option<&'static Share> {
+    match &find_kind(kind)?.role {
+        Role::Share(share) => Some(share),
+        _ => None,
+    }
+}
+
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
@@ -167,7 +212,7 @@ fn text(path: &Path) -> String {
 /// The steps that make the stacks of a request with this id, whose mounts are in a directory below `directory`.
 pub fn plan(request: &Request, id: &str, directory: &Path) -> Vec<Step> {
     let own = directory.join(id);
-    let mut steps = Steps { request, id, steps: Vec::new(), loops: 0 };
+    let mut steps = Steps { request, id, steps: Vec::new(), loops: 0, port: first_port(id) };
     let of_all = |what: What| Step { stack: String::new(), object: Object { stack: String::new(), what } };
     steps.steps.push(of_all(What::Directory { path: own.clone() }));
     if let Ground::Disks(disks) = &request.ground {
@@ -189,12 +234,25 @@ pub fn plan(request: &Request, id: &str, directory: &Path) -> Vec<Step> {
     steps.steps
 }
 
+/// The first of the ports of stacks with this id: below those that the kernel gives away by itself (RFC 6335's dynamic ports and
+/// Linux's, from 32,768), different for other runs.
+fn first_port(id: &str) -> u16 {
+    const FIRST: u16 = 20_000;
+    const RUNS: u64 = 100;
+    /// More than [`Request`] allows.
+    const OF_A_RUN: u16 = 100;
+    let run = (XxHash3_64::oneshot(id.as_bytes()) % RUNS) as u16;
+    FIRST + run * OF_A_RUN
+}
+
 struct Steps<'a> {
     request: &'a Request,
     id: &'a str,
     steps: Vec<Step>,
     /// How many loop devices there are.
     loops: usize,
+    /// The port at which the next layer is served, if it is.
+    port: u16,
 }
 
 /// The steps of one stack.
@@ -219,11 +277,25 @@ impl OfStack<'_, '_> {
         let on = self.devices(&self.stack.filesystem, self.stack.layers.len());
         let label = (filesystem.label)(self.all.id);
         self.push(What::Filesystem { kind: kind.name.to_owned(), label, on: on.clone() });
-        let point = own.join(&self.key);
-        self.push(What::Directory { path: point.clone() });
         let own_options = filesystem.options.iter().map(|option| (*option).to_owned());
         let options = own_options.chain(settings.iter().map(written)).collect();
-        self.push(What::Mount { kind: filesystem.mount_type.to_owned(), on, point, options });
+        let point = own.join(&self.key);
+        let Some(remote) = &self.stack.share else {
+            self.push(What::Directory { path: point.clone() });
+            self.push(What::Mount { kind: filesystem.mount_type.to_owned(), on, point, options });
+            return;
+        };
+        let served = own.join(format!("{}-served", self.key));
+        self.push(What::Directory { path: served.clone() });
+        let kind = filesystem.mount_type.to_owned();
+        self.push(What::Mount { kind, on, point: served.clone(), options });
+        let kind = remote.kind.name.to_owned();
+        self.push(What::Share { kind: kind.clone(), served: served.clone() });
+        self.push(What::Directory { path: point.clone() });
+        let own_options = share(&kind).map_or(&[][..], |share| share.options);
+        let own_options = own_options.iter().map(|option| (*option).to_owned());
+        let options = own_options.chain(remote.settings.iter().map(written)).collect();
+        self.push(What::Remote { kind, served, point, options });
     }
 
     /// The devices that a part takes, which has `below` layers below it.
@@ -240,12 +312,15 @@ impl OfStack<'_, '_> {
                 let part = &stack.layers[below];
                 let on = self.devices(part, below);
                 self.layers += 1;
+                let port = self.all.port;
+                self.all.port = port.saturating_add(u16::from(part.kind.is_served()));
                 What::Layer(Layer {
                     kind: part.kind.name.to_owned(),
                     name: format!("lode{}_{}_{}", self.all.id, self.number, self.layers),
                     on,
                     settings: part.settings.clone(),
                     bytes: self.all.request.bytes(),
+                    port: if part.kind.is_served() { port } else { 0 },
                 })
             }
         };
@@ -288,9 +363,12 @@ impl OfStack<'_, '_> {
 pub fn shown(steps: &[Step]) -> (Vec<String>, Vec<String>) {
     let whats = || steps.iter().map(|step| &step.object.what);
     let mut make: Vec<String> = whats().flat_map(What::typed).collect();
-    let mut remove: Vec<String> = whats().filter_map(What::undone).collect();
-    remove.reverse();
-    if whats().any(|what| what.commands().iter().any(Words::needs_key)) {
+    let mut remove: Vec<String> = whats().rev().flat_map(What::undone).collect();
+    let needs = |secret| whats().any(|what| what.deeds().iter().any(|deed| deed.needs(secret)));
+    for secret in [SecretKind::Chap, SecretKind::DhChap].into_iter().filter(|secret| needs(*secret)) {
+        make.insert(0, secret.typed().to_owned());
+    }
+    if whats().any(|what| what.deeds().iter().any(Deed::needs_key)) {
         make.insert(0, "key=$(mktemp /dev/shm/key.XXXXXX); head --bytes=64 /dev/urandom >$key".to_owned());
         remove.push("rm $key".to_owned());
     }
@@ -367,6 +445,54 @@ mod tests {
         );
         assert!(position("dmsetup remove lodeabcd2345_1_2") < position("losetup --detach $loop2"));
         assert_eq!(remove.last().unwrap(), "rm $key");
+    }
+
+    #[test]
+    fn what_is_served_has_a_port_of_its_own_and_secrets_are_no_arguments() {
+        let (make, remove) =
+            of("image:/i:1G", "iscsi+ext4,nvmet-tcp(queues=2,digest)+luks+nfs(xfs,nconnect=2)");
+        let port = first_port("abcd2345");
+        assert!((20_000..30_000).contains(&port));
+        let has = |lines: &[String], line: &str| {
+            assert!(lines.iter().any(|other| other == line), "no {line} in {lines:#?}");
+        };
+        let group = "/sys/kernel/config/target/iscsi/iqn.2026-11.io.lodestone:lodeabcd2345_1_1/tpgt_1";
+        has(&make, &format!("echo -n $chap >{group}/auth/password"));
+        has(&make, &format!("mkdir {group}/np/127.0.0.1:{port}"));
+        has(
+            &make,
+            "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard -L lodeabcd2345 \
+             /dev/disk/by-path/*-iscsi-iqn.2026-11.io.lodestone:lodeabcd2345_1_1-lun-0",
+        );
+        let connection = make.iter().find(|line| line.ends_with(">/dev/nvme-fabrics")).unwrap();
+        assert!(connection.contains(&format!("trsvcid={},", port + 1)), "{connection}");
+        assert!(connection.contains(",nr_io_queues=2,hdr_digest,data_digest,"), "{connection}");
+        let served = "/var/lib/lodestone/stacks/abcd2345/2-xfs-served";
+        has(&make, &format!("mount -t xfs /dev/mapper/lodeabcd2345_2_2 {served}"));
+        let mount = format!("mount -t nfs4 -o vers=4.2,proto=tcp,nconnect=2 127.0.0.1:{served}");
+        has(&make, &format!("{mount} /var/lib/lodestone/stacks/abcd2345/2-xfs"));
+        has(&make, "dhchap=$(nvme gen-dhchap-key)");
+        let position = |line: &str| {
+            let found = remove.iter().position(|other| other.starts_with(line));
+            found.unwrap_or_else(|| panic!("no {line} in {remove:#?}"))
+        };
+        let order = [
+            "umount /var/lib/lodestone/stacks/abcd2345/2-xfs",
+            "exportfs -u ",
+            "umount /var/lib/lodestone/stacks/abcd2345/2-xfs-served",
+            "dmsetup remove lodeabcd2345_2_2",
+            "nvme disconnect --nqn nqn.2026-11.io.lodestone:lodeabcd2345_2_1",
+            "rm /sys/kernel/config/nvmet/ports/",
+            "rmdir /sys/kernel/config/nvmet/ports/",
+            "echo -n 0 >/sys/kernel/config/nvmet/subsystems/nqn.2026-11.io.lodestone:lodeabcd2345_2_1/namespaces/1/enable",
+            "rm /sys/kernel/config/nvmet/subsystems/nqn.2026-11.io.lodestone:lodeabcd2345_2_1/allowed_hosts/",
+            "rmdir /sys/kernel/config/nvmet/hosts/",
+            "losetup --detach $loop2",
+            "iscsiadm --mode node --targetname iqn.2026-11.io.lodestone:lodeabcd2345_1_1 --portal",
+            "rmdir /sys/kernel/config/target/core/iblock_",
+            "losetup --detach $loop1",
+        ];
+        assert!(order.map(position).is_sorted(), "{remove:#?}");
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub struct Stack {
     pub(super) layers: Vec<Part>,
     /// Its filesystem.
     pub(super) filesystem: Part,
+    /// What shows that filesystem over a network, if anything does.
+    pub(super) share: Option<Part>,
 }
 
 /// A layer or filesystem of a stack.
@@ -160,7 +162,7 @@ impl Request {
     pub fn with_layers(mut self) -> Result<Self, RequestError> {
         let mut all: Vec<Stack> = Vec::new();
         for stack in &self.stacks {
-            let without = (0..stack.layers.len()).map(|i| stack.without(|other| other != i));
+            let without = (0..stack.dispensable()).map(|i| stack.without(|other| other != i));
             let plain = stack.without(|_| false);
             all.extend([plain].into_iter().chain(without).chain([stack.clone()]));
         }
@@ -170,7 +172,7 @@ impl Request {
                 kept.push(stack);
             }
         }
-        kept.sort_by_key(|stack| stack.layers.len());
+        kept.sort_by_key(Stack::dispensable);
         if kept.len() > MOST {
             return Err(RequestError(format!(
                 "--with-layers: these are {} stacks; at most {MOST}",
@@ -375,29 +377,45 @@ impl Stack {
     fn parse(text: &str) -> Result<Self, RequestError> {
         let wrong = |why: String| RequestError(format!("--stack {text}: {why}"));
         let mut layers = chain(text).map_err(wrong)?;
+        let share = layers.pop_if(|part| part.kind.is_share());
         let filesystem = layers.pop().filter(|part| part.kind.is_filesystem());
-        let filesystem =
-            filesystem.ok_or_else(|| wrong("it must end with a filesystem, as luks+ext4 does".to_owned()))?;
-        if let Some(part) = layers.iter().find(|part| part.kind.is_filesystem()) {
+        let filesystem = filesystem.ok_or_else(|| {
+            wrong(
+                "it must end with a filesystem, or with nfs of one, as luks+ext4 and nfs(ext4) do".to_owned(),
+            )
+        })?;
+        if let Some(part) = layers.iter().find(|part| part.kind.is_filesystem() || part.kind.is_share()) {
             return Err(wrong(format!("{} must be the last", part.kind.name)));
         }
-        let stack = Self { name: text.to_owned(), layers, filesystem };
+        let stack = Self { name: text.to_owned(), layers, filesystem, share };
         if stack.devices() > MOST_DEVICES {
             return Err(wrong(format!("it needs more than {MOST_DEVICES} devices")));
         }
         Ok(stack)
     }
 
-    /// The same with only those layers whose number, from the lowest, is kept.
+    /// The same with only those layers whose number, from the lowest, is kept; the last is that over a network.
     fn without(&self, is_kept: impl Fn(usize) -> bool) -> Self {
         let layers = self.layers.iter().enumerate().filter(|(i, _)| is_kept(*i));
-        let mut stack = Self { layers: layers.map(|(_, part)| part.clone()).collect(), ..self.clone() };
-        stack.name = stack.parts().map(ToString::to_string).collect::<Vec<_>>().join("+");
-        stack
+        let layers: Vec<Part> = layers.map(|(_, part)| part.clone()).collect();
+        let share = self.share.clone().filter(|_| is_kept(self.layers.len()));
+        let local = layers.iter().chain([&self.filesystem]).map(ToString::to_string);
+        let mut name = local.collect::<Vec<_>>().join("+");
+        if let Some(share) = &share {
+            let settings: String =
+                share.settings.iter().map(|setting| format!(",{}", written(setting))).collect();
+            name = format!("{}({name}{settings})", share.kind.name);
+        }
+        Self { name, layers, share, filesystem: self.filesystem.clone() }
+    }
+
+    /// How many of its parts it can be without.
+    fn dispensable(&self) -> usize {
+        self.layers.len() + usize::from(self.share.is_some())
     }
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.layers.iter().chain([&self.filesystem])
+        self.layers.iter().chain([&self.filesystem]).chain(&self.share)
     }
 
     /// The kinds that it consists of.
@@ -457,7 +475,8 @@ fn part(kind: &'static Kind, inside: &str) -> Result<(Vec<Part>, Part), String> 
     let mut below = Vec::new();
     for item in parts(inside, ',') {
         let (name, value) = item.split_once('=').unwrap_or((item, ""));
-        let is_layers = kind.many && find_kind(name.split(['(', '+']).next().unwrap_or_default()).is_some();
+        let can_have = kind.many || kind.is_share();
+        let is_layers = can_have && find_kind(name.split(['(', '+']).next().unwrap_or_default()).is_some();
         if is_layers {
             below.extend(chain(item)?);
             continue;
@@ -472,7 +491,7 @@ fn part(kind: &'static Kind, inside: &str) -> Result<(Vec<Part>, Part), String> 
         let is_count = kind.many && name == DEVICES;
         let fits = match setting {
             Some(setting) => setting.example.is_some() != value.is_empty(),
-            None => is_count || kind.is_filesystem(),
+            None => is_count || kind.is_filesystem() || kind.is_share(),
         };
         if !fits {
             return Err(format!(
@@ -501,6 +520,10 @@ fn allowed(kind: &Kind) -> String {
     let mut allowed: Vec<String> = kind.settings.iter().map(ToString::to_string).collect();
     if kind.is_filesystem() {
         allowed.push("mount options, such as btrfs(compress=zstd:1)".to_owned());
+    }
+    if kind.is_share() {
+        allowed.push("the filesystem that is shared, as in nfs(ext4)".to_owned());
+        allowed.push("mount options, such as nfs(ext4,nconnect=4)".to_owned());
     }
     if kind.many {
         allowed.push(format!("{DEVICES}={}", kind.fewest));
@@ -568,6 +591,10 @@ mod tests {
         };
         let all = ["ext4", "raid1+ext4", "luks(sector=4096)+ext4", "raid1(luks(sector=4096))+ext4"];
         assert_eq!(names("raid1(luks(sector=4096))+ext4"), all);
+        assert_eq!(
+            names("nfs(luks+ext4,nconnect=2)"),
+            ["ext4", "nfs(ext4,nconnect=2)", "luks+ext4", "nfs(luks+ext4,nconnect=2)"]
+        );
         assert_eq!(names("luks+btrfs,btrfs,luks+ext4"), ["btrfs", "ext4", "luks+btrfs", "luks+ext4"]);
     }
 
@@ -615,6 +642,10 @@ mod tests {
             ("image:4G", "luks", "it must end with a filesystem"),
             ("image:4G", "ext4+luks", "it must end with a filesystem"),
             ("image:4G", "ext4+xfs", "ext4 must be the last"),
+            ("image:4G", "nfs", "it must end with a filesystem, or with nfs of one"),
+            ("image:4G", "nfs(ext4)+luks", "it must end with a filesystem"),
+            ("image:4G", "nfs(nfs(ext4))", "it must end with a filesystem"),
+            ("image:4G", "iscsi(queues=2)+ext4", "queue-depth=32"),
             (
                 "image:4G",
                 "luks(ciper=aes)+ext4",

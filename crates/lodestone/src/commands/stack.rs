@@ -246,7 +246,12 @@ fn kinds(roots: &Roots) -> String {
             (fewest, _) => format!(", {fewest} or more devices"),
         };
         let state = kind.lacks(roots).map_or_else(|| "can be made".to_owned(), |lack| lack.to_string());
-        let settings: Vec<String> = kind.settings.iter().map(ToString::to_string).collect();
+        let mut settings: Vec<String> = kind.settings.iter().map(ToString::to_string).collect();
+        if kind.is_share() {
+            settings.push(format!(
+                "with what it shares, and mount options: {name}(ext4), {name}(luks+xfs,nconnect=4)"
+            ));
+        }
         let settings =
             if settings.is_empty() { String::new() } else { format!("\n{:<14}{}", "", settings.join(", ")) };
         format!("{name:<14}{what}{devices}: {state}{settings}\n")

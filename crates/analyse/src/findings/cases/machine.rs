@@ -46,6 +46,10 @@ fn layers_and_syncs() -> Vec<Case> {
         ("in-a-file", false, workload(), |r| on(r, &["xfs", "sda"])),
         // A loop device over a disk.
         ("in-a-file", false, workload(), |r| on(r, &["xfs", "loop0", "sda"])),
+        ("served-here", true, workload(), |r| {
+            disk(r, "sda", &[(fact::SERVER, "127.0.0.1"), (fact::SERVER_HERE, "yes")]);
+        }),
+        ("served-here", false, workload(), |r| disk(r, "sda", &[(fact::SERVER, "192.0.2.1")])),
         ("sync-cost", true, synced(), |r| syncs(r, 500_000)),
         ("sync-cost", false, synced(), |r| syncs(r, 50_000)),
         ("sync-too-cheap", true, synced(), |r| {

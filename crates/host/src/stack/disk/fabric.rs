@@ -22,7 +22,7 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
     facts.file("recovery time-out", session.join("recovery_tmo"));
     let server = attribute("address", "persistent_address");
     facts.number(fact::LINK_SPEED, server.as_deref().and_then(|server| speed_to(roots, server)));
-    facts.put(fact::SERVER, server);
+    facts.server(roots, server);
     facts.put("port", attribute("port", "persistent_port"));
     facts.put(fact::TRANSPORT, "tcp".to_owned());
 }

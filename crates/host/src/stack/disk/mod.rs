@@ -25,7 +25,7 @@ pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) -> Layer
     facts.number("removable", number(directory.join("removable")).filter(|is| *is == 1));
     names(directory, facts);
     match link {
-        Some("nvme") => nvme::facts(directory, facts),
+        Some("nvme") => nvme::facts(roots, directory, facts),
         Some("mmc") => mmc::facts(roots, directory, facts),
         Some("usb") => {
             scsi::facts(roots, directory, facts);

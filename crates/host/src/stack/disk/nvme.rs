@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use model::fact;
 
 use super::{Facts, giga};
-use crate::read_line;
 use crate::stack::{entries, link_name, number};
+use crate::{Roots, read_line};
 
-pub(super) fn facts(directory: &Path, facts: &mut Facts) {
+pub(super) fn facts(roots: &Roots, directory: &Path, facts: &mut Facts) {
     let controllers = controllers(directory);
     let Some(first) =
         controllers.iter().find(|c| state(c).is_none_or(|s| s == "live")).or(controllers.first())
@@ -30,7 +30,7 @@ pub(super) fn facts(directory: &Path, facts: &mut Facts) {
     );
     let address = read_line(first.join("address")).unwrap_or_default();
     let part = |name: &str| address.split(',').find_map(|part| part.strip_prefix(name)).map(str::to_owned);
-    facts.put(fact::SERVER, part("traddr=").filter(|_| transport.as_deref() != Some("pcie")));
+    facts.server(roots, part("traddr=").filter(|_| transport.as_deref() != Some("pcie")));
     facts.put("port", part("trsvcid="));
     facts.put(fact::VENDOR, None);
     let function = first.join("device");

@@ -1,6 +1,6 @@
 //! Encryption: LUKS and plain dm-crypt. The key is random and in memory only.
 
-use super::{Kind, Layer, LayerKind, Role, Setting, Words, flag, valued};
+use super::{Deed, Kind, Layer, LayerKind, Role, Setting, Words, flag, valued};
 
 const PROGRAMS: &[(&str, &str)] = &[("cryptsetup", "cryptsetup-bin"), ("dmsetup", "dmsetup")];
 const MODULES: &[&str] = &["dm_mod", "dm_crypt"];
@@ -14,13 +14,14 @@ const fn kind(
     name: &'static str,
     what: &'static str,
     settings: &'static [Setting],
-    make: fn(&Layer) -> Vec<Words>,
+    make: fn(&Layer) -> Vec<Deed>,
 ) -> Kind {
     Kind {
         name,
         what,
         programs: PROGRAMS,
         modules: MODULES,
+        service: None,
         fewest: 1,
         many: false,
         // The header of LUKS2 takes 16 MiB.
@@ -37,15 +38,15 @@ pub(super) const KINDS: [Kind; 4] = [
     kind("plain", "encryption, dm-crypt without a header", &[CIPHER, KEY, SECTOR, READS, WRITES], plain),
 ];
 
-fn luks2(layer: &Layer) -> Vec<Words> {
+fn luks2(layer: &Layer) -> Vec<Deed> {
     luks(layer, "luks2")
 }
 
-fn luks1(layer: &Layer) -> Vec<Words> {
+fn luks1(layer: &Layer) -> Vec<Deed> {
     luks(layer, "luks1")
 }
 
-fn luks(layer: &Layer, version: &str) -> Vec<Words> {
+fn luks(layer: &Layer, version: &str) -> Vec<Deed> {
     let mut format = Words::of(&["cryptsetup", "luksFormat", "--batch-mode", "--type", version]);
     if version == "luks2" {
         format = format.and("--label").and(&layer.name);
@@ -56,12 +57,12 @@ fn luks(layer: &Layer, version: &str) -> Vec<Words> {
     let open = Words::of(&["cryptsetup", "open", "--type", version]);
     let open = open.with(layer.arguments(&["no-read-workqueue", "no-write-workqueue"]));
     vec![
-        format.and("--key-file").and_key().and_device(&layer.on[0]),
-        open.and("--key-file").and_key().and_device(&layer.on[0]).and(&layer.name),
+        format.and("--key-file").and_key().and_device(&layer.on[0]).into(),
+        open.and("--key-file").and_key().and_device(&layer.on[0]).and(&layer.name).into(),
     ]
 }
 
-fn plain(layer: &Layer) -> Vec<Words> {
+fn plain(layer: &Layer) -> Vec<Deed> {
     let mut open = Words::of(&["cryptsetup", "open", "--batch-mode", "--type", "plain"]);
     for (setting, usual) in [("cipher", ["--cipher", "aes-xts-plain64"]), ("key", ["--key-size", "512"])] {
         if !layer.has(setting) {
@@ -69,5 +70,5 @@ fn plain(layer: &Layer) -> Vec<Words> {
         }
     }
     let given = layer.arguments(&["cipher", "key", "sector", "no-read-workqueue", "no-write-workqueue"]);
-    vec![open.with(given).and("--key-file").and_key().and_device(&layer.on[0]).and(&layer.name)]
+    vec![open.with(given).and("--key-file").and_key().and_device(&layer.on[0]).and(&layer.name).into()]
 }

@@ -28,6 +28,7 @@ const fn single(
         what: "filesystem",
         programs,
         modules: module,
+        service: None,
         fewest: 1,
         many: false,
         least_bytes,

@@ -1,12 +1,13 @@
 //! dm-integrity: checksums of every sector.
 
-use super::{Kind, Layer, LayerKind, Role, Words, flag, valued};
+use super::{Deed, Kind, Layer, LayerKind, Role, Words, flag, valued};
 
 pub(super) const KINDS: [Kind; 1] = [Kind {
     name: "integrity",
     what: "checksums, dm-integrity",
     programs: &[("integritysetup", "cryptsetup-bin"), ("dmsetup", "dmsetup")],
     modules: &["dm_mod", "dm_integrity"],
+    service: None,
     fewest: 1,
     many: false,
     least_bytes: 32 << 20,
@@ -20,13 +21,14 @@ pub(super) const KINDS: [Kind; 1] = [Kind {
 }];
 
 /// It writes the whole device, so that every sector has its checksum.
-fn make(layer: &Layer) -> Vec<Words> {
+fn make(layer: &Layer) -> Vec<Deed> {
     let format = Words::of(&["integritysetup", "format", "--batch-mode"]);
     let open = Words::of(&["integritysetup", "open"]);
     vec![
-        format.with(layer.arguments(&["checksum", "sector"])).and_device(&layer.on[0]),
+        format.with(layer.arguments(&["checksum", "sector"])).and_device(&layer.on[0]).into(),
         open.with(layer.arguments(&["checksum", "bitmap", "no-journal"]))
             .and_device(&layer.on[0])
-            .and(&layer.name),
+            .and(&layer.name)
+            .into(),
     ]
 }

@@ -1,6 +1,6 @@
 //! Logical volumes. A volume group of its own, which only commands that name its devices see.
 
-use super::{Device, Kind, Layer, LayerKind, Role, Setting, Words, valued};
+use super::{Deed, Device, Kind, Layer, LayerKind, Remains, Role, Setting, Words, valued};
 
 /// The settings of LVM that leave nothing behind in its directories, start no process that watches, and allow volumes on volumes.
 const CONFIG: &str = "backup{backup=0 archive=0} activation{monitoring=0} devices{hints=none scan_lvs=1}";
@@ -19,6 +19,7 @@ const fn kind(
         what,
         programs: &[("lvm", "lvm2"), ("dmsetup", "dmsetup")],
         modules,
+        service: None,
         fewest,
         many: true,
         least_bytes: 32 << 20,
@@ -47,7 +48,7 @@ fn lvm(layer: &Layer, words: &[&str]) -> Words {
     layer.on.iter().fold(all, |words, device| words.and("--devices").and_device(device))
 }
 
-fn make(layer: &Layer) -> Vec<Words> {
+fn make(layer: &Layer) -> Vec<Deed> {
     let n = layer.on.len();
     let on = |words: Words| layer.on.iter().fold(words, Words::and_device);
     let quiet = ["--yes", "--quiet"];
@@ -64,32 +65,36 @@ fn make(layer: &Layer) -> Vec<Words> {
         _ => create(),
     };
     let create = create.with(layer.arguments(&["stripe"])).and_all(&all).and(&layer.name);
-    [groups(layer, on), vec![create]].concat()
+    [groups(layer, on), vec![create.into()]].concat()
 }
 
-fn groups(layer: &Layer, on: impl Fn(Words) -> Words) -> Vec<Words> {
+fn groups(layer: &Layer, on: impl Fn(Words) -> Words) -> Vec<Deed> {
     let quiet = ["--yes", "--quiet"];
     let group = lvm(layer, &["vgcreate"]).and_all(&quiet).and(&layer.name);
-    vec![on(lvm(layer, &["pvcreate"]).and_all(&quiet)), on(group)]
+    vec![on(lvm(layer, &["pvcreate"]).and_all(&quiet)).into(), on(group).into()]
 }
 
 /// A pool in nine tenths of the group, and a volume that fits into it.
-fn thin(layer: &Layer) -> Vec<Words> {
+fn thin(layer: &Layer) -> Vec<Deed> {
     const TENTHS: u64 = 8;
     let bytes = layer.bytes / 10 * TENTHS * layer.on.len() as u64;
     let create = || lvm(layer, &["lvcreate"]).and_all(&["--yes", "--quiet"]);
     let pool = create().and_all(&["--type", "thin-pool", "--zero", "n"]).with(layer.arguments(&["chunk"]));
     vec![
-        pool.and_all(&["--extents", "90%FREE", "--name", "pool"]).and(&layer.name),
+        pool.and_all(&["--extents", "90%FREE", "--name", "pool"]).and(&layer.name).into(),
         create()
             .and_all(&["--type", "thin", "--virtualsize", &format!("{}M", bytes >> 20), "--name", "data"])
             .and_all(&["--thinpool", "pool"])
-            .and(&layer.name),
+            .and(&layer.name)
+            .into(),
     ]
 }
 
-fn undo(layer: &Layer) -> Words {
-    lvm(layer, &["vgchange", "--quiet", "--activate", "n"]).and(&layer.name)
+fn undo(layer: &Layer) -> Vec<(Remains, Deed)> {
+    let stop = lvm(layer, &["vgchange", "--quiet", "--activate", "n"]).and(&layer.name);
+    // A volume has devices of its own below it.
+    let remains = [Remains::Device(device(layer)), Remains::Parts(format!("{}-", layer.name))];
+    remains.map(|remains| (remains, stop.clone().into())).to_vec()
 }
 
 fn device(layer: &Layer) -> Device {

@@ -1,6 +1,8 @@
 //! Arrays of the kernel's md driver.
 
-use super::{Device, Kind, Layer, LayerKind, Role, Setting, Words, flag, valued};
+use std::path::Path;
+
+use super::{Deed, Device, Kind, Layer, LayerKind, Remains, Role, Setting, Words, flag, valued};
 
 const CHUNK: Setting = valued("chunk", "--chunk", "512K");
 const LAYOUT: Setting = valued("layout", "--layout", "left-symmetric");
@@ -22,6 +24,7 @@ const fn kind(
         what,
         programs: &[("mdadm", "mdadm")],
         modules,
+        service: None,
         fewest,
         many: true,
         least_bytes: 16 << 20,
@@ -44,7 +47,7 @@ pub(super) const KINDS: [Kind; 5] = [
     ),
 ];
 
-fn make(layer: &Layer) -> Vec<Words> {
+fn make(layer: &Layer) -> Vec<Deed> {
     let level = layer.kind.trim_start_matches("raid");
     let mut create = Words::of(&["mdadm", "--create", &format!("/dev/md/{}", layer.name)])
         .and("--name")
@@ -61,11 +64,14 @@ fn make(layer: &Layer) -> Vec<Words> {
         }
     }
     create = create.with(layer.arguments(&["chunk", "layout", "bitmap"]));
-    vec![layer.on.iter().fold(create, Words::and_device)]
+    vec![layer.on.iter().fold(create, Words::and_device).into()]
 }
 
-fn undo(layer: &Layer) -> Words {
-    Words::of(&["mdadm", "--stop"]).and_device(&device(layer))
+fn undo(layer: &Layer) -> Vec<(Remains, Deed)> {
+    let stop = Words::of(&["mdadm", "--stop"]).and_device(&device(layer));
+    // Without udev nobody removes the link to it.
+    let link = Path::new("/dev/md").join(&layer.name);
+    vec![(Remains::Device(device(layer)), stop.into()), (Remains::Path(link.clone()), Deed::Unlink(link))]
 }
 
 fn device(layer: &Layer) -> Device {

@@ -6,11 +6,14 @@ mod filesystems;
 mod integrity;
 mod lvm;
 mod md;
+mod network;
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::deed::{Deed, Remains};
 use super::device::{Device, Words};
 use crate::Roots;
 use crate::programs::{ask, find};
@@ -29,6 +32,8 @@ pub struct Kind {
     pub programs: &'static [(&'static str, &'static str)],
     /// The kernel's modules that it needs, or its name in `/proc/filesystems`.
     pub modules: &'static [&'static str],
+    /// The service that must run.
+    pub(super) service: Option<&'static Service>,
     /// The fewest devices that it takes.
     pub fewest: usize,
     /// True if it also takes more.
@@ -38,6 +43,17 @@ pub struct Kind {
     /// What may stand in brackets. Those of a filesystem are mount options, which the kernel knows.
     pub settings: &'static [Setting],
     pub(super) role: Role,
+}
+
+/// A service of the operating system that a kind needs.
+#[derive(Debug)]
+pub struct Service {
+    /// What it is, as a noun.
+    what: &'static str,
+    /// The command that starts it.
+    start: &'static str,
+    /// True if it runs.
+    runs: fn(&Roots) -> bool,
 }
 
 /// A setting of a layer that changes figures.
@@ -73,6 +89,9 @@ const fn flag(name: &'static str, argument: &'static str) -> Setting {
 pub(super) enum Role {
     Filesystem(Filesystem),
     Layer(LayerKind),
+    /// A layer that is served at a port of its own.
+    Served(LayerKind),
+    Share(Share),
 }
 
 /// A filesystem: made by a program, then mounted.
@@ -89,13 +108,28 @@ pub(super) struct Filesystem {
     pub options: &'static [&'static str],
 }
 
+/// A filesystem that shows another over a network.
+#[derive(Debug)]
+pub(super) struct Share {
+    /// Its name for `mount`.
+    pub mount_type: &'static str,
+    /// Mount options.
+    pub options: &'static [&'static str],
+    /// The command that shares a directory.
+    pub share: fn(&Path) -> Words,
+    /// The command that ends it.
+    pub unshare: fn(&Path) -> Words,
+    /// What is mounted.
+    pub source: fn(&Path) -> String,
+}
+
 /// A layer that makes a block device of others.
 #[derive(Debug)]
 pub(super) struct LayerKind {
-    /// The commands that make it.
-    pub make: fn(&Layer) -> Vec<Words>,
-    /// The command that undoes it, which changes nothing below it.
-    pub undo: fn(&Layer) -> Words,
+    /// What makes it.
+    pub make: fn(&Layer) -> Vec<Deed>,
+    /// What its programs leave, and what undoes that; it changes nothing below it. The rest is undone as it was made.
+    pub undo: fn(&Layer) -> Vec<(Remains, Deed)>,
     /// The device that it makes.
     pub device: fn(&Layer) -> Device,
 }
@@ -113,15 +147,25 @@ pub(crate) struct Layer {
     pub settings: Vec<(String, String)>,
     /// Bytes of each ground that it stands on.
     pub bytes: u64,
+    /// The port at which it is served, if it is.
+    #[serde(default)]
+    pub port: u16,
 }
 
 impl Layer {
     /// How it is made; `None` for what no kind of layer has as its name.
     pub(super) fn role(&self) -> Option<&'static LayerKind> {
         match &find_kind(&self.kind)?.role {
-            Role::Layer(role) => Some(role),
-            Role::Filesystem(_) => None,
+            Role::Layer(role) | Role::Served(role) => Some(role),
+            _ => None,
         }
+    }
+
+    /// What it leaves, the last first, and what undoes each.
+    pub fn undo(&self) -> Vec<(Remains, Deed)> {
+        let Some(role) = self.role() else { return Vec::new() };
+        let made = (role.make)(self).into_iter().rev();
+        (role.undo)(self).into_iter().chain(made.filter_map(|deed| deed.undo())).collect()
     }
 
     /// The device of the device mapper that has its name.
@@ -130,12 +174,22 @@ impl Layer {
     }
 
     /// The command that removes it.
-    fn unmap(&self) -> Words {
-        Words::of(&["dmsetup", "remove", &self.name])
+    fn unmap(&self) -> Vec<(Remains, Deed)> {
+        let remove = Words::of(&["dmsetup", "remove", &self.name]);
+        vec![(Remains::Device(self.mapped()), remove.into())]
     }
 
     pub fn has(&self, setting: &str) -> bool {
         self.settings.iter().any(|(name, _)| name == setting)
+    }
+
+    /// The settings that were given: the argument that each becomes, and its value, which is empty if it has none.
+    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let known = find_kind(&self.kind).map_or(&[][..], |kind| kind.settings);
+        self.settings.iter().filter_map(|(name, value)| {
+            let setting = known.iter().find(|setting| setting.name == name)?;
+            Some((setting.argument, value.as_str()))
+        })
     }
 
     /// The arguments of those of these settings that were given.
@@ -156,7 +210,8 @@ impl Layer {
 
 /// All kinds, filesystems first.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    let layers: [&'static [Kind]; 4] = [&crypt::KINDS, &integrity::KINDS, &md::KINDS, &lvm::KINDS];
+    let layers: [&'static [Kind]; 5] =
+        [&crypt::KINDS, &integrity::KINDS, &md::KINDS, &lvm::KINDS, &network::KINDS];
     filesystems::KINDS.iter().chain(layers.into_iter().flatten())
 }
 
@@ -172,6 +227,8 @@ pub enum Lack {
     Program(&'static str, &'static str),
     /// A module of the kernel.
     Module(&'static str),
+    /// A service that does not run, and how it is started.
+    Service(&'static str, &'static str),
 }
 
 impl std::fmt::Display for Lack {
@@ -181,6 +238,7 @@ impl std::fmt::Display for Lack {
                 write!(f, "{program} is not installed: install the package {package}")
             }
             Self::Module(module) => write!(f, "this kernel has no module {module}"),
+            Self::Service(what, start) => write!(f, "{what} does not run: `{start}` starts it"),
         }
     }
 }
@@ -188,12 +246,24 @@ impl std::fmt::Display for Lack {
 impl Kind {
     /// What this machine lacks for it, the first of it.
     pub fn lacks(&self, roots: &Roots) -> Option<Lack> {
+        let stopped = self.service.filter(|service| !(service.runs)(roots));
         lack(roots, self.programs, self.modules)
+            .or_else(|| stopped.map(|service| Lack::Service(service.what, service.start)))
     }
 
     /// True for a filesystem.
     pub fn is_filesystem(&self) -> bool {
         matches!(self.role, Role::Filesystem(_))
+    }
+
+    /// True for what shows a filesystem over a network.
+    pub fn is_share(&self) -> bool {
+        matches!(self.role, Role::Share(_))
+    }
+
+    /// True for a layer that is served at a port.
+    pub(super) fn is_served(&self) -> bool {
+        matches!(self.role, Role::Served(_))
     }
 }
 

@@ -1,0 +1,236 @@
+//! Storage over a network: this machine serves what is below to itself, over its loopback interface. Only root can use what is
+//! served: iSCSI and NVMe authenticate with a secret of this run, NFS takes privileged ports only.
+
+use std::path::{Path, PathBuf};
+
+use twox_hash::XxHash3_128;
+
+use super::{Device, Kind, Layer, LayerKind, Role, Service, Setting, Share, Words, flag, valued};
+use crate::Roots;
+use crate::stacks::deed::{Deed, Remains};
+use crate::stacks::secrets::SecretKind;
+
+/// Where all is served.
+const ADDRESS: &str = "127.0.0.1";
+/// How the names of targets and subsystems begin (RFC 3721: a month in which the domain was the namer's, and the domain).
+const ISCSI: &str = "iqn.2026-11.io.lodestone:";
+const NVME: &str = "nqn.2026-11.io.lodestone:";
+
+const ISCSID: Service = Service {
+    what: "iscsid",
+    start: "systemctl start iscsid",
+    runs: |roots: &Roots| {
+        let sockets = std::fs::read_to_string(roots.proc.join("net/unix")).unwrap_or_default();
+        sockets.contains("@ISCSIADM_ABSTRACT_NAMESPACE")
+    },
+};
+
+const NFSD: Service = Service {
+    what: "the NFS server",
+    start: "systemctl start nfs-server",
+    runs: |roots: &Roots| {
+        let threads = crate::read_line(roots.proc.join("fs/nfsd/threads"));
+        threads.is_some_and(|threads| threads.parse::<u32>().is_ok_and(|threads| threads > 0))
+    },
+};
+
+const QUEUE_DEPTH: Setting = valued("queue-depth", "node.session.queue_depth", "32");
+const COMMANDS: Setting = valued("commands", "node.session.cmds_max", "128");
+const QUEUES: Setting = valued("queues", "nr_io_queues", "4");
+const QUEUE_SIZE: Setting = valued("queue-size", "queue_size", "128");
+const DIGEST: Setting = flag("digest", "hdr_digest,data_digest");
+const NO_AUTHENTICATION: Setting = flag("no-auth", "");
+
+/// What both kinds of block device have in common.
+const BLOCK: Kind = Kind {
+    name: "",
+    what: "",
+    programs: &[],
+    modules: &[],
+    service: None,
+    fewest: 1,
+    many: false,
+    least_bytes: 16 << 20,
+    settings: &[],
+    role: Role::Served(LayerKind { make: iscsi, undo: undo_iscsi, device: iscsi_disk }),
+};
+
+pub(super) const KINDS: [Kind; 3] = [
+    Kind {
+        name: "iscsi",
+        what: "disk over iSCSI, from this machine to itself",
+        programs: &[("iscsiadm", "open-iscsi")],
+        modules: &["target_core_iblock", "iscsi_target_mod", "iscsi_tcp"],
+        service: Some(&ISCSID),
+        settings: &[QUEUE_DEPTH, COMMANDS],
+        ..BLOCK
+    },
+    Kind {
+        name: "nvmet-tcp",
+        what: "disk over NVMe/TCP, from this machine to itself",
+        modules: &["nvmet_tcp", "nvme_tcp"],
+        settings: &[QUEUES, QUEUE_SIZE, DIGEST, NO_AUTHENTICATION],
+        role: Role::Served(LayerKind { make: nvme, undo: undo_nvme, device: nvme_disk }),
+        ..BLOCK
+    },
+    Kind {
+        name: "nfs",
+        what: "filesystem over NFS 4.2, from this machine to itself",
+        programs: &[("exportfs", "nfs-kernel-server"), ("mount.nfs4", "nfs-common")],
+        modules: &["nfsd", "nfsv4"],
+        service: Some(&NFSD),
+        least_bytes: 0,
+        role: Role::Share(Share {
+            mount_type: "nfs4",
+            options: &["vers=4.2", "proto=tcp"],
+            share: nfs,
+            unshare: |path| Words::of(&["exportfs", "-u", &nfs_source(path)]),
+            source: nfs_source,
+        }),
+        ..BLOCK
+    },
+];
+
+/// An identifier as RFC 9562 writes it, of this name.
+fn uuid(name: &str) -> String {
+    let hex = format!("{:032x}", XxHash3_128::oneshot(name.as_bytes()));
+    // Version 8: of the maker's own kind.
+    format!("{}-{}-8{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
+}
+
+fn iscsi_target(layer: &Layer) -> String {
+    format!("{ISCSI}{}", layer.name)
+}
+
+/// A command about the record of the target in the database of open-iscsi.
+fn iscsiadm(layer: &Layer, words: &[&str]) -> Deed {
+    let portal = format!("{ADDRESS}:{},1", layer.port);
+    let node = ["iscsiadm", "--mode", "node", "--targetname", &iscsi_target(layer), "--portal", &portal];
+    Words::of(&node).and_all(words).into()
+}
+
+/// Where distributions keep that database.
+const DATABASES: [&str; 2] = ["/etc/iscsi/nodes", "/var/lib/iscsi/nodes"];
+
+/// The kernel's target (LIO), and a login by open-iscsi. The secret goes into the record, which only root can read, rather than
+/// through an argument, which everybody can see.
+fn iscsi(layer: &Layer) -> Vec<Deed> {
+    let target = Path::new("/sys/kernel/config/target");
+    let controller = target.join(format!("core/iblock_{}", layer.port));
+    let store = controller.join(&layer.name);
+    let name = target.join("iscsi").join(iscsi_target(layer));
+    let group = name.join("tpgt_1");
+    let set = |file: &str, text: &str| Deed::write(group.join(file), Words::of(&[text]));
+    let unit = group.join("lun/lun_0");
+    let record = |database: &str| {
+        Path::new(database).join(iscsi_target(layer)).join(format!("{ADDRESS},{},1/default", layer.port))
+    };
+    let line = |name: &str| Words::of(&[&format!("node.session.auth.{name} = ")]);
+    let wanted: String = layer.given().map(|(name, value)| format!("{name} = {value}\n")).collect();
+    let lines = line("authmethod").and(&format!("CHAP\nnode.session.auth.username = {}\n", layer.name));
+    let lines = lines.with(line("password")).and_secret(SecretKind::Chap).and(&format!("\n{wanted}"));
+    vec![
+        Deed::Directory(controller),
+        Deed::Directory(store.clone()),
+        Deed::write(store.join("control"), Words::of(&["udev_path="]).and_device(&layer.on[0])),
+        Deed::write(store.join("enable"), Words::of(&["1"])),
+        Deed::Ensure(target.join("iscsi")),
+        Deed::Directory(name),
+        Deed::Directory(group.clone()),
+        set("attrib/authentication", "1"),
+        set("attrib/generate_node_acls", "1"),
+        set("attrib/cache_dynamic_acls", "1"),
+        set("attrib/demo_mode_write_protect", "0"),
+        set("auth/userid", &layer.name),
+        Deed::write(group.join("auth/password"), Words::new().and_secret(SecretKind::Chap)),
+        Deed::Directory(group.join(format!("np/{ADDRESS}:{}", layer.port))),
+        Deed::Directory(unit.clone()),
+        Deed::Link { at: unit.join("port"), to: store },
+        Deed::SwitchOn(group.join("enable")),
+        iscsiadm(layer, &["--op", "new"]),
+        Deed::Append { files: DATABASES.map(record), text: lines },
+        iscsiadm(layer, &["--login"]),
+    ]
+}
+
+fn undo_iscsi(layer: &Layer) -> Vec<(Remains, Deed)> {
+    let target = iscsi_target(layer);
+    let record =
+        |database| (Remains::Path(Path::new(database).join(&target)), iscsiadm(layer, &["--op", "delete"]));
+    let logout = (Remains::Session(target.clone()), iscsiadm(layer, &["--logout"]));
+    [logout].into_iter().chain(DATABASES.map(record)).collect()
+}
+
+fn iscsi_disk(layer: &Layer) -> Device {
+    Device::Iscsi { target: iscsi_target(layer) }
+}
+
+fn subsystem(layer: &Layer) -> String {
+    format!("{NVME}{}", layer.name)
+}
+
+/// The kernel's target (nvmet), and a connection by its own interface: `nvme` would take the secret as an argument.
+fn nvme(layer: &Layer) -> Vec<Deed> {
+    let nvmet = Path::new("/sys/kernel/config/nvmet");
+    let (name, port) = (subsystem(layer), layer.port.to_string());
+    let host = format!("{name}.host");
+    let (subsystem, host_entry) = (nvmet.join("subsystems").join(&name), nvmet.join("hosts").join(&host));
+    let (space, gate) = (subsystem.join("namespaces/1"), nvmet.join("ports").join(&port));
+    let set = |file: PathBuf, text: &str| Deed::write(file, Words::of(&[text]));
+    let is_open = layer.has(NO_AUTHENTICATION.name);
+    let secret = Words::new().and_secret(SecretKind::DhChap);
+    let mut connection = Words::of(&[&format!(
+        "nqn={name},transport=tcp,traddr={ADDRESS},trsvcid={port},hostnqn={host},hostid={}",
+        uuid(&host)
+    )]);
+    for (argument, value) in layer.given().filter(|(argument, _)| !argument.is_empty()) {
+        let value = if value.is_empty() { String::new() } else { format!("={value}") };
+        connection = connection.and(&format!(",{argument}{value}"));
+    }
+    if !is_open {
+        connection = connection.and(",dhchap_secret=").and_secret(SecretKind::DhChap);
+    }
+    let trust = [
+        Deed::Directory(host_entry.clone()),
+        Deed::Private(host_entry.clone()),
+        Deed::write(host_entry.join("dhchap_key"), secret),
+        Deed::Link { at: subsystem.join("allowed_hosts").join(&host), to: host_entry },
+    ];
+    let anybody = [set(subsystem.join("attr_allow_any_host"), "1")];
+    let serve = [
+        // The disk's name below /dev/disk/by-id has it.
+        set(subsystem.join("attr_serial"), &layer.name),
+        Deed::Directory(space.clone()),
+        Deed::write(space.join("device_path"), Words::new().and_device(&layer.on[0])),
+        Deed::SwitchOn(space.join("enable")),
+        Deed::Directory(gate.clone()),
+        set(gate.join("addr_trtype"), "tcp"),
+        set(gate.join("addr_adrfam"), "ipv4"),
+        set(gate.join("addr_traddr"), ADDRESS),
+        set(gate.join("addr_trsvcid"), &port),
+        Deed::Link { at: gate.join("subsystems").join(&name), to: subsystem.clone() },
+        Deed::write("/dev/nvme-fabrics", connection),
+    ];
+    let admit = if is_open { anybody.to_vec() } else { trust.to_vec() };
+    [Deed::Directory(subsystem)].into_iter().chain(admit).chain(serve).collect()
+}
+
+fn undo_nvme(layer: &Layer) -> Vec<(Remains, Deed)> {
+    let name = subsystem(layer);
+    vec![(Remains::Controller(name.clone()), Deed::Disconnect(name))]
+}
+
+fn nvme_disk(layer: &Layer) -> Device {
+    Device::Nvme { subsystem: subsystem(layer) }
+}
+
+/// Shared with this machine's own privileged ports only, which are root's. The identifier makes it possible for filesystems that
+/// have none.
+fn nfs(path: &Path) -> Words {
+    let options = format!("rw,no_root_squash,no_subtree_check,fsid={}", uuid(&path.to_string_lossy()));
+    Words::of(&["exportfs", "-i", "-o", &options, &nfs_source(path)])
+}
+
+fn nfs_source(path: &Path) -> String {
+    format!("{ADDRESS}:{}", path.display())
+}
