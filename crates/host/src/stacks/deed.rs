@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use model::shell_word;
@@ -21,6 +21,8 @@ pub(crate) enum Deed {
     Write { file: PathBuf, text: Words },
     /// A switch of the kernel is switched on.
     SwitchOn(PathBuf),
+    /// A file is made.
+    File { at: PathBuf, text: String },
     /// Lines are appended to the first of these files that is there.
     Append { files: [PathBuf; 2], text: Words },
     /// An object of the kernel is made by its directory.
@@ -78,6 +80,7 @@ impl Deed {
             Self::Run(words) => words.typed(),
             Self::Write { file, text } => format!("echo -n {} >{}", text.typed_as_one(), path(file)),
             Self::SwitchOn(file) => format!("echo 1 >{}", path(file)),
+            Self::File { at, text } => format!("echo -n {} >{}", shell_word(text), path(at)),
             Self::Append { files, text } => {
                 format!("echo -n {} >>{}", text.typed_as_one(), path(&files[0]))
             }
@@ -98,6 +101,7 @@ impl Deed {
                 let off = Self::write(file, Words::of(&["0"]));
                 Some((Remains::SwitchedOn(file.clone()), off))
             }
+            Self::File { at, .. } => Some((Remains::Path(at.clone()), Self::Unlink(at.clone()))),
             Self::Directory(at) => Some((Remains::Path(at.clone()), Self::RemoveDirectory(at.clone()))),
             Self::Link { at, .. } => Some((Remains::Path(at.clone()), Self::Unlink(at.clone()))),
             _ => None,
@@ -116,6 +120,10 @@ impl Deed {
             Self::Run(_) => unreachable!("a program is run by the maker"),
             Self::Write { file, text: written } => write(file, text(written)?.as_bytes()),
             Self::SwitchOn(file) => write(file, b"1"),
+            Self::File { at, text } => {
+                let new = OpenOptions::new().write(true).create_new(true).mode(0o644).open(at);
+                new.and_then(|mut file| file.write_all(text.as_bytes()))
+            }
             Self::Append { files, text: written } => {
                 let file = files.iter().find(|file| file.exists()).unwrap_or(&files[0]);
                 OpenOptions::new().append(true).open(file)?.write_all(text(written)?.as_bytes())

@@ -103,6 +103,8 @@ impl Maker<'_> {
                 // What was on it belongs to nobody, and must not be taken for a part of something else.
                 disks::erase(&path).map_err(|error| failed(error.to_string()))?;
             }
+            // Without udev there is nobody to be told.
+            What::Quiet { .. } if !Path::new("/run/udev/control").exists() => {}
             What::Left => {}
             _ => self.carry_out_all(what, lock)?,
         }
@@ -287,10 +289,33 @@ fn all_gone(roots: &Roots, what: &What) -> Result<(), StackError> {
     what.undo().iter().try_for_each(|(remains, undo)| until_gone(roots, remains, undo))
 }
 
+/// Waits until the kernel has dropped the device of an array that was stopped. udev may have opened its node meanwhile, for which the
+/// kernel makes an empty array; that stays until it is stopped as well (Linux 6.12, `md_open` and `md_ioctl`).
+fn until_dropped(roots: &Roots, name: &str) {
+    let until = Instant::now() + GOING;
+    let is_empty = || {
+        let state = roots.sys.join("block").join(name).join("md/array_state");
+        read_line(state).as_deref() == Some("clear")
+    };
+    let path = roots.dev.join(name);
+    let stop = Deed::Run(Words::of(&["mdadm", "--stop", &path.to_string_lossy()]));
+    while is_empty() && Instant::now() < until {
+        thread::sleep(PERIOD);
+        if is_empty() {
+            let never = AtomicBool::new(false);
+            let _ = carry_out(roots, &stop, &Secrets::none(), &never, UNDOING, Stdio::null());
+        }
+    }
+}
+
 /// Undoes something until it is gone. It may be in use for a moment longer, and `losetup` succeeds although it is.
 fn until_gone(roots: &Roots, remains: &Remains, undo: &Deed) -> Result<(), StackError> {
     let until = Instant::now() + GOING;
     let never = AtomicBool::new(false);
+    let array = match remains {
+        Remains::Device(device @ Device::Array { .. }) => device.find(roots),
+        _ => None,
+    };
     while let Some(there) = remains.find(roots) {
         let undone = carry_out(roots, undo, &Secrets::none(), &never, UNDOING, Stdio::null());
         if remains.find(roots).is_none() {
@@ -301,6 +326,9 @@ fn until_gone(roots: &Roots, remains: &Remains, undo: &Deed) -> Result<(), Stack
             return Err(StackError::Step { step: undo.typed(), why: format!("{there} is still in use") });
         }
         thread::sleep(PERIOD);
+    }
+    if let Some(name) = array {
+        until_dropped(roots, &name);
     }
     Ok(())
 }

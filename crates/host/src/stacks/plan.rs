@@ -43,6 +43,8 @@ pub(crate) enum What {
     Filesystem { kind: String, label: String, on: Vec<Device> },
     /// A directory to mount on.
     Directory { path: PathBuf },
+    /// A rule for udev: nobody shall assemble, activate or mount what has this id.
+    Quiet { id: String },
     /// Nothing: the run has ended, and what is there shall stay.
     Left,
     /// A mount of a filesystem.
@@ -69,6 +71,7 @@ impl What {
             Self::Image { .. } | Self::Directory { .. } | Self::Disk { .. } | Self::Left => {
                 return Vec::new();
             }
+            Self::Quiet { id } => return quiet(id),
             Self::Layer(layer) => return layer.role().map_or_else(Vec::new, |role| (role.make)(layer)),
             Self::Prepared { on, how, bytes } => {
                 return how.commands(on, *bytes).into_iter().map(Deed::Run).collect();
@@ -137,6 +140,7 @@ impl What {
                 vec![(remains, Words::of(&["dmsetup", "remove", name]).into())]
             }
             Self::Layer(layer) => layer.undo(),
+            Self::Quiet { .. } => self.deeds().iter().rev().filter_map(Deed::undo).collect(),
             Self::Mount { point, .. } | Self::Remote { point, .. } => {
                 vec![(Remains::Mount(point.clone()), Words::of(&["umount", &text(point)]).into())]
             }
@@ -193,6 +197,29 @@ impl Precondition {
     }
 }
 
+/// Rules for udev, which without them assembles arrays again whose members it sees, activates volumes (its rules 64 for md and 69
+/// for LVM, which go by the type of what is on a device), and lets the desktop mount filesystems.
+fn quiet(id: &str) -> Vec<Deed> {
+    let ours = [
+        format!("ATTR{{loop/backing_file}}==\"*/lodestone-{id}-*.img\""),
+        format!("ATTR{{dm/name}}==\"lode{id}_*\""),
+        format!("ENV{{MD_NAME}}==\"*lode{id}_*\""),
+        format!("ENV{{ID_PATH}}==\"*:lode{id}_*\""),
+        format!("ATTRS{{subsysnqn}}==\"*:lode{id}_*\""),
+    ];
+    let rule = |ours: String| {
+        format!("SUBSYSTEM==\"block\", {ours}, ENV{{ID_FS_TYPE}}=\"\", ENV{{UDISKS_IGNORE}}=\"1\"\n")
+    };
+    let directory = PathBuf::from("/run/udev/rules.d");
+    // After those that look what is on a device, before those that do something about it.
+    let at = directory.join(format!("64-lodestone-{id}.rules"));
+    vec![
+        Deed::Ensure(directory),
+        Deed::File { at, text: ours.map(rule).concat() },
+        Deed::Run(Words::of(&["udevadm", "control", "--reload"])),
+    ]
+}
+
 fn mount(kind: &str, options: &[String]) -> Words {
     let words = Words::of(&["mount", "-t", kind]);
     if options.is_empty() { words } else { words.and("-o").and(&options.join(",")) }
@@ -215,6 +242,7 @@ pub fn plan(request: &Request, id: &str, directory: &Path) -> Vec<Step> {
     let mut steps = Steps { request, id, steps: Vec::new(), loops: 0, port: first_port(id) };
     let of_all = |what: What| Step { stack: String::new(), object: Object { stack: String::new(), what } };
     steps.steps.push(of_all(What::Directory { path: own.clone() }));
+    steps.steps.push(of_all(What::Quiet { id: id.to_owned() }));
     if let Ground::Disks(disks) = &request.ground {
         for (number, disk) in disks.iter().take(request.most_members()).enumerate() {
             let what = What::Disk { path: disk.path.clone(), id: id.to_owned(), number };
@@ -388,7 +416,11 @@ mod tests {
 
     #[test]
     fn a_plan_is_what_a_person_would_type() {
-        let (make, remove) = of("image:/mnt/usb disk:1G", "ext4,btrfs(noatime)");
+        let (mut make, remove) = of("image:/mnt/usb disk:1G", "ext4,btrfs(noatime)");
+        let quiet: Vec<String> = make.drain(1..4).collect();
+        let rule = "SUBSYSTEM==\"block\", ATTR{dm/name}==\"lodeabcd2345_*\", ENV{ID_FS_TYPE}=\"\", ENV{UDISKS_IGNORE}=\"1\"";
+        assert!(quiet[1].lines().any(|line| line == rule), "{quiet:?}");
+        assert_eq!(remove[remove.len() - 2], "rm /run/udev/rules.d/64-lodestone-abcd2345.rules");
         assert_eq!(
             make,
             [
@@ -516,7 +548,7 @@ mod tests {
         assert_eq!(of("blkdiscard").len(), 3);
         assert_eq!(of("mdadm")[0].split(' ').next_back(), Some("/dev/mapper/lodeabcd2345_2_disk2"));
         assert_eq!(
-            remove[remove.len() - 3..remove.len() - 1],
+            remove[remove.len() - 4..remove.len() - 2],
             ["wipefs --all /dev/sdc", "wipefs --all /dev/sdb"]
         );
     }
